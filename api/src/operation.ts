@@ -1,0 +1,68 @@
+import type * as z from 'zod';
+import type { ErrorCode } from './errors.ts';
+
+/** One row of the wire: everything the server, OpenAPI and the SDK need to know of an operation. */
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With parameters in braces, e.g. `/v1/flywheel/batch/{batchId}`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  /** `apiKey`: header x-service-api-key. `session`: the console's cookie, after Sign-In With Solana. */
+  readonly authentication: 'apiKey' | 'session' | 'none';
+  /** Counted per API key (per wallet or address for the console) and operation; the numbers are configuration. */
+  readonly rateLimit: RateLimitName;
+  readonly headers?: z.ZodObject;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  /** What each successful status answers. */
+  readonly responses: { readonly [status: number]: { readonly description: string; readonly schema: z.ZodType } };
+  /** The codes of its own, beside those every operation with its authentication may answer. */
+  readonly errors: readonly ErrorCode[];
+  /** Answered for anything unforeseen. */
+  readonly fallback: ErrorCode;
+}
+
+export type RateLimitName = 'init' | 'execute' | 'get' | 'current' | 'console';
+
+type Parsed<O, Part extends string> = O extends { readonly [P in Part]: infer Schema extends z.ZodType }
+  ? { readonly [P in Part]: z.output<Schema> }
+  : unknown;
+
+type Given<O, Part extends string> = O extends { readonly [P in Part]: infer Schema extends z.ZodType }
+  ? { readonly [P in Part]: z.input<Schema> }
+  : unknown;
+
+/** What a handler receives, parsed. */
+export type OperationInput<O> = Parsed<O, 'headers'> & Parsed<O, 'params'> & Parsed<O, 'query'> & Parsed<O, 'body'>;
+
+/** What a client passes. */
+export type OperationRequest<O> = Given<O, 'headers'> & Given<O, 'params'> & Given<O, 'query'> & Given<O, 'body'>;
+
+/** What a handler answers: a documented status with that status's body. */
+export type OperationReply<O> = O extends { readonly responses: infer Responses }
+  ? {
+      [Status in keyof Responses]: Responses[Status] extends { readonly schema: infer Schema extends z.ZodType }
+        ? {
+            readonly status: Status;
+            readonly body: z.input<Schema>;
+            readonly headers?: { readonly [name: string]: string };
+          }
+        : never;
+    }[keyof Responses]
+  : never;
+
+/** Codes an operation may answer because of how it authenticates and is limited, before its handler runs. */
+export const ERRORS_BY_AUTHENTICATION = {
+  apiKey: [
+    'ERR_INVALID_REQUEST',
+    'ERR_UNAUTHORIZED',
+    'ERR_KEY_NOT_FOUND',
+    'ERR_TOKEN_NOT_FOUND',
+    'ERR_FLYWHEEL_NOT_FOUND',
+    'ERR_RATE_LIMITED',
+  ],
+  session: ['ERR_INVALID_REQUEST', 'ERR_UNAUTHORIZED', 'ERR_RATE_LIMITED'],
+  none: ['ERR_INVALID_REQUEST', 'ERR_RATE_LIMITED'],
+} as const satisfies { [A in Operation['authentication']]: readonly ErrorCode[] };

@@ -1,0 +1,113 @@
+import * as z from 'zod';
+import type { Operation } from './operation.ts';
+import {
+  Batch,
+  ExecuteBatchPending,
+  ExecuteBatchRequest,
+  ExecuteBatchResponse,
+  InitBatchRequest,
+  InitBatchResponse,
+} from './schemas.ts';
+
+const batchId = z.guid().describe('Id of the batch, as init answered it.');
+
+/** The contract under `/v1`: additive changes only. */
+export const OPERATIONS = {
+  initBatch: {
+    method: 'POST',
+    path: '/v1/flywheel/batch/init',
+    summary: 'Compile pipelines and create a batch awaiting approval',
+    description:
+      'Each pipeline gets a proof memo prepended and must fit one blockchain transaction. Answers the approval transaction for the project’s wallet to sign. Repeating a request with the same idempotency key answers the same batch.',
+    authentication: 'apiKey',
+    rateLimit: 'init',
+    headers: z.object({
+      'x-idempotency-key': z.guid().describe('Made by the client, one per batch: a request is processed at most once.'),
+    }),
+    body: InitBatchRequest,
+    responses: { 200: { description: 'The batch, and its approval to sign.', schema: InitBatchResponse } },
+    errors: [
+      'ERR_FLYWHEEL_NO_INSTRUCTIONS',
+      'ERR_FLYWHEEL_ACTIONS_EMPTY',
+      'ERR_FLYWHEEL_INVALID_ACTION',
+      'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
+      'ERR_FLYWHEEL_PIPELINE_TOO_BIG',
+      'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED',
+      'ERR_KEY_SCOPES_UNAUTHORIZED',
+      'ERR_BODY_TOO_LARGE',
+      'ERR_UNSUPPORTED_MEDIA_TYPE',
+      'ERR_DUPLICATE_IDEMPOTENCY_KEY',
+      'ERR_TOO_MANY_OPEN_BATCHES',
+      'ERR_NONCE_POOL_EMPTY',
+    ],
+    fallback: 'ERR_BATCH_INIT_FAILED',
+  },
+  executeBatch: {
+    method: 'POST',
+    path: '/v1/flywheel/batch/execute',
+    summary: 'Execute an approved batch',
+    description:
+      'Checks the signed approval, adds the company’s, and executes every pipeline. Waits up to `Prefer: wait=SECONDS` (30 by default, at most 120); not done by then it answers 202 and goes on. Repeating never executes twice.',
+    authentication: 'apiKey',
+    rateLimit: 'execute',
+    headers: z.object({
+      prefer: z.string().optional().describe('RFC 7240, e.g. `wait=60`; anything else is ignored.'),
+    }),
+    body: ExecuteBatchRequest,
+    responses: {
+      200: {
+        description: 'The batch has ended; a batch that failed on chain has the status FAILED.',
+        schema: ExecuteBatchResponse,
+      },
+      202: { description: 'Execution goes on; poll `Location`.', schema: ExecuteBatchPending },
+    },
+    errors: [
+      'ERR_BATCH_NOT_FOUND',
+      'ERR_SIGNED_TX_INVALID',
+      'ERR_VAULT_UNDERFUNDED',
+      'ERR_BATCH_WOULD_FAIL',
+      'ERR_BATCH_NOT_EXECUTABLE',
+      'ERR_BODY_TOO_LARGE',
+      'ERR_UNSUPPORTED_MEDIA_TYPE',
+    ],
+    fallback: 'ERR_BATCH_EXECUTE_FAILED',
+  },
+  getCurrentBatch: {
+    method: 'GET',
+    path: '/v1/flywheel/batch/current',
+    summary: 'Read the current batch of the key’s token',
+    description:
+      'The newest batch that is not final; only if there is none, the newest that ended within the last 30 s; else `null`, which is a normal result.',
+    authentication: 'apiKey',
+    rateLimit: 'current',
+    responses: { 200: { description: 'The current batch, or null.', schema: Batch.nullable() } },
+    errors: [],
+    fallback: 'ERR_BATCH_CURRENT_FAILED',
+  },
+  getBatch: {
+    method: 'GET',
+    path: '/v1/flywheel/batch/{batchId}',
+    summary: 'Read one batch',
+    description: 'Another project’s batch answers exactly like one that does not exist.',
+    authentication: 'apiKey',
+    rateLimit: 'get',
+    params: z.object({ batchId }),
+    query: z.object({
+      include: z
+        .string()
+        .regex(
+          /^(pipelines|approval)(,(pipelines|approval))*$/,
+          'must be pipelines, approval or both, joined by a comma',
+        )
+        .optional()
+        .describe(
+          '`pipelines` adds the compiled pipelines, `approval` the current proposalApproveTx; comma-separated.',
+        ),
+    }),
+    responses: { 200: { description: 'The batch.', schema: Batch } },
+    errors: ['ERR_BATCH_NOT_FOUND'],
+    fallback: 'ERR_INTERNAL',
+  },
+} as const satisfies { readonly [operationId: string]: Operation };
+
+export type OperationId = keyof typeof OPERATIONS;

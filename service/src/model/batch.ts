@@ -1,0 +1,81 @@
+import type { BatchStatus, BundleExecution, ExecuteResult, ExecutionError, InitResult, Pipeline } from '@flywheel/api';
+import type { Address, Base64EncodedWireTransaction, Instruction, Nonce } from '@solana/kit';
+
+/** A pipeline with what it compiles to. */
+export interface CompiledPipeline extends Pipeline {
+  /** The proof memo first, then the actions’. */
+  readonly instructions: readonly Instruction[];
+  /** The same as Squads stores it on chain: what the votes are about. */
+  readonly vaultMessage: Uint8Array;
+}
+
+export interface Batch {
+  readonly id: string;
+  readonly projectId: string;
+  readonly flywheelId: string;
+  readonly tokenId: string;
+  readonly status: BatchStatus;
+  /** The Squads transaction index. Never given to other content. */
+  readonly batchIndex: bigint;
+  readonly pipelines: readonly CompiledPipeline[];
+  /** Leased while the batch is open. */
+  readonly nonce: LeasedNonce;
+  /** The approval as the wallet signed it; null until execute was asked for. */
+  readonly signedTx: Base64EncodedWireTransaction | null;
+  readonly initResult: InitResult | null;
+  readonly executeResult: ExecuteResult | null;
+  readonly executionError: ExecutionError | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  /** When it became EXECUTED or FAILED. */
+  readonly endedAt: Date | null;
+}
+
+/** A durable nonce and the value an approval is built on. */
+export interface LeasedNonce {
+  readonly address: Address;
+  readonly value: Nonce;
+}
+
+export type BatchEvent = 'SETUP_LANDED' | 'SETUP_FAILED' | 'EXECUTION_LANDED' | 'EXECUTION_FAILED' | 'ENDED_UNEXECUTED';
+
+const TRANSITIONS: { readonly [S in BatchStatus]: { readonly [E in BatchEvent]?: BatchStatus } } = {
+  AVAILABLE_TO_QUEUE: { SETUP_LANDED: 'FINALIZED', SETUP_FAILED: 'FAILED', ENDED_UNEXECUTED: 'FAILED' },
+  FINALIZED: { EXECUTION_LANDED: 'EXECUTED', EXECUTION_FAILED: 'FAILED', ENDED_UNEXECUTED: 'FAILED' },
+  EXECUTED: {},
+  FAILED: {},
+};
+
+/**
+ * Where an event moves a batch.
+ * @throws Error for a move that does not exist: a bug of ours, since the store refuses it by its guard as well.
+ */
+export function nextStatus(status: BatchStatus, event: BatchEvent): BatchStatus {
+  const next = TRANSITIONS[status][event];
+  if (next === undefined) throw new Error(`A batch that is ${status} cannot move by ${event}.`);
+  return next;
+}
+
+export function isFinal(status: BatchStatus): boolean {
+  return status === 'EXECUTED' || status === 'FAILED';
+}
+
+/** Transactions sent together, recorded before they are sent. */
+export interface Bundle {
+  readonly id: bigint;
+  readonly batchId: string;
+  readonly phase: 'setup' | 'execution';
+  readonly bundleId: string;
+  readonly transactions: readonly Base64EncodedWireTransaction[];
+  readonly signatures: readonly string[];
+  readonly lastValidBlockHeight: bigint;
+  /** Zero-based position of the first pipeline it executes, and how many; 0 and 0 for setup. */
+  readonly firstPipeline: number;
+  readonly pipelineCount: number;
+  readonly state: 'sent' | 'landed' | 'failed';
+}
+
+/** A landed bundle as the wire shows it. */
+export function bundleExecution({ bundleId, signatures }: Pick<Bundle, 'bundleId' | 'signatures'>): BundleExecution {
+  return { bundleId, txHashes: [...signatures] };
+}

@@ -1,0 +1,50 @@
+import type { ProofType, Scope } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import type { DailyTotals } from './amount.ts';
+
+/** A registrant: one token, one multisig, one wallet that approves. */
+export interface Project {
+  readonly id: string;
+  readonly wallet: Address;
+  readonly scopes: ReadonlySet<Scope>;
+  /** By type. Empty: every well-formed type is allowed. */
+  readonly proofTypes: ReadonlyMap<string, ProofType>;
+  /** Base units per UTC day. */
+  readonly dailyLimits: DailyTotals;
+  readonly token: Token;
+  readonly flywheel: Flywheel;
+}
+
+export interface Token {
+  readonly id: string;
+  readonly mint: Address;
+  readonly decimals: number;
+  /** SPL Token or Token-2022. */
+  readonly programAddress: Address;
+}
+
+/** What the wire calls a flywheel: a project's multisig and its vault. */
+export interface Flywheel {
+  readonly id: string;
+  readonly multisig: Multisig;
+}
+
+/** The addresses of a Squads v4 multisig and its members. */
+export interface Multisig {
+  readonly address: Address;
+  readonly vault: Address;
+  readonly vaultIndex: number;
+  /** Initiate and Execute; pays, proposes, executes, collects rent; has no vote. */
+  readonly operator: Address;
+  /** Vote. */
+  readonly company: Address;
+  /** Vote: the project approver. */
+  readonly wallet: Address;
+  /** Frozen at registration: it can never be changed or closed. */
+  readonly lookupTable: LookupTable;
+}
+
+export interface LookupTable {
+  readonly address: Address;
+  readonly addresses: readonly Address[];
+}
