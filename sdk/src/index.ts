@@ -1,1 +1,6 @@
-export {};
+export * from './client.ts';
+export * from './errors.ts';
+export * from './proof.ts';
+export * from './request.ts';
+export * from './run-batch.ts';
+export * from './sign.ts';
