@@ -57,51 +57,33 @@ export interface VaultLookup {
 export function compileVaultMessage(instructions: readonly Instruction[], multisig: VaultMessageOwner): Uint8Array {
   const roles = accountRoles(instructions, multisig.vault);
   const tableIndices = new Map(multisig.lookupTable.addresses.map((listed, index) => [listed, index]));
-  const isLookedUp = (account: Address, role: AccountRole) => !isSignerRole(role) && tableIndices.has(account);
-
-  const accounts = [...roles];
+  const others = [...roles].filter(([account]) => account !== multisig.vault);
   const withRole = (wanted: AccountRole, lookedUp: boolean) =>
-    accounts.flatMap(([account, role]) => (role === wanted && isLookedUp(account, role) === lookedUp ? [account] : []));
-  const writableSigners = withRole(AccountRole.WRITABLE_SIGNER, false);
-  const readonlySigners = withRole(AccountRole.READONLY_SIGNER, false);
+    others.flatMap(([account, role]) => (role === wanted && tableIndices.has(account) === lookedUp ? [account] : []));
+
   const writable = withRole(AccountRole.WRITABLE, false);
+  const staticAccounts = [multisig.vault, ...writable, ...withRole(AccountRole.READONLY, false)];
   const lookedUpWritable = withRole(AccountRole.WRITABLE, true);
   const lookedUpReadonly = withRole(AccountRole.READONLY, true);
-  const staticAccounts = [
-    ...writableSigners,
-    ...readonlySigners,
-    ...writable,
-    ...withRole(AccountRole.READONLY, false),
-  ];
-
   const order = [...staticAccounts, ...lookedUpWritable, ...lookedUpReadonly];
   const indices = new Map(order.map((account, index) => [account, index]));
-  const indexIn = (map: ReadonlyMap<Address, number>, account: Address) => {
-    const index = map.get(account);
-    if (index === undefined) throw new Error(`Account ${account} is missing from the vault message.`);
-    return index;
+  const lookup: VaultLookup = {
+    lookupTable: multisig.lookupTable.address,
+    writableIndices: lookedUpWritable.map((account) => indexOf(account, tableIndices)),
+    readonlyIndices: lookedUpReadonly.map((account) => indexOf(account, tableIndices)),
   };
 
   return encodeVaultMessage({
-    signerCount: writableSigners.length + readonlySigners.length,
-    writableSignerCount: writableSigners.length,
+    signerCount: 1,
+    writableSignerCount: 1,
     writableNonSignerCount: writable.length,
     staticAccounts,
     instructions: instructions.map(({ programAddress, accounts = [], data = new Uint8Array() }) => ({
-      programIndex: indexIn(indices, programAddress),
-      accountIndices: accounts.map((account) => indexIn(indices, account.address)),
+      programIndex: indexOf(programAddress, indices),
+      accountIndices: accounts.map((account) => indexOf(account.address, indices)),
       data,
     })),
-    lookups:
-      lookedUpWritable.length + lookedUpReadonly.length === 0
-        ? []
-        : [
-            {
-              lookupTable: multisig.lookupTable.address,
-              writableIndices: lookedUpWritable.map((account) => indexIn(tableIndices, account)),
-              readonlyIndices: lookedUpReadonly.map((account) => indexIn(tableIndices, account)),
-            },
-          ],
+    lookups: lookedUpWritable.length + lookedUpReadonly.length === 0 ? [] : [lookup],
   });
 }
 
@@ -264,6 +246,12 @@ function accountRoles(instructions: readonly Instruction[], vault: Address): Rea
     add(programAddress, AccountRole.READONLY);
   }
   return roles;
+}
+
+function indexOf(account: Address, indices: ReadonlyMap<Address, number>): number {
+  const index = indices.get(account);
+  if (index === undefined) throw new Error(`Account ${account} has no place in the vault message.`);
+  return index;
 }
 
 function isWritableStatic(message: VaultMessage, index: number): boolean {

@@ -1,0 +1,252 @@
+import { ApiError } from '@flywheel/api';
+import {
+  type Address,
+  address,
+  type CompiledTransactionMessage,
+  type CompiledTransactionMessageWithLifetime,
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getCompiledTransactionMessageEncoder,
+  getPublicKeyFromAddress,
+  getTransactionDecoder,
+  type Instruction,
+  type ReadonlyUint8Array,
+  type Transaction,
+  verifySignature,
+} from '@solana/kit';
+import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import type { LeasedNonce } from '../model/batch.ts';
+import type { Multisig } from '../model/project.ts';
+import { SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
+import { locateBatch, proposalApprove } from './instructions.ts';
+import { MAX_V0_TRANSACTION_BYTES } from './plan.ts';
+
+/** What the operator is willing to pay for speed when a wallet raises our priority fee. */
+export const MAX_APPROVAL_PRIORITY_LAMPORTS = 100_000n;
+
+export interface ExpectedApproval {
+  readonly batchId: string;
+  readonly batchIndex: bigint;
+  readonly multisig: Multisig;
+  readonly nonce: LeasedNonce;
+}
+
+/**
+ * Reads a signed approval and proves that it does nothing but approve this batch. Wallets add compute budget and guard
+ * instructions, so its meaning is checked, not its bytes. What it returns lacks the company's and the operator's
+ * signatures at most.
+ * @throws ApiError ERR_SIGNED_TX_INVALID saying what is wrong.
+ */
+export async function checkApproval(signedTx: string, expected: ExpectedApproval): Promise<Transaction> {
+  const transaction = decodeTransaction(signedTx);
+  const message = decodeMessage(transaction.messageBytes);
+  checkSigners(message, expected.multisig);
+  checkNonce(message, expected);
+  await checkInstructions(message, expected);
+  await checkWalletSignature(transaction, expected.multisig.wallet);
+  return transaction;
+}
+
+type Message = Extract<CompiledTransactionMessage, { version: 0 }> & CompiledTransactionMessageWithLifetime;
+type MessageInstruction = Message['instructions'][number];
+
+/** Base64 takes four characters for three bytes. */
+const MAX_CHARACTERS = Math.ceil(MAX_V0_TRANSACTION_BYTES / 3) * 4;
+const BASE64 =
+  /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
+
+function decodeTransaction(signedTx: string): Transaction {
+  if (signedTx.length > MAX_CHARACTERS) {
+    throw invalid(`It has ${signedTx.length} characters; a transaction has at most ${MAX_CHARACTERS} in base64.`);
+  }
+  if (!BASE64.test(signedTx)) throw invalid('It is not base64 (RFC 4648, padded, no line breaks).');
+  const bytes = getBase64Encoder().encode(signedTx);
+  try {
+    return getTransactionDecoder().decode(bytes);
+  } catch (cause) {
+    throw invalid(`Its ${bytes.length} bytes are no whole Solana transaction.`, cause);
+  }
+}
+
+function decodeMessage(messageBytes: ReadonlyUint8Array): Message {
+  let message: CompiledTransactionMessage & CompiledTransactionMessageWithLifetime;
+  let canonical: ReadonlyUint8Array;
+  try {
+    message = getCompiledTransactionMessageDecoder().decode(messageBytes);
+    canonical = getCompiledTransactionMessageEncoder().encode(message);
+  } catch (cause) {
+    throw invalid(`Its message of ${messageBytes.length} bytes cannot be decoded.`, cause);
+  }
+  if (message.version !== 0) throw invalid(`It is a ${message.version} transaction; the approval is version 0.`);
+  if (!equal(canonical, messageBytes)) {
+    throw invalid(`Its message has ${messageBytes.length} bytes, of which ${canonical.length} are the transaction.`);
+  }
+  const tables = message.addressTableLookups?.length ?? 0;
+  if (tables > 0) throw invalid(`It uses ${tables} lookup tables; the approval uses none.`);
+  return message;
+}
+
+function checkSigners({ staticAccounts, header }: Message, { operator, wallet, company }: Multisig): void {
+  const [feePayer] = staticAccounts;
+  if (feePayer !== operator) throw invalid(`Its fee payer is ${feePayer ?? 'missing'}, not the operator ${operator}.`);
+  const signers = staticAccounts.slice(0, header.numSignerAccounts);
+  const needed = [operator, wallet, company];
+  const missing = needed.filter((signer) => !signers.includes(signer));
+  if (missing.length > 0) throw invalid(`It is not to be signed by ${missing.join(' and ')}, which must approve it.`);
+  const foreign = signers.filter((signer) => !needed.includes(signer));
+  if (foreign.length > 0 || signers.length !== needed.length) {
+    throw invalid(`It needs ${signers.length} signatures, also of ${foreign.join(', ')}; the approval needs 3.`);
+  }
+}
+
+/** System program, AdvanceNonceAccount. */
+const ADVANCE_NONCE = Uint8Array.of(4, 0, 0, 0);
+
+function checkNonce(message: Message, { batchId, multisig, nonce }: ExpectedApproval): void {
+  const [first] = message.instructions;
+  if (
+    first === undefined ||
+    programOf(message, first) !== SYSTEM_PROGRAM_ADDRESS ||
+    !equal(first.data ?? new Uint8Array(), ADVANCE_NONCE)
+  ) {
+    throw invalid(`Its first instruction must advance the durable nonce ${nonce.address}.`);
+  }
+  // The program's order: nonce account, recent-blockhashes sysvar, authority.
+  const [nonceAccount, , authority, ...more] = accountsOf(message, first);
+  if (nonceAccount !== nonce.address) {
+    throw invalid(`It advances the nonce ${nonceAccount ?? 'nothing'}, not ${nonce.address}, which is this batch’s.`);
+  }
+  if (authority !== multisig.operator || more.length > 0) {
+    throw invalid(`Its nonce authority is ${authority ?? 'missing'}, not the operator ${multisig.operator}.`);
+  }
+  if (message.lifetimeToken !== nonce.value) {
+    throw invalid(
+      `It was built on the nonce value ${message.lifetimeToken}, but the nonce has moved to ${nonce.value}. ` +
+        `Sign the rebuilt transaction: GET /v1/flywheel/batch/${batchId}?include=approval.`,
+    );
+  }
+}
+
+async function checkInstructions(message: Message, { batchIndex, multisig }: ExpectedApproval): Promise<void> {
+  const batch = await locateBatch(multisig, batchIndex);
+  const votes = [multisig.wallet, multisig.company].map((member) => ({
+    member,
+    instruction: proposalApprove(batch, member),
+    count: 0,
+  }));
+  for (const [index, instruction] of message.instructions.entries()) {
+    if (index === 0) continue;
+    const place = `Instruction ${index}`;
+    const program = programOf(message, instruction);
+    if (program === SQUADS_PROGRAM_ADDRESS) {
+      const vote = votes.find((candidate) => isInstruction(message, instruction, candidate.instruction));
+      if (vote === undefined) throw invalid(`${place} is not a plain approval of proposal ${batch.proposal}.`);
+      vote.count += 1;
+    } else if (program === LIGHTHOUSE_PROGRAM_ADDRESS) {
+      checkGuard(message, instruction, place);
+    } else if (program !== COMPUTE_BUDGET_PROGRAM_ADDRESS) {
+      throw invalid(`${place} calls ${program}, which has no part in an approval.`);
+    }
+  }
+  const wrong = votes.find(({ count }) => count !== 1);
+  if (wrong)
+    throw invalid(`It holds ${wrong.count} approvals by ${wrong.member} of proposal ${batch.proposal}, not 1.`);
+  checkPriorityFee(message);
+}
+
+/** Guard instructions that wallets add; they compare accounts with what the wallet simulated. */
+const LIGHTHOUSE_PROGRAM_ADDRESS = address('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95');
+/**
+ * Lighthouse's instruction list (its client, github.com/Jac0xb/lighthouse): 0 MemoryWrite and 1 MemoryClose move
+ * lamports, 2 AssertAccountData to 17 AssertBubblegumTreeConfigAccount only read.
+ */
+const LIGHTHOUSE_ASSERTIONS = { first: 2, last: 17 } as const;
+
+function checkGuard(message: Message, instruction: MessageInstruction, place: string): void {
+  const kind = instruction.data?.[0] ?? -1;
+  if (kind < LIGHTHOUSE_ASSERTIONS.first || kind > LIGHTHOUSE_ASSERTIONS.last) {
+    throw invalid(`${place} is no assertion of Lighthouse (kind ${kind}).`);
+  }
+  const signer = instruction.accountIndices?.find((index) => index < message.header.numSignerAccounts);
+  if (signer !== undefined) {
+    throw invalid(`${place} hands ${message.staticAccounts[signer]}, which signs, to Lighthouse.`);
+  }
+}
+
+const SET_COMPUTE_UNIT_LIMIT = { kind: 2, bytes: 5 } as const;
+const SET_COMPUTE_UNIT_PRICE = { kind: 3, bytes: 9 } as const;
+/** What the runtime grants each instruction when no limit is set, and a transaction at most. */
+const DEFAULT_UNITS_PER_INSTRUCTION = 200_000n;
+const MAX_COMPUTE_UNITS = 1_400_000n;
+const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
+
+function checkPriorityFee(message: Message): void {
+  const budget = message.instructions.filter((it) => programOf(message, it) === COMPUTE_BUDGET_PROGRAM_ADDRESS);
+  let units: bigint | undefined;
+  let price: bigint | undefined;
+  for (const { data = new Uint8Array() } of budget) {
+    const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+    if (
+      data[0] === SET_COMPUTE_UNIT_LIMIT.kind &&
+      data.length === SET_COMPUTE_UNIT_LIMIT.bytes &&
+      units === undefined
+    ) {
+      units = BigInt(view.getUint32(1, true));
+    } else if (
+      data[0] === SET_COMPUTE_UNIT_PRICE.kind &&
+      data.length === SET_COMPUTE_UNIT_PRICE.bytes &&
+      price === undefined
+    ) {
+      price = view.getBigUint64(1, true);
+    } else {
+      throw invalid('It may set the compute-unit limit and price once each, and no other part of the compute budget.');
+    }
+  }
+  const defaultUnits = DEFAULT_UNITS_PER_INSTRUCTION * BigInt(message.instructions.length - budget.length);
+  const chargedUnits = units ?? (defaultUnits < MAX_COMPUTE_UNITS ? defaultUnits : MAX_COMPUTE_UNITS);
+  const fee = (chargedUnits * (price ?? 0n) + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+  if (fee > MAX_APPROVAL_PRIORITY_LAMPORTS) {
+    throw invalid(`Its priority fee is ${fee} lamports; at most ${MAX_APPROVAL_PRIORITY_LAMPORTS} are paid.`);
+  }
+}
+
+async function checkWalletSignature({ signatures, messageBytes }: Transaction, wallet: Address): Promise<void> {
+  const signature = signatures[wallet];
+  if (!signature) throw invalid(`It is not signed by the project’s wallet ${wallet}.`);
+  if (!(await verifySignature(await getPublicKeyFromAddress(wallet), signature, messageBytes))) {
+    throw invalid(`The signature of ${wallet} does not verify over its message.`);
+  }
+}
+
+function programOf(message: Message, { programAddressIndex }: MessageInstruction): Address {
+  return accountAt(message, programAddressIndex);
+}
+
+function accountsOf(message: Message, { accountIndices = [] }: MessageInstruction): Address[] {
+  return accountIndices.map((index) => accountAt(message, index));
+}
+
+function accountAt({ staticAccounts }: Message, index: number): Address {
+  const account = staticAccounts[index];
+  if (account === undefined) throw invalid(`It names account ${index} of ${staticAccounts.length}.`);
+  return account;
+}
+
+function isInstruction(message: Message, instruction: MessageInstruction, expected: Instruction): boolean {
+  const accounts = accountsOf(message, instruction);
+  const { accounts: expectedAccounts = [], data: expectedBytes = new Uint8Array() } = expected;
+  return (
+    equal(instruction.data ?? new Uint8Array(), expectedBytes) &&
+    accounts.length === expectedAccounts.length &&
+    accounts.every((account, index) => account === expectedAccounts[index]?.address)
+  );
+}
+
+function equal(one: ReadonlyUint8Array, other: ReadonlyUint8Array): boolean {
+  return one.length === other.length && one.every((byte, index) => byte === other[index]);
+}
+
+function invalid(problem: string, cause?: unknown): ApiError<'ERR_SIGNED_TX_INVALID'> {
+  return new ApiError('ERR_SIGNED_TX_INVALID', { problem }, { cause });
+}

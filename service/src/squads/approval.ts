@@ -1,0 +1,60 @@
+import {
+  appendTransactionMessageInstructions,
+  type Base64EncodedWireTransaction,
+  compileTransaction,
+  createTransactionMessage,
+  getBase64EncodedWireTransaction,
+  type Instruction,
+  setTransactionMessageComputeUnitLimit,
+  setTransactionMessageComputeUnitPrice,
+  setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingDurableNonce,
+} from '@solana/kit';
+import type { LeasedNonce } from '../model/batch.ts';
+import type { Multisig } from '../model/project.ts';
+import { locateBatch, proposalApprove } from './instructions.ts';
+
+/**
+ * Two votes and the advance measure 21,000 to 37,000 units, depending on the addresses; the rest is room for the guard
+ * instructions that wallets add.
+ */
+const APPROVAL_COMPUTE_UNITS = 100_000;
+
+/**
+ * Micro-lamports per unit: 10,000 lamports in all. It must be set, or wallets add a price of their own and with it bytes
+ * and cost that we did not choose (Phantom, "priority fees").
+ */
+const APPROVAL_COMPUTE_UNIT_PRICE = 100_000n;
+
+/**
+ * The transaction that the project's wallet signs: the leased nonce's advance, our compute budget, both votes. v0 without
+ * lookup tables, so that a wallet can show all of it. Nobody has signed it yet; equal input gives equal bytes.
+ */
+export async function approveTransaction(
+  multisig: Multisig,
+  batchIndex: bigint,
+  nonce: LeasedNonce,
+): Promise<Base64EncodedWireTransaction> {
+  const message = setTransactionMessageFeePayer(multisig.operator, createTransactionMessage({ version: 0 }));
+  const budgeted = setTransactionMessageComputeUnitPrice(
+    APPROVAL_COMPUTE_UNIT_PRICE,
+    setTransactionMessageComputeUnitLimit(APPROVAL_COMPUTE_UNITS, message),
+  );
+  const voting = appendTransactionMessageInstructions(await approvals(multisig, batchIndex), budgeted);
+  // Puts the advance before everything else.
+  const durable = setTransactionMessageLifetimeUsingDurableNonce(
+    { nonce: nonce.value, nonceAccountAddress: nonce.address, nonceAuthorityAddress: multisig.operator },
+    voting,
+  );
+  return getBase64EncodedWireTransaction(compileTransaction(durable));
+}
+
+/** The company's vote alone, for a proposal that the wallet has approved on chain by other means. */
+export async function companyOnlyApproval(multisig: Multisig, batchIndex: bigint): Promise<Instruction[]> {
+  return [proposalApprove(await locateBatch(multisig, batchIndex), multisig.company)];
+}
+
+async function approvals(multisig: Multisig, batchIndex: bigint): Promise<Instruction[]> {
+  const batch = await locateBatch(multisig, batchIndex);
+  return [proposalApprove(batch, multisig.wallet), proposalApprove(batch, multisig.company)];
+}
