@@ -1,1 +1,152 @@
-export {};
+import type { AddressInfo } from 'node:net';
+import { type Bank, bankSigner, createBank } from './bank.ts';
+import { createBlockEngine } from './bundle.ts';
+import { createFaults, type Fault, type Faults } from './faults.ts';
+import { createGenesis } from './genesis.ts';
+import { type Ledger, openLedger } from './ledger/ledger.ts';
+import { accountMethods } from './methods/accounts.ts';
+import { bundleMethods, tipFloor } from './methods/bundles.ts';
+import { clusterMethods } from './methods/cluster.ts';
+import { controlMethods } from './methods/control.ts';
+import { historyMethods } from './methods/history.ts';
+import { submissionMethods } from './methods/submission.ts';
+import { tokenMethods } from './methods/tokens.ts';
+import { findSquadsProgram } from './programs.ts';
+import { createRealProgram } from './real-program.ts';
+import { createRpcServer } from './rpc/server.ts';
+import type { Runtime } from './runtime.ts';
+
+/** A third of mainnet's 32 would only make people wait: nothing here is ever rolled back. */
+const FINALIZED_LAG_SLOTS = 2;
+const SLOT_MS = 400;
+
+export interface LocalnetOptions {
+  /** Port of the JSON-RPC; 0 (the default) picks a free one. */
+  readonly port?: number;
+  /** 127.0.0.1 by default: whoever reaches the port owns the cluster. */
+  readonly host?: string;
+  /** Where the state lives on; null (the default) keeps it in memory. */
+  readonly stateDirectory?: string | null;
+  /** Path of the deployed Squads program, or 'emulation'. Without it the user's cache decides. */
+  readonly squadsProgram?: string | undefined;
+  /** Length of a slot, 400 ms by default. 0: slots pass only when `warp` is called. */
+  readonly slotMs?: number;
+  /** Slots by which `finalized` lags behind `confirmed`; 2 by default, where mainnet has 31. */
+  readonly finalizedLagSlots?: number;
+  readonly faults?: readonly Fault[];
+  /** Told of exceptions inside the cluster, which are bugs of its own. By default they are thrown as warnings. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** A running cluster. */
+export interface Localnet {
+  /** JSON-RPC of the cluster. */
+  readonly url: string;
+  /** JSON-RPC of the block engine. */
+  readonly blockEngineUrl: string;
+  readonly port: number;
+  readonly program: Runtime['program'];
+  /** One sentence: which Squads program runs, and why. */
+  readonly programNote: string;
+  readonly bank: Bank;
+  readonly faults: Faults;
+  /** Lets slots (one by default) or seconds pass at once. */
+  warp(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export type { Bank, Fault, Faults };
+
+/**
+ * Starts a Solana cluster in this process: LiteSVM behind Solana's JSON-RPC, and a block engine's.
+ * Throws when the state, the Squads program or the port cannot be used.
+ *
+ * @example
+ * const localnet = await startLocalnet();
+ * const rpc = createSolanaRpc(localnet.url);
+ * await rpc.requestAirdrop(wallet, lamports(1_000_000_000n)).send();
+ * await localnet.stop();
+ */
+export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
+  const {
+    host = '127.0.0.1',
+    onError = (error) => process.emitWarning(error instanceof Error ? error : String(error)),
+  } = options;
+  const squads = findSquadsProgram(options.squadsProgram);
+  const signer = await bankSigner();
+  const svm = createGenesis(squads, signer.address);
+  const runtime =
+    squads.program === 'emulation'
+      ? (await import('./squads-emulation/index.ts')).createSquadsEmulation(svm)
+      : createRealProgram(svm);
+  const ledger = openLedger(svm, runtime, {
+    stateDirectory: options.stateDirectory ?? null,
+    finalizedLagSlots: BigInt(options.finalizedLagSlots ?? FINALIZED_LAG_SLOTS),
+  });
+  const bank = createBank(ledger, signer);
+  const faults = createFaults();
+  for (const fault of options.faults ?? []) faults.set(fault);
+  const engine = createBlockEngine(ledger, onError);
+  const bundles = bundleMethods(ledger, engine, faults);
+  const cluster = {
+    ...clusterMethods(ledger, runtime.program, signer.address),
+    ...accountMethods(ledger),
+    ...tokenMethods(ledger),
+    ...historyMethods(ledger),
+    ...submissionMethods(ledger, bank, faults),
+    ...controlMethods(ledger, bank, faults),
+    ...bundles,
+  };
+  const server = createRpcServer({
+    rpc: new Map([
+      ['/', new Map(Object.entries(cluster))],
+      ['/api/v1/bundles', new Map(Object.entries(bundles))],
+    ]),
+    rest: new Map<string, () => unknown>([
+      ['/health', () => 'ok'],
+      ['/api/v1/bundles/tip_floor', tipFloor],
+    ]),
+    faults,
+    onError,
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, host, resolve);
+  });
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const stopTicking = startTicking(ledger, options.slotMs ?? SLOT_MS, onError);
+  const url = `http://${host}:${port}`;
+  return {
+    url,
+    blockEngineUrl: `${url}/api/v1/bundles`,
+    port,
+    program: runtime.program,
+    programNote: squads.note,
+    bank,
+    faults,
+    warp: (step) => ledger.advance(step),
+    stop: async () => {
+      stopTicking();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await ledger.close();
+    },
+  };
+}
+
+/** Slots follow one another at the given pace; under load a slot takes longer rather than pile up. */
+function startTicking(ledger: Ledger, slotMs: number, onError: (error: unknown) => void): () => void {
+  if (slotMs === 0) return () => undefined;
+  let ticking = false;
+  const timer = setInterval(() => {
+    if (ticking) return;
+    ticking = true;
+    ledger
+      .advance()
+      .catch(onError)
+      .finally(() => {
+        ticking = false;
+      });
+  }, slotMs);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import type { Address, Signature } from '@solana/kit';
+import { TIP_ACCOUNTS } from './genesis.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import type { WireTransaction } from './ledger/wire-transaction.ts';
+import type { TransactionError } from './runtime.ts';
+
+/** Jito accepts five transactions a bundle, and no less than this tip (docs.jito.wtf, bundles). */
+export const MAX_BUNDLE_TRANSACTIONS = 5;
+export const MIN_TIP_LAMPORTS = 1_000n;
+/** How long getInflightBundleStatuses looks back. */
+const INFLIGHT_MS = 5 * 60 * 1000;
+/** Bundles remembered at most; the oldest are forgotten first. */
+const REMEMBERED_BUNDLES = 10_000;
+const SYSTEM_PROGRAM = '11111111111111111111111111111111';
+/** SystemInstruction::Transfer: a u32 tag of 2, then the lamports as u64. */
+const TRANSFER_TAG = 2;
+const TRANSFER_BYTES = 12;
+
+export type BundleState =
+  | { readonly status: 'Pending' }
+  | { readonly status: 'Landed'; readonly slot: bigint }
+  | { readonly status: 'Failed'; readonly failedPosition: number; readonly err: TransactionError };
+
+export interface Bundle {
+  readonly bundleId: string;
+  readonly signatures: readonly Signature[];
+  readonly state: BundleState;
+}
+
+/** A block engine for one block producer: this cluster. */
+export interface BlockEngine {
+  /** Accepts a bundle for the next slot. That it was accepted does not mean that it lands. */
+  send(transactions: readonly WireTransaction[], options: { readonly lose: boolean }): string;
+  find(bundleId: string): Bundle | null;
+  /** Like find, but only what was sent within the last five minutes. */
+  findInflight(bundleId: string): Bundle | null;
+}
+
+/** The same formula as Jito's: SHA-256 over the first signatures in base58, joined by commas, in lowercase hex. */
+export function bundleIdOf(signatures: readonly Signature[]): string {
+  return createHash('sha256').update(signatures.join(',')).digest('hex');
+}
+
+/** Lamports that a bundle's transactions send to tip accounts by plain transfers, tip accounts in lookup tables not counted. */
+export function tipLamports(transactions: readonly WireTransaction[]): bigint {
+  return transactions
+    .flatMap(({ instructions, staticAddresses }) =>
+      instructions.map(({ programAddressIndex, accountIndices, data }) => {
+        if (staticAddresses[programAddressIndex] !== SYSTEM_PROGRAM || data.length !== TRANSFER_BYTES) return 0n;
+        const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+        if (view.getUint32(0, true) !== TRANSFER_TAG) return 0n;
+        return isTipAccount(staticAddresses[accountIndices[1] ?? -1]) ? view.getBigUint64(4, true) : 0n;
+      }),
+    )
+    .reduce((sum, tip) => sum + tip, 0n);
+}
+
+export function createBlockEngine(ledger: Ledger, onError: (error: unknown) => void): BlockEngine {
+  const bundles = new Map<string, { bundle: Bundle; sentAt: number }>();
+  let pending: { readonly bundleId: string; readonly transactions: readonly WireTransaction[] }[] = [];
+
+  const settle = (bundleId: string, state: BundleState) => {
+    const entry = bundles.get(bundleId);
+    if (entry) entry.bundle = { ...entry.bundle, state };
+  };
+  const landPending = async () => {
+    const batch = pending;
+    pending = [];
+    for (const { bundleId, transactions } of batch) {
+      const outcome = await ledger.executeAtomically(transactions);
+      const { failedPosition, err } = outcome.landed ? { failedPosition: -1, err: '' } : outcome;
+      settle(
+        bundleId,
+        outcome.landed ? { status: 'Landed', slot: outcome.slot } : { status: 'Failed', failedPosition, err },
+      );
+    }
+  };
+  ledger.onSlot(() => {
+    landPending().catch(onError);
+  });
+
+  return {
+    send: (transactions, { lose }) => {
+      const signatures = transactions.map(({ signature }) => signature);
+      const bundleId = bundleIdOf(signatures);
+      const known = bundles.get(bundleId);
+      if (known && known.bundle.state.status !== 'Failed') return bundleId;
+      bundles.delete(bundleId);
+      bundles.set(bundleId, { bundle: { bundleId, signatures, state: { status: 'Pending' } }, sentAt: Date.now() });
+      for (const oldest of bundles.keys()) {
+        if (bundles.size <= REMEMBERED_BUNDLES) break;
+        bundles.delete(oldest);
+      }
+      if (!lose) pending.push({ bundleId, transactions });
+      return bundleId;
+    },
+    find: (bundleId) => bundles.get(bundleId)?.bundle ?? null,
+    findInflight: (bundleId) => {
+      const entry = bundles.get(bundleId);
+      return entry && Date.now() - entry.sentAt <= INFLIGHT_MS ? entry.bundle : null;
+    },
+  };
+}
+
+function isTipAccount(address: Address | undefined): boolean {
+  return address !== undefined && TIP_ACCOUNTS.includes(address);
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { type Address, getAddressEncoder, lamports } from '@solana/kit';
+import { LiteSVM } from 'litesvm';
+import type { SquadsProgram } from './programs.ts';
+
+const SQUADS_PROGRAM = 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf' as Address;
+const SYSTEM_PROGRAM = '11111111111111111111111111111111' as Address;
+/** The one ProgramConfig account of Squads v4, as it stands on mainnet: creating a multisig costs nothing there. */
+const PROGRAM_CONFIG = 'BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr' as Address;
+const PROGRAM_CONFIG_AUTHORITY = '8xgjL6yqGmNeMUKMBcjUug47JL2QcWY3EBrFfYeHtYFT' as Address;
+const PROGRAM_CONFIG_TREASURY = '5DH2e3cJmFpyi6mk65EGFediunm4ui6BiKNUNrhWtD1b' as Address;
+const PROGRAM_CONFIG_BYTES = 144;
+/** Jito's tip accounts on mainnet (docs.jito.wtf). They exist from the start, so that the smallest tip is accepted. */
+export const TIP_ACCOUNTS = [
+  '96gYZGLnJYVFmbjzopPSU6QiEV5fGqZNyN9nmNhvrZU5',
+  'HFqU5x63VTqvQss8hp11i4wVV8bD44PvwucfZ2bU7gRe',
+  'Cw8CFyM9FkoMi7K7Crf6HNQqf4uEMzpKw6QNghXLvLkY',
+  'ADaUMid9yfUytqMBgopwjb2DTLSokTSzL1zt6iGPaS49',
+  'DfXygSm4jCyNCybVYYK6DwvWqjKee8pbDmJGcLWNDXjh',
+  'ADuUkR4vqLUMWXxW9gh6D6L8pMSawimctcNZ5pGwDcEt',
+  'DttWaMuVvTiduZRnguLF7jNxTgiMBZ1hyAumKUiL2KRL',
+  '3AVi9Tg9Uo68tJfuvoKvqKNWKkC5wPdSSdeBnizKZ6jT',
+] as Address[];
+const TIP_ACCOUNT_LAMPORTS = 1_000_000_000n;
+/** What the cluster can give away: about the supply of mainnet. */
+const BANK_LAMPORTS = 500_000_000_000_000_000n;
+
+/** The SVM as every ledger begins: LiteSVM's programs, Squads, tip accounts, and a bank that pays for airdrops. */
+export function createGenesis(squads: SquadsProgram, bank: Address): LiteSVM {
+  // Signatures, blockhashes and duplicates are the ledger's business: LiteSVM knows one blockhash and forgets signatures.
+  const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
+  if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM, squads.bytes);
+  const data = programConfig();
+  svm.setAccount({
+    address: PROGRAM_CONFIG,
+    programAddress: SQUADS_PROGRAM,
+    lamports: lamports(svm.minimumBalanceForRentExemption(BigInt(data.length))),
+    data,
+    executable: false,
+    space: BigInt(data.length),
+  });
+  for (const tipAccount of TIP_ACCOUNTS) putWallet(svm, tipAccount, TIP_ACCOUNT_LAMPORTS);
+  putWallet(svm, bank, BANK_LAMPORTS);
+  return svm;
+}
+
+/** Borsh: discriminator, authority, multisig_creation_fee u64 (zero), treasury, 64 reserved bytes. */
+function programConfig(): Uint8Array {
+  const bytes = new Uint8Array(PROGRAM_CONFIG_BYTES);
+  bytes.set(createHash('sha256').update('account:ProgramConfig').digest().subarray(0, 8));
+  bytes.set(getAddressEncoder().encode(PROGRAM_CONFIG_AUTHORITY), 8);
+  bytes.set(getAddressEncoder().encode(PROGRAM_CONFIG_TREASURY), 48);
+  return bytes;
+}
+
+function putWallet(svm: LiteSVM, address: Address, balanceLamports: bigint): void {
+  svm.setAccount({
+    address,
+    programAddress: SYSTEM_PROGRAM,
+    lamports: lamports(balanceLamports),
+    data: new Uint8Array(),
+    executable: false,
+    space: 0n,
+  });
+}

@@ -1,0 +1,70 @@
+import { type Address, type EncodedAccount, getAddressDecoder } from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import type { TransactionError } from '../runtime.ts';
+import { isStaticWritable, type WireTransaction } from './wire-transaction.ts';
+
+const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111';
+/** Bytes before the first address of a lookup table account (solana-address-lookup-table, LOOKUP_TABLE_META_SIZE). */
+const TABLE_HEADER_BYTES = 56;
+/** Offsets in that header: the slot a table was deactivated in, the slot it last grew in, the first address it grew by. */
+const LAST_EXTENDED_SLOT_OFFSET = 12;
+const LAST_EXTENDED_START_OFFSET = 20;
+const ADDRESS_BYTES = 32;
+/** Accounts one transaction may lock (solana-transaction, MAX_TX_ACCOUNT_LOCKS). */
+const MAX_ACCOUNT_LOCKS = 64;
+
+export interface ListedAccount {
+  readonly address: Address;
+  readonly signer: boolean;
+  readonly writable: boolean;
+  readonly source: 'transaction' | 'lookupTable';
+}
+
+/** Every account of a transaction in the order its instructions count them: static, table-writable, table-readonly. */
+export function listAccounts(
+  svm: LiteSVM,
+  slot: bigint,
+  transaction: WireTransaction,
+): { readonly accounts: readonly ListedAccount[] } | { readonly err: TransactionError } {
+  const { header, staticAddresses } = transaction;
+  const accounts: ListedAccount[] = staticAddresses.map((address, index) => ({
+    address,
+    signer: index < header.numSignerAccounts,
+    writable: isStaticWritable(header, staticAddresses.length, index),
+    source: 'transaction',
+  }));
+  const loaded: Record<'writable' | 'readonly', ListedAccount[]> = { writable: [], readonly: [] };
+  for (const lookup of transaction.lookups) {
+    const table = svm.getAccount(lookup.lookupTableAddress);
+    if (!table.exists) return { err: 'AddressLookupTableNotFound' };
+    if (table.programAddress !== LOOKUP_TABLE_PROGRAM) return { err: 'InvalidAddressLookupTableOwner' };
+    const addresses = activeAddresses(table, slot);
+    if (!addresses) return { err: 'InvalidAddressLookupTableData' };
+    for (const [kind, indexes] of [
+      ['writable', lookup.writableIndexes],
+      ['readonly', lookup.readonlyIndexes],
+    ] as const) {
+      for (const index of indexes) {
+        const address = addresses(index);
+        if (!address) return { err: 'InvalidAddressLookupTableIndex' };
+        loaded[kind].push({ address, signer: false, writable: kind === 'writable', source: 'lookupTable' });
+      }
+    }
+  }
+  accounts.push(...loaded.writable, ...loaded.readonly);
+  if (accounts.length > MAX_ACCOUNT_LOCKS) return { err: 'TooManyAccountLocks' };
+  if (new Set(accounts.map(({ address }) => address)).size !== accounts.length) return { err: 'AccountLoadedTwice' };
+  return { accounts };
+}
+
+/** Addresses by index; what was added in the current slot is not there yet. */
+function activeAddresses(table: EncodedAccount, slot: bigint): ((index: number) => Address | null) | null {
+  if (table.data.length < TABLE_HEADER_BYTES) return null;
+  const bytes = new Uint8Array(table.data);
+  const view = new DataView(bytes.buffer);
+  const stored = Math.floor((bytes.length - TABLE_HEADER_BYTES) / ADDRESS_BYTES);
+  const active =
+    slot > view.getBigUint64(LAST_EXTENDED_SLOT_OFFSET, true) ? stored : (bytes[LAST_EXTENDED_START_OFFSET] ?? 0);
+  return (index) =>
+    index < active ? getAddressDecoder().decode(bytes, TABLE_HEADER_BYTES + index * ADDRESS_BYTES) : null;
+}

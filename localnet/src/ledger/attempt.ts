@@ -1,0 +1,117 @@
+import { type Address, lamports, type MaybeEncodedAccount } from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import type { Execution, Runtime, TransactionError } from '../runtime.ts';
+import { captureAccounts, restoreAccounts } from './account-journal.ts';
+import { type ListedAccount, listAccounts } from './account-list.ts';
+import { transactionFee } from './fees.ts';
+import { advancedNonce, checkLifetime, type Lifetime } from './lifetime.ts';
+import type { Slots } from './slots.ts';
+import type { Store, TransactionRecord } from './store.ts';
+import { transactionMeta } from './transaction-meta.ts';
+import type { WireTransaction } from './wire-transaction.ts';
+
+/** Errors with which a transaction still enters a block and pays: it was loaded, or its loading is what failed. */
+const CHARGED_ERRORS = new Set([
+  'InstructionError',
+  'InsufficientFundsForRent',
+  'ProgramAccountNotFound',
+  'InvalidProgramForExecution',
+  'MaxLoadedAccountsDataSizeExceeded',
+  'UnbalancedTransaction',
+]);
+
+/** What came of a transaction: refused means that no block could hold it, so nothing changed and nothing is recorded. */
+export type Attempt =
+  | {
+      readonly kind: 'refused';
+      readonly err: TransactionError;
+      readonly logs: readonly string[];
+      readonly unitsConsumed: bigint;
+    }
+  | {
+      readonly kind: 'executed';
+      readonly record: TransactionRecord;
+      readonly execution: Execution;
+      readonly accounts: readonly ListedAccount[];
+      /** All of its accounts before, and the writable ones after. */
+      readonly before: ReadonlyMap<Address, MaybeEncodedAccount>;
+      readonly after: ReadonlyMap<Address, MaybeEncodedAccount>;
+    };
+
+interface Deps {
+  readonly svm: LiteSVM;
+  readonly runtime: Runtime;
+  readonly slots: Slots;
+  readonly store: Pick<Store, 'summary'>;
+}
+
+/** Puts one transaction through a cluster's checks and executes it. Its effects stay; the caller records or undoes them. */
+export async function attemptTransaction(
+  { svm, runtime, slots, store }: Deps,
+  transaction: WireTransaction,
+  options: { readonly checkLifetime: boolean },
+): Promise<Attempt> {
+  const lifetime: Lifetime | null = options.checkLifetime
+    ? checkLifetime(svm, slots, transaction)
+    : { kind: 'blockhash' };
+  if (!lifetime) return refused('BlockhashNotFound');
+  if (options.checkLifetime && store.summary(transaction.signature)) return refused('AlreadyProcessed');
+  const listed = listAccounts(svm, slots.current(), transaction);
+  if ('err' in listed) return refused(listed.err);
+  const { accounts } = listed;
+  const { totalLamports } = transactionFee(transaction);
+  const before = captureAccounts(
+    svm,
+    accounts.map(({ address }) => address),
+  );
+  const execution = await runtime.execute(transaction.transaction);
+  const writable = accounts.filter((account) => account.writable).map(({ address }) => address);
+  if (execution.err !== null) {
+    restoreAccounts(
+      svm,
+      new Map(writable.map((address) => [address, before.get(address) ?? { exists: false, address }])),
+    );
+    if (!isCharged(execution.err)) return refused(execution.err, execution.logs, execution.unitsConsumed);
+    chargeFee(svm, transaction.feePayer, totalLamports);
+    if (lifetime.kind === 'nonce') advanceNonce(svm, lifetime.account.address);
+  }
+  const after = captureAccounts(svm, writable);
+  const readMint = (mint: Address) => after.get(mint) ?? before.get(mint) ?? svm.getAccount(mint);
+  const meta = transactionMeta(
+    accounts,
+    accounts.map(({ address }) => before.get(address) ?? { exists: false, address }),
+    accounts.map(({ address }) => after.get(address) ?? before.get(address) ?? { exists: false, address }),
+    execution,
+    totalLamports,
+    readMint,
+  );
+  const record = {
+    signature: transaction.signature,
+    slot: slots.current(),
+    blockTime: slots.unixTimestamp(),
+    err: execution.err,
+    wire: transaction.bytes,
+    meta,
+  };
+  return { kind: 'executed', record, execution, accounts, before, after };
+}
+
+function refused(err: TransactionError, logs: readonly string[] = [], unitsConsumed = 0n): Attempt {
+  return { kind: 'refused', err, logs, unitsConsumed };
+}
+
+function isCharged(err: TransactionError): boolean {
+  return CHARGED_ERRORS.has(typeof err === 'string' ? err : (Object.keys(err)[0] ?? ''));
+}
+
+function chargeFee(svm: LiteSVM, feePayer: Address, feeLamports: bigint): void {
+  const payer = svm.getAccount(feePayer);
+  if (!payer.exists) return;
+  svm.setAccount({ ...payer, lamports: lamports(payer.lamports > feeLamports ? payer.lamports - feeLamports : 0n) });
+}
+
+function advanceNonce(svm: LiteSVM, address: Address): void {
+  // Read again: the nonce account may also have paid the fee.
+  const account = svm.getAccount(address);
+  if (account.exists) svm.setAccount(advancedNonce(svm, account));
+}

@@ -1,0 +1,77 @@
+import type { WireTransaction } from './wire-transaction.ts';
+
+/** Lamports for each signature (solana-fee-structure, LAMPORTS_PER_SIGNATURE). */
+export const LAMPORTS_PER_SIGNATURE = 5000n;
+const COMPUTE_BUDGET_PROGRAM = 'ComputeBudget111111111111111111111111111111';
+const SET_COMPUTE_UNIT_LIMIT = 2;
+const SET_COMPUTE_UNIT_PRICE = 3;
+const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
+const MAX_COMPUTE_UNITS = 1_400_000n;
+/** Allowance of an instruction when the transaction sets no limit; a builtin's is smaller (SIMD-0170). */
+const DEFAULT_UNITS = 200_000n;
+const BUILTIN_UNITS = 3_000n;
+const BUILTIN_PROGRAMS = new Set([
+  '11111111111111111111111111111111',
+  'Vote111111111111111111111111111111111111111',
+  'BPFLoader1111111111111111111111111111111111',
+  'BPFLoader2111111111111111111111111111111111',
+  'BPFLoaderUpgradeab1e11111111111111111111111',
+  'LoaderV411111111111111111111111111111111111',
+  COMPUTE_BUDGET_PROGRAM,
+  'KeccakSecp256k11111111111111111111111111111',
+  'Ed25519SigVerify111111111111111111111111111',
+]);
+/** Programs whose first data byte counts signatures that are charged like the transaction's own. */
+const PRECOMPILES = new Set([
+  'KeccakSecp256k11111111111111111111111111111',
+  'Ed25519SigVerify111111111111111111111111111',
+  'Secp256r1SigVerify1111111111111111111111111',
+]);
+
+export interface TransactionFee {
+  readonly totalLamports: bigint;
+  readonly priorityLamports: bigint;
+  /** Micro-lamports per compute unit; what getRecentPrioritizationFees reports. */
+  readonly unitPriceMicroLamports: bigint;
+}
+
+/** What the runtime takes from the fee payer: a flat fee per signature and the priority fee. */
+export function transactionFee(transaction: WireTransaction): TransactionFee {
+  const baseLamports =
+    LAMPORTS_PER_SIGNATURE * BigInt(transaction.header.numSignerAccounts + precompileSignatures(transaction));
+  const { priorityLamports, unitPriceMicroLamports } = priorityFee(transaction);
+  return { totalLamports: baseLamports + priorityLamports, priorityLamports, unitPriceMicroLamports };
+}
+
+function precompileSignatures(transaction: WireTransaction): number {
+  return transaction.instructions
+    .filter((instruction) => PRECOMPILES.has(transaction.staticAddresses[instruction.programAddressIndex] ?? ''))
+    .reduce((sum, instruction) => sum + (instruction.data[0] ?? 0), 0);
+}
+
+function priorityFee(transaction: WireTransaction) {
+  if (transaction.config) {
+    const { priorityFeeLamports, computeUnitLimit } = transaction.config;
+    const unitPriceMicroLamports =
+      computeUnitLimit === 0 ? 0n : (priorityFeeLamports * MICRO_LAMPORTS_PER_LAMPORT) / BigInt(computeUnitLimit);
+    return { priorityLamports: priorityFeeLamports, unitPriceMicroLamports };
+  }
+  let unitPriceMicroLamports = 0n;
+  let limit: bigint | null = null;
+  let allowance = 0n;
+  for (const instruction of transaction.instructions) {
+    const program = transaction.staticAddresses[instruction.programAddressIndex] ?? '';
+    allowance += BUILTIN_PROGRAMS.has(program) ? BUILTIN_UNITS : DEFAULT_UNITS;
+    if (program !== COMPUTE_BUDGET_PROGRAM) continue;
+    const view = new DataView(instruction.data.buffer, instruction.data.byteOffset, instruction.data.byteLength);
+    if (instruction.data[0] === SET_COMPUTE_UNIT_LIMIT && view.byteLength >= 5) limit = BigInt(view.getUint32(1, true));
+    if (instruction.data[0] === SET_COMPUTE_UNIT_PRICE && view.byteLength >= 9) {
+      unitPriceMicroLamports = view.getBigUint64(1, true);
+    }
+  }
+  const wanted = limit ?? allowance;
+  const units = wanted < MAX_COMPUTE_UNITS ? wanted : MAX_COMPUTE_UNITS;
+  const microLamports = unitPriceMicroLamports * units;
+  const priorityLamports = (microLamports + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+  return { priorityLamports, unitPriceMicroLamports };
+}

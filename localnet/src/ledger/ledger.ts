@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto';
+import type { Address, MaybeEncodedAccount } from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import type { Runtime, TransactionError } from '../runtime.ts';
+import { type CapturedAccounts, emptyAccount, restoreAccounts } from './account-journal.ts';
+import { type Attempt, attemptTransaction } from './attempt.ts';
+import { BLOCKHASH_VALID_SLOTS, createSlots, type Slots } from './slots.ts';
+import { createStateLock } from './state-lock.ts';
+import { openStore, type Store, type TransactionRecord } from './store.ts';
+import type { WireTransaction } from './wire-transaction.ts';
+
+/** The state of the cluster, and the only ways to change it. */
+export interface Ledger {
+  readonly svm: LiteSVM;
+  readonly slots: Slots;
+  /** History of transactions. */
+  readonly store: Pick<Store, 'summary' | 'transaction' | 'transactionsOf' | 'transactionCount' | 'blockTime'>;
+  /** Reads between changes, never in the middle of one. */
+  read<T>(work: () => T): Promise<T>;
+  /**
+   * Executes a transaction whose signatures have been verified. With `keepFailure: false` a failed one leaves no trace
+   * (that is a preflight); otherwise it is recorded and pays its fee.
+   */
+  execute(transaction: WireTransaction, options: { readonly keepFailure: boolean }): Promise<Attempt>;
+  /** Executes and puts everything back. `look` sees the state that the transaction leaves, before that. */
+  simulate<T>(
+    transaction: WireTransaction,
+    options: { readonly checkLifetime: boolean },
+    look: (attempt: Attempt) => T,
+  ): Promise<T>;
+  /** Executes all in order or none. Tells the position and the error of the first that fails. */
+  executeAtomically(transactions: readonly WireTransaction[]): Promise<AtomicOutcome>;
+  /** Completes the current slot; further slots or seconds pass at once. */
+  advance(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
+  /** Called after each slot began, outside of the queue of changes. */
+  onSlot(listener: () => void): void;
+  close(): Promise<void>;
+}
+
+export type AtomicOutcome =
+  | { readonly landed: true; readonly slot: bigint }
+  | { readonly landed: false; readonly failedPosition: number; readonly err: TransactionError };
+
+export interface LedgerOptions {
+  /** null keeps everything in memory. */
+  readonly stateDirectory: string | null;
+  readonly finalizedLagSlots: bigint;
+}
+
+/**
+ * Opens a ledger on an SVM that holds genesis and nothing else: what was committed earlier is put on top.
+ * The SVM's own checks of signatures, blockhashes and duplicates must be off; the ledger does them.
+ */
+export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOptions): Ledger {
+  const store = openStore(options.stateDirectory);
+  const seed = bytesOr(store.value('seed'), () => new Uint8Array(randomBytes(32)));
+  const slots = createSlots(
+    svm,
+    {
+      seed,
+      slot: integerOr(store.value('slot'), 0n) + 1n,
+      offsetSeconds: integerOr(store.value('offsetSeconds'), 0n),
+      unixTimestamp: integerOr(store.value('unixTimestamp'), 0n),
+    },
+    options.finalizedLagSlots,
+  );
+  for (const account of store.accounts()) svm.setAccount(account.exists ? account : emptyAccount(account.address));
+  const generation = resumeNonceHashes(svm, integerOr(store.value('nonceGeneration'), 0n));
+  const lock = createStateLock();
+  const listeners: (() => void)[] = [];
+  const values = () => {
+    const { slot, offsetSeconds, unixTimestamp } = slots.state();
+    return { seed, slot, offsetSeconds, unixTimestamp, nonceGeneration: generation.current() };
+  };
+  store.commit({ values: values() });
+
+  const attempt = (transaction: WireTransaction, checkLifetime: boolean) => {
+    generation.enter(slots.current());
+    return attemptTransaction({ svm, runtime, slots, store }, transaction, { checkLifetime });
+  };
+  const record = (attempts: readonly Attempt[]) => {
+    const executed = attempts.filter((entry) => entry.kind === 'executed');
+    const changed = new Map<Address, MaybeEncodedAccount>();
+    for (const { after } of executed) for (const [address, account] of after) changed.set(address, account);
+    store.commit({
+      values: values(),
+      accounts: changed.values(),
+      transactions: executed.map(({ record: entry, before }) => ({ record: entry, addresses: [...before.keys()] })),
+    });
+  };
+
+  return {
+    svm,
+    slots,
+    store,
+    read: lock.read,
+    execute: (transaction, { keepFailure }) =>
+      lock.change(async () => {
+        const outcome = await attempt(transaction, true);
+        if (outcome.kind === 'refused') return outcome;
+        if (outcome.record.err !== null && !keepFailure) restoreAccounts(svm, outcome.before);
+        else record([outcome]);
+        return outcome;
+      }),
+    simulate: (transaction, { checkLifetime }, look) =>
+      lock.change(async () => {
+        const outcome = await attempt(transaction, checkLifetime);
+        try {
+          return look(outcome);
+        } finally {
+          if (outcome.kind === 'executed') restoreAccounts(svm, outcome.before);
+        }
+      }),
+    executeAtomically: (transactions) =>
+      lock.change(async () => {
+        const attempts: Attempt[] = [];
+        const before = new Map<Address, MaybeEncodedAccount>();
+        for (const [position, transaction] of transactions.entries()) {
+          const outcome = await attempt(transaction, true);
+          if (outcome.kind === 'executed') rememberOldest(before, outcome.before);
+          const err = outcome.kind === 'refused' ? outcome.err : outcome.record.err;
+          if (err !== null) {
+            restoreAccounts(svm, before);
+            return { landed: false, failedPosition: position, err };
+          }
+          attempts.push(outcome);
+        }
+        record(attempts);
+        return { landed: true, slot: slots.current() };
+      }),
+    advance: async ({ slots: count = 1n, seconds = 0n } = {}) => {
+      await lock.change(async () => {
+        slots.advance(count, seconds);
+        store.commit({ values: values() });
+        store.prune(slots.current() - BLOCKHASH_VALID_SLOTS);
+      });
+      for (const listener of listeners) listener();
+    },
+    onSlot: (listener) => listeners.push(listener),
+    close: () => lock.change(async () => store.close()),
+  };
+}
+
+export type { TransactionRecord };
+
+/**
+ * Durable nonces take their next value from the SVM's own blockhash, a chain that starts anew with the process. It moves
+ * once in every slot that executes something, so that a nonce can move once a slot; how far it went is stored, for a
+ * value must never come twice.
+ */
+function resumeNonceHashes(svm: LiteSVM, moves: bigint) {
+  let generation = moves;
+  let enteredSlot = -1n;
+  for (let move = 0n; move < moves; move += 1n) svm.expireBlockhash();
+  return {
+    current: () => generation,
+    enter: (slot: bigint) => {
+      if (slot === enteredSlot) return;
+      enteredSlot = slot;
+      generation += 1n;
+      svm.expireBlockhash();
+    },
+  };
+}
+
+function rememberOldest(oldest: Map<Address, MaybeEncodedAccount>, captured: CapturedAccounts): void {
+  for (const [address, account] of captured) if (!oldest.has(address)) oldest.set(address, account);
+}
+
+function integerOr(content: bigint | Uint8Array | null, otherwise: bigint): bigint {
+  return typeof content === 'bigint' ? content : otherwise;
+}
+
+function bytesOr(content: bigint | Uint8Array | null, otherwise: () => Uint8Array): Uint8Array {
+  return content instanceof Uint8Array ? content : otherwise();
+}

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { type Address, type EncodedAccount, getAddressDecoder, getBase58Decoder, getBase58Encoder } from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import { LAMPORTS_PER_SIGNATURE } from './fees.ts';
+import type { Slots } from './slots.ts';
+import { isStaticWritable, type WireTransaction } from './wire-transaction.ts';
+
+const SYSTEM_PROGRAM = '11111111111111111111111111111111';
+/** SystemInstruction::AdvanceNonceAccount, a little-endian u32. */
+const ADVANCE_NONCE = [4, 0, 0, 0];
+/** Layout of a nonce account (solana-nonce): version u32, state u32, authority, nonce, lamports per signature u64. */
+const NONCE_BYTES = 80;
+const CURRENT_VERSION = 1;
+const INITIALIZED = 1;
+const AUTHORITY_OFFSET = 8;
+const VALUE_OFFSET = 40;
+const FEE_OFFSET = 72;
+
+/** How long a transaction may wait: until its blockhash ages, or until its durable nonce moves. */
+export type Lifetime = { readonly kind: 'blockhash' } | { readonly kind: 'nonce'; readonly account: EncodedAccount };
+
+/** The lifetime of a transaction if it is still alive, else null: the cluster's BlockhashNotFound. */
+export function checkLifetime(svm: LiteSVM, slots: Slots, transaction: WireTransaction): Lifetime | null {
+  if (slots.isRecent(transaction.lifetimeToken)) return { kind: 'blockhash' };
+  const account = usableNonce(svm, transaction);
+  return account ? { kind: 'nonce', account } : null;
+}
+
+/** The nonce account as a transaction leaves it that failed: the effects are undone, the nonce has moved all the same. */
+export function advancedNonce(svm: LiteSVM, account: EncodedAccount): EncodedAccount {
+  const bytes = new Uint8Array(account.data);
+  bytes.set(getBase58Encoder().encode(nextNonce(svm)), VALUE_OFFSET);
+  new DataView(bytes.buffer).setBigUint64(FEE_OFFSET, LAMPORTS_PER_SIGNATURE, true);
+  return { ...account, data: bytes };
+}
+
+function usableNonce(svm: LiteSVM, transaction: WireTransaction): EncodedAccount | null {
+  const address = nonceAddress(transaction);
+  if (!address || transaction.lifetimeToken === nextNonce(svm)) return null;
+  const account = svm.getAccount(address);
+  if (!account.exists || account.programAddress !== SYSTEM_PROGRAM || account.data.length !== NONCE_BYTES) return null;
+  const bytes = new Uint8Array(account.data);
+  const view = new DataView(bytes.buffer);
+  if (view.getUint32(0, true) !== CURRENT_VERSION || view.getUint32(4, true) !== INITIALIZED) return null;
+  const value = getBase58Decoder().decode(bytes.subarray(VALUE_OFFSET, FEE_OFFSET));
+  const authority = getAddressDecoder().decode(bytes, AUTHORITY_OFFSET);
+  const signers = transaction.staticAddresses.slice(0, transaction.header.numSignerAccounts);
+  const advances = transaction.instructions[0]?.accountIndices.some((index) => signers[index] === authority);
+  return value === transaction.lifetimeToken && advances ? account : null;
+}
+
+/** The account that the first instruction advances, if that is what it does. */
+function nonceAddress({ instructions, staticAddresses, header }: WireTransaction): Address | null {
+  const [first] = instructions;
+  if (!first || staticAddresses[first.programAddressIndex] !== SYSTEM_PROGRAM) return null;
+  if (!ADVANCE_NONCE.every((byte, index) => first.data[index] === byte)) return null;
+  const [index] = first.accountIndices;
+  if (index === undefined || !isStaticWritable(header, staticAddresses.length, index)) return null;
+  return staticAddresses[index] ?? null;
+}
+
+/** The value that a nonce advanced now receives (solana-nonce, DurableNonce::from_blockhash). */
+function nextNonce(svm: LiteSVM): string {
+  const blockhash = new Uint8Array(getBase58Encoder().encode(svm.latestBlockhash()));
+  return getBase58Decoder().decode(createHash('sha256').update('DURABLE_NONCE').update(blockhash).digest());
+}

@@ -1,0 +1,94 @@
+import { type Address, type EncodedAccount, getAddressDecoder, type MaybeEncodedAccount } from '@solana/kit';
+
+const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
+const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+/** Layout of a token account, the same in both programs; Token-2022 puts a kind byte and extensions behind it. */
+const ACCOUNT_BYTES = 165;
+const OWNER_OFFSET = 32;
+const AMOUNT_OFFSET = 64;
+const STATE_OFFSET = 108;
+const KIND_OFFSET = 165;
+const KIND_ACCOUNT = 2;
+const KIND_MINT = 1;
+const MINT_BYTES = 82;
+const MINT_SUPPLY_OFFSET = 36;
+const MINT_DECIMALS_OFFSET = 44;
+const MINT_INITIALIZED_OFFSET = 45;
+
+export interface TokenHolding {
+  readonly mint: Address;
+  readonly owner: Address;
+  readonly amountBaseUnits: bigint;
+}
+
+export interface UiTokenAmount {
+  readonly amount: string;
+  readonly decimals: number;
+  readonly uiAmount: number | null;
+  readonly uiAmountString: string;
+}
+
+export interface TokenBalance {
+  readonly accountIndex: number;
+  readonly mint: Address;
+  readonly owner: Address;
+  readonly programId: Address;
+  readonly uiTokenAmount: UiTokenAmount;
+}
+
+/** Token balances among a transaction's accounts, as its meta lists them. `readMint` finds the decimals. */
+export function tokenBalances(
+  accounts: readonly MaybeEncodedAccount[],
+  readMint: (mint: Address) => MaybeEncodedAccount,
+): TokenBalance[] {
+  return accounts.flatMap((account, accountIndex) => {
+    const holding = account.exists ? tokenHolding(account) : null;
+    if (!account.exists || !holding) return [];
+    const mintAccount = readMint(holding.mint);
+    const supply = mintAccount.exists ? mintSupply(mintAccount) : null;
+    if (!supply) return [];
+    const { mint, owner, amountBaseUnits } = holding;
+    const uiTokenAmount = toUiTokenAmount(amountBaseUnits, supply.decimals);
+    return [{ accountIndex, mint, owner, programId: account.programAddress, uiTokenAmount }];
+  });
+}
+
+/** Whether an address is one of the two token programs. */
+export function isTokenProgram(address: string): boolean {
+  return address === TOKEN_PROGRAM || address === TOKEN_2022_PROGRAM;
+}
+
+/** What an account holds if it is an initialized token account, else null. */
+export function tokenHolding(account: EncodedAccount): TokenHolding | null {
+  if (!isTokenProgram(account.programAddress) || account.data.length < ACCOUNT_BYTES) return null;
+  const bytes = new Uint8Array(account.data);
+  if (bytes.length > ACCOUNT_BYTES && bytes[KIND_OFFSET] !== KIND_ACCOUNT) return null;
+  if (bytes[STATE_OFFSET] === 0) return null;
+  return {
+    mint: getAddressDecoder().decode(bytes, 0),
+    owner: getAddressDecoder().decode(bytes, OWNER_OFFSET),
+    amountBaseUnits: new DataView(bytes.buffer).getBigUint64(AMOUNT_OFFSET, true),
+  };
+}
+
+/** Supply and decimals if an account is an initialized mint, else null. */
+export function mintSupply(account: EncodedAccount): { supplyBaseUnits: bigint; decimals: number } | null {
+  if (!isTokenProgram(account.programAddress) || account.data.length < MINT_BYTES) return null;
+  const bytes = new Uint8Array(account.data);
+  if (bytes.length !== MINT_BYTES && bytes[KIND_OFFSET] !== KIND_MINT) return null;
+  if (bytes[MINT_INITIALIZED_OFFSET] !== 1) return null;
+  const view = new DataView(bytes.buffer);
+  return {
+    supplyBaseUnits: view.getBigUint64(MINT_SUPPLY_OFFSET, true),
+    decimals: bytes[MINT_DECIMALS_OFFSET] ?? 0,
+  };
+}
+
+/** An amount in base units as RPC writes it: exact as text, and once more as a double for those who insist. */
+export function toUiTokenAmount(amountBaseUnits: bigint, decimals: number): UiTokenAmount {
+  const digits = amountBaseUnits.toString().padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  const uiAmountString = fraction ? `${whole}.${fraction}` : whole;
+  return { amount: amountBaseUnits.toString(), decimals, uiAmount: Number(uiAmountString), uiAmountString };
+}

@@ -1,0 +1,83 @@
+import { type Address, getBase58Decoder, type MaybeEncodedAccount } from '@solana/kit';
+import type { Execution, TransactionError } from '../runtime.ts';
+import type { ListedAccount } from './account-list.ts';
+import { type TokenBalance, tokenBalances } from './token-balances.ts';
+
+/** A transaction's meta in the shape that getTransaction answers with. */
+export interface TransactionMeta {
+  readonly err: TransactionError | null;
+  readonly status: { readonly Ok: null } | { readonly Err: TransactionError };
+  readonly fee: bigint;
+  readonly preBalances: readonly bigint[];
+  readonly postBalances: readonly bigint[];
+  readonly preTokenBalances: readonly TokenBalance[];
+  readonly postTokenBalances: readonly TokenBalance[];
+  readonly innerInstructions: readonly RpcInnerInstructions[];
+  readonly logMessages: readonly string[];
+  readonly loadedAddresses: { readonly writable: readonly Address[]; readonly readonly: readonly Address[] };
+  readonly returnData?: RpcReturnData;
+  readonly computeUnitsConsumed: bigint;
+  readonly rewards: readonly never[];
+}
+
+export interface RpcInnerInstructions {
+  readonly index: number;
+  readonly instructions: readonly {
+    readonly programIdIndex: number;
+    readonly accounts: readonly number[];
+    readonly data: string;
+    readonly stackHeight: number;
+  }[];
+}
+
+export interface RpcReturnData {
+  readonly programId: Address;
+  readonly data: readonly [string, 'base64'];
+}
+
+/** Describes what a transaction did, from its accounts before and after. */
+export function transactionMeta(
+  accounts: readonly ListedAccount[],
+  before: readonly MaybeEncodedAccount[],
+  after: readonly MaybeEncodedAccount[],
+  execution: Execution,
+  feeLamports: bigint,
+  readMint: (mint: Address) => MaybeEncodedAccount,
+): TransactionMeta {
+  const loaded = accounts.filter(({ source }) => source === 'lookupTable');
+  const returnData = rpcReturnData(execution);
+  return {
+    err: execution.err,
+    status: execution.err === null ? { Ok: null } : { Err: execution.err },
+    fee: feeLamports,
+    preBalances: before.map(balance),
+    postBalances: after.map(balance),
+    preTokenBalances: tokenBalances(before, readMint),
+    postTokenBalances: tokenBalances(after, readMint),
+    innerInstructions: rpcInnerInstructions(execution),
+    logMessages: execution.logs,
+    loadedAddresses: {
+      writable: loaded.filter(({ writable }) => writable).map(({ address }) => address),
+      readonly: loaded.filter(({ writable }) => !writable).map(({ address }) => address),
+    },
+    ...(returnData && { returnData }),
+    computeUnitsConsumed: execution.unitsConsumed,
+    rewards: [],
+  };
+}
+
+export function rpcInnerInstructions(execution: Execution): RpcInnerInstructions[] {
+  return execution.innerInstructions.map(({ index, instructions }) => ({
+    index,
+    instructions: instructions.map(({ data, ...rest }) => ({ ...rest, data: getBase58Decoder().decode(data) })),
+  }));
+}
+
+export function rpcReturnData({ returnData }: Execution): RpcReturnData | null {
+  if (!returnData || returnData.data.length === 0) return null;
+  return { programId: returnData.programId, data: [Buffer.from(returnData.data).toString('base64'), 'base64'] };
+}
+
+function balance(account: MaybeEncodedAccount): bigint {
+  return account.exists ? account.lamports : 0n;
+}

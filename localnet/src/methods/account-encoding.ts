@@ -1,0 +1,65 @@
+import { type EncodedAccount, getBase58Decoder, type MaybeEncodedAccount } from '@solana/kit';
+import { INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../rpc/rpc-error.ts';
+import { parseAccount } from './account-parsing.ts';
+
+/** Longest account that may be asked for in base58 (account-decoder, MAX_BASE58_BYTES). */
+const MAX_BASE58_BYTES = 128;
+/** Every account is rent-exempt; the field only says so. */
+const RENT_EPOCH = 18_446_744_073_709_551_615n;
+
+export interface AccountView {
+  /** undefined is the oldest form: bare base58 text. */
+  readonly encoding?: 'base58' | 'base64' | 'base64+zstd' | 'jsonParsed' | undefined;
+  readonly dataSlice?: { readonly offset: number; readonly length: number } | null | undefined;
+}
+
+type ReadAccount = Parameters<typeof parseAccount>[1];
+
+/** An account as RPC answers it, or null when there is none. */
+export function encodeMaybeAccount(account: MaybeEncodedAccount, view: AccountView, readAccount: ReadAccount) {
+  return account.exists ? encodeAccount(account, view, readAccount) : null;
+}
+
+/** An account as RPC answers it. Throws when base58 is asked for and the account is too long for it. */
+export function encodeAccount(account: EncodedAccount, view: AccountView, readAccount: ReadAccount) {
+  return {
+    lamports: account.lamports,
+    owner: account.programAddress,
+    data: encodeContent(account, view, readAccount),
+    executable: account.executable,
+    rentEpoch: RENT_EPOCH,
+    space: account.data.length,
+  };
+}
+
+function encodeContent(account: EncodedAccount, { encoding, dataSlice }: AccountView, readAccount: ReadAccount) {
+  if (encoding === 'jsonParsed') {
+    const parsed = parseAccount(account, readAccount);
+    if (parsed) return parsed;
+  }
+  const whole = new Uint8Array(account.data);
+  const bytes = dataSlice ? whole.subarray(dataSlice.offset, dataSlice.offset + dataSlice.length) : whole;
+  switch (encoding) {
+    case undefined:
+      return toBase58(bytes);
+    case 'base58':
+      return [toBase58(bytes), 'base58'];
+    case 'base64':
+    case 'jsonParsed':
+      return [Buffer.from(bytes).toString('base64'), 'base64'];
+    case 'base64+zstd':
+      throw new RpcError(INVALID_PARAMS, 'Invalid params: encoding base64+zstd is not offered here, use base64');
+    default:
+      return encoding satisfies never;
+  }
+}
+
+function toBase58(bytes: Uint8Array): string {
+  if (bytes.length > MAX_BASE58_BYTES) {
+    throw new RpcError(
+      INVALID_REQUEST,
+      `Encoded binary (base 58) data should be less than ${MAX_BASE58_BYTES} bytes, please use Base64 encoding.`,
+    );
+  }
+  return getBase58Decoder().decode(bytes);
+}

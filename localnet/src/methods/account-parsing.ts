@@ -1,0 +1,107 @@
+import {
+  type Address,
+  type EncodedAccount,
+  getAddressDecoder,
+  getBase58Decoder,
+  type MaybeEncodedAccount,
+} from '@solana/kit';
+import { AccountState, getMintDecoder, getTokenDecoder } from '@solana-program/token';
+import { isTokenProgram, mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
+
+const SYSTEM_PROGRAM = '11111111111111111111111111111111';
+const NONCE_BYTES = 80;
+const MINT_BYTES = 82;
+const TOKEN_BYTES = 165;
+const STATE_NAMES = {
+  [AccountState.Uninitialized]: 'uninitialized',
+  [AccountState.Initialized]: 'initialized',
+  [AccountState.Frozen]: 'frozen',
+};
+
+/** What jsonParsed shows for accounts whose layout is known: mints, token accounts, nonces. null for all others. */
+export function parseAccount(account: EncodedAccount, readAccount: (address: Address) => MaybeEncodedAccount) {
+  const bytes = new Uint8Array(account.data);
+  if (isTokenProgram(account.programAddress)) {
+    const program = account.programAddress.startsWith('Tokenz') ? 'spl-token-2022' : 'spl-token';
+    const parsed = parseMint(account, bytes) ?? parseToken(account, bytes, readAccount);
+    return parsed && { program, parsed, space: bytes.length };
+  }
+  if (account.programAddress === SYSTEM_PROGRAM && bytes.length === NONCE_BYTES) {
+    return { program: 'nonce', parsed: parseNonce(bytes), space: bytes.length };
+  }
+  return null;
+}
+
+function parseMint(account: EncodedAccount, bytes: Uint8Array) {
+  if (!mintSupply(account)) return null;
+  const mint = getMintDecoder().decode(bytes);
+  return {
+    type: 'mint',
+    info: {
+      mintAuthority: mint.mintAuthority.__option === 'Some' ? mint.mintAuthority.value : null,
+      supply: String(mint.supply),
+      decimals: mint.decimals,
+      isInitialized: mint.isInitialized,
+      freezeAuthority: mint.freezeAuthority.__option === 'Some' ? mint.freezeAuthority.value : null,
+      ...extensionsOf(bytes, MINT_BYTES),
+    },
+  };
+}
+
+function parseToken(
+  account: EncodedAccount,
+  bytes: Uint8Array,
+  readAccount: (address: Address) => MaybeEncodedAccount,
+) {
+  if (!tokenHolding(account)) return null;
+  const token = getTokenDecoder().decode(bytes);
+  const mint = readAccount(token.mint);
+  const decimals = mint.exists ? mintSupply(mint)?.decimals : undefined;
+  if (decimals === undefined) return null;
+  return {
+    type: 'account',
+    info: {
+      mint: token.mint,
+      owner: token.owner,
+      tokenAmount: toUiTokenAmount(token.amount, decimals),
+      ...(token.delegate.__option === 'Some' && {
+        delegate: token.delegate.value,
+        delegatedAmount: toUiTokenAmount(token.delegatedAmount, decimals),
+      }),
+      state: STATE_NAMES[token.state],
+      isNative: token.isNative.__option === 'Some',
+      ...(token.isNative.__option === 'Some' && {
+        rentExemptReserve: toUiTokenAmount(token.isNative.value, decimals),
+      }),
+      ...(token.closeAuthority.__option === 'Some' && { closeAuthority: token.closeAuthority.value }),
+      ...extensionsOf(bytes, TOKEN_BYTES),
+    },
+  };
+}
+
+/** Extensions are counted, not read: a validator too answers this for those that it does not know. */
+function extensionsOf(bytes: Uint8Array, baseBytes: number) {
+  if (bytes.length === baseBytes) return {};
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const extensions: { readonly extension: 'unparseableExtension' }[] = [];
+  // One kind byte follows the longest base; then come entries of type u16, length u16 and that many bytes.
+  for (let offset = TOKEN_BYTES + 1; offset + 4 <= bytes.length; ) {
+    if (view.getUint16(offset, true) === 0) break;
+    extensions.push({ extension: 'unparseableExtension' });
+    offset += 4 + view.getUint16(offset + 2, true);
+  }
+  return { extensions };
+}
+
+function parseNonce(bytes: Uint8Array) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint32(4, true) === 0) return { type: 'uninitialized' };
+  return {
+    type: 'initialized',
+    info: {
+      authority: getAddressDecoder().decode(bytes, 8),
+      blockhash: getBase58Decoder().decode(bytes.subarray(40, 72)),
+      feeCalculator: { lamportsPerSignature: String(view.getBigUint64(72, true)) },
+    },
+  };
+}

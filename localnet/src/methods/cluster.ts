@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { type Address, getBase58Decoder } from '@solana/kit';
+import { z } from 'zod';
+import type { Ledger } from '../ledger/ledger.ts';
+import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
+import { contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
+import { LONG_TERM_STORAGE_SLOT_SKIPPED, RpcError } from '../rpc/rpc-error.ts';
+import type { Method } from '../rpc/server.ts';
+import type { Runtime } from '../runtime.ts';
+import { checkContextSlot, withContext } from './context.ts';
+import { SOLANA_CORE_VERSION } from './version.ts';
+
+/** Identifies the set of features; a cluster derives it from their addresses, clients only compare it. */
+const FEATURE_SET = Number.parseInt(createHash('sha256').update(SOLANA_CORE_VERSION).digest('hex').slice(0, 8), 16);
+const BLOCKHASH = z.string().min(32).max(44);
+const config = optionalConfig(contextParam);
+
+/** Methods about the cluster as a whole: version, slots, blockhashes. */
+export function clusterMethods(ledger: Ledger, program: Runtime['program'], identity: Address): Record<string, Method> {
+  const { slots, svm, store } = ledger;
+  const slot = (params: readonly unknown[]) => {
+    const [context] = parseParams([config], params);
+    checkContextSlot(ledger, context);
+    return slots.at(context.commitment);
+  };
+  return {
+    getHealth: () => 'ok',
+    getVersion: () => ({ 'solana-core': SOLANA_CORE_VERSION, 'feature-set': FEATURE_SET, flywheel: { program } }),
+    getGenesisHash: () => getBase58Decoder().decode(createHash('sha256').update(slots.state().seed).digest()),
+    getIdentity: () => ({ identity }),
+    getSlot: slot,
+    getBlockHeight: slot,
+    getSlotLeader: () => identity,
+    getTransactionCount: () => store.transactionCount(),
+    getFirstAvailableBlock: () => 0,
+    getBlockTime: (params) => {
+      const [wanted] = parseParams([integerParam], params);
+      const time = slots.blockTime(wanted) ?? store.blockTime(wanted);
+      if (time === null) {
+        throw new RpcError(
+          LONG_TERM_STORAGE_SLOT_SKIPPED,
+          `Slot ${wanted} was skipped, or missing in long-term storage`,
+        );
+      }
+      return time;
+    },
+    getEpochInfo: (params) => {
+      const absoluteSlot = slot(params);
+      return {
+        absoluteSlot,
+        blockHeight: absoluteSlot,
+        epoch: absoluteSlot / SLOTS_PER_EPOCH,
+        slotIndex: absoluteSlot % SLOTS_PER_EPOCH,
+        slotsInEpoch: SLOTS_PER_EPOCH,
+        transactionCount: store.transactionCount(),
+      };
+    },
+    getEpochSchedule: () => ({
+      slotsPerEpoch: SLOTS_PER_EPOCH,
+      leaderScheduleSlotOffset: SLOTS_PER_EPOCH,
+      warmup: false,
+      firstNormalEpoch: 0,
+      firstNormalSlot: 0,
+    }),
+    getLatestBlockhash: (params) => {
+      const [context] = parseParams([config], params);
+      return withContext(ledger, context, slots.latestBlockhash(context.commitment));
+    },
+    isBlockhashValid: (params) => {
+      const [blockhash, context] = parseParams([BLOCKHASH, config], params);
+      return withContext(ledger, context, slots.isRecent(blockhash));
+    },
+    getMinimumBalanceForRentExemption: (params) => {
+      const [bytes] = parseParams([integerParam], params);
+      return svm.minimumBalanceForRentExemption(bytes);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import type { Bank } from '../bank.ts';
+import type { Faults } from '../faults.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { addressParam, integerParam, parseParams } from '../rpc/params.ts';
+import { invalidParams } from '../rpc/rpc-error.ts';
+import type { Method } from '../rpc/server.ts';
+
+/** A bigger jump would leave the range of dates. */
+const MAX_WARP_SECONDS = 10_000_000_000n;
+const MAX_WARP_SLOTS = 1_000_000_000_000n;
+const MAX_U64 = 2n ** 64n - 1n;
+
+const times = z.int().positive().optional();
+const fault = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('drop'), method: z.enum(['sendTransaction', 'sendBundle']), times }),
+  z.strictObject({
+    kind: z.literal('error'),
+    method: z.string(),
+    status: z.union([z.literal(429), z.literal(500)]),
+    times,
+  }),
+  z.strictObject({ kind: z.literal('delay'), method: z.string(), delayMs: z.int().nonnegative(), times }),
+]);
+const amountText = z
+  .string()
+  .regex(/^\d{1,20}$/, 'not an amount in base units')
+  .transform(BigInt)
+  .refine((amount) => amount <= MAX_U64, 'more than a u64 holds');
+const mintRequest = z.strictObject({ decimals: z.int().min(0).max(255), token2022: z.boolean().default(false) });
+const fundRequest = z.strictObject({
+  address: addressParam,
+  lamports: integerParam.optional(),
+  mint: addressParam.optional(),
+  amount: amountText.optional(),
+});
+const warpRequest = z.strictObject({
+  slots: integerParam.refine((slots) => slots <= MAX_WARP_SLOTS, `at most ${MAX_WARP_SLOTS}`).optional(),
+  seconds: integerParam.refine((seconds) => seconds <= MAX_WARP_SECONDS, `at most ${MAX_WARP_SECONDS}`).optional(),
+});
+
+/** What a real cluster does not offer: money for nothing, time travel, misbehaviour. */
+export function controlMethods(ledger: Ledger, bank: Bank, faults: Faults): Record<string, Method> {
+  return {
+    localnet_createMint: async (params) => {
+      const [{ decimals, token2022 }] = parseParams([mintRequest], params);
+      return { mint: await bank.createMint(decimals, token2022) };
+    },
+    localnet_fund: async (params) => {
+      const [{ address, lamports, mint, amount }] = parseParams([fundRequest], params);
+      if ((mint === undefined) !== (amount === undefined)) throw invalidParams('mint and amount belong together');
+      const signature = lamports === undefined ? null : await bank.airdrop(address, lamports);
+      const tokenAccount = mint === undefined || amount === undefined ? null : await bank.mintTo(mint, address, amount);
+      return { signature, tokenAccount };
+    },
+    localnet_warp: async (params) => {
+      const [{ slots = 1n, seconds = 0n }] = parseParams([warpRequest], params);
+      await ledger.advance({ slots: slots > 0n ? slots : 1n, seconds });
+      return { slot: ledger.slots.current(), unixTimestamp: ledger.slots.unixTimestamp() };
+    },
+    localnet_setFault: (params) => {
+      const [wanted] = parseParams([fault], params);
+      faults.set(wanted);
+      return null;
+    },
+    localnet_clearFaults: () => {
+      faults.clear();
+      return null;
+    },
+  };
+}

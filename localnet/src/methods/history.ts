@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { TransactionSummary } from '../ledger/store.ts';
+import {
+  addressParam,
+  commitmentParam,
+  contextParam,
+  integerParam,
+  optionalConfig,
+  parseParams,
+} from '../rpc/params.ts';
+import type { Method } from '../rpc/server.ts';
+import { checkContextSlot, withContext } from './context.ts';
+import { encodeTransaction } from './transaction-encoding.ts';
+
+/** Limits of a validator (rpc-client-api, MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS and …_CONFIRMED_SIGNATURES_…). */
+const MAX_STATUSES = 256;
+const MAX_SIGNATURES = 1_000;
+
+const signature = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'not a signature');
+const signaturesConfig = optionalConfig({
+  ...contextParam,
+  limit: z.int().min(1).max(MAX_SIGNATURES).default(MAX_SIGNATURES),
+  before: signature.nullish(),
+  until: signature.nullish(),
+});
+const transactionConfig = optionalConfig({
+  commitment: commitmentParam,
+  encoding: z.enum(['json', 'jsonParsed', 'base58', 'base64']).default('json'),
+  maxSupportedTransactionVersion: integerParam.nullish(),
+});
+
+/** Methods that look at transactions of the past. */
+export function historyMethods(ledger: Ledger): Record<string, Method> {
+  const { slots, store } = ledger;
+  return {
+    getSignatureStatuses: (params) => {
+      const [signatures] = parseParams([z.array(signature).max(MAX_STATUSES)], params);
+      const statuses = signatures.map((text) => toStatus(ledger, store.summary(text)));
+      return withContext(ledger, { commitment: 'processed' }, statuses);
+    },
+    getSignaturesForAddress: (params) => {
+      const [address, config] = parseParams([addressParam, signaturesConfig], params);
+      checkContextSlot(ledger, config);
+      const newest = slots.at(config.commitment);
+      return store
+        .transactionsOf(address, { limit: config.limit, before: config.before ?? null, until: config.until ?? null })
+        .filter(({ slot }) => slot <= newest)
+        .map((summary) => ({ ...summary, memo: null, confirmationStatus: slots.commitmentOf(summary.slot) }));
+    },
+    getTransaction: (params) => {
+      const [text, config] = parseParams([signature, transactionConfig], params);
+      const record = store.transaction(text);
+      if (!record || record.slot > slots.at(config.commitment)) return null;
+      const { encoding, maxSupportedTransactionVersion } = config;
+      return encodeTransaction(record, encoding, maxSupportedTransactionVersion ?? null);
+    },
+  };
+}
+
+function toStatus({ slots }: Ledger, summary: TransactionSummary | null) {
+  if (!summary) return null;
+  const { slot, err } = summary;
+  const confirmationStatus = slots.commitmentOf(slot);
+  return {
+    slot,
+    confirmations: confirmationStatus === 'finalized' ? null : slots.current() - slot,
+    err,
+    status: err === null ? { Ok: null } : { Err: err },
+    confirmationStatus,
+  };
+}

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import type { Bank } from '../bank.ts';
+import type { Faults } from '../faults.ts';
+import type { Attempt } from '../ledger/attempt.ts';
+import { transactionFee } from '../ledger/fees.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { verifySignatures } from '../ledger/signatures.ts';
+import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
+import { rpcInnerInstructions, rpcReturnData } from '../ledger/transaction-meta.ts';
+import { parseWireTransaction, WireTransactionError } from '../ledger/wire-transaction.ts';
+import {
+  addressParam,
+  commitmentParam,
+  contextParam,
+  encodingParam,
+  integerParam,
+  optionalConfig,
+  parseParams,
+} from '../rpc/params.ts';
+import { invalidParams, PREFLIGHT_FAILURE, RpcError, SIGNATURE_VERIFICATION_FAILURE } from '../rpc/rpc-error.ts';
+import type { Method } from '../rpc/server.ts';
+import type { TransactionError } from '../runtime.ts';
+import { encodeMaybeAccount } from './account-encoding.ts';
+import { checkContextSlot, withContext } from './context.ts';
+import { describeError } from './error-text.ts';
+import { decodeText, parseWireParam } from './wire-param.ts';
+
+const MAX_FEE_ADDRESSES = 128;
+/** First bytes of versioned messages; version 1 puts its signatures behind the message. */
+const V0_PREFIX = 0x80;
+const V1_PREFIX = 0x81;
+const SIGNATURE_BYTES = 64;
+
+const sendConfig = optionalConfig({
+  encoding: z.enum(['base58', 'base64']).default('base58'),
+  skipPreflight: z.boolean().default(false),
+  preflightCommitment: commitmentParam,
+  minContextSlot: integerParam.nullish(),
+});
+const simulateConfig = optionalConfig({
+  ...contextParam,
+  encoding: z.enum(['base58', 'base64']).default('base58'),
+  sigVerify: z.boolean().default(false),
+  replaceRecentBlockhash: z.boolean().default(false),
+  innerInstructions: z.boolean().default(false),
+  accounts: z.object({ encoding: encodingParam.optional(), addresses: z.array(addressParam) }).nullish(),
+});
+
+/** Methods that bring transactions in, try them, or price them. */
+export function submissionMethods(ledger: Ledger, bank: Bank, faults: Faults): Record<string, Method> {
+  return {
+    sendTransaction: async (params) => {
+      const [text, config] = parseParams([z.string(), sendConfig], params);
+      const transaction = parseWireParam(text, config.encoding);
+      if (faults.takeDrop('sendTransaction')) return transaction.signature;
+      checkContextSlot(ledger, { commitment: 'processed', minContextSlot: config.minContextSlot ?? 0n });
+      const verified = await verifySignatures(transaction);
+      // Without preflight the transaction is passed on unseen: what no block can hold is lost without a word.
+      if (!verified && config.skipPreflight) return transaction.signature;
+      if (!verified) throw signatureFailure();
+      const attempt = await ledger.execute(transaction, { keepFailure: config.skipPreflight });
+      if (!config.skipPreflight) refuseFailure(attempt);
+      return transaction.signature;
+    },
+    simulateTransaction: async (params) => {
+      const [text, config] = parseParams([z.string(), simulateConfig], params);
+      const { sigVerify, replaceRecentBlockhash } = config;
+      if (sigVerify && replaceRecentBlockhash) {
+        throw invalidParams('sigVerify may not be used with replaceRecentBlockhash');
+      }
+      const transaction = parseWireParam(text, config.encoding);
+      checkContextSlot(ledger, config);
+      if (sigVerify && !(await verifySignatures(transaction))) throw signatureFailure();
+      const { svm } = ledger;
+      const readAccount = svm.getAccount.bind(svm);
+      const value = await ledger.simulate(transaction, { checkLifetime: !replaceRecentBlockhash }, (attempt) => ({
+        ...describeAttempt(attempt, config.innerInstructions),
+        accounts:
+          attemptError(attempt) === null && config.accounts
+            ? config.accounts.addresses.map((address) =>
+                encodeMaybeAccount(
+                  readAccount(address),
+                  { encoding: config.accounts?.encoding ?? 'base64' },
+                  readAccount,
+                ),
+              )
+            : null,
+        ...(replaceRecentBlockhash && { replacementBlockhash: ledger.slots.latestBlockhash('confirmed') }),
+      }));
+      return withContext(ledger, config, value);
+    },
+    requestAirdrop: async (params) => {
+      const [recipient, amount] = parseParams([addressParam, integerParam], params);
+      return bank.airdrop(recipient, amount);
+    },
+    getFeeForMessage: (params) => {
+      const [text, config] = parseParams([z.string(), optionalConfig(contextParam)], params);
+      const transaction = parseMessage(decodeText(text, 'base64'));
+      const alive = ledger.slots.isRecent(transaction.lifetimeToken);
+      return withContext(ledger, config, alive ? transactionFee(transaction).totalLamports : null);
+    },
+    // Blocks are never full here, so the least that lands a transaction is nothing.
+    getRecentPrioritizationFees: (params) => {
+      parseParams([z.array(addressParam).max(MAX_FEE_ADDRESSES).nullish()], params);
+      const newest = ledger.slots.at('confirmed');
+      const length = Math.min(Number(newest), Number(BLOCKHASH_VALID_SLOTS));
+      return Array.from({ length }, (_, index) => ({
+        slot: newest - BigInt(index),
+        prioritizationFee: 0,
+      })).reverse();
+    },
+  };
+}
+
+function attemptError(attempt: Attempt): TransactionError | null {
+  return attempt.kind === 'refused' ? attempt.err : attempt.record.err;
+}
+
+function refuseFailure(attempt: Attempt): void {
+  const err = attemptError(attempt);
+  if (err === null) return;
+  throw new RpcError(PREFLIGHT_FAILURE, `Transaction simulation failed: ${describeError(err)}`, {
+    accounts: null,
+    ...describeAttempt(attempt, false),
+  });
+}
+
+function describeAttempt(attempt: Attempt, withInner: boolean) {
+  if (attempt.kind === 'refused') {
+    const { err, logs, unitsConsumed } = attempt;
+    return { err, logs, unitsConsumed, returnData: null, innerInstructions: null };
+  }
+  const { execution, record } = attempt;
+  return {
+    err: record.err,
+    logs: execution.logs,
+    unitsConsumed: execution.unitsConsumed,
+    returnData: rpcReturnData(execution),
+    innerInstructions: withInner ? rpcInnerInstructions(execution) : null,
+    fee: record.meta.fee,
+  };
+}
+
+function signatureFailure(): RpcError {
+  return new RpcError(SIGNATURE_VERIFICATION_FAILURE, 'Transaction signature verification failure');
+}
+
+/** A bare message is a transaction with empty signatures; there are never more than 127, so their count is one byte. */
+function parseMessage(message: Uint8Array) {
+  const [first = 0, second = 0] = message;
+  const count = first === V0_PREFIX || first === V1_PREFIX ? second : first;
+  const signatures = new Uint8Array(count * SIGNATURE_BYTES);
+  const parts = first === V1_PREFIX ? [message, signatures] : [[count], signatures, message];
+  try {
+    return parseWireTransaction(new Uint8Array(parts.flatMap((part) => [...part])));
+  } catch (error) {
+    if (error instanceof WireTransactionError) throw invalidParams(error.message);
+    throw error;
+  }
+}

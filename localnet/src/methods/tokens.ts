@@ -1,0 +1,100 @@
+import type { Address, EncodedAccount } from '@solana/kit';
+import { z } from 'zod';
+import type { Ledger } from '../ledger/ledger.ts';
+import { isTokenProgram, mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
+import { accountConfig, addressParam, contextParam, optionalConfig, parseParams } from '../rpc/params.ts';
+import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
+import type { Method } from '../rpc/server.ts';
+import { encodeAccount } from './account-encoding.ts';
+import { withContext } from './context.ts';
+
+/** Holders that getTokenLargestAccounts lists (rpc, NUM_LARGEST_ACCOUNTS). */
+const LARGEST_ACCOUNTS = 20;
+const TOKEN_PROGRAMS = [
+  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+] as Address[];
+
+const config = optionalConfig(contextParam);
+const tokenFilter = z.union([z.object({ mint: addressParam }), z.object({ programId: addressParam })]);
+
+/** Methods about token accounts and mints, of both token programs. */
+export function tokenMethods(ledger: Ledger): Record<string, Method> {
+  const { svm } = ledger;
+  const readAccount = svm.getAccount.bind(svm);
+  const supplyOf = (mint: Address) => {
+    const account = readAccount(mint);
+    const supply = account.exists ? mintSupply(account) : null;
+    if (!supply) throw invalid('not a Token mint');
+    return supply;
+  };
+  return {
+    getTokenAccountBalance: (params) => {
+      const [address, context] = parseParams([addressParam, config], params);
+      return ledger.read(() => {
+        const account = readAccount(address);
+        if (!account.exists) throw invalid('could not find account');
+        const holding = tokenHolding(account);
+        if (!holding) throw invalid('not a Token account');
+        return withContext(ledger, context, toUiTokenAmount(holding.amountBaseUnits, supplyOf(holding.mint).decimals));
+      });
+    },
+    getTokenSupply: (params) => {
+      const [mint, context] = parseParams([addressParam, config], params);
+      return ledger.read(() => {
+        const { supplyBaseUnits, decimals } = supplyOf(mint);
+        return withContext(ledger, context, toUiTokenAmount(supplyBaseUnits, decimals));
+      });
+    },
+    getTokenAccountsByOwner: (params) => {
+      const [owner, wanted, context] = parseParams([addressParam, tokenFilter, accountConfig], params);
+      return ledger.read(() => {
+        const accounts = tokenAccounts(ledger, programsFor(ledger, wanted))
+          .filter(({ holding }) => holding.owner === owner && (!('mint' in wanted) || holding.mint === wanted.mint))
+          .map(({ account }) => ({
+            pubkey: account.address,
+            account: encodeAccount(account, context, readAccount),
+          }));
+        return withContext(ledger, context, accounts);
+      });
+    },
+    getTokenLargestAccounts: (params) => {
+      const [mint, context] = parseParams([addressParam, config], params);
+      return ledger.read(() => {
+        const { decimals } = supplyOf(mint);
+        const largest = tokenAccounts(ledger, programsFor(ledger, { mint }))
+          .filter(({ holding }) => holding.mint === mint && holding.amountBaseUnits > 0n)
+          .sort((a, b) => (a.holding.amountBaseUnits < b.holding.amountBaseUnits ? 1 : -1))
+          .slice(0, LARGEST_ACCOUNTS)
+          .map(({ account, holding }) => ({
+            address: account.address,
+            ...toUiTokenAmount(holding.amountBaseUnits, decimals),
+          }));
+        return withContext(ledger, context, largest);
+      });
+    },
+  };
+}
+
+function programsFor({ svm }: Ledger, wanted: z.output<typeof tokenFilter>): Address[] {
+  if ('programId' in wanted) {
+    if (!isTokenProgram(wanted.programId)) throw invalid('unrecognized Token program id');
+    return [wanted.programId];
+  }
+  const mint = svm.getAccount(wanted.mint);
+  if (!mint.exists) throw invalid('could not find mint');
+  return TOKEN_PROGRAMS.filter((program) => program === mint.programAddress);
+}
+
+function tokenAccounts({ svm }: Ledger, programs: readonly Address[]) {
+  return programs
+    .flatMap((program): EncodedAccount[] => svm.getProgramAccounts(program))
+    .flatMap((account) => {
+      const holding = tokenHolding(account);
+      return holding ? [{ account, holding }] : [];
+    });
+}
+
+function invalid(reason: string): RpcError {
+  return new RpcError(INVALID_PARAMS, `Invalid param: ${reason}`);
+}

@@ -1,0 +1,144 @@
+import { type Address, getBase58Decoder } from '@solana/kit';
+import type { TransactionRecord } from '../ledger/store.ts';
+import type { RpcInnerInstructions, TransactionMeta } from '../ledger/transaction-meta.ts';
+import { isStaticWritable, parseWireTransaction, type WireTransaction } from '../ledger/wire-transaction.ts';
+import { RpcError, UNSUPPORTED_TRANSACTION_VERSION } from '../rpc/rpc-error.ts';
+
+/** The program deployed on every cluster, and its predecessor. */
+const MEMO_PROGRAMS = new Set([
+  'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
+  'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo',
+]);
+/** Height of an instruction that the transaction itself holds; the ones it calls count on from there. */
+const OUTER_STACK_HEIGHT = 1;
+
+export type TransactionEncoding = 'json' | 'jsonParsed' | 'base58' | 'base64';
+
+/** A transaction as getTransaction answers it. Throws when its version is above what the caller says to understand. */
+export function encodeTransaction(record: TransactionRecord, encoding: TransactionEncoding, maxVersion: bigint | null) {
+  const wire = parseWireTransaction(record.wire);
+  if (wire.version !== 'legacy' && (maxVersion === null || BigInt(wire.version) > maxVersion)) {
+    throw new RpcError(
+      UNSUPPORTED_TRANSACTION_VERSION,
+      `Transaction version (${wire.version}) is not supported by the requesting client. ` +
+        `Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${wire.version}`,
+    );
+  }
+  return {
+    slot: record.slot,
+    blockTime: record.blockTime,
+    ...(maxVersion !== null && { version: wire.version }),
+    transaction: encodeContent(wire, record, encoding),
+    meta: encoding === 'jsonParsed' ? parsedMeta(wire, record.meta) : record.meta,
+  };
+}
+
+function encodeContent(wire: WireTransaction, { meta }: TransactionRecord, encoding: TransactionEncoding) {
+  switch (encoding) {
+    case 'base58':
+      return [getBase58Decoder().decode(wire.bytes), 'base58'];
+    case 'base64':
+      return [Buffer.from(wire.bytes).toString('base64'), 'base64'];
+    case 'json':
+      return { signatures: encodeSignatures(wire), message: jsonMessage(wire) };
+    case 'jsonParsed':
+      return { signatures: encodeSignatures(wire), message: parsedMessage(wire, meta) };
+    default:
+      return encoding satisfies never;
+  }
+}
+
+function encodeSignatures({ signatures }: WireTransaction): string[] {
+  return signatures.map((signature) => getBase58Decoder().decode(signature ?? new Uint8Array(64)));
+}
+
+function jsonMessage(wire: WireTransaction) {
+  return {
+    accountKeys: wire.staticAddresses,
+    header: {
+      numRequiredSignatures: wire.header.numSignerAccounts,
+      numReadonlySignedAccounts: wire.header.numReadonlySignerAccounts,
+      numReadonlyUnsignedAccounts: wire.header.numReadonlyNonSignerAccounts,
+    },
+    recentBlockhash: wire.lifetimeToken,
+    instructions: wire.instructions.map(({ programAddressIndex, accountIndices, data }) => ({
+      programIdIndex: programAddressIndex,
+      accounts: accountIndices,
+      data: getBase58Decoder().decode(data),
+      stackHeight: OUTER_STACK_HEIGHT,
+    })),
+    ...addressTableLookups(wire),
+  };
+}
+
+function addressTableLookups({ version, lookups }: WireTransaction) {
+  if (version !== 0) return {};
+  return {
+    addressTableLookups: lookups.map(({ lookupTableAddress, writableIndexes, readonlyIndexes }) => ({
+      accountKey: lookupTableAddress,
+      writableIndexes,
+      readonlyIndexes,
+    })),
+  };
+}
+
+function parsedMessage(wire: WireTransaction, { loadedAddresses }: TransactionMeta) {
+  const addresses = allAddresses(wire, loadedAddresses);
+  const fromTable = (writable: boolean) => (pubkey: Address) => ({
+    pubkey,
+    signer: false,
+    writable,
+    source: 'lookupTable',
+  });
+  return {
+    accountKeys: [
+      ...wire.staticAddresses.map((pubkey, index) => ({
+        pubkey,
+        signer: index < wire.header.numSignerAccounts,
+        writable: isStaticWritable(wire.header, wire.staticAddresses.length, index),
+        source: 'transaction',
+      })),
+      ...loadedAddresses.writable.map(fromTable(true)),
+      ...loadedAddresses.readonly.map(fromTable(false)),
+    ],
+    recentBlockhash: wire.lifetimeToken,
+    instructions: wire.instructions.map(({ programAddressIndex, accountIndices, data }) =>
+      parseInstruction(addresses, {
+        programIdIndex: programAddressIndex,
+        accounts: accountIndices,
+        data: getBase58Decoder().decode(data),
+        text: data,
+        stackHeight: OUTER_STACK_HEIGHT,
+      }),
+    ),
+    ...addressTableLookups(wire),
+  };
+}
+
+function parsedMeta(wire: WireTransaction, meta: TransactionMeta) {
+  const { loadedAddresses, ...rest } = meta;
+  const addresses = allAddresses(wire, loadedAddresses);
+  return { ...rest, innerInstructions: meta.innerInstructions.map((inner) => parseInner(addresses, inner)) };
+}
+
+function parseInner(addresses: readonly Address[], { index, instructions }: RpcInnerInstructions) {
+  return { index, instructions: instructions.map((instruction) => parseInstruction(addresses, instruction)) };
+}
+
+/** Memos are shown as text; all else in the form that a validator uses for programs it cannot read. */
+function parseInstruction(
+  addresses: readonly Address[],
+  instruction: RpcInnerInstructions['instructions'][number] & { readonly text?: Uint8Array },
+) {
+  const programId = addresses[instruction.programIdIndex];
+  const { stackHeight } = instruction;
+  if (programId !== undefined && MEMO_PROGRAMS.has(programId) && instruction.text) {
+    return { program: 'spl-memo', programId, parsed: new TextDecoder().decode(instruction.text), stackHeight };
+  }
+  const accounts = instruction.accounts.map((index) => addresses[index]);
+  return { programId, accounts, data: instruction.data, stackHeight };
+}
+
+function allAddresses(wire: WireTransaction, loaded: TransactionMeta['loadedAddresses']): Address[] {
+  return [...wire.staticAddresses, ...loaded.writable, ...loaded.readonly];
+}

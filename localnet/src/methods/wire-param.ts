@@ -1,0 +1,28 @@
+import { getBase58Encoder } from '@solana/kit';
+import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../ledger/wire-transaction.ts';
+import { INVALID_PARAMS, invalidParams, RpcError } from '../rpc/rpc-error.ts';
+
+/** Longest base64 text of a transaction, a version 1 one; what is longer is not even decoded. */
+const MAX_TEXT_LENGTH = 5_464;
+
+/** Reads a transaction from a parameter. Throws an RpcError that says what is wrong with it. */
+export function parseWireParam(text: string, encoding: 'base58' | 'base64'): WireTransaction {
+  if (text.length > MAX_TEXT_LENGTH) {
+    throw new RpcError(INVALID_PARAMS, `${encoding} encoded transaction too large: ${text.length} characters`);
+  }
+  try {
+    return parseWireTransaction(decodeText(text, encoding));
+  } catch (error) {
+    if (!(error instanceof WireTransactionError)) throw error;
+    const prefix = error.fault === 'too large' ? `${encoding} encoded transaction ` : '';
+    throw new RpcError(INVALID_PARAMS, `${prefix}${error.message}`);
+  }
+}
+
+export function decodeText(text: string, encoding: 'base58' | 'base64'): Uint8Array {
+  const isBase64 = encoding === 'base64' && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+  if (isBase64) return new Uint8Array(Buffer.from(text, 'base64'));
+  if (encoding === 'base58' && /^[1-9A-HJ-NP-Za-km-z]*$/.test(text))
+    return new Uint8Array(getBase58Encoder().encode(text));
+  throw invalidParams(`invalid ${encoding} encoding`);
+}

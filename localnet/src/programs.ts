@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** SHA-256 of the deployed Squads v4 program, which can never change: as deployed, and with trailing zeros trimmed. */
+const SQUADS_HASHES = [
+  'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c',
+  'd48660833989ecea3145ff726164fe640bd90696f03ce00dfd0cda258cbf2fac',
+];
+const CACHED_FILE = 'squads_v4.so';
+
+/** Which implementation of the Squads program runs, and one sentence for the operator on why. */
+export type SquadsProgram =
+  | { readonly program: 'squads-v4'; readonly bytes: Uint8Array; readonly note: string }
+  | { readonly program: 'emulation'; readonly note: string };
+
+/**
+ * Finds the Squads program: the file that is named, else the user's cache, else none ('emulation').
+ * Throws when a file is not the deployed program byte for byte: running anything else would prove nothing.
+ */
+export function findSquadsProgram(wanted: string | undefined, cacheDirectory = defaultCacheDirectory()): SquadsProgram {
+  if (wanted === 'emulation') {
+    return { program: 'emulation', note: 'Squads v4 is emulated, because the emulation was asked for.' };
+  }
+  if (wanted !== undefined) return readProgram(wanted, 'the file that was named');
+  const cached = join(cacheDirectory, CACHED_FILE);
+  if (existsSync(cached)) return readProgram(cached, 'the cache');
+  return {
+    program: 'emulation',
+    note: `Squads v4 is emulated, because no file was named and ${cached} does not exist.`,
+  };
+}
+
+function defaultCacheDirectory(): string {
+  return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'flywheel');
+}
+
+function readProgram(path: string, source: string): SquadsProgram {
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    throw new Error(`The Squads program ${path} cannot be read.`, { cause });
+  }
+  const found = createHash('sha256').update(bytes).digest('hex');
+  if (!SQUADS_HASHES.includes(found)) {
+    throw new Error(
+      `${path} is not the deployed Squads v4 program: its SHA-256 is ${found}, expected ${SQUADS_HASHES.join(' or ')}.`,
+    );
+  }
+  return { program: 'squads-v4', bytes, note: `Squads v4 is the real program, from ${source}: ${path}.` };
+}

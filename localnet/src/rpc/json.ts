@@ -1,0 +1,24 @@
+// Part of ECMAScript's JSON.parse source text access, which TypeScript's library does not describe yet.
+declare global {
+  interface JSON {
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown;
+    rawJSON(text: string): unknown;
+  }
+}
+
+/** Writes JSON in which a bigint is an integer with all of its digits: u64 amounts must not pass through a double. */
+export function stringifyJson(value: unknown): string {
+  return JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? JSON.rawJSON(String(member)) : member));
+}
+
+/** Reads JSON; an integer that a double cannot hold exactly becomes a bigint. Throws SyntaxError. */
+export function parseJson(text: string): unknown {
+  return JSON.parse(text, (_key, member, { source }) =>
+    typeof member === 'number' && !Number.isSafeInteger(member) && source !== undefined && /^-?\d+$/.test(source)
+      ? BigInt(source)
+      : member,
+  );
+}

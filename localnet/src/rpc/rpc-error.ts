@@ -1,0 +1,28 @@
+/** An error that JSON-RPC answers with. Codes are JSON-RPC's own or Solana's (rpc-client-api, custom_error.rs). */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  /** The answer's `data`. */
+  readonly details: unknown;
+
+  constructor(code: number, message: string, details?: unknown) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL_ERROR = -32603;
+export const PREFLIGHT_FAILURE = -32002;
+export const SIGNATURE_VERIFICATION_FAILURE = -32003;
+export const LONG_TERM_STORAGE_SLOT_SKIPPED = -32009;
+export const UNSUPPORTED_TRANSACTION_VERSION = -32015;
+export const MIN_CONTEXT_SLOT_NOT_REACHED = -32016;
+
+export function invalidParams(reason: string): RpcError {
+  return new RpcError(INVALID_PARAMS, `Invalid params: ${reason}`);
+}

@@ -1,0 +1,158 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Faults } from '../faults.ts';
+import { parseJson, stringifyJson } from './json.ts';
+import {
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  invalidParams,
+  METHOD_NOT_FOUND,
+  PARSE_ERROR,
+  RpcError,
+} from './rpc-error.ts';
+
+/** What a validator accepts at most (rpc, MAX_REQUEST_BODY_SIZE). */
+const MAX_BODY_BYTES = 50 * 1024;
+
+/** Answers one call. Throws RpcError for the caller's mistakes; anything else it throws is answered as internal. */
+export type Method = (params: readonly unknown[]) => unknown;
+export type Methods = ReadonlyMap<string, Method>;
+
+export interface Routes {
+  /** JSON-RPC methods by path. */
+  readonly rpc: ReadonlyMap<string, Methods>;
+  /** Plain GET routes by path. */
+  readonly rest: ReadonlyMap<string, () => unknown>;
+  readonly faults: Faults;
+  /** Told of exceptions that are no RpcError: they are our own bugs. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** An HTTP server that speaks JSON-RPC 2.0 like a Solana validator: any origin may call it, batches are answered. */
+export function createRpcServer(routes: Routes): Server {
+  const server = createServer((request, response) => {
+    answer(routes, request, response).catch((error: unknown) => {
+      routes.onError(error);
+      response.destroy();
+    });
+  });
+  // A connection is torn down by its client at any time; without a listener that would end the process.
+  server.on('clientError', (_error, socket) => socket.destroy());
+  return server;
+}
+
+async function answer(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = (request.url ?? '/').split('?')[0] ?? '/';
+  response.setHeader('access-control-allow-origin', '*');
+  if (request.method === 'OPTIONS') {
+    response.setHeader('access-control-allow-methods', 'POST, GET, OPTIONS');
+    response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
+    response.writeHead(204).end();
+    return;
+  }
+  if (request.method === 'GET') {
+    const route = routes.rest.get(path);
+    if (route) sendJson(response, 200, await route());
+    else sendText(response, 404, `Nothing is served at GET ${path}`);
+    return;
+  }
+  const methods = routes.rpc.get(path);
+  if (!methods) return sendText(response, 404, `No JSON-RPC is served at ${path}`);
+  if (request.method !== 'POST') return sendText(response, 405, 'Use POST');
+  const body = await readBody(request);
+  if (body === null) {
+    response.setHeader('connection', 'close');
+    sendJson(
+      response,
+      413,
+      failure(null, new RpcError(INVALID_REQUEST, `Request body exceeds ${MAX_BODY_BYTES} bytes`)),
+    );
+    return;
+  }
+  await answerCalls(routes, methods, body, response);
+}
+
+async function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function answerCalls(routes: Routes, methods: Methods, body: string, response: ServerResponse): Promise<void> {
+  let calls: unknown;
+  try {
+    calls = parseJson(body);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return sendJson(response, 200, failure(null, new RpcError(PARSE_ERROR, 'Parse error')));
+  }
+  const fault = routes.faults.take((Array.isArray(calls) ? calls : [calls]).map(methodName));
+  if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
+  if (fault?.kind === 'error') {
+    const message = fault.status === 429 ? 'Too many requests' : 'Internal server error';
+    return sendJson(response, fault.status, { jsonrpc: '2.0', error: { code: fault.status, message }, id: null });
+  }
+  if (!Array.isArray(calls)) {
+    const result = await answerCall(routes, methods, calls);
+    if (result === null) response.writeHead(204).end();
+    else sendJson(response, 200, result);
+    return;
+  }
+  if (calls.length === 0) return sendJson(response, 200, failure(null, new RpcError(INVALID_REQUEST, 'Empty batch')));
+  const results: unknown[] = [];
+  // One after the other: calls in a batch may depend on the order they are written in.
+  for (const call of calls) {
+    const result = await answerCall(routes, methods, call);
+    if (result !== null) results.push(result);
+  }
+  if (results.length === 0) response.writeHead(204).end();
+  else sendJson(response, 200, results);
+}
+
+function methodName(call: unknown): string {
+  return isRecord(call) && typeof call.method === 'string' ? call.method : '';
+}
+
+/** The answer to one call, or null for a notification, which gets none. */
+async function answerCall({ onError }: Routes, methods: Methods, call: unknown): Promise<object | null> {
+  if (!isRecord(call)) return failure(null, new RpcError(INVALID_REQUEST, 'Invalid request'));
+  const { jsonrpc, method, params, id } = call;
+  const isId =
+    id === undefined || id === null || typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint';
+  if (jsonrpc !== '2.0' || typeof method !== 'string' || !isId) {
+    return failure(isId ? (id ?? null) : null, new RpcError(INVALID_REQUEST, 'Invalid request'));
+  }
+  try {
+    const run = methods.get(method);
+    if (!run) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
+    if (params !== undefined && params !== null && !Array.isArray(params)) {
+      throw invalidParams('expected an array of parameters');
+    }
+    const result = await run(params ?? []);
+    return id === undefined ? null : { jsonrpc: '2.0', result, id };
+  } catch (error) {
+    if (!(error instanceof RpcError)) onError(error);
+    if (id === undefined) return null;
+    return failure(id, error instanceof RpcError ? error : new RpcError(INTERNAL_ERROR, 'Internal error'));
+  }
+}
+
+function failure(id: unknown, { code, message, details }: RpcError): object {
+  return { jsonrpc: '2.0', error: { code, message, ...(details !== undefined && { data: details }) }, id };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(stringifyJson(body));
+}
+
+function sendText(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(text);
+}
