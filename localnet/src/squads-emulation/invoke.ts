@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import {
+  type Address,
+  appendTransactionMessageInstructions,
+  compileTransaction,
+  createTransactionMessage,
+  getAddressDecoder,
+  getCompiledTransactionMessageDecoder,
+  type Instruction,
+  lamports,
+  pipe,
+  type ReadonlyUint8Array,
+  setTransactionMessageFeePayer,
+} from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import { emptyAccount } from '../ledger/account-journal.ts';
+import { executeInSvm } from '../real-program.ts';
+import type { Execution, TransactionError } from '../runtime.ts';
+import { COMPUTE_BUDGET_INSTRUCTION_UNITS, type ComputeBudget, computeBudgetInstructions } from './compute-budget.ts';
+import { failedInstruction } from './failure.ts';
+
+/** One instruction that ran, by addresses, and how deep: 1 for those given, more for those they called. */
+export interface TracedInstruction {
+  readonly programAddress: Address;
+  readonly accounts: readonly Address[];
+  readonly data: ReadonlyUint8Array;
+  readonly stackHeight: number;
+}
+
+/** What became of instructions that ran together. */
+export interface Invocation {
+  /** Its instruction indexes count the instructions given. */
+  readonly err: TransactionError | null;
+  /** The accounts that an account index in `err` counts. */
+  readonly addresses: readonly Address[];
+  readonly logs: readonly string[];
+  readonly unitsConsumed: number;
+  readonly returnData: Execution['returnData'];
+  /** For each instruction given, up to one that failed: itself, then what it called. */
+  readonly traces: readonly (readonly TracedInstruction[])[];
+}
+
+/**
+ * Runs instructions as one LiteSVM transaction of their own, all or nothing. Signer roles are believed. A stand-in pays
+ * the fee, so that no account of theirs is a signer or writable beyond what the instructions say.
+ */
+export function invoke(svm: LiteSVM, instructions: readonly Instruction[], budget: ComputeBudget): Invocation {
+  const requests = computeBudgetInstructions(budget);
+  const message = pipe(
+    createTransactionMessage({ version: 0 }),
+    (empty) => setTransactionMessageFeePayer(standIn, empty),
+    (paid) => svm.setTransactionMessageLifetimeUsingLatestBlockhash(paid),
+    (timed) => appendTransactionMessageInstructions([...requests, ...instructions], timed),
+  );
+  const transaction = compileTransaction(message);
+  const { staticAccounts } = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
+  const execution = withStandIn(svm, () => executeInSvm(svm, transaction));
+  const failed = execution.err === null ? null : failedInstruction(execution.err);
+  const failedPosition = failed && failed.index - requests.length;
+  const addressAt = (index: number) => staticAccounts[index] ?? standIn;
+  const ran = failedPosition === null ? instructions : instructions.slice(0, failedPosition + 1);
+  return {
+    err: failed ? { InstructionError: [failedPosition, failed.detail] } : execution.err,
+    addresses: staticAccounts,
+    logs: execution.logs.slice(requests.length * LOG_LINES_PER_REQUEST),
+    unitsConsumed: Math.max(0, Number(execution.unitsConsumed) - requests.length * COMPUTE_BUDGET_INSTRUCTION_UNITS),
+    returnData: execution.returnData,
+    traces: ran.map((instruction, position) => [
+      traceOf(instruction),
+      ...innerTraces(execution, requests.length + position, addressAt),
+    ]),
+  };
+}
+
+// Its name on the wire; nobody holds a key for it, and it exists only while a call of `invoke` lasts.
+const standIn = getAddressDecoder().decode(createHash('sha256').update('fee payer of the Squads emulation').digest());
+
+// Far above the fee of any number of signatures that a message can carry.
+const STAND_IN_LAMPORTS = lamports(1_000_000_000n);
+
+// `invoke` and `success`.
+const LOG_LINES_PER_REQUEST = 2;
+
+function withStandIn<Result>(svm: LiteSVM, run: () => Result): Result {
+  svm.setAccount({ ...emptyAccount(standIn), lamports: STAND_IN_LAMPORTS });
+  try {
+    return run();
+  } finally {
+    svm.setAccount(emptyAccount(standIn));
+  }
+}
+
+function traceOf({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): TracedInstruction {
+  return { programAddress, accounts: accounts.map(({ address }) => address), data, stackHeight: 1 };
+}
+
+function innerTraces(execution: Execution, index: number, addressAt: (index: number) => Address): TracedInstruction[] {
+  const inner = execution.innerInstructions.find((entry) => entry.index === index)?.instructions ?? [];
+  return inner.map(({ programIdIndex, accounts, data, stackHeight }) => ({
+    programAddress: addressAt(programIdIndex),
+    accounts: accounts.map(addressAt),
+    data,
+    stackHeight,
+  }));
+}

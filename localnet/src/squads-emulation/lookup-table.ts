@@ -1,0 +1,18 @@
+import type { Address, EncodedAccount } from '@solana/kit';
+import {
+  ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
+  getAddressLookupTableDecoder,
+} from '@solana-program/address-lookup-table';
+
+/** The addresses that a lookup table holds; null for what is no lookup table. */
+export function lookupTableAddresses(account: EncodedAccount | null): readonly Address[] | null {
+  if (account?.programAddress !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) return null;
+  const [kind] = account.data;
+  if (kind !== LOOKUP_TABLE || account.data.length < HEADER_BYTES) return null;
+  return getAddressLookupTableDecoder().decode(account.data).addresses;
+}
+
+// First byte of the account: 0 is a table not yet initialized.
+const LOOKUP_TABLE = 1;
+
+const HEADER_BYTES = 56;

@@ -1,0 +1,101 @@
+import {
+  type AccountMeta,
+  AccountRole,
+  type Address,
+  type CompiledTransactionMessage,
+  type CompiledTransactionMessageWithLifetime,
+  isWritableRole,
+  type ReadonlyUint8Array,
+} from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import { lookupTableAddresses } from './lookup-table.ts';
+
+export type CompiledMessage = CompiledTransactionMessage & CompiledTransactionMessageWithLifetime;
+
+/** A transaction as its instructions see it: every account by address, with the role the transaction gives it. */
+export interface OuterTransaction {
+  /** In the order in which the wire counts them: static, table-writable, table-readonly. */
+  readonly accounts: readonly AccountMeta[];
+  readonly instructions: readonly OuterInstruction[];
+}
+
+export interface OuterInstruction {
+  readonly programAddress: Address;
+  readonly accounts: readonly AccountMeta[];
+  readonly data: ReadonlyUint8Array;
+}
+
+/** Reads a legacy, v0 or v1 message. Its lookup tables must hold what it looks up, as charging the fee has made sure. */
+export function readTransaction(svm: LiteSVM, message: CompiledMessage): OuterTransaction {
+  const accounts = [
+    ...message.staticAccounts.map((address, index) => ({ address, role: staticRole(message, index) })),
+    ...loadedAccounts(svm, message, 'writableIndexes', AccountRole.WRITABLE),
+    ...loadedAccounts(svm, message, 'readonlyIndexes', AccountRole.READONLY),
+  ];
+  const instructions = compiledInstructions(message).map(({ programIndex, accountIndexes, data }) => ({
+    programAddress: itemAt(accounts, programIndex).address,
+    accounts: accountIndexes.map((index) => itemAt(accounts, index)),
+    data,
+  }));
+  return { accounts, instructions };
+}
+
+/** The addresses that the transaction may change. */
+export function writableAddresses({ accounts }: OuterTransaction): Address[] {
+  return accounts.filter(({ role }) => isWritableRole(role)).map(({ address }) => address);
+}
+
+/** One instruction as the wire has it, in the shape that all versions share. */
+export interface CompiledInstruction {
+  readonly programIndex: number;
+  readonly accountIndexes: readonly number[];
+  readonly data: ReadonlyUint8Array;
+}
+
+export function compiledInstructions(message: CompiledMessage): CompiledInstruction[] {
+  if (message.version === 1) {
+    return message.instructionHeaders.map(({ programAccountIndex }, each) => {
+      const payload = itemAt(message.instructionPayloads, each);
+      return {
+        programIndex: programAccountIndex,
+        accountIndexes: payload.instructionAccountIndices,
+        data: payload.instructionData,
+      };
+    });
+  }
+  return message.instructions.map(({ programAddressIndex, accountIndices, data }) => ({
+    programIndex: programAddressIndex,
+    accountIndexes: accountIndices ?? [],
+    data: data ?? new Uint8Array(),
+  }));
+}
+
+function staticRole({ header, staticAccounts }: CompiledMessage, index: number): AccountRole {
+  const { numSignerAccounts, numReadonlySignerAccounts, numReadonlyNonSignerAccounts } = header;
+  if (index < numSignerAccounts) {
+    const isWritable = index < numSignerAccounts - numReadonlySignerAccounts;
+    return isWritable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER;
+  }
+  const isWritable = index < staticAccounts.length - numReadonlyNonSignerAccounts;
+  return isWritable ? AccountRole.WRITABLE : AccountRole.READONLY;
+}
+
+function loadedAccounts(
+  svm: LiteSVM,
+  message: CompiledMessage,
+  indexes: 'writableIndexes' | 'readonlyIndexes',
+  role: AccountRole,
+): AccountMeta[] {
+  const lookups = message.version === 0 ? (message.addressTableLookups ?? []) : [];
+  return lookups.flatMap((lookup) => {
+    const table = svm.getAccount(lookup.lookupTableAddress);
+    const addresses = lookupTableAddresses(table.exists ? table : null) ?? [];
+    return lookup[indexes].map((index) => ({ address: itemAt(addresses, index), role }));
+  });
+}
+
+function itemAt<Item>(items: readonly Item[], index: number): Item {
+  const item = items[index];
+  if (item === undefined) throw new Error(`The message names item ${index} of ${items.length}.`);
+  return item;
+}

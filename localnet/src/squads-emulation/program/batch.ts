@@ -1,0 +1,115 @@
+import {
+  addDecoderSizePrefix,
+  getBytesDecoder,
+  getStructDecoder,
+  getU8Decoder,
+  getU32Decoder,
+  type ReadonlyUint8Array,
+} from '@solana/kit';
+import { InstructionFailure } from '../failure.ts';
+import { BATCH_BYTES, encodeAccount, permission, type VaultBatchTransaction } from './accounts.ts';
+import {
+  batchAddress,
+  batchTransactionAddress,
+  ephemeralSignerAddress,
+  proposalAddress,
+  vaultAddress,
+} from './addresses.ts';
+import {
+  accountAt,
+  type Call,
+  checkWritable,
+  initialize,
+  loadAt,
+  readArguments,
+  save,
+  signerAt,
+  systemProgramAt,
+} from './call.ts';
+import { check } from './errors.ts';
+import { checkMember, checkMultisigSeeds } from './multisig.ts';
+import { checkVaultMessage, type VaultMessage, vaultMessageArgumentCodec } from './vault-message.ts';
+
+const createArguments = getStructDecoder([['vaultIndex', getU8Decoder()]]);
+
+/** Opens an empty batch at the multisig's next transaction index. */
+export function batchCreate(call: Call): void {
+  const { vaultIndex } = readArguments(call, createArguments);
+  const multisig = loadAt(call, 0, 'Multisig');
+  const target = accountAt(call, 1).address;
+  const creator = signerAt(call, 2);
+  const rentPayer = signerAt(call, 3);
+  systemProgramAt(call, 4);
+
+  const index = multisig.value.transactionIndex + 1n;
+  const expected = batchAddress(multisig.address, index);
+  initialize(call, { position: 1, expected, payer: rentPayer, bytes: BATCH_BYTES });
+  checkMultisigSeeds(multisig);
+  checkWritable(call, 0);
+  checkWritable(call, 3);
+  checkMember(multisig.value, creator, permission.initiate);
+  save(call, target, 'Batch', {
+    multisig: multisig.address,
+    creator,
+    index,
+    bump: expected.bump,
+    vaultIndex,
+    vaultBump: vaultAddress(multisig.address, vaultIndex).bump,
+    size: 0,
+    executedTransactionIndex: 0,
+  });
+  save(call, multisig.address, 'Multisig', { ...multisig.value, transactionIndex: index });
+}
+
+const addArguments = getStructDecoder([
+  ['ephemeralSignerCount', getU8Decoder()],
+  ['message', addDecoderSizePrefix(getBytesDecoder(), getU32Decoder())],
+]);
+
+/** Stores one more vault message in a batch whose proposal is a draft. */
+export function batchAddTransaction(call: Call): void {
+  const { ephemeralSignerCount, message } = readArguments(call, addArguments);
+  const multisig = loadAt(call, 0, 'Multisig');
+  const proposal = loadAt(call, 1, 'Proposal');
+  const batch = loadAt(call, 2, 'Batch');
+  const target = accountAt(call, 3).address;
+  const member = signerAt(call, 4);
+  const rentPayer = signerAt(call, 5);
+  systemProgramAt(call, 6);
+
+  const { index, size } = batch.value;
+  const expected = batchTransactionAddress(multisig.address, index, size + 1);
+  check(target === expected.address, 'ConstraintSeeds');
+  const ephemeralSigners = Array.from({ length: ephemeralSignerCount }, (_, each) =>
+    ephemeralSignerAddress(batch.address, each),
+  );
+  const transaction: VaultBatchTransaction = {
+    bump: expected.bump,
+    ephemeralSignerBumps: ephemeralSigners.map((signer) => signer.bump),
+    message: decodeMessage(message),
+  };
+  const bytes = encodeAccount('VaultBatchTransaction', transaction).length;
+  initialize(call, { position: 3, expected, payer: rentPayer, bytes });
+  checkMultisigSeeds(multisig);
+  check(proposal.address === proposalAddress(multisig.address, index).address, 'ConstraintSeeds');
+  check(batch.address === batchAddress(multisig.address, index).address, 'ConstraintSeeds');
+  checkWritable(call, 2);
+  checkWritable(call, 5);
+  checkMember(multisig.value, member, permission.initiate);
+  check(member === batch.value.creator, 'Unauthorized');
+  check(proposal.value.status.__kind === 'draft', 'InvalidProposalStatus');
+  save(call, target, 'VaultBatchTransaction', transaction);
+  save(call, batch.address, 'Batch', { ...batch.value, size: size + 1 });
+}
+
+function decodeMessage(bytes: ReadonlyUint8Array): VaultMessage {
+  let message: VaultMessage;
+  try {
+    message = vaultMessageArgumentCodec.decode(bytes);
+  } catch {
+    // The program passes its Borsh reader's error through, unlike every other error of its own.
+    throw new InstructionFailure('BorshIoError', 'The vault message ends too early.');
+  }
+  checkVaultMessage(message);
+  return message;
+}

@@ -1,0 +1,205 @@
+import {
+  type AccountMeta,
+  type Address,
+  createNoopSigner,
+  type Decoder,
+  type EncodedAccount,
+  type Instruction,
+  isSignerRole,
+  isWritableRole,
+  lamports,
+  type ReadonlyUint8Array,
+} from '@solana/kit';
+import {
+  getAllocateInstruction,
+  getAssignInstruction,
+  getCreateAccountInstruction,
+  getTransferSolInstruction,
+  SYSTEM_PROGRAM_ADDRESS,
+} from '@solana-program/system';
+import { type Accounts, accountCodecs, accountDiscriminator, encodeAccount } from './accounts.ts';
+import { type DerivedAddress, SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
+import { check, type ErrorName, failure } from './errors.ts';
+
+/** One running instruction of the program: what it was given, and the chain it acts on. */
+export interface Call {
+  /** With the roles that the transaction gives them. */
+  readonly accounts: readonly AccountMeta[];
+  /** The instruction's data after its discriminator. */
+  readonly argumentBytes: ReadonlyUint8Array;
+  readonly chain: Chain;
+}
+
+/** What an instruction can see and do. Every change is undone when the transaction fails. */
+export interface Chain {
+  readonly unixTimestamp: bigint;
+  /** null for an account without lamports, as the runtime sees it. */
+  read(address: Address): EncodedAccount | null;
+  write(account: EncodedAccount): void;
+  rentExemptLamports(bytes: number): bigint;
+  /** Calls other programs, with `signers` (the program's own derived addresses) signing beside the caller's signers. */
+  invoke(caller: readonly AccountMeta[], instructions: readonly Instruction[], signers: readonly Address[]): void;
+}
+
+export interface Loaded<Value> {
+  readonly address: Address;
+  readonly value: Value;
+}
+
+/** Decodes the arguments; bytes beyond them are ignored, as Borsh readers do. */
+export function readArguments<Value>(call: Call, decoder: Decoder<Value>): Value {
+  return decodeOr(() => decoder.decode(call.argumentBytes), 'InstructionDidNotDeserialize');
+}
+
+/** The account at this place, with no more asked of it than that it is there. */
+export function accountAt(call: Call, position: number): AccountMeta {
+  const meta = call.accounts[position];
+  check(meta !== undefined, 'AccountNotEnoughKeys');
+  return meta;
+}
+
+export function signerAt(call: Call, position: number): Address {
+  const meta = accountAt(call, position);
+  check(isSignerRole(meta.role), 'AccountNotSigner');
+  return meta.address;
+}
+
+export function systemProgramAt(call: Call, position: number): Address {
+  const meta = accountAt(call, position);
+  check(meta.address === SYSTEM_PROGRAM_ADDRESS, 'InvalidProgramId');
+  return meta.address;
+}
+
+export function checkWritable(call: Call, position: number): void {
+  check(isWritableRole(accountAt(call, position).role), 'ConstraintMut');
+}
+
+/** Reads an account of the program, with Anchor's checks in Anchor's order. */
+export function loadAt<Name extends keyof Accounts>(call: Call, position: number, name: Name): Loaded<Accounts[Name]> {
+  const meta = accountAt(call, position);
+  const account = call.chain.read(meta.address);
+  check(account !== null, 'AccountNotInitialized');
+  check(account.programAddress === SQUADS_PROGRAM_ADDRESS, 'AccountOwnedByWrongProgram');
+  return { address: meta.address, value: decodeAccount(account.data, name) };
+}
+
+/** Decodes an account's data, whoever owns the account. */
+export function decodeAccount<Name extends keyof Accounts>(
+  accountBytes: ReadonlyUint8Array,
+  name: Name,
+): Accounts[Name] {
+  const discriminator = accountDiscriminator(name);
+  check(accountBytes.length >= discriminator.length, 'AccountDiscriminatorNotFound');
+  check(
+    discriminator.every((byte, index) => accountBytes[index] === byte),
+    'AccountDiscriminatorMismatch',
+  );
+  return decodeOr(() => accountCodecs[name].decode(accountBytes, discriminator.length), 'AccountDidNotDeserialize');
+}
+
+/** Writes an account's fields over its first bytes. What an earlier, longer value left behind them stays. */
+export function save<Name extends keyof Accounts>(
+  call: Call,
+  target: Address,
+  name: Name,
+  value: Accounts[Name],
+): void {
+  const account = call.chain.read(target);
+  check(account !== null, 'AccountNotInitialized');
+  const fields = encodeAccount(name, value);
+  check(fields.length <= account.data.length, 'AccountDidNotSerialize');
+  const accountBytes = Uint8Array.from(account.data);
+  accountBytes.set(fields);
+  call.chain.write({ ...account, data: accountBytes });
+}
+
+/** What `initialize` needs to know of an account to create. */
+export interface NewAccount {
+  readonly position: number;
+  readonly expected: DerivedAddress;
+  readonly payer: Address;
+  readonly bytes: number;
+}
+
+/** Creates a zeroed account of the program at its derived address, paid by `payer`, through the System Program. */
+export function initialize(call: Call, { position, expected, payer, bytes }: NewAccount): void {
+  const target = accountAt(call, position).address;
+  check(target === expected.address, 'ConstraintSeeds');
+  const existing = call.chain.read(target);
+  const rentLamports = call.chain.rentExemptLamports(bytes);
+  if (existing === null) {
+    call.chain.invoke(call.accounts, [createAccount(payer, target, rentLamports, bytes)], [target]);
+    return;
+  }
+  // Anyone may have sent lamports to the address; the System Program then refuses to create it in one step.
+  const missingLamports = rentLamports - existing.lamports;
+  const funding = missingLamports > 0n ? [transfer(payer, target, missingLamports)] : [];
+  call.chain.invoke(call.accounts, [...funding, allocate(target, bytes), assign(target)], [target]);
+}
+
+/** Grows an account that has fewer than `bytes`, the payer adding what rent then lacks. */
+export function grow(call: Call, target: Address, bytes: number, payer: Address | null): void {
+  const account = call.chain.read(target);
+  check(account !== null, 'AccountNotInitialized');
+  if (account.data.length >= bytes) return;
+  const grown = new Uint8Array(bytes);
+  grown.set(account.data);
+  call.chain.write({ ...account, data: grown, space: BigInt(bytes) });
+  const missingLamports = call.chain.rentExemptLamports(bytes) - account.lamports;
+  if (missingLamports <= 0n) return;
+  check(payer !== null, 'MissingAccount');
+  call.chain.invoke(call.accounts, [transfer(payer, target, missingLamports)], []);
+}
+
+/** Empties an account of the program into `destination` and gives it back to the System Program. */
+export function close(call: Call, target: Address, destination: Address): void {
+  const account = call.chain.read(target);
+  check(account !== null, 'AccountNotInitialized');
+  const receiver = call.chain.read(destination) ?? emptyAccount(destination);
+  call.chain.write({ ...receiver, lamports: lamports(receiver.lamports + account.lamports) });
+  call.chain.write(emptyAccount(target));
+}
+
+/** An account that does not exist: no lamports, no data, of the System Program. */
+export function emptyAccount(target: Address): EncodedAccount {
+  return {
+    address: target,
+    data: new Uint8Array(),
+    executable: false,
+    lamports: lamports(0n),
+    programAddress: SYSTEM_PROGRAM_ADDRESS,
+    space: 0n,
+  };
+}
+
+/** A transfer by the System Program, for `Chain.invoke`. */
+export function transfer(source: Address, destination: Address, amountLamports: bigint): Instruction {
+  return getTransferSolInstruction({ source: createNoopSigner(source), destination, amount: amountLamports });
+}
+
+function createAccount(payer: Address, target: Address, rentLamports: bigint, bytes: number): Instruction {
+  return getCreateAccountInstruction({
+    payer: createNoopSigner(payer),
+    newAccount: createNoopSigner(target),
+    lamports: rentLamports,
+    space: bytes,
+    programAddress: SQUADS_PROGRAM_ADDRESS,
+  });
+}
+
+function allocate(target: Address, bytes: number): Instruction {
+  return getAllocateInstruction({ newAccount: createNoopSigner(target), space: bytes });
+}
+
+function assign(target: Address): Instruction {
+  return getAssignInstruction({ account: createNoopSigner(target), programAddress: SQUADS_PROGRAM_ADDRESS });
+}
+
+/** Kit's decoders throw when bytes are missing or make no sense; the program then fails with a code of its own. */
+function decodeOr<Value>(decode: () => Value, otherwise: ErrorName): Value {
+  try {
+    return decode();
+  } catch (cause) {
+    throw Object.assign(failure(otherwise), { cause });
+  }
+}

@@ -1,0 +1,98 @@
+import type { Address } from '@solana/kit';
+import type { Batch, Multisig, ProposalStatus } from './accounts.ts';
+import { batchTransactionAddress, proposalAddress } from './addresses.ts';
+import {
+  accountAt,
+  type Call,
+  checkWritable,
+  close,
+  decodeAccount,
+  type Loaded,
+  loadAt,
+  save,
+  systemProgramAt,
+} from './call.ts';
+import { check } from './errors.ts';
+import { checkMultisigSeeds } from './multisig.ts';
+
+/** Closes the last transaction of a batch that can no longer be executed; its rent goes to the rent collector. */
+export function vaultBatchTransactionAccountClose(call: Call): void {
+  const multisig = loadAt(call, 0, 'Multisig');
+  const proposal = loadAt(call, 1, 'Proposal');
+  const batch = loadAt(call, 2, 'Batch');
+  const transaction = loadAt(call, 3, 'VaultBatchTransaction');
+  accountAt(call, 4);
+  systemProgramAt(call, 5);
+
+  checkRentReclaimable(multisig);
+  check(proposal.value.multisig === multisig.address, 'ProposalForAnotherMultisig');
+  checkWritable(call, 2);
+  check(batch.value.multisig === multisig.address, 'TransactionForAnotherMultisig');
+  check(batch.value.index === proposal.value.transactionIndex, 'TransactionNotMatchingProposal');
+  checkWritable(call, 3);
+  const rentCollector = rentCollectorAt(call, 4, multisig.value);
+  const last = batchTransactionAddress(multisig.address, batch.value.index, batch.value.size);
+  check(transaction.address === last.address, 'TransactionNotLastInBatch');
+  const isStale = proposal.value.transactionIndex <= multisig.value.staleTransactionIndex;
+  check(canClose(proposal.value.status, isStale), 'InvalidProposalStatus');
+  close(call, transaction.address, rentCollector);
+  save(call, batch.address, 'Batch', { ...batch.value, size: batch.value.size - 1 });
+}
+
+/** Closes an emptied batch and its proposal; their rent goes to the rent collector. */
+export function batchAccountsClose(call: Call): void {
+  const multisig = loadAt(call, 0, 'Multisig');
+  const proposalTarget = accountAt(call, 1).address;
+  const batch = loadAt(call, 2, 'Batch');
+  accountAt(call, 3);
+  systemProgramAt(call, 4);
+
+  checkRentReclaimable(multisig);
+  check(proposalTarget === proposalAddress(multisig.address, batch.value.index).address, 'ConstraintSeeds');
+  checkWritable(call, 1);
+  checkWritable(call, 2);
+  check(batch.value.multisig === multisig.address, 'TransactionForAnotherMultisig');
+  const rentCollector = rentCollectorAt(call, 3, multisig.value);
+  const isStale = batch.value.index <= multisig.value.staleTransactionIndex;
+  const proposal = call.chain.read(proposalTarget);
+  const hasProposal = proposal !== null && proposal.data.length > 0;
+  const closable = hasProposal ? canClose(decodeAccount(proposal.data, 'Proposal').status, isStale) : isStale;
+  check(closable, 'InvalidProposalStatus');
+  checkEmpty(batch);
+  if (hasProposal) close(call, proposalTarget, rentCollector);
+  close(call, batch.address, rentCollector);
+}
+
+function checkRentReclaimable(multisig: Loaded<Multisig>): void {
+  checkMultisigSeeds(multisig);
+  check(multisig.value.rentCollector !== null, 'RentReclamationDisabled');
+}
+
+function rentCollectorAt(call: Call, position: number, multisig: Multisig): Address {
+  const { address } = accountAt(call, position);
+  checkWritable(call, position);
+  check(address === multisig.rentCollector, 'InvalidRentCollector');
+  return address;
+}
+
+function checkEmpty(batch: Loaded<Batch>): void {
+  check(batch.value.size === 0, 'BatchNotEmpty');
+}
+
+/** Approved batches stay open even when stale, since they can still be executed. */
+function canClose(status: ProposalStatus, isStale: boolean): boolean {
+  switch (status.__kind) {
+    case 'draft':
+    case 'active':
+      return isStale;
+    case 'approved':
+    case 'executing':
+      return false;
+    case 'rejected':
+    case 'executed':
+    case 'cancelled':
+      return true;
+    default:
+      throw new Error(`Unknown proposal status: ${JSON.stringify(status satisfies never)}.`);
+  }
+}

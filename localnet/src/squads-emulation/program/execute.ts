@@ -1,0 +1,169 @@
+import {
+  type AccountMeta,
+  AccountRole,
+  type Address,
+  isSignerRole,
+  isWritableRole,
+  type ReadonlyUint8Array,
+} from '@solana/kit';
+import type { InstructionFailure } from '../failure.ts';
+import { lookupTableAddresses } from '../lookup-table.ts';
+import { type Multisig, type Proposal, permission } from './accounts.ts';
+import {
+  batchAddress,
+  batchTransactionAddress,
+  ephemeralSignerAddress,
+  proposalAddress,
+  SQUADS_PROGRAM_ADDRESS,
+  vaultAddress,
+} from './addresses.ts';
+import { type Call, checkWritable, loadAt, save, signerAt } from './call.ts';
+import { check, failure, notEmulated } from './errors.ts';
+import { checkMember, checkMultisigSeeds } from './multisig.ts';
+import { accountCount, isSignerIndex, isStaticWritableIndex, type VaultMessage } from './vault-message.ts';
+
+/** Runs the next transaction of an approved batch, with the vault as signer. */
+export function batchExecuteTransaction(call: Call): void {
+  const multisig = loadAt(call, 0, 'Multisig');
+  const member = signerAt(call, 1);
+  const proposal = loadAt(call, 2, 'Proposal');
+  const batch = loadAt(call, 3, 'Batch');
+  const transaction = loadAt(call, 4, 'VaultBatchTransaction');
+
+  checkMultisigSeeds(multisig);
+  const { index, executedTransactionIndex, size, vaultIndex } = batch.value;
+  check(proposal.address === proposalAddress(multisig.address, index).address, 'ConstraintSeeds');
+  checkWritable(call, 2);
+  check(batch.address === batchAddress(multisig.address, index).address, 'ConstraintSeeds');
+  checkWritable(call, 3);
+  const position = executedTransactionIndex + 1;
+  const expected = batchTransactionAddress(multisig.address, index, position);
+  check(transaction.address === expected.address, 'ConstraintSeeds');
+  checkMember(multisig.value, member, permission.execute);
+  checkExecutable(call, multisig.value, proposal.value);
+
+  const { message, ephemeralSignerBumps } = transaction.value;
+  const ephemeralSigners = ephemeralSignerBumps.map((_, each) => ephemeralSignerAddress(batch.address, each).address);
+  const signers = [vaultAddress(multisig.address, vaultIndex).address, ...ephemeralSigners];
+  const accounts = resolveAccounts(call, message, signers);
+  runInstructions(call, message, accounts, { signers, protectedAccounts: [proposal.address, batch.address] });
+
+  save(call, batch.address, 'Batch', { ...batch.value, executedTransactionIndex: position });
+  if (position !== size) return;
+  const status = { __kind: 'executed', timestamp: call.chain.unixTimestamp } as const;
+  save(call, proposal.address, 'Proposal', { ...proposal.value, status });
+}
+
+/** A stale proposal may be executed if it was approved before, so staleness is not looked at. */
+function checkExecutable(call: Call, multisig: Multisig, { status }: Proposal): void {
+  check(status.__kind === 'approved', 'InvalidProposalStatus');
+  check(call.chain.unixTimestamp - status.timestamp >= BigInt(multisig.timeLockSeconds), 'TimeLockNotReleased');
+}
+
+// The accounts that the instruction itself takes; those of the message follow.
+const OWN_ACCOUNTS = 5;
+
+/**
+ * Checks the accounts given against the message and returns them in the order of the message's indexes: static ones, all
+ * writable ones of lookup tables, all readonly ones of lookup tables. Their roles are those that the message gives.
+ */
+function resolveAccounts(call: Call, message: VaultMessage, signers: readonly Address[]): AccountMeta[] {
+  const remaining = call.accounts.slice(OWN_ACCOUNTS);
+  const tables = remaining.slice(0, message.lookups.length);
+  const given = remaining.slice(message.lookups.length);
+  check(tables.length === message.lookups.length, 'InvalidNumberOfAccounts');
+  message.lookups.forEach((lookup, each) => {
+    check(tables[each]?.address === lookup.table, 'InvalidAccount');
+  });
+  check(given.length === accountCount(message), 'InvalidNumberOfAccounts');
+
+  const staticAccounts = message.accountKeys.map((address, each) => ({
+    address,
+    role: roleOf(isSignerIndex(message, each), isStaticWritableIndex(message, each)),
+  }));
+  const loaded = message.lookups.map((lookup) => {
+    const addresses = lookupTableAddresses(call.chain.read(lookup.table));
+    check(addresses !== null, 'InvalidAccount');
+    return {
+      writable: lookup.writableIndexes.map((index) => loadedAccount(addresses[index], AccountRole.WRITABLE)),
+      readonly: lookup.readonlyIndexes.map((index) => loadedAccount(addresses[index], AccountRole.READONLY)),
+    };
+  });
+  const inGivenOrder = [...staticAccounts, ...loaded.flatMap(({ writable, readonly }) => [...writable, ...readonly])];
+  inGivenOrder.forEach((wanted, each) => {
+    checkGiven(given[each], wanted, signers);
+  });
+  return [
+    ...staticAccounts,
+    ...loaded.flatMap(({ writable }) => writable),
+    ...loaded.flatMap(({ readonly }) => readonly),
+  ];
+}
+
+function roleOf(isSigner: boolean, isWritable: boolean): AccountRole {
+  if (isSigner) return isWritable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER;
+  return isWritable ? AccountRole.WRITABLE : AccountRole.READONLY;
+}
+
+function loadedAccount(address: Address | undefined, role: AccountRole): AccountMeta {
+  check(address !== undefined, 'InvalidAccount');
+  return { address, role };
+}
+
+/** The account given must be the one wanted, with at least its privileges; the program itself signs for `signers`. */
+function checkGiven(given: AccountMeta | undefined, wanted: AccountMeta, signers: readonly Address[]): void {
+  check(given?.address === wanted.address, 'InvalidAccount');
+  const mustSign = isSignerRole(wanted.role) && !signers.includes(wanted.address);
+  check(!mustSign || isSignerRole(given.role), 'InvalidAccount');
+  check(!isWritableRole(wanted.role) || isWritableRole(given.role), 'InvalidAccount');
+}
+
+interface InnerInstruction {
+  readonly programAddress: Address;
+  readonly accounts: readonly AccountMeta[];
+  readonly data: ReadonlyUint8Array;
+}
+
+interface Authority {
+  readonly signers: readonly Address[];
+  /** The proposal and the batch: an inner instruction that could change them could run the batch again. */
+  readonly protectedAccounts: readonly Address[];
+}
+
+function runInstructions(
+  call: Call,
+  message: VaultMessage,
+  accounts: readonly AccountMeta[],
+  authority: Authority,
+): void {
+  const ready: InnerInstruction[] = [];
+  // What comes before a refused instruction runs first: it may fail with an error of its own.
+  const runReady = () => {
+    if (ready.length > 0) call.chain.invoke(call.accounts, ready, authority.signers);
+  };
+  for (const { programIndex, accountIndexes, data } of message.instructions) {
+    const { address: programAddress } = accountOf(accounts, programIndex);
+    const instruction = { programAddress, accounts: accountIndexes.map((index) => accountOf(accounts, index)), data };
+    const refusal = refusalOf(instruction, authority);
+    if (refusal) {
+      runReady();
+      throw refusal;
+    }
+    ready.push(instruction);
+  }
+  runReady();
+}
+
+function accountOf(accounts: readonly AccountMeta[], index: number): AccountMeta {
+  const account = accounts[index];
+  check(account !== undefined, 'InvalidTransactionMessage');
+  return account;
+}
+
+function refusalOf({ programAddress, accounts }: InnerInstruction, authority: Authority): InstructionFailure | null {
+  const writable = accounts.filter((account) => isWritableRole(account.role));
+  if (writable.some(({ address }) => authority.protectedAccounts.includes(address))) return failure('ProtectedAccount');
+  if (programAddress === SQUADS_PROGRAM_ADDRESS)
+    return notEmulated('a vault message that calls the Squads program itself');
+  return null;
+}

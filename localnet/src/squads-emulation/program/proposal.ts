@@ -1,0 +1,140 @@
+import { type Address, getBooleanDecoder, getStructDecoder, getU64Decoder } from '@solana/kit';
+import { type Multisig, type Proposal, permission, proposalBytes, type TimedStatus } from './accounts.ts';
+import { compareAddresses, proposalAddress } from './addresses.ts';
+import {
+  accountAt,
+  type Call,
+  checkWritable,
+  grow,
+  initialize,
+  type Loaded,
+  loadAt,
+  readArguments,
+  save,
+  signerAt,
+  systemProgramAt,
+} from './call.ts';
+import { check, type ErrorName } from './errors.ts';
+import { checkMember, checkMultisigSeeds, isMember, voterCount } from './multisig.ts';
+
+const createArguments = getStructDecoder([
+  ['transactionIndex', getU64Decoder()],
+  ['draft', getBooleanDecoder()],
+]);
+
+/** Opens the vote on a batch, as a draft or active at once. */
+export function proposalCreate(call: Call): void {
+  const { transactionIndex, draft } = readArguments(call, createArguments);
+  const multisig = loadAt(call, 0, 'Multisig');
+  const target = accountAt(call, 1).address;
+  const creator = signerAt(call, 2);
+  const rentPayer = signerAt(call, 3);
+  systemProgramAt(call, 4);
+
+  const expected = proposalAddress(multisig.address, transactionIndex);
+  const bytes = proposalBytes(multisig.value.members.length);
+  initialize(call, { position: 1, expected, payer: rentPayer, bytes });
+  checkMultisigSeeds(multisig);
+  checkWritable(call, 3);
+  check(transactionIndex <= multisig.value.transactionIndex, 'InvalidTransactionIndex');
+  check(transactionIndex > multisig.value.staleTransactionIndex, 'StaleProposal');
+  checkMember(multisig.value, creator, permission.initiate | permission.vote);
+  save(call, target, 'Proposal', {
+    multisig: multisig.address,
+    transactionIndex,
+    status: statusNow(call, draft ? 'draft' : 'active'),
+    bump: expected.bump,
+    approved: [],
+    rejected: [],
+    cancelled: [],
+  });
+}
+
+/** Closes a draft to additions and opens it to votes. */
+export function proposalActivate(call: Call): void {
+  const { multisig, proposal, member } = loadVote(call);
+  checkMember(multisig, member, permission.initiate);
+  check(proposal.value.status.__kind === 'draft', 'InvalidProposalStatus');
+  checkNotStale(multisig, proposal.value);
+  save(call, proposal.address, 'Proposal', { ...proposal.value, status: statusNow(call, 'active') });
+}
+
+export function proposalApprove(call: Call): void {
+  const { multisig, proposal, member } = loadActiveVote(call);
+  const rejected = proposal.value.rejected.filter((voter) => voter !== member);
+  const approved = withVote(proposal.value.approved, member, 'AlreadyApproved');
+  const status = approved.length >= multisig.threshold ? statusNow(call, 'approved') : proposal.value.status;
+  save(call, proposal.address, 'Proposal', { ...proposal.value, approved, rejected, status });
+}
+
+export function proposalReject(call: Call): void {
+  const { multisig, proposal, member } = loadActiveVote(call);
+  const approved = proposal.value.approved.filter((voter) => voter !== member);
+  const rejected = withVote(proposal.value.rejected, member, 'AlreadyRejected');
+  // So many rejections that the voters left cannot reach the threshold any more.
+  const cutoff = voterCount(multisig) - multisig.threshold + 1;
+  const status = rejected.length >= cutoff ? statusNow(call, 'rejected') : proposal.value.status;
+  save(call, proposal.address, 'Proposal', { ...proposal.value, approved, rejected, status });
+}
+
+export function proposalCancel(call: Call): void {
+  const vote = loadVote(call);
+  save(call, vote.proposal.address, 'Proposal', withCancellation(call, vote));
+}
+
+/** Cancels like `proposalCancel`, and gives the account room for the votes of members who came after it was made. */
+export function proposalCancelV2(call: Call): void {
+  const vote = loadVote(call);
+  systemProgramAt(call, 3);
+  const cancelled = withCancellation(call, vote);
+  grow(call, vote.proposal.address, proposalBytes(vote.multisig.members.length), vote.member);
+  save(call, vote.proposal.address, 'Proposal', cancelled);
+}
+
+interface Vote {
+  readonly multisig: Multisig;
+  readonly proposal: Loaded<Proposal>;
+  readonly member: Address;
+}
+
+function loadVote(call: Call): Vote {
+  const multisig = loadAt(call, 0, 'Multisig');
+  const member = signerAt(call, 1);
+  const proposal = loadAt(call, 2, 'Proposal');
+  checkMultisigSeeds(multisig);
+  checkWritable(call, 1);
+  const expected = proposalAddress(multisig.address, proposal.value.transactionIndex);
+  check(proposal.address === expected.address, 'ConstraintSeeds');
+  checkWritable(call, 2);
+  return { multisig: multisig.value, proposal, member };
+}
+
+function loadActiveVote(call: Call): Vote {
+  const vote = loadVote(call);
+  checkMember(vote.multisig, vote.member, permission.vote);
+  check(vote.proposal.value.status.__kind === 'active', 'InvalidProposalStatus');
+  checkNotStale(vote.multisig, vote.proposal.value);
+  return vote;
+}
+
+function withCancellation(call: Call, { multisig, proposal, member }: Vote): Proposal {
+  checkMember(multisig, member, permission.vote);
+  check(proposal.value.status.__kind === 'approved', 'InvalidProposalStatus');
+  const stillMembers = proposal.value.cancelled.filter((voter) => isMember(multisig, voter));
+  const cancelled = withVote(stillMembers, member, 'AlreadyCancelled');
+  const status = cancelled.length >= multisig.threshold ? statusNow(call, 'cancelled') : proposal.value.status;
+  return { ...proposal.value, cancelled, status };
+}
+
+function withVote(votes: readonly Address[], member: Address, otherwise: ErrorName): Address[] {
+  check(!votes.includes(member), otherwise);
+  return [...votes, member].toSorted(compareAddresses);
+}
+
+function checkNotStale(multisig: Multisig, proposal: Proposal): void {
+  check(proposal.transactionIndex > multisig.staleTransactionIndex, 'StaleProposal');
+}
+
+function statusNow(call: Call, kind: TimedStatus): Proposal['status'] {
+  return { __kind: kind, timestamp: call.chain.unixTimestamp };
+}

@@ -1,0 +1,68 @@
+import { AccountRole, type Address, address, createNoopSigner, type Instruction } from '@solana/kit';
+import {
+  findAssociatedTokenPda,
+  getBurnCheckedInstruction,
+  getCreateAssociatedTokenIdempotentInstruction,
+  getTransferCheckedInstruction,
+} from '@solana-program/token';
+import type { Cast, Token } from './cast.ts';
+import { DECIMALS } from './stage.ts';
+
+// What pipelines make the vault do.
+
+export const MEMO_PROGRAM_ADDRESS = address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
+
+export function memo(text: string, signer?: Address): Instruction {
+  return {
+    programAddress: MEMO_PROGRAM_ADDRESS,
+    accounts: signer ? [{ address: signer, role: AccountRole.READONLY_SIGNER }] : [],
+    data: new TextEncoder().encode(text),
+  };
+}
+
+export function burn({ vault }: Cast, token: Token, amount: bigint): Instruction {
+  return getBurnCheckedInstruction(
+    { account: token.vaultAccount, mint: token.mint, authority: createNoopSigner(vault), amount, decimals: DECIMALS },
+    { programAddress: token.program },
+  );
+}
+
+export interface Airdrop {
+  readonly recipient: Address;
+  readonly amount: bigint;
+  /** Whether to create the recipient's token account; true unless said otherwise. */
+  readonly create?: boolean;
+}
+
+export async function airdrop(
+  { vault }: Cast,
+  token: Token,
+  { recipient, amount, create = true }: Airdrop,
+): Promise<Instruction[]> {
+  const destination = await tokenAccountOf(token, recipient);
+  const transfer = getTransferCheckedInstruction(
+    {
+      source: token.vaultAccount,
+      mint: token.mint,
+      destination,
+      authority: createNoopSigner(vault),
+      amount,
+      decimals: DECIMALS,
+    },
+    { programAddress: token.program },
+  );
+  if (!create) return [transfer];
+  const creation = getCreateAssociatedTokenIdempotentInstruction({
+    payer: createNoopSigner(vault),
+    ata: destination,
+    owner: recipient,
+    mint: token.mint,
+    tokenProgram: token.program,
+  });
+  return [creation, transfer];
+}
+
+export async function tokenAccountOf(token: Token, owner: Address): Promise<Address> {
+  const [account] = await findAssociatedTokenPda({ owner, mint: token.mint, tokenProgram: token.program });
+  return account;
+}
