@@ -1,0 +1,217 @@
+import {
+  type Address,
+  type Base64EncodedWireTransaction,
+  type Blockhash,
+  type Commitment,
+  createSolanaRpcFromTransport,
+  isSolanaError,
+  type Signature,
+  SOLANA_ERROR__TRANSACTION_ERROR__ALREADY_PROCESSED,
+} from '@solana/kit';
+import * as z from 'zod';
+import { ask } from './rpc/ask.ts';
+import { shapes } from './rpc/shapes.ts';
+import { createRpcTransport, type TransportOptions } from './rpc/transport.ts';
+import { signatureOf } from './transactions.ts';
+
+/**
+ * A cluster, over JSON-RPC. Every request times out and is tried again a few times (`rpc/transport.ts`); every error
+ * names its method, and an answer of another shape than documented is an error.
+ */
+export interface Chain {
+  /** In the order asked for; null where there is no account. `confirmed` by default. */
+  accounts(
+    addresses: readonly Address[],
+    options?: { readonly commitment?: Commitment },
+  ): Promise<readonly (ChainAccount | null)[]>;
+  /** As of `confirmed`. */
+  latestBlockhash(): Promise<{ readonly blockhash: Blockhash; readonly lastValidBlockHeight: bigint }>;
+  /** As of `confirmed`. */
+  blockHeight(): Promise<bigint>;
+  /** As of `confirmed`. */
+  slot(): Promise<bigint>;
+  /** In the order asked for, the node’s whole history searched. */
+  signatureOutcomes(signatures: readonly Signature[]): Promise<readonly SignatureOutcome[]>;
+  /** As of `confirmed`. A transaction that would fail is an answer, not an error. */
+  simulate(transaction: Base64EncodedWireTransaction, options: SimulateOptions): Promise<Simulation>;
+  /**
+   * Hands a transaction to the node, which passes it on until it lands or expires. Accepted does not mean landed; one
+   * that is on chain already counts as accepted.
+   */
+  send(transaction: Base64EncodedWireTransaction): Promise<Signature>;
+  /** Lamports. Remembered per size: it changes only with the cluster’s release. */
+  minimumBalanceForRentExemption(bytes: number): Promise<bigint>;
+  /** Tells clusters apart. */
+  genesisHash(): Promise<Blockhash>;
+}
+
+/** In the words of kit’s `EncodedAccount`. */
+export interface ChainAccount {
+  readonly address: Address;
+  readonly lamports: bigint;
+  /** The program that owns it. */
+  readonly programAddress: Address;
+  readonly data: Uint8Array;
+}
+
+export type SignatureOutcome = 'unknown' | LandedSignature;
+
+export interface LandedSignature {
+  readonly slot: bigint;
+  /** JSON text of the TransactionError, e.g. `{"InstructionError":[0,{"Custom":6008}]}`; null when it succeeded. */
+  readonly err: string | null;
+  readonly confirmation: Commitment;
+}
+
+/** A node refuses to verify signatures over a blockhash that it has replaced. */
+export type SimulateOptions =
+  | { readonly sigVerify: boolean; readonly replaceRecentBlockhash: false }
+  | { readonly sigVerify: false; readonly replaceRecentBlockhash: true };
+
+export interface Simulation {
+  /** As in `LandedSignature`. */
+  readonly err: string | null;
+  readonly logs: readonly string[];
+  readonly unitsConsumed: bigint | null;
+}
+
+export interface ChainOptions extends Pick<TransportOptions, 'clock' | 'log' | 'timeoutMs'> {
+  readonly rpcUrl: string;
+}
+
+export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
+  const rpc = createSolanaRpcFromTransport(createRpcTransport({ ...options, url: rpcUrl }));
+  const rentLamports = new Map<number, bigint>();
+  return {
+    accounts: (addresses, { commitment = 'confirmed' } = {}) =>
+      inChunks(addresses, MAX_ACCOUNTS, async (chunk) => {
+        const request = rpc.getMultipleAccounts(chunk, { commitment, encoding: 'base64' });
+        const { value } = await ask('getMultipleAccounts', request, AccountsAnswer);
+        return paired('getMultipleAccounts', chunk, value, (address, account) => account && { ...account, address });
+      }),
+
+    latestBlockhash: async () =>
+      (await ask('getLatestBlockhash', rpc.getLatestBlockhash({ commitment: 'confirmed' }), BlockhashAnswer)).value,
+
+    blockHeight: () => ask('getBlockHeight', rpc.getBlockHeight({ commitment: 'confirmed' }), shapes.u64),
+
+    slot: () => ask('getSlot', rpc.getSlot({ commitment: 'confirmed' }), shapes.u64),
+
+    signatureOutcomes: (signatures) =>
+      inChunks(signatures, MAX_SIGNATURES, async (chunk) => {
+        const request = rpc.getSignatureStatuses(chunk, { searchTransactionHistory: true });
+        const { value } = await ask('getSignatureStatuses', request, StatusesAnswer);
+        return paired('getSignatureStatuses', chunk, value, (_signature, status) => status ?? 'unknown');
+      }),
+
+    simulate: async (transaction, { sigVerify, replaceRecentBlockhash }) => {
+      const config = { commitment: 'confirmed', encoding: 'base64' } as const;
+      const request = sigVerify
+        ? rpc.simulateTransaction(transaction, { ...config, sigVerify, replaceRecentBlockhash: false })
+        : rpc.simulateTransaction(transaction, { ...config, sigVerify, replaceRecentBlockhash });
+      return (await ask('simulateTransaction', request, SimulationAnswer)).value;
+    },
+
+    send: async (transaction) => {
+      // Preflight would refuse a transaction built on a block that this node has yet to see. maxRetries is left out:
+      // the node then passes the transaction on until it lands or its lifetime ends (Solana RPC, sendTransaction).
+      const request = rpc.sendTransaction(transaction, { encoding: 'base64', skipPreflight: true });
+      try {
+        return await ask('sendTransaction', request, shapes.signature);
+      } catch (error) {
+        if (isAlreadyProcessed(error)) return signatureOf(transaction);
+        throw error;
+      }
+    },
+
+    minimumBalanceForRentExemption: async (bytes) => {
+      const known = rentLamports.get(bytes);
+      if (known !== undefined) return known;
+      const request = rpc.getMinimumBalanceForRentExemption(BigInt(bytes));
+      const lamports = await ask('getMinimumBalanceForRentExemption', request, shapes.u64);
+      rentLamports.set(bytes, lamports);
+      return lamports;
+    },
+
+    genesisHash: () => ask('getGenesisHash', rpc.getGenesisHash(), shapes.blockhash),
+  };
+}
+
+/** What one call may ask for (Solana RPC, getMultipleAccounts and getSignatureStatuses). */
+const MAX_ACCOUNTS = 100;
+const MAX_SIGNATURES = 256;
+
+const AccountsAnswer = z.object({
+  value: z.array(
+    z
+      .object({ lamports: shapes.u64, owner: shapes.address, data: shapes.bytes })
+      .transform(({ owner: programAddress, ...rest }) => ({ ...rest, programAddress }))
+      .nullable(),
+  ),
+});
+
+const BlockhashAnswer = z.object({
+  value: z.object({ blockhash: shapes.blockhash, lastValidBlockHeight: shapes.u64 }),
+});
+
+const StatusesAnswer = z.object({
+  value: z.array(
+    z
+      .object({
+        slot: shapes.u64,
+        err: shapes.transactionError,
+        confirmations: shapes.u64.nullable(),
+        confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
+      })
+      .transform(({ slot, err, confirmations, confirmationStatus }): LandedSignature => {
+        // Long-term storage has no confirmation status; no count of confirmations means rooted.
+        const confirmation = confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed');
+        return { slot, err, confirmation };
+      })
+      .nullable(),
+  ),
+});
+
+const SimulationAnswer = z.object({
+  value: z
+    .object({
+      err: shapes.transactionError,
+      logs: z.array(z.string()).nullish(),
+      unitsConsumed: shapes.u64.nullish(),
+    })
+    .transform(
+      ({ err, logs, unitsConsumed }): Simulation => ({ err, logs: logs ?? [], unitsConsumed: unitsConsumed ?? null }),
+    ),
+});
+
+async function inChunks<Item, Result>(
+  items: readonly Item[],
+  size: number,
+  read: (chunk: Item[]) => Promise<readonly Result[]>,
+): Promise<readonly Result[]> {
+  const chunks = Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
+    items.slice(i * size, (i + 1) * size),
+  );
+  return (await Promise.all(chunks.map(read))).flat();
+}
+
+function paired<Asked, Answered, Result>(
+  method: string,
+  asked: readonly Asked[],
+  answered: readonly Answered[],
+  combine: (asked: Asked, answered: Answered) => Result,
+): Result[] {
+  if (answered.length !== asked.length) {
+    throw new Error(`${method}: unexpected answer: ${answered.length} entries for ${asked.length} asked for`);
+  }
+  // The lengths are equal, so `answered[i]` is there; Answered may itself include null.
+  return asked.map((item, i) => combine(item, answered[i] as Answered));
+}
+
+/** Nodes report it as the preflight failure it would be, in the error’s causes. */
+function isAlreadyProcessed(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (isSolanaError(cause, SOLANA_ERROR__TRANSACTION_ERROR__ALREADY_PROCESSED)) return true;
+  }
+  return false;
+}

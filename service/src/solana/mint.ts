@@ -1,0 +1,142 @@
+import { type Address, isSome, type Option, unwrapOption } from '@solana/kit';
+import { getMintDecoder, getMintSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import {
+  AccountState,
+  type Extension,
+  getMintDecoder as getMint2022Decoder,
+  TOKEN_2022_PROGRAM_ADDRESS,
+} from '@solana-program/token-2022';
+import type { Chain, ChainAccount } from './chain.ts';
+
+export interface MintFacts {
+  readonly decimals: number;
+  /** SPL Token or Token-2022. */
+  readonly programAddress: Address;
+  readonly supply: bigint;
+  /** Of metadata inside the mint, as its authority wrote them: not to be trusted. */
+  readonly name?: string;
+  readonly symbol?: string;
+  /** A sentence for each power over the vault’s tokens that someone else holds. */
+  readonly warnings: readonly string[];
+}
+
+/** Why an address is no mint that the service can work with; reads after `Mint <address>`. */
+export interface MintProblem {
+  readonly problem: string;
+}
+
+/**
+ * Reads a mint. Refused are those whose extensions make an airdrop arrive wrong or not at all, or a burn impossible;
+ * powers that might be used so later are warned of.
+ */
+export async function readMint(chain: Chain, mint: Address): Promise<MintFacts | MintProblem> {
+  const [account] = await chain.accounts([mint]);
+  if (!account) return { problem: 'does not exist on this cluster.' };
+  switch (account.programAddress) {
+    case TOKEN_PROGRAM_ADDRESS:
+      return account.data.length === getMintSize() ? factsOf(account, []) : NO_MINT;
+    case TOKEN_2022_PROGRAM_ADDRESS:
+      return factsOfMint2022(account);
+    default:
+      return { problem: `is no mint: it belongs to the program ${account.programAddress}.` };
+  }
+}
+
+const NO_MINT: MintProblem = { problem: 'is no mint: it is another account of the token program.' };
+
+/** Token-2022 pads a mint that has extensions to a token account’s 165 bytes, then tells the two apart by this byte. */
+const ACCOUNT_TYPE_OFFSET = 165;
+const ACCOUNT_TYPE_MINT = 1;
+
+function factsOfMint2022(account: ChainAccount): MintFacts | MintProblem {
+  const { data } = account;
+  if (data.length === getMintSize()) return factsOf(account, []);
+  if (data[ACCOUNT_TYPE_OFFSET] !== ACCOUNT_TYPE_MINT) return NO_MINT;
+  let extensions: readonly Extension[];
+  try {
+    extensions = unwrapOption(getMint2022Decoder().decode(data).extensions) ?? [];
+  } catch {
+    // The client knows every extension there was when it was made; what a newer one does to a transfer is unknown.
+    return { problem: 'has an extension that this service does not know.' };
+  }
+  const refusals = extensions.flatMap((extension) => refusal(extension) ?? []);
+  return refusals.length > 0 ? { problem: refusals.join(' It ') } : factsOf(account, extensions);
+}
+
+function factsOf({ data, programAddress }: ChainAccount, extensions: readonly Extension[]): MintFacts | MintProblem {
+  // Both programs share the first 82 bytes.
+  const { decimals, supply, isInitialized, freezeAuthority } = getMintDecoder().decode(data);
+  if (!isInitialized) return { problem: 'is not initialized.' };
+  const metadata = extensions.find((extension) => extension.__kind === 'TokenMetadata');
+  return {
+    decimals,
+    programAddress,
+    supply,
+    ...(metadata && { name: metadata.name, symbol: metadata.symbol }),
+    warnings: [
+      ...(isSome(freezeAuthority) ? [`Its freeze authority ${freezeAuthority.value} can freeze the vault.`] : []),
+      ...extensions.flatMap((extension) => warning(extension) ?? []),
+    ],
+  };
+}
+
+/** Why an extension rules a mint out, or null. */
+function refusal(extension: Extension): string | null {
+  switch (extension.__kind) {
+    case 'TransferHook':
+      return isSet(extension.programId)
+        ? `has a transfer hook, ${extension.programId}: transfers need accounts that only the hook knows.`
+        : null;
+    case 'NonTransferable':
+      return 'is non-transferable: nothing can be airdropped.';
+    case 'DefaultAccountState':
+      return extension.state === AccountState.Frozen
+        ? 'freezes new token accounts: airdrops to new recipients cannot arrive.'
+        : null;
+    case 'TransferFeeConfig': {
+      const { olderTransferFee: older, newerTransferFee: newer } = extension;
+      const basisPoints = Math.max(older.transferFeeBasisPoints, newer.transferFeeBasisPoints);
+      return basisPoints > 0 ? `takes a transfer fee of ${basisPoints} basis points: less than sent arrives.` : null;
+    }
+    case 'PausableConfig':
+      return extension.paused ? 'is paused: neither transfers nor burns are possible.' : null;
+    case 'ConfidentialMintBurn':
+      return 'mints and burns confidentially only: plain burns are refused.';
+    case 'PermissionedBurn':
+      return isPresent(extension.authority) ? 'burns only with the signature of its burn authority.' : null;
+    default:
+      return null;
+  }
+}
+
+/** What an extension lets someone else do, or null. */
+function warning(extension: Extension): string | null {
+  switch (extension.__kind) {
+    case 'PermanentDelegate':
+      return isSet(extension.delegate)
+        ? `Its permanent delegate ${extension.delegate} can move or burn the vault’s tokens.`
+        : null;
+    case 'TransferHook':
+      return isSet(extension.authority) ? `Its authority ${extension.authority} can set a transfer hook.` : null;
+    case 'TransferFeeConfig':
+      return isSet(extension.transferFeeConfigAuthority)
+        ? `Its authority ${extension.transferFeeConfigAuthority} can set a transfer fee.`
+        : null;
+    case 'PausableConfig':
+      return isSome(extension.authority) ? `Its authority ${extension.authority.value} can pause it.` : null;
+    case 'InterestBearingConfig':
+    case 'ScaledUiAmountConfig':
+      return 'Wallets show its amounts scaled; here they are the unscaled ones.';
+    default:
+      return null;
+  }
+}
+
+/** The program keeps an absent address as zeros, which is also how the system program’s address reads. */
+function isSet(address: Address): boolean {
+  return address !== '11111111111111111111111111111111';
+}
+
+function isPresent(address: Option<Address>): boolean {
+  return isSome(address) && isSet(address.value);
+}

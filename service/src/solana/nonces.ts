@@ -1,0 +1,148 @@
+import {
+  type Address,
+  appendTransactionMessageInstructions,
+  type Commitment,
+  createAddressWithSeed,
+  createTransactionMessage,
+  getTransactionMessageSize,
+  type Instruction,
+  type Nonce,
+  setTransactionMessageFeePayer,
+  type TransactionPartialSigner,
+} from '@solana/kit';
+import {
+  getAllocateWithSeedInstruction,
+  getCreateAccountWithSeedInstruction,
+  getInitializeNonceAccountInstruction,
+  getNonceDecoder,
+  getNonceSize,
+  getTransferSolInstruction,
+  NonceState,
+  NonceVersion,
+  SYSTEM_PROGRAM_ADDRESS,
+} from '@solana-program/system';
+import type { Clock } from '../model/clock.ts';
+import type { Chain, ChainAccount } from './chain.ts';
+import { sendAndConfirm } from './send-and-confirm.ts';
+import { signTransaction } from './transactions.ts';
+
+/** Where the nonce account of a seed lies: it takes no key of its own, so none has to be kept. */
+export function nonceAddress(operator: Address, seed: string): Promise<Address> {
+  return createAddressWithSeed({ baseAddress: operator, programAddress: SYSTEM_PROGRAM_ADDRESS, seed });
+}
+
+export interface CreateNonceDeps {
+  readonly chain: Chain;
+  readonly clock: Clock;
+  /** Pays, and becomes the authority. */
+  readonly operator: TransactionPartialSigner;
+  readonly log?: { info(fields: object, message: string): void };
+}
+
+/**
+ * Creates the nonce accounts of these seeds and waits until they are confirmed. Those that are there already stay as
+ * they are, so it may be repeated after any failure.
+ * @throws Error when a transaction fails on chain or expires, or an address holds anything else.
+ */
+export async function createNonceAccounts(deps: CreateNonceDeps, seeds: readonly string[]): Promise<void> {
+  const { chain, operator, log } = deps;
+  const addresses = await Promise.all(seeds.map((seed) => nonceAddress(operator.address, seed)));
+  const accounts = await chain.accounts(addresses);
+  const rentLamports = await chain.minimumBalanceForRentExemption(getNonceSize());
+  const creations: Instruction[][] = [];
+  for (const [i, seed] of seeds.entries()) {
+    const [address, account] = [addresses[i], accounts[i]];
+    if (address === undefined || account === undefined) throw new Error(`No account was read for seed ${seed}.`);
+    if (account !== null && nonceIn(account, operator.address) !== null) continue;
+    creations.push(creation({ operator, seed, address, account, rentLamports }));
+  }
+  for (const instructions of packed(operator.address, creations)) await land(deps, instructions);
+  log?.info({ created: creations.length, there: seeds.length - creations.length }, 'nonce accounts created');
+}
+
+/**
+ * The current values of nonce accounts. An address without one, or whose authority is not the operator, is absent:
+ * nothing can be built on it.
+ */
+export async function readNonces(
+  chain: Chain,
+  operator: Address,
+  addresses: readonly Address[],
+  commitment: Commitment,
+): Promise<Map<Address, Nonce>> {
+  const values = new Map<Address, Nonce>();
+  for (const account of await chain.accounts(addresses, { commitment })) {
+    const value = account && nonceIn(account, operator);
+    if (account && value) values.set(account.address, value);
+  }
+  return values;
+}
+
+interface Creation {
+  readonly operator: TransactionPartialSigner;
+  readonly seed: string;
+  readonly address: Address;
+  readonly account: ChainAccount | null;
+  readonly rentLamports: bigint;
+}
+
+function creation({ operator, seed, address, account, rentLamports }: Creation): Instruction[] {
+  const initialize = getInitializeNonceAccountInstruction({ nonceAccount: address, nonceAuthority: operator.address });
+  const space = BigInt(getNonceSize());
+  const seeded = { base: operator.address, seed, space, programAddress: SYSTEM_PROGRAM_ADDRESS };
+  if (account === null) {
+    const amount = rentLamports;
+    return [
+      getCreateAccountWithSeedInstruction({ payer: operator, newAccount: address, amount, ...seeded }),
+      initialize,
+    ];
+  }
+  if (account.programAddress !== SYSTEM_PROGRAM_ADDRESS || account.data.length > 0) {
+    throw new Error(
+      `${address}, seed ${seed}, holds ${account.data.length} bytes that are no nonce of the operator’s.`,
+    );
+  }
+  // Someone sent lamports to the address: creating it would be refused, allocating is not.
+  const amount = account.lamports < rentLamports ? rentLamports - account.lamports : 0n;
+  return [
+    getTransferSolInstruction({ source: operator, destination: address, amount }),
+    getAllocateWithSeedInstruction({ newAccount: address, baseAccount: operator, ...seeded }),
+    initialize,
+  ];
+}
+
+/** Groups as large as a transaction holds. */
+function packed(operator: Address, creations: readonly Instruction[][]): Instruction[][] {
+  const groups: Instruction[][] = [];
+  for (const instructions of creations) {
+    const grown = [...(groups.at(-1) ?? []), ...instructions];
+    if (groups.length > 0 && getTransactionMessageSize(messageOf(operator, grown)) <= MAX_BYTES) {
+      groups.splice(-1, 1, grown);
+    } else groups.push(instructions);
+  }
+  return groups;
+}
+
+/** A v0 transaction, signatures included. */
+const MAX_BYTES = 1_232;
+
+function messageOf(operator: Address, instructions: readonly Instruction[]) {
+  const message = setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 0 }));
+  return appendTransactionMessageInstructions(instructions, message);
+}
+
+async function land({ chain, clock, operator }: CreateNonceDeps, instructions: readonly Instruction[]): Promise<void> {
+  const lifetime = await chain.latestBlockhash();
+  const { wire, signature } = await signTransaction(messageOf(operator.address, instructions), lifetime, [operator]);
+  const { err } = await sendAndConfirm({ chain, clock }, wire, lifetime.lastValidBlockHeight);
+  if (err !== null) throw new Error(`Creating nonce accounts failed in ${signature}: ${err}`);
+}
+
+/** The nonce an account holds, or null where it is none of this authority’s. */
+function nonceIn({ programAddress, data }: ChainAccount, authority: Address): Nonce | null {
+  if (programAddress !== SYSTEM_PROGRAM_ADDRESS || data.length !== getNonceSize()) return null;
+  const { version, state, authority: actual, blockhash } = getNonceDecoder().decode(data);
+  const isUsable = version === NonceVersion.Current && state === NonceState.Initialized && actual === authority;
+  // A nonce is any 32 bytes in base58; these were just encoded so, under the type the client gives them.
+  return isUsable ? (blockhash as string as Nonce) : null;
+}

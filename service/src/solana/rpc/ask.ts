@@ -1,0 +1,29 @@
+import { isSolanaError, type PendingRpcRequest } from '@solana/kit';
+import * as z from 'zod';
+
+/**
+ * Sends a request and checks the answer’s shape: kit types answers and does not look at them.
+ * @throws Error that starts with the method’s name and has the node’s own words; the cause is the original error.
+ */
+export async function ask<T>(method: string, request: PendingRpcRequest<unknown>, shape: z.ZodType<T>): Promise<T> {
+  let answer: unknown;
+  try {
+    answer = await request.send();
+  } catch (cause) {
+    throw new Error(`${method}: ${wordsOf(cause)}`, { cause });
+  }
+  const parsed = shape.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  throw new Error(`${method}: unexpected answer: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
+}
+
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const causes = error.cause instanceof Error && isSolanaError(error) ? `: ${error.cause.message}` : '';
+  // Under NODE_ENV=production kit reduces its messages to a number; the node's own stays in the context.
+  const context: unknown = isSolanaError(error) ? error.context : undefined;
+  const spoken = ServerMessage.safeParse(context);
+  return `${spoken.success ? spoken.data.__serverMessage : error.message}${causes}`;
+}
+
+const ServerMessage = z.object({ __serverMessage: z.string() });

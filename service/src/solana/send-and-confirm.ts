@@ -1,0 +1,42 @@
+import type { Base64EncodedWireTransaction } from '@solana/kit';
+import type { Clock } from '../model/clock.ts';
+import type { Chain, LandedSignature } from './chain.ts';
+
+export interface ConfirmDeps {
+  readonly chain: Chain;
+  readonly clock: Pick<Clock, 'sleep'>;
+  /** Ends the waiting. The transaction may land all the same. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Sends a transaction and waits until it has landed, well or badly, and is confirmed.
+ * @throws Error when it has not landed by the block height given, or the chain stands still.
+ */
+export async function sendAndConfirm(
+  { chain, clock, signal }: ConfirmDeps,
+  transaction: Base64EncodedWireTransaction,
+  lastValidBlockHeight: bigint,
+): Promise<LandedSignature> {
+  const signature = await chain.send(transaction);
+  for (let polls = 1; polls <= MAX_POLLS; polls += 1) {
+    const [outcome = 'unknown'] = await chain.signatureOutcomes([signature]);
+    if (outcome !== 'unknown' && outcome.confirmation !== 'processed') return outcome;
+    if (outcome === 'unknown' && (await chain.blockHeight()) > lastValidBlockHeight) {
+      // It may have landed between the two reads; seen after its last valid height, its absence is final.
+      const [last = 'unknown'] = await chain.signatureOutcomes([signature]);
+      if (last === 'unknown') throw new Error(`${signature} had not landed by block height ${lastValidBlockHeight}.`);
+    }
+    await clock.sleep(POLL_INTERVAL_MS, signal);
+    // A node forgets what it could not pass on, for instance when it restarts.
+    if (polls % POLLS_PER_RESEND === 0) await chain.send(transaction);
+  }
+  throw new Error(`${signature} was not confirmed within ${(MAX_POLLS * POLL_INTERVAL_MS) / 1_000} s.`);
+}
+
+/** Half a slot: a landing is seen at most this late. */
+const POLL_INTERVAL_MS = 200;
+/** Every two seconds, as the node itself does. */
+const POLLS_PER_RESEND = 10;
+/** Five minutes, where a blockhash lives one: past that the cluster has halted or forks. */
+const MAX_POLLS = 1_500;

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  type Address,
+  createKeyPairSignerFromBytes,
+  createKeyPairSignerFromPrivateKeyBytes,
+  getAddressDecoder,
+  getAddressEncoder,
+  isSolanaError,
+  SOLANA_ERROR__KEYS__PUBLIC_KEY_MUST_MATCH_PRIVATE_KEY,
+  type TransactionPartialSigner,
+} from '@solana/kit';
+import * as z from 'zod';
+
+/**
+ * The signer in a Solana CLI keypair file: a JSON array of 64 numbers, the private key’s 32 bytes, then the public
+ * key’s. The key cannot be exported from the signer.
+ * @throws Error that names the file and what is wrong with it, never its content.
+ */
+export async function loadSigner(path: string): Promise<TransactionPartialSigner> {
+  const bytes = await readKeypair(path);
+  try {
+    return await createKeyPairSignerFromBytes(bytes);
+  } catch (cause) {
+    if (!isSolanaError(cause, SOLANA_ERROR__KEYS__PUBLIC_KEY_MUST_MATCH_PRIVATE_KEY)) throw cause;
+    throw new Error(`Keypair file ${path}: its public half, numbers 33 to 64, is not that of its private half.`, {
+      cause,
+    });
+  }
+}
+
+/**
+ * Writes a new keypair file that only its owner may read, whole or not at all.
+ * @throws Error when there is a file already: a key is never overwritten.
+ */
+export async function createSignerFile(path: string): Promise<Address> {
+  const privateKey = randomBytes(32);
+  const { address } = await createKeyPairSignerFromPrivateKeyBytes(privateKey);
+  const numbers = [...privateKey, ...getAddressEncoder().encode(address)];
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, JSON.stringify(numbers), { mode: 0o600, flag: 'wx', flush: true });
+  try {
+    // Unlike a rename, a link fails where the name is taken.
+    await link(draft, path);
+  } catch (cause) {
+    if (!isErrno(cause, 'EEXIST')) throw cause;
+    throw new Error(`Keypair file ${path} exists already; it is not overwritten.`, { cause });
+  } finally {
+    await rm(draft);
+  }
+  return address;
+}
+
+/** Only the address in a keypair file: for processes that never sign. @throws Error as `loadSigner`. */
+export async function readSignerAddress(path: string): Promise<Address> {
+  return getAddressDecoder().decode(await readKeypair(path), 32);
+}
+
+const KEYPAIR_NUMBERS = 64;
+
+async function readKeypair(path: string): Promise<Uint8Array> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (cause) {
+    const problem = isErrno(cause, 'ENOENT') ? 'does not exist' : 'cannot be read';
+    throw new Error(`Keypair file ${path} ${problem}.`, { cause });
+  }
+  const numbers = z.array(z.int().min(0).max(255)).safeParse(jsonOf(text));
+  // No cause from here on: it would quote the key.
+  if (!numbers.success) throw new Error(`Keypair file ${path}: no JSON array of numbers from 0 to 255.`);
+  if (numbers.data.length !== KEYPAIR_NUMBERS) {
+    throw new Error(`Keypair file ${path} holds ${numbers.data.length} numbers; a keypair has ${KEYPAIR_NUMBERS}.`);
+  }
+  return Uint8Array.from(numbers.data);
+}
+
+/** Undefined where the text is no JSON. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

@@ -1,0 +1,102 @@
+import {
+  type Base64EncodedWireTransaction,
+  type Blockhash,
+  compileTransaction,
+  getBase64EncodedWireTransaction,
+  getBase64Encoder,
+  getSignatureFromTransaction,
+  getTransactionDecoder,
+  getTransactionSize,
+  getTransactionSizeLimit,
+  partiallySignTransactionWithSigners,
+  type ReadonlyUint8Array,
+  type Signature,
+  setTransactionMessageLifetimeUsingBlockhash,
+  type Transaction,
+  type TransactionMessage,
+  type TransactionMessageWithFeePayer,
+  type TransactionPartialSigner,
+} from '@solana/kit';
+
+export interface SignedTransaction {
+  readonly wire: Base64EncodedWireTransaction;
+  /** The fee payer’s, which names the transaction. */
+  readonly signature: Signature;
+}
+
+/** From when a transaction is built on a block: it can land up to this block height. */
+export interface BlockhashLifetime {
+  readonly blockhash: Blockhash;
+  readonly lastValidBlockHeight: bigint;
+}
+
+/**
+ * Compiles a message on a recent block and signs it with every signature it needs.
+ * @throws Error when it is larger than its version may be, or signatures are missing, naming whose.
+ */
+export async function signTransaction(
+  message: TransactionMessage & TransactionMessageWithFeePayer,
+  lifetime: BlockhashLifetime,
+  signers: readonly TransactionPartialSigner[],
+): Promise<SignedTransaction> {
+  return signed(await completed(compileOn(message, lifetime), signers));
+}
+
+/** As `signTransaction`, but leaves signatures to be added by others; `messageBytes` is what they sign. */
+export async function partiallySignTransaction(
+  message: TransactionMessage & TransactionMessageWithFeePayer,
+  lifetime: BlockhashLifetime,
+  signers: readonly TransactionPartialSigner[],
+): Promise<{ readonly wire: Base64EncodedWireTransaction; readonly messageBytes: ReadonlyUint8Array }> {
+  const transaction = await withSignatures(compileOn(message, lifetime), signers);
+  return { wire: getBase64EncodedWireTransaction(transaction), messageBytes: transaction.messageBytes };
+}
+
+/**
+ * Adds the signatures that a transaction still lacks to those it has, which stay as they are.
+ * @throws Error as `signTransaction`, and when the text is no transaction.
+ */
+export async function addSignatures(
+  wire: Base64EncodedWireTransaction,
+  signers: readonly TransactionPartialSigner[],
+): Promise<SignedTransaction> {
+  return signed(await completed(decode(wire), signers));
+}
+
+/** @throws Error when the text is no transaction or its fee payer has not signed it. */
+export function signatureOf(wire: Base64EncodedWireTransaction): Signature {
+  return getSignatureFromTransaction(decode(wire));
+}
+
+function decode(wire: Base64EncodedWireTransaction): Transaction {
+  return getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+}
+
+function compileOn(
+  message: TransactionMessage & TransactionMessageWithFeePayer,
+  lifetime: BlockhashLifetime,
+): Transaction {
+  return compileTransaction(setTransactionMessageLifetimeUsingBlockhash(lifetime, message));
+}
+
+async function completed(transaction: Transaction, signers: readonly TransactionPartialSigner[]): Promise<Transaction> {
+  const complete = await withSignatures(transaction, signers);
+  const missing = Object.entries(complete.signatures).filter(([, signature]) => signature === null);
+  if (missing.length > 0) {
+    throw new Error(`The transaction lacks the signature of ${missing.map(([address]) => address).join(', ')}.`);
+  }
+  return complete;
+}
+
+async function withSignatures(
+  transaction: Transaction,
+  signers: readonly TransactionPartialSigner[],
+): Promise<Transaction> {
+  const [bytes, maxBytes] = [getTransactionSize(transaction), getTransactionSizeLimit(transaction)];
+  if (bytes > maxBytes) throw new Error(`The transaction takes ${bytes} bytes; it may have ${maxBytes}.`);
+  return partiallySignTransactionWithSigners(signers, transaction);
+}
+
+function signed(transaction: Transaction): SignedTransaction {
+  return { wire: getBase64EncodedWireTransaction(transaction), signature: getSignatureFromTransaction(transaction) };
+}

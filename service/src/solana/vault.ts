@@ -1,0 +1,85 @@
+import { type Address, unwrapOption } from '@solana/kit';
+import { getTokenDecoder, getTokenSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import {
+  type Extension,
+  type ExtensionArgs,
+  getMintDecoder,
+  getTokenSize as getToken2022Size,
+} from '@solana-program/token-2022';
+import type { Token } from '../model/project.ts';
+import type { Chain, ChainAccount } from './chain.ts';
+
+export interface VaultAccounts {
+  readonly vault: Address;
+  readonly token: Pick<Token, 'mint' | 'programAddress'>;
+  /** The vault’s own, for this mint. */
+  readonly tokenAccount: Address;
+  readonly recipientTokenAccounts: readonly Address[];
+}
+
+export interface VaultFunds {
+  readonly lamports: bigint;
+  readonly tokenBaseUnits: bigint;
+  /** Of the recipients’; each once. */
+  readonly missingTokenAccounts: readonly Address[];
+  readonly rentPerTokenAccountLamports: bigint;
+}
+
+/**
+ * What a vault holds, and what creating its recipients’ missing token accounts costs each. As of `confirmed`.
+ * @throws Error when the vault’s token account or the mint is something else.
+ */
+export async function readVaultFunds(chain: Chain, accounts: VaultAccounts): Promise<VaultFunds> {
+  const { vault, token, tokenAccount, recipientTokenAccounts } = accounts;
+  const recipients = [...new Set(recipientTokenAccounts)];
+  const [vaultAccount, mintAccount, ownTokenAccount, ...found] = await chain.accounts([
+    vault,
+    token.mint,
+    tokenAccount,
+    ...recipients,
+  ]);
+  if (mintAccount?.programAddress !== token.programAddress) {
+    throw new Error(
+      `Mint ${token.mint} belongs to ${mintAccount?.programAddress ?? 'nobody'}, not to ${token.programAddress}.`,
+    );
+  }
+  return {
+    lamports: vaultAccount?.lamports ?? 0n,
+    tokenBaseUnits: ownTokenAccount ? balanceOf(ownTokenAccount, token) : 0n,
+    // Lamports sent ahead leave an account of the system program: the token account is still to be created.
+    missingTokenAccounts: recipients.filter((_, i) => found[i]?.programAddress !== token.programAddress),
+    rentPerTokenAccountLamports: await chain.minimumBalanceForRentExemption(tokenAccountBytes(mintAccount)),
+  };
+}
+
+function balanceOf(account: ChainAccount, token: VaultAccounts['token']): bigint {
+  if (account.programAddress !== token.programAddress) return 0n;
+  // Both programs share a token account's first 165 bytes.
+  const { mint, amount } = getTokenDecoder().decode(account.data);
+  if (mint !== token.mint)
+    throw new Error(`Token account ${account.address} is of mint ${mint}, not of ${token.mint}.`);
+  return amount;
+}
+
+/** The size of an associated token account of a mint. Token-2022 gives each one an immutable owner besides. */
+function tokenAccountBytes({ programAddress, data }: ChainAccount): number {
+  if (programAddress === TOKEN_PROGRAM_ADDRESS) return getTokenSize();
+  const extensions = unwrapOption(getMintDecoder().decode(data).extensions) ?? [];
+  return getToken2022Size([{ __kind: 'ImmutableOwner' }, ...extensions.flatMap(required)]);
+}
+
+/** What a mint’s extension makes each of its token accounts hold (Token-2022, get_required_init_account_extensions). */
+function required({ __kind }: Extension): ExtensionArgs[] {
+  switch (__kind) {
+    case 'TransferFeeConfig':
+      return [{ __kind: 'TransferFeeAmount', withheldAmount: 0n }];
+    case 'NonTransferable':
+      return [{ __kind: 'NonTransferableAccount' }];
+    case 'TransferHook':
+      return [{ __kind: 'TransferHookAccount', transferring: false }];
+    case 'PausableConfig':
+      return [{ __kind: 'PausableAccount' }];
+    default:
+      return [];
+  }
+}
