@@ -1,0 +1,3 @@
+export function docsPage(): { html: string; contentSecurityPolicy: string } {
+  return { html: '<!doctype html>', contentSecurityPolicy: "default-src 'none'" };
+}

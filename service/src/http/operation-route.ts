@@ -1,0 +1,99 @@
+import { ApiError, type ErrorCode } from '@flywheel/api';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { API_KEY_HEADER } from './authenticate.ts';
+import type { BoundOperation, KeyHolder, RequestContext } from './handlers.ts';
+import { parseInput } from './parse-input.ts';
+import { limitRate, type RateLimits } from './rate-limit.ts';
+import { authenticateSession, type FindSessionWallet, requireOwnOrigin } from './session.ts';
+
+export interface OperationRouteDeps {
+  /** Who holds an API key; refuses it by throwing. */
+  readonly authenticate: (apiKey: string | undefined) => Promise<KeyHolder>;
+  readonly findSessionWallet: FindSessionWallet;
+  readonly rateLimits: RateLimits;
+}
+
+/** What is known of a request while it is answered. */
+export interface Exchange {
+  readonly context: RequestContext;
+  /** For the log: the API key, the wallet or nothing. */
+  caller: { readonly keyId: string; readonly projectId: string } | { readonly wallet: string } | null;
+  /** What a failure was answered with. */
+  errorCode: ErrorCode | null;
+}
+
+/**
+ * A row as a route: authenticate, limit the rate, and only then read the body; parse; handle; answer. Each step may
+ * refuse by throwing an ApiError.
+ */
+export function operationRoute(
+  deps: OperationRouteDeps,
+  bound: BoundOperation,
+  exchangeOf: (request: FastifyRequest) => Exchange,
+): RouteOptions {
+  const { operation, checksBody } = bound;
+  const contexts = new WeakMap<FastifyRequest, RequestContext>();
+  return {
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    onRequest: async (request, reply) => {
+      const exchange = exchangeOf(request);
+      contexts.set(request, await admit(deps, bound, exchange, request, reply));
+    },
+    handler: async (request, reply) => {
+      const context = contexts.get(request);
+      if (!context) throw new Error(`${bound.operationId} was reached without being admitted.`);
+      const { headers, params, query, body } = request;
+      const answer = await bound.handle(
+        context,
+        parseInput(operation, { headers, params, query, body }, { checksBody }),
+      );
+      reply
+        .status(answer.status)
+        .headers({ 'cache-control': 'no-store', ...answer.headers })
+        .header('content-type', 'application/json; charset=utf-8')
+        // Serialized here: null is an answer, and the framework would send it as no body at all.
+        .send(JSON.stringify(answer.body));
+      return reply;
+    },
+  };
+}
+
+/** Everything that is checked before the body is read; yields the context that the row's handler takes. */
+async function admit(
+  deps: OperationRouteDeps,
+  { operation }: BoundOperation,
+  exchange: Exchange,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<RequestContext> {
+  const limit = (key: string) =>
+    limitRate(deps.rateLimits, operation.rateLimit, key, (name, value) => reply.header(name, value));
+  const { context } = exchange;
+  switch (operation.authentication) {
+    case 'apiKey': {
+      const holder = await deps.authenticate(single(request.headers[API_KEY_HEADER]));
+      exchange.caller = { keyId: holder.keyId, projectId: holder.project.id };
+      await limit(holder.keyId);
+      return { ...context, ...holder };
+    }
+    case 'session': {
+      const holder = await authenticateSession(deps.findSessionWallet, request.headers.cookie);
+      exchange.caller = { wallet: holder.wallet };
+      await limit(holder.wallet);
+      if (operation.method !== 'GET') requireOwnOrigin(request.headers, context.origin);
+      return { ...context, ...holder };
+    }
+    case 'none':
+      await limit(request.ip);
+      if (operation.method !== 'GET') requireOwnOrigin(request.headers, context.origin);
+      return context;
+    default:
+      throw new Error(`No way to authenticate by ${operation.authentication satisfies never}.`);
+  }
+}
+
+function single(header: string | readonly string[] | undefined): string | undefined {
+  if (header === undefined || typeof header === 'string') return header;
+  throw new ApiError('ERR_UNAUTHORIZED', { problem: `Send one ${API_KEY_HEADER}, not ${header.length}.` });
+}

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** A key as its owner holds it, and what we keep of it. */
+export interface ApiKey extends StoredApiKey {
+  /** Shown once. */
+  readonly apiKey: string;
+}
+
+export interface StoredApiKey {
+  /** Finds the key: its first twelve characters. */
+  readonly prefix: string;
+  /** SHA-256 of the whole key. A fast hash suffices: 256 random bits cannot be guessed from it. */
+  readonly hash: Uint8Array;
+}
+
+/**
+ * `fwk_`, 32 random bytes as 43 base62 characters, and their CRC-32 as six more: a mistyped or truncated key is told
+ * from an unknown one without asking the database, and secret scanners find leaked ones without false alarms
+ * (GitHub, "Behind GitHub's new authentication token formats").
+ * @throws RangeError unless `entropy` has 32 bytes.
+ */
+export function createApiKey(entropy: Uint8Array): ApiKey {
+  if (entropy.length !== ENTROPY_BYTES) {
+    throw new RangeError(`An API key is made of ${ENTROPY_BYTES} random bytes, not ${entropy.length}.`);
+  }
+  const secret = toBase62(BigInt(`0x${Buffer.from(entropy).toString('hex')}`), SECRET_LENGTH);
+  const apiKey = `${SCHEME}${secret}${checksum(secret)}`;
+  return { apiKey, ...stored(apiKey) };
+}
+
+/** What is kept of a key, or null when the text is not shaped like one: scheme, length, alphabet or checksum. */
+export function parseApiKey(text: string): StoredApiKey | null {
+  const match = SHAPE.exec(text);
+  if (!match) return null;
+  const [, secret = '', sum] = match;
+  return sum === checksum(secret) ? stored(text) : null;
+}
+
+const SCHEME = 'fwk_';
+const ENTROPY_BYTES = 32;
+/** 62^43 is the first power of 62 above 2^256. */
+const SECRET_LENGTH = 43;
+/** 62^6 is the first power of 62 above 2^32. */
+const CHECKSUM_LENGTH = 6;
+const PREFIX_LENGTH = 12;
+const SHAPE = /^fwk_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+function stored(apiKey: string): StoredApiKey {
+  return { prefix: apiKey.slice(0, PREFIX_LENGTH), hash: createHash('sha256').update(apiKey).digest() };
+}
+
+function checksum(secret: string): string {
+  return toBase62(BigInt(crc32(secret)), CHECKSUM_LENGTH);
+}
+
+function toBase62(value: bigint, length: number): string {
+  let text = '';
+  for (let rest = value; text.length < length; rest /= 62n) text = BASE62.charAt(Number(rest % 62n)) + text;
+  return text;
+}

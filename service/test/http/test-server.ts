@@ -1,0 +1,227 @@
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { PassThrough } from 'node:stream';
+import type { CONSOLE_OPERATIONS, OPERATIONS, RateLimitName } from '@flywheel/api';
+import { address } from '@solana/kit';
+import { pino } from 'pino';
+import { type AuthenticateDeps, authenticate, type FoundApiKey } from '../../src/http/authenticate.ts';
+import type { Handlers } from '../../src/http/handlers.ts';
+import { createServer, type ServerDeps } from '../../src/http/server.ts';
+import { clearedSessionCookie, sessionCookie } from '../../src/http/session.ts';
+import type { Project } from '../../src/model/project.ts';
+import { createApiKey } from '../../src/projects/api-key.ts';
+
+export const BATCH_ID = '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d';
+export const SESSION_TOKEN = 'session-token-of-the-tests';
+export const WALLET = address('7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe');
+const NOW = new Date('2026-11-21T12:00:00.000Z');
+
+const SOME_ADDRESS = address('11111111111111111111111111111111');
+export const PROJECT: Project = {
+  id: 'b7a2d3c0-54e1-4f3a-8f55-1d2d8f1f0f11',
+  wallet: WALLET,
+  scopes: new Set(['burn', 'airdrop']),
+  proofTypes: new Map(),
+  dailyLimits: { burnBaseUnits: 0n, airdropBaseUnits: 0n },
+  token: { id: 't', mint: SOME_ADDRESS, decimals: 6, programAddress: SOME_ADDRESS },
+  flywheel: {
+    id: 'f',
+    multisig: {
+      address: SOME_ADDRESS,
+      vault: SOME_ADDRESS,
+      vaultIndex: 0,
+      operator: SOME_ADDRESS,
+      company: SOME_ADDRESS,
+      wallet: WALLET,
+      lookupTable: { address: SOME_ADDRESS, addresses: [] },
+    },
+  },
+};
+
+export interface TestServer extends AsyncDisposable {
+  readonly url: string;
+  readonly apiKey: string;
+  /** Every line logged so far. */
+  readonly log: () => string;
+  readonly server: ReturnType<typeof createServer>;
+  /** Adds a key that opens the project, as it stands in a store. */
+  addKey(key?: Partial<FoundApiKey>): string;
+  fetch(path: string, init?: RequestInit & { readonly apiKey?: string | null }): Promise<Response>;
+  /** Sends bytes as they are; resolves with all that came back once the server has closed the connection. */
+  send(bytes: string | Uint8Array): Promise<string>;
+}
+
+export interface TestServerOptions extends Partial<Omit<ServerDeps, 'handlers' | 'consoleHandlers'>> {
+  readonly handlers?: Partial<Handlers<typeof OPERATIONS>>;
+  readonly consoleHandlers?: Partial<Handlers<typeof CONSOLE_OPERATIONS>>;
+  readonly keys?: Partial<AuthenticateDeps>;
+  readonly requestsPerWindow?: number;
+}
+
+/** A server on a free port with handlers in memory: what this folder promises, without what stands behind it. */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const keys = new Map<string, FoundApiKey>();
+  const lines: string[] = [];
+  const sink = new PassThrough();
+  sink.on('data', (chunk) => lines.push(String(chunk)));
+  const { handlers, consoleHandlers, keys: keyDeps, requestsPerWindow = 1_000_000, ...deps } = options;
+  const authentication: AuthenticateDeps = {
+    findApiKey: async (prefix) => keys.get(prefix) ?? null,
+    findProject: async () => PROJECT,
+    touchApiKey: async () => undefined,
+    clock: { now: () => NOW },
+    ...keyDeps,
+  };
+  const server = createServer({
+    authenticate: (apiKey) => authenticate(authentication, apiKey),
+    findSessionWallet: async (token) => (token === SESSION_TOKEN ? WALLET : null),
+    rateLimits: countingLimits(requestsPerWindow),
+    readiness: {},
+    publicUrl: null,
+    log: pino({ level: 'trace' }, sink),
+    handlers: { ...HANDLERS, ...handlers },
+    consoleHandlers: { ...CONSOLE_HANDLERS, ...consoleHandlers },
+    ...deps,
+  });
+  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  const addKey: TestServer['addKey'] = (key = {}) => {
+    const { apiKey, prefix, hash } = createApiKey(randomBytes(32));
+    const id = `key-${keys.size + 1}`;
+    keys.set(prefix, {
+      id,
+      projectId: PROJECT.id,
+      hash,
+      scopes: new Set(['burn']),
+      expiresAt: null,
+      revokedAt: null,
+      ...key,
+    });
+    return apiKey;
+  };
+  const apiKey = addKey();
+  return {
+    url,
+    apiKey,
+    server,
+    addKey,
+    log: () => lines.join(''),
+    fetch: (path, { apiKey: key = apiKey, headers, ...init } = {}) =>
+      fetch(url + path, { ...init, headers: { ...(key !== null && { 'x-service-api-key': key }), ...headers } }),
+    send: (bytes) => exchange(new URL(url).port, bytes),
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+}
+
+/** A JSON body and what must come with it. */
+export function json(body: unknown, headers: { readonly [name: string]: string } = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return { method: 'POST', body: text, headers: { 'content-type': 'application/json', ...headers } };
+}
+
+function countingLimits(requests: number) {
+  const counts = new Map<string, number>();
+  const limit = { requests, seconds: 60 };
+  const limits: Record<RateLimitName, typeof limit> = {
+    init: limit,
+    execute: limit,
+    get: limit,
+    current: limit,
+    console: limit,
+  };
+  return {
+    limits,
+    async consume(name: RateLimitName, key: string) {
+      const count = (counts.get(`${name} ${key}`) ?? 0) + 1;
+      counts.set(`${name} ${key}`, count);
+      return { allowed: count <= requests, remaining: Math.max(0, requests - count), resetSeconds: 41 };
+    },
+  };
+}
+
+function exchange(port: string, bytes: string | Uint8Array): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1');
+    });
+    socket.on('close', () => resolve(received));
+    // A server that refuses what is still being sent may reset the connection after its answer.
+    socket.on('error', (error) => (received === '' ? reject(error) : resolve(received)));
+    socket.write(bytes);
+  });
+}
+
+const HANDLERS: Handlers<typeof OPERATIONS> = {
+  initBatch: {
+    checksBody: async () => ({
+      status: 200,
+      body: {
+        proposalApproveTx: '',
+        batch: {
+          id: BATCH_ID,
+          flywheelId: 'f',
+          status: 'AVAILABLE_TO_QUEUE',
+          pipelines: [],
+          dateCreated: NOW.toISOString(),
+        },
+      },
+    }),
+  },
+  executeBatch: async (_context, { body }) => ({ status: 202, body: { batchId: body.batchId, status: 'FINALIZED' } }),
+  getCurrentBatch: async () => ({ status: 200, body: null }),
+  getBatch: async (_context, { params }) => ({
+    status: 200,
+    body: {
+      id: params.batchId,
+      flywheelId: 'f',
+      tokenId: 't',
+      mintAddress: SOME_ADDRESS,
+      status: 'FINALIZED',
+      batchIndex: '1',
+      vaultIndex: '0',
+      multisig: SOME_ADDRESS,
+      vaultAddress: SOME_ADDRESS,
+      dateCreated: NOW.toISOString(),
+      dateUpdated: NOW.toISOString(),
+    },
+  }),
+};
+
+const CONSOLE_HANDLERS: Handlers<typeof CONSOLE_OPERATIONS> = {
+  createSignInChallenge: async () => ({ status: 200, body: { message: 'm', expiresAt: NOW.toISOString() } }),
+  signIn: async ({ origin }, { body }) => ({
+    status: 200,
+    body: { wallet: body.wallet, expiresAt: NOW.toISOString() },
+    headers: { 'set-cookie': sessionCookie(SESSION_TOKEN, 60, origin) },
+  }),
+  signOut: async ({ origin }) => ({ status: 200, body: {}, headers: { 'set-cookie': clearedSessionCookie(origin) } }),
+  createRegistration: async () => ({
+    status: 200,
+    body: {
+      registrationId: BATCH_ID,
+      transaction: '',
+      multisig: '',
+      vaultAddress: '',
+      costLamports: '0',
+      warnings: [],
+    },
+  }),
+  confirmRegistration: async () => ({
+    status: 200,
+    body: {
+      projectId: BATCH_ID,
+      flywheelId: '',
+      tokenId: '',
+      mintAddress: '',
+      apiKey: '',
+      multisig: '',
+      vaultAddress: '',
+    },
+  }),
+  createKey: async () => ({ status: 200, body: { keyId: BATCH_ID, apiKey: '' } }),
+  revokeKey: async (_context, { params }) => ({
+    status: 200,
+    body: { keyId: params.keyId, revokedAt: NOW.toISOString() },
+  }),
+};
