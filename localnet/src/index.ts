@@ -15,6 +15,7 @@ import { findSquadsProgram } from './programs.ts';
 import { createRealProgram } from './real-program.ts';
 import { createRpcServer } from './rpc/server.ts';
 import type { Runtime } from './runtime.ts';
+import { createSquadsEmulation } from './squads-emulation/index.ts';
 
 /** A third of mainnet's 32 would only make people wait: nothing here is ever rolled back. */
 const FINALIZED_LAG_SLOTS = 2;
@@ -75,10 +76,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const squads = findSquadsProgram(options.squadsProgram);
   const signer = await bankSigner();
   const svm = createGenesis(squads, signer.address);
-  const runtime =
-    squads.program === 'emulation'
-      ? (await import('./squads-emulation/index.ts')).createSquadsEmulation(svm)
-      : createRealProgram(svm);
+  const runtime = squads.program === 'emulation' ? createSquadsEmulation(svm) : createRealProgram(svm);
   const ledger = openLedger(svm, runtime, {
     stateDirectory: options.stateDirectory ?? null,
     finalizedLagSlots: BigInt(options.finalizedLagSlots ?? FINALIZED_LAG_SLOTS),

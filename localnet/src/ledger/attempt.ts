@@ -8,7 +8,7 @@ import { advancedNonce, checkLifetime, type Lifetime } from './lifetime.ts';
 import type { Slots } from './slots.ts';
 import type { Store, TransactionRecord } from './store.ts';
 import { transactionMeta } from './transaction-meta.ts';
-import type { WireTransaction } from './wire-transaction.ts';
+import { type WireTransaction, withLifetime } from './wire-transaction.ts';
 
 /** Errors with which a transaction still enters a block and pays: it was loaded, or its loading is what failed. */
 const CHARGED_ERRORS = new Set([
@@ -64,7 +64,9 @@ export async function attemptTransaction(
     svm,
     accounts.map(({ address }) => address),
   );
-  const execution = await runtime.execute(transaction.transaction);
+  // Programs see the blockhash of the previous slot, from which nonces take their next value. LiteSVM shows them the
+  // transaction's own instead, so it is given one that says the same.
+  const execution = await runtime.execute(withLifetime(transaction, slots.latestBlockhash('confirmed').blockhash));
   const writable = accounts.filter((account) => account.writable).map(({ address }) => address);
   if (execution.err !== null) {
     restoreAccounts(
@@ -73,7 +75,7 @@ export async function attemptTransaction(
     );
     if (!isCharged(execution.err)) return refused(execution.err, execution.logs, execution.unitsConsumed);
     chargeFee(svm, transaction.feePayer, totalLamports);
-    if (lifetime.kind === 'nonce') advanceNonce(svm, lifetime.account.address);
+    if (lifetime.kind === 'nonce') advanceNonce(svm, slots, lifetime.account.address);
   }
   const after = captureAccounts(svm, writable);
   const readMint = (mint: Address) => after.get(mint) ?? before.get(mint) ?? svm.getAccount(mint);
@@ -110,8 +112,8 @@ function chargeFee(svm: LiteSVM, feePayer: Address, feeLamports: bigint): void {
   svm.setAccount({ ...payer, lamports: lamports(payer.lamports > feeLamports ? payer.lamports - feeLamports : 0n) });
 }
 
-function advanceNonce(svm: LiteSVM, address: Address): void {
+function advanceNonce(svm: LiteSVM, slots: Slots, address: Address): void {
   // Read again: the nonce account may also have paid the fee.
   const account = svm.getAccount(address);
-  if (account.exists) svm.setAccount(advancedNonce(svm, account));
+  if (account.exists) svm.setAccount(advancedNonce(slots, account));
 }

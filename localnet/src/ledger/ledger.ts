@@ -6,7 +6,7 @@ import { type CapturedAccounts, emptyAccount, restoreAccounts } from './account-
 import { type Attempt, attemptTransaction } from './attempt.ts';
 import { BLOCKHASH_VALID_SLOTS, createSlots, type Slots } from './slots.ts';
 import { createStateLock } from './state-lock.ts';
-import { openStore, type Store, type TransactionRecord } from './store.ts';
+import { openStore, type Store } from './store.ts';
 import type { WireTransaction } from './wire-transaction.ts';
 
 /** The state of the cluster, and the only ways to change it. */
@@ -65,25 +65,18 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
     options.finalizedLagSlots,
   );
   for (const account of store.accounts()) svm.setAccount(account.exists ? account : emptyAccount(account.address));
-  const generation = resumeNonceHashes(svm, integerOr(store.value('nonceGeneration'), 0n));
   const lock = createStateLock();
   const listeners: (() => void)[] = [];
-  const values = () => {
-    const { slot, offsetSeconds, unixTimestamp } = slots.state();
-    return { seed, slot, offsetSeconds, unixTimestamp, nonceGeneration: generation.current() };
-  };
-  store.commit({ values: values() });
+  store.commit({ values: { ...slots.state() } });
 
-  const attempt = (transaction: WireTransaction, checkLifetime: boolean) => {
-    generation.enter(slots.current());
-    return attemptTransaction({ svm, runtime, slots, store }, transaction, { checkLifetime });
-  };
+  const attempt = (transaction: WireTransaction, checkLifetime: boolean) =>
+    attemptTransaction({ svm, runtime, slots, store }, transaction, { checkLifetime });
   const record = (attempts: readonly Attempt[]) => {
     const executed = attempts.filter((entry) => entry.kind === 'executed');
     const changed = new Map<Address, MaybeEncodedAccount>();
     for (const { after } of executed) for (const [address, account] of after) changed.set(address, account);
     store.commit({
-      values: values(),
+      values: { ...slots.state() },
       accounts: changed.values(),
       transactions: executed.map(({ record: entry, before }) => ({ record: entry, addresses: [...before.keys()] })),
     });
@@ -131,35 +124,13 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
     advance: async ({ slots: count = 1n, seconds = 0n } = {}) => {
       await lock.change(async () => {
         slots.advance(count, seconds);
-        store.commit({ values: values() });
+        store.commit({ values: { ...slots.state() } });
         store.prune(slots.current() - BLOCKHASH_VALID_SLOTS);
       });
       for (const listener of listeners) listener();
     },
     onSlot: (listener) => listeners.push(listener),
     close: () => lock.change(async () => store.close()),
-  };
-}
-
-export type { TransactionRecord };
-
-/**
- * Durable nonces take their next value from the SVM's own blockhash, a chain that starts anew with the process. It moves
- * once in every slot that executes something, so that a nonce can move once a slot; how far it went is stored, for a
- * value must never come twice.
- */
-function resumeNonceHashes(svm: LiteSVM, moves: bigint) {
-  let generation = moves;
-  let enteredSlot = -1n;
-  for (let move = 0n; move < moves; move += 1n) svm.expireBlockhash();
-  return {
-    current: () => generation,
-    enter: (slot: bigint) => {
-      if (slot === enteredSlot) return;
-      enteredSlot = slot;
-      generation += 1n;
-      svm.expireBlockhash();
-    },
   };
 }
 

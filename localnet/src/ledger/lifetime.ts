@@ -22,21 +22,21 @@ export type Lifetime = { readonly kind: 'blockhash' } | { readonly kind: 'nonce'
 /** The lifetime of a transaction if it is still alive, else null: the cluster's BlockhashNotFound. */
 export function checkLifetime(svm: LiteSVM, slots: Slots, transaction: WireTransaction): Lifetime | null {
   if (slots.isRecent(transaction.lifetimeToken)) return { kind: 'blockhash' };
-  const account = usableNonce(svm, transaction);
+  const account = usableNonce(svm, slots, transaction);
   return account ? { kind: 'nonce', account } : null;
 }
 
 /** The nonce account as a transaction leaves it that failed: the effects are undone, the nonce has moved all the same. */
-export function advancedNonce(svm: LiteSVM, account: EncodedAccount): EncodedAccount {
+export function advancedNonce(slots: Slots, account: EncodedAccount): EncodedAccount {
   const bytes = new Uint8Array(account.data);
-  bytes.set(getBase58Encoder().encode(nextNonce(svm)), VALUE_OFFSET);
+  bytes.set(getBase58Encoder().encode(nextNonce(slots)), VALUE_OFFSET);
   new DataView(bytes.buffer).setBigUint64(FEE_OFFSET, LAMPORTS_PER_SIGNATURE, true);
   return { ...account, data: bytes };
 }
 
-function usableNonce(svm: LiteSVM, transaction: WireTransaction): EncodedAccount | null {
+function usableNonce(svm: LiteSVM, slots: Slots, transaction: WireTransaction): EncodedAccount | null {
   const address = nonceAddress(transaction);
-  if (!address || transaction.lifetimeToken === nextNonce(svm)) return null;
+  if (!address || transaction.lifetimeToken === nextNonce(slots)) return null;
   const account = svm.getAccount(address);
   if (!account.exists || account.programAddress !== SYSTEM_PROGRAM || account.data.length !== NONCE_BYTES) return null;
   const bytes = new Uint8Array(account.data);
@@ -60,7 +60,7 @@ function nonceAddress({ instructions, staticAddresses, header }: WireTransaction
 }
 
 /** The value that a nonce advanced now receives (solana-nonce, DurableNonce::from_blockhash). */
-function nextNonce(svm: LiteSVM): string {
-  const blockhash = new Uint8Array(getBase58Encoder().encode(svm.latestBlockhash()));
+function nextNonce(slots: Slots): string {
+  const blockhash = new Uint8Array(getBase58Encoder().encode(slots.latestBlockhash('confirmed').blockhash));
   return getBase58Decoder().decode(createHash('sha256').update('DURABLE_NONCE').update(blockhash).digest());
 }

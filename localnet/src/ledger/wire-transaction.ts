@@ -1,12 +1,16 @@
 import {
   type Address,
+  type Blockhash,
   getBase58Decoder,
+  getBase58Encoder,
   getCompiledTransactionMessageDecoder,
   getTransactionDecoder,
   getTransactionEncoder,
+  type ReadonlyUint8Array,
   type Signature,
   type SignatureBytes,
   type Transaction,
+  type TransactionMessageBytes,
 } from '@solana/kit';
 
 /** Legacy and version 0: the IPv6 minimum MTU less headers (solana-packet, PACKET_DATA_SIZE). */
@@ -19,6 +23,7 @@ const V1_INSTRUCTIONS = 64;
 const V1_FIRST_BYTE = 0x81;
 /** Account indices are single bytes. */
 const ACCOUNTS = 256;
+const ADDRESS_BYTES = 32;
 
 /** One transaction as it came over the wire, taken apart and found well formed. Signatures are not verified here. */
 export interface WireTransaction {
@@ -113,6 +118,20 @@ export function parseWireTransaction(bytes: Uint8Array): WireTransaction {
   };
   sanitize(parsed);
   return parsed;
+}
+
+/** The transaction as it would be with another blockhash; its signatures are no longer valid for it. */
+export function withLifetime(
+  { transaction, version, staticAddresses }: WireTransaction,
+  blockhash: Blockhash,
+): Transaction {
+  const messageBytes = new Uint8Array(transaction.messageBytes);
+  // Version 1: prefix, header, config mask. Before it: (prefix,) header, count of addresses in 7-bit groups, addresses.
+  const countBytes = staticAddresses.length < 128 ? 1 : 2;
+  const addressBytes = countBytes + staticAddresses.length * ADDRESS_BYTES;
+  const offset = version === 1 ? 1 + 3 + 4 : (version === 0 ? 1 : 0) + 3 + addressBytes;
+  messageBytes.set(getBase58Encoder().encode(blockhash), offset);
+  return { ...transaction, messageBytes: messageBytes as ReadonlyUint8Array as TransactionMessageBytes }; // same layout
 }
 
 /** Whether the account at an index of the static list may be written, as the header says. */

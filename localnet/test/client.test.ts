@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { lamports } from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
+import { SOL, startCluster } from './cluster.ts';
+
+const TRANSFER_LAMPORTS = 25_000_000n;
+
+test('a transfer is processed at once, confirmed after one slot and finalized two slots later', async (t) => {
+  const { localnet, rpc, wallet, send } = await startCluster(t);
+  const [source, recipient] = [await wallet(), await wallet(0n)];
+  const transfer = getTransferSolInstruction({ source, destination: recipient.address, amount: TRANSFER_LAMPORTS });
+  const signature = await send(source, [transfer]);
+  const statuses: unknown[] = [];
+  for (let slot = 0; slot < 4; slot++) {
+    const { value } = await rpc.getSignatureStatuses([signature]).send();
+    statuses.push(value[0]?.confirmationStatus);
+    await localnet.warp();
+  }
+  assert.deepEqual(statuses, ['processed', 'confirmed', 'confirmed', 'finalized']);
+  assert.equal((await rpc.getBalance(recipient.address).send()).value, TRANSFER_LAMPORTS);
+});
+
+test('a transaction can be read back with fee, balances and logs, but not before it is confirmed', async (t) => {
+  const { localnet, rpc, wallet, send } = await startCluster(t);
+  const [source, recipient] = [await wallet(), await wallet(0n)];
+  const transfer = getTransferSolInstruction({ source, destination: recipient.address, amount: TRANSFER_LAMPORTS });
+  const signature = await send(source, [transfer]);
+  const read = () =>
+    rpc
+      .getTransaction(signature, { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 0 })
+      .send();
+  assert.equal(await read(), null);
+  await localnet.warp();
+  const transaction = await read();
+  assert.ok(transaction?.meta);
+  assert.equal(transaction.meta.err, null);
+  assert.equal(transaction.meta.fee, 5000n);
+  assert.deepEqual(transaction.meta.preBalances.slice(0, 2), [10n * SOL, 0n]);
+  assert.deepEqual(transaction.meta.postBalances.slice(0, 2), [
+    10n * SOL - TRANSFER_LAMPORTS - 5000n,
+    TRANSFER_LAMPORTS,
+  ]);
+  assert.deepEqual(transaction.transaction.signatures, [signature]);
+  assert.match(transaction.meta.logMessages?.join() ?? '', /success/);
+  const ofRecipient = await rpc.getSignaturesForAddress(recipient.address, { commitment: 'confirmed' }).send();
+  assert.deepEqual(
+    ofRecipient.map((entry) => entry.signature),
+    [signature],
+  );
+});
+
+test('a failing transaction is refused by preflight without a trace, and pays its fee when preflight is skipped', async (t) => {
+  const { rpc, wallet, sign, submit, balance } = await startCluster(t);
+  const [source, recipient] = [await wallet(), await wallet(0n)];
+  const tooMuch = getTransferSolInstruction({ source, destination: recipient.address, amount: 100n * SOL });
+  const { wire, signature } = await sign(source, [tooMuch]);
+  await assert.rejects(submit(wire), /simulation failed/);
+  assert.equal(await balance(source.address), 10n * SOL);
+  assert.deepEqual((await rpc.getSignatureStatuses([signature]).send()).value, [null]);
+  await submit(wire, { skipPreflight: true });
+  assert.equal(await balance(source.address), 10n * SOL - 5000n);
+  const { value } = await rpc.getSignatureStatuses([signature]).send();
+  assert.deepEqual(value[0]?.err, { InstructionError: [0n, { Custom: 1n }] });
+});
+
+test('a wrong signature is refused, with preflight in words and without it in silence', async (t) => {
+  const { rpc, wallet, sign, submit } = await startCluster(t);
+  const source = await wallet();
+  const { wire } = await sign(source, [getTransferSolInstruction({ source, destination: source.address, amount: 1n })]);
+  const bytes = Buffer.from(wire, 'base64');
+  bytes.writeUInt8(bytes.readUInt8(10) ^ 1, 10);
+  const forged = bytes.toString('base64') as typeof wire; // still the base64 of a wire transaction
+  await assert.rejects(submit(forged), /signature verification/);
+  const signature = await submit(forged, { skipPreflight: true });
+  assert.deepEqual((await rpc.getSignatureStatuses([signature]).send()).value, [null]);
+});
+
+test('airdropped amounts arrive exactly, and twice in one slot they arrive twice', async (t) => {
+  const { rpc, wallet, balance } = await startCluster(t);
+  const { address } = await wallet(0n);
+  const amount = lamports(9_007_199_254_740_991n);
+  const signatures = [
+    await rpc.requestAirdrop(address, amount).send(),
+    await rpc.requestAirdrop(address, amount).send(),
+  ];
+  assert.notEqual(signatures[0], signatures[1]);
+  assert.equal(await balance(address), 18_014_398_509_481_982n);
+});
+
+test('names its version, its identity and which Squads program runs', async (t) => {
+  const { localnet, rpc, call } = await startCluster(t);
+  assert.equal(await rpc.getHealth().send(), 'ok');
+  assert.equal((await rpc.getIdentity().send()).identity.length > 31, true);
+  const { result } = await call('getVersion');
+  assert.partialDeepStrictEqual(result, { flywheel: { program: localnet.program } });
+});

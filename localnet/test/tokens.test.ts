@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { address } from '@solana/kit';
+import { getBurnCheckedInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { startCluster } from './cluster.ts';
+
+const TOKEN_2022 = address('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
+const U64_MAX = 18_446_744_073_709_551_615n;
+
+for (const [name, programAddress, token2022] of [
+  ['SPL Token', TOKEN_PROGRAM_ADDRESS, false],
+  ['Token-2022', TOKEN_2022, true],
+] as const) {
+  test(`${name}: a minted supply up to u64 shows exactly in every reading`, async (t) => {
+    const { localnet, rpc, wallet } = await startCluster(t);
+    const owner = await wallet();
+    const mint = await localnet.bank.createMint(9, token2022);
+    const account = await localnet.bank.mintTo(mint, owner.address, U64_MAX);
+    await localnet.warp({ slots: 3n });
+    const { value: balance } = await rpc.getTokenAccountBalance(account).send();
+    assert.deepEqual([balance.amount, balance.uiAmountString], [String(U64_MAX), '18446744073.709551615']);
+    assert.equal((await rpc.getTokenSupply(mint).send()).value.amount, String(U64_MAX));
+    const { value: largest } = await rpc.getTokenLargestAccounts(mint).send();
+    assert.deepEqual(
+      largest.map((holder) => holder.address),
+      [account],
+    );
+    const { value: owned } = await rpc
+      .getTokenAccountsByOwner(owner.address, { programId: programAddress }, { encoding: 'jsonParsed' })
+      .send();
+    assert.equal(owned[0]?.pubkey, account);
+    assert.equal(owned[0]?.account.data.parsed.info.tokenAmount.amount, String(U64_MAX));
+    const { value: parsed } = await rpc.getAccountInfo(mint, { encoding: 'jsonParsed' }).send();
+    assert.partialDeepStrictEqual(parsed?.data, { parsed: { info: { supply: String(U64_MAX), decimals: 9 } } });
+  });
+
+  test(`${name}: a burn shows in the transaction's token balances`, async (t) => {
+    const { localnet, rpc, wallet, send } = await startCluster(t);
+    const owner = await wallet();
+    const mint = await localnet.bank.createMint(2, token2022);
+    const account = await localnet.bank.mintTo(mint, owner.address, 500n);
+    const burn = getBurnCheckedInstruction(
+      { account, mint, authority: owner, amount: 120n, decimals: 2 },
+      { programAddress },
+    );
+    const signature = await send(owner, [burn]);
+    await localnet.warp();
+    const transaction = await rpc
+      .getTransaction(signature, { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 0 })
+      .send();
+    const { preTokenBalances, postTokenBalances } = transaction?.meta ?? {};
+    assert.deepEqual(
+      preTokenBalances?.map((entry) => entry.uiTokenAmount.amount),
+      ['500'],
+    );
+    assert.deepEqual(
+      postTokenBalances?.map((entry) => entry.uiTokenAmount.uiAmountString),
+      ['3.8'],
+    );
+    assert.deepEqual(
+      postTokenBalances?.map((entry) => [entry.mint, entry.owner]),
+      [[mint, owner.address]],
+    );
+  });
+}
+
+test('program accounts can be filtered by size and by bytes, and cut', async (t) => {
+  const { localnet, rpc, wallet } = await startCluster(t);
+  const [owner, other] = [await wallet(), await wallet()];
+  const mint = await localnet.bank.createMint(6, false);
+  const account = await localnet.bank.mintTo(mint, owner.address, 7n);
+  await localnet.bank.mintTo(mint, other.address, 8n);
+  const found = await rpc
+    .getProgramAccounts(TOKEN_PROGRAM_ADDRESS, {
+      encoding: 'base64',
+      dataSlice: { offset: 64, length: 8 },
+      filters: [{ dataSize: 165n }, { memcmp: { offset: 32n, bytes: owner.address, encoding: 'base58' } }],
+    })
+    .send();
+  assert.deepEqual(
+    found.map(({ pubkey }) => pubkey),
+    [account],
+  );
+  assert.equal(Buffer.from(found[0]?.account.data[0] ?? '', 'base64').readBigUInt64LE(), 7n);
+});
+
+test('the Squads ProgramConfig account stands as on mainnet from the first slot', async (t) => {
+  const { rpc } = await startCluster(t);
+  const { value } = await rpc
+    .getAccountInfo(address('BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr'), { encoding: 'base64' })
+    .send();
+  const bytes = Buffer.from(value?.data[0] ?? '', 'base64');
+  assert.equal(value?.owner, 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf');
+  assert.equal(
+    createHash('sha256').update(bytes).digest('hex'),
+    'ba8e7712f069f2e68e8583b105ac2eb22d791265440da56df32f9f3f734af3e0',
+  );
+});
