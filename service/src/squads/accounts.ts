@@ -1,6 +1,7 @@
 import {
   type Address,
   addDecoderSizePrefix,
+  bytesEqual,
   type Decoder,
   type EncodedAccount,
   getAddressDecoder,
@@ -19,7 +20,7 @@ import {
 } from '@solana/kit';
 import { SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
 import type { Member } from './instructions.ts';
-import { encodeVaultMessage, isSameVaultMessage, type VaultMessage } from './vault-message.ts';
+import { encodeVaultMessage, type VaultMessage } from './vault-message.ts';
 
 type AccountBytes = Pick<EncodedAccount, 'address' | 'programAddress' | 'data'>;
 
@@ -103,9 +104,7 @@ export function vaultTransactionMatches(
   onChain: VaultBatchTransactionAccount,
   vaultMessage: ReadonlyUint8Array,
 ): boolean {
-  return (
-    onChain.ephemeralSignerBumps.length === 0 && isSameVaultMessage(encodeVaultMessage(onChain.message), vaultMessage)
-  );
+  return onChain.ephemeralSignerBumps.length === 0 && bytesEqual(encodeVaultMessage(onChain.message), vaultMessage);
 }
 
 /** Anchor's: the first eight bytes of SHA-256("account:" + the account's name). */

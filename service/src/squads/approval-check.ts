@@ -2,6 +2,7 @@ import { ApiError } from '@flywheel/api';
 import {
   type Address,
   address,
+  bytesEqual,
   type CompiledTransactionMessage,
   type CompiledTransactionMessageWithLifetime,
   getBase64Encoder,
@@ -53,8 +54,7 @@ type MessageInstruction = Message['instructions'][number];
 
 /** Base64 takes four characters for three bytes. */
 const MAX_CHARACTERS = Math.ceil(MAX_V0_TRANSACTION_BYTES / 3) * 4;
-const BASE64 =
-  /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 function decodeTransaction(signedTx: string): Transaction {
   if (signedTx.length > MAX_CHARACTERS) {
@@ -79,7 +79,7 @@ function decodeMessage(messageBytes: ReadonlyUint8Array): Message {
     throw invalid(`Its message of ${messageBytes.length} bytes cannot be decoded.`, cause);
   }
   if (message.version !== 0) throw invalid(`It is a ${message.version} transaction; the approval is version 0.`);
-  if (!equal(canonical, messageBytes)) {
+  if (!bytesEqual(canonical, messageBytes)) {
     throw invalid(`Its message has ${messageBytes.length} bytes, of which ${canonical.length} are the transaction.`);
   }
   const tables = message.addressTableLookups?.length ?? 0;
@@ -108,7 +108,7 @@ function checkNonce(message: Message, { batchId, multisig, nonce }: ExpectedAppr
   if (
     first === undefined ||
     programOf(message, first) !== SYSTEM_PROGRAM_ADDRESS ||
-    !equal(first.data ?? new Uint8Array(), ADVANCE_NONCE)
+    !bytesEqual(first.data ?? new Uint8Array(), ADVANCE_NONCE)
   ) {
     throw invalid(`Its first instruction must advance the durable nonce ${nonce.address}.`);
   }
@@ -237,14 +237,10 @@ function isInstruction(message: Message, instruction: MessageInstruction, expect
   const accounts = accountsOf(message, instruction);
   const { accounts: expectedAccounts = [], data: expectedBytes = new Uint8Array() } = expected;
   return (
-    equal(instruction.data ?? new Uint8Array(), expectedBytes) &&
+    bytesEqual(instruction.data ?? new Uint8Array(), expectedBytes) &&
     accounts.length === expectedAccounts.length &&
     accounts.every((account, index) => account === expectedAccounts[index]?.address)
   );
-}
-
-function equal(one: ReadonlyUint8Array, other: ReadonlyUint8Array): boolean {
-  return one.length === other.length && one.every((byte, index) => byte === other[index]);
 }
 
 function invalid(problem: string, cause?: unknown): ApiError<'ERR_SIGNED_TX_INVALID'> {

@@ -136,11 +136,6 @@ export function vaultMessageAccounts(vaultMessage: ReadonlyUint8Array, multisig:
   ];
 }
 
-/** Whether two vault messages are the same, byte for byte. */
-export function isSameVaultMessage(one: ReadonlyUint8Array, other: ReadonlyUint8Array): boolean {
-  return one.length === other.length && one.every((byte, index) => byte === other[index]);
-}
-
 export function encodeVaultMessage(message: VaultMessage): Uint8Array {
   return new Uint8Array(
     codec.encode({

@@ -1,0 +1,46 @@
+import type { Pipeline } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { type DailyTotals, toBaseUnits } from '../model/amount.ts';
+import type { CompiledPipeline } from '../model/batch.ts';
+import type { Token } from '../model/project.ts';
+
+/** What the pipelines burn and airdrop. A sum may exceed what one token account holds; the daily limit decides. */
+export function dailyTotals(
+  pipelines: readonly Pick<Pipeline, 'actions'>[],
+  { decimals }: Pick<Token, 'decimals'>,
+): DailyTotals {
+  let burnBaseUnits = 0n;
+  let airdropBaseUnits = 0n;
+  for (const action of pipelines.flatMap(({ actions }) => actions)) {
+    if (action.action === 'BURN') burnBaseUnits += toBaseUnits(action.amount, decimals);
+    if (action.action === 'AIRDROP') airdropBaseUnits += toBaseUnits(action.amount, decimals);
+  }
+  return { burnBaseUnits, airdropBaseUnits };
+}
+
+/** What a vault must hold for a batch to go through. */
+export interface Requirements {
+  /** Tokens that leave the vault. */
+  readonly amountBaseUnits: bigint;
+  /** Every token account that the batch creates if it is missing by then, once. The vault pays each one's rent. */
+  readonly tokenAccounts: readonly { readonly owner: Address; readonly address: Address }[];
+}
+
+export function requirements(
+  pipelines: readonly Pick<CompiledPipeline, 'actions' | 'instructions'>[],
+  token: Pick<Token, 'decimals'>,
+): Requirements {
+  const { burnBaseUnits, airdropBaseUnits } = dailyTotals(pipelines, token);
+  const owners = new Map<Address, Address>();
+  for (const { programAddress, accounts } of pipelines.flatMap(({ instructions }) => instructions)) {
+    if (programAddress !== ASSOCIATED_TOKEN_PROGRAM_ADDRESS) continue;
+    // The program's order: payer, token account, owner.
+    const [, tokenAccount, owner] = accounts ?? [];
+    if (tokenAccount && owner) owners.set(tokenAccount.address, owner.address);
+  }
+  return {
+    amountBaseUnits: burnBaseUnits + airdropBaseUnits,
+    tokenAccounts: [...owners].map(([address, owner]) => ({ owner, address })),
+  };
+}
