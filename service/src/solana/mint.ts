@@ -29,7 +29,7 @@ export interface MintProblem {
  * Reads a mint. Refused are those whose extensions make an airdrop arrive wrong or not at all, or a burn impossible;
  * powers that might be used so later are warned of.
  */
-export async function readMint(chain: Chain, mint: Address): Promise<MintFacts | MintProblem> {
+export async function readMint(chain: Pick<Chain, 'accounts'>, mint: Address): Promise<MintFacts | MintProblem> {
   const [account] = await chain.accounts([mint]);
   if (!account) return { problem: 'does not exist on this cluster.' };
   switch (account.programAddress) {

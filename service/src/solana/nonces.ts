@@ -65,7 +65,7 @@ export async function createNonceAccounts(deps: CreateNonceDeps, seeds: readonly
  * nothing can be built on it.
  */
 export async function readNonces(
-  chain: Chain,
+  chain: Pick<Chain, 'accounts'>,
   operator: Address,
   addresses: readonly Address[],
   commitment: Commitment,

@@ -29,7 +29,10 @@ export interface VaultFunds {
  * What a vault holds, and what creating its recipients’ missing token accounts costs each. As of `confirmed`.
  * @throws Error when the vault’s token account or the mint is something else.
  */
-export async function readVaultFunds(chain: Chain, accounts: VaultAccounts): Promise<VaultFunds> {
+export async function readVaultFunds(
+  chain: Pick<Chain, 'accounts' | 'minimumBalanceForRentExemption'>,
+  accounts: VaultAccounts,
+): Promise<VaultFunds> {
   const { vault, token, tokenAccount, recipientTokenAccounts } = accounts;
   const recipients = [...new Set(recipientTokenAccounts)];
   const [vaultAccount, mintAccount, ownTokenAccount, ...found] = await chain.accounts([

@@ -37,7 +37,7 @@ export function createRpcTransport(options: TransportOptions): RpcTransport {
   const { host } = new URL(url);
   const turn = createTurnstile(clock, intervalMs);
   return async ({ payload, signal }) => {
-    const body = JSON.stringify(payload);
+    const body = stringifyJson(payload);
     for (let tries = 1; ; tries += 1) {
       await turn();
       signal?.throwIfAborted();
@@ -96,6 +96,11 @@ async function post(url: string, body: string, signal: AbortSignal): Promise<str
   const text = await response.text();
   if (!response.ok) throw new HttpRefusal(response, text);
   return text;
+}
+
+/** kit’s own bigints become numbers: it has refused those that are not exact as one. */
+function stringifyJson(payload: unknown): string {
+  return JSON.stringify(payload, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
 }
 
 /** A u64 above 2^53 keeps its digits as a bigint; kit makes bigints of the rest. */

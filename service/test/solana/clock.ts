@@ -1,0 +1,16 @@
+import type { Clock } from '../../src/model/clock.ts';
+
+/** A clock whose sleeps take no time and are written down. */
+export function instantClock(): Clock & { readonly sleeps: readonly number[] } {
+  const sleeps: number[] = [];
+  let passedMs = 0;
+  return {
+    sleeps,
+    now: () => new Date(passedMs),
+    sleep: async (ms, signal) => {
+      signal?.throwIfAborted();
+      sleeps.push(ms);
+      passedMs += ms;
+    },
+  };
+}

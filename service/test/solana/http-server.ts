@@ -1,0 +1,75 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly body: { readonly method?: string; readonly params?: readonly unknown[] };
+}
+
+/** What to answer with: a JSON-RPC result, a whole HTTP answer, or nothing at all. */
+export type Answer =
+  | { readonly result: unknown }
+  | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } }
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly text?: string }
+  | 'hang'
+  | 'hang in the body'
+  | 'hang up';
+
+export interface HttpServer {
+  readonly url: string;
+  readonly requests: readonly Request[];
+  /** Milliseconds since the epoch at which each request came. */
+  readonly times: readonly number[];
+  stop(): Promise<void>;
+}
+
+/** A real HTTP server that answers each request as `answer` says. */
+export async function startHttpServer(answer: (request: Request, count: number) => Answer): Promise<HttpServer> {
+  const requests: Request[] = [];
+  const times: number[] = [];
+  const server = createServer((request, response) => {
+    times.push(Date.now());
+    readBody(request).then((text) => {
+      const body = text === '' ? {} : JSON.parse(text);
+      const parsed = { method: request.method ?? '', path: request.url ?? '', body };
+      requests.push(parsed);
+      respond(response, answer(parsed, requests.length));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    times,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function respond(response: ServerResponse, answer: Answer): void {
+  if (answer === 'hang') return;
+  if (answer === 'hang up') {
+    response.destroy();
+    return;
+  }
+  if (answer === 'hang in the body') {
+    response.writeHead(200, { 'content-length': '1000' }).write('{"jsonrpc":');
+    return;
+  }
+  if ('status' in answer) {
+    response.writeHead(answer.status, answer.headers).end(answer.text ?? '');
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...answer }));
+}

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Address, address, type ReadonlyUint8Array } from '@solana/kit';
+import { getMintEncoder, getTokenEncoder, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import {
+  AccountState,
+  type ExtensionArgs,
+  extension,
+  getMintEncoder as getMint2022Encoder,
+  getTokenEncoder as getToken2022Encoder,
+  TOKEN_2022_PROGRAM_ADDRESS,
+} from '@solana-program/token-2022';
+import { type MintFacts, type MintProblem, readMint } from '../../src/solana/mint.ts';
+
+const MINT = address('So11111111111111111111111111111111111111112');
+const SOMEONE = address('SysvarRent111111111111111111111111111111111');
+const NOBODY = address('11111111111111111111111111111111');
+const FIELDS = { mintAuthority: SOMEONE, supply: 1_000_000n, decimals: 6, isInitialized: true, freezeAuthority: null };
+const NO_FEE = { epoch: 0n, maximumFee: 0n, transferFeeBasisPoints: 0 };
+
+function read(programAddress: Address, data: ReadonlyUint8Array): Promise<MintFacts | MintProblem> {
+  const account = { address: MINT, lamports: 1n, programAddress, data: Uint8Array.from(data) };
+  return readMint({ accounts: async () => [account] }, MINT);
+}
+
+function read2022(...extensions: ExtensionArgs[]): Promise<MintFacts | MintProblem> {
+  return read(TOKEN_2022_PROGRAM_ADDRESS, getMint2022Encoder().encode({ ...FIELDS, extensions }));
+}
+
+async function problem(found: Promise<MintFacts | MintProblem>): Promise<string> {
+  const result = await found;
+  assert.ok('problem' in result, 'the mint was not refused');
+  return result.problem;
+}
+
+async function warnings(found: Promise<MintFacts | MintProblem>): Promise<readonly string[]> {
+  const result = await found;
+  assert.ok('warnings' in result, 'the mint was refused');
+  return result.warnings;
+}
+
+describe('readMint', () => {
+  it('reads an SPL mint', async () => {
+    assert.deepEqual(await read(TOKEN_PROGRAM_ADDRESS, getMintEncoder().encode(FIELDS)), {
+      decimals: 6,
+      programAddress: TOKEN_PROGRAM_ADDRESS,
+      supply: 1_000_000n,
+      warnings: [],
+    });
+  });
+
+  it('reads a Token-2022 mint without extensions', async () => {
+    const data = getMint2022Encoder().encode({ ...FIELDS, extensions: null });
+    assert.deepEqual(await read(TOKEN_2022_PROGRAM_ADDRESS, data), {
+      decimals: 6,
+      programAddress: TOKEN_2022_PROGRAM_ADDRESS,
+      supply: 1_000_000n,
+      warnings: [],
+    });
+  });
+
+  it('reads name and symbol of metadata inside the mint', async () => {
+    const found = await read2022(
+      extension('MetadataPointer', { authority: null, metadataAddress: MINT }),
+      extension('TokenMetadata', {
+        updateAuthority: SOMEONE,
+        mint: MINT,
+        name: 'Flywheel',
+        symbol: 'FLY',
+        uri: '',
+        additionalMetadata: new Map(),
+      }),
+    );
+    assert.ok('name' in found);
+    assert.deepEqual([found.name, found.symbol, found.warnings], ['Flywheel', 'FLY', []]);
+  });
+
+  it('warns of a freeze authority', async () => {
+    const data = getMintEncoder().encode({ ...FIELDS, freezeAuthority: SOMEONE });
+    assert.match((await warnings(read(TOKEN_PROGRAM_ADDRESS, data))).join(), new RegExp(`freeze authority ${SOMEONE}`));
+  });
+});
+
+describe('what is no mint', () => {
+  it('is refused when there is nothing', async () => {
+    assert.equal(await problem(readMint({ accounts: async () => [null] }, MINT)), 'does not exist on this cluster.');
+  });
+
+  it('is refused when another program owns it', async () => {
+    assert.match(await problem(read(NOBODY, new Uint8Array())), /is no mint: it belongs to the program 1{32}/);
+  });
+
+  it('is refused when it is not initialized', async () => {
+    assert.equal(await problem(read(TOKEN_PROGRAM_ADDRESS, new Uint8Array(82))), 'is not initialized.');
+    assert.equal(await problem(read(TOKEN_2022_PROGRAM_ADDRESS, new Uint8Array(82))), 'is not initialized.');
+  });
+
+  it('is refused when it is a token account of either program', async () => {
+    const token = {
+      mint: MINT,
+      owner: SOMEONE,
+      amount: 1n,
+      delegate: null,
+      state: AccountState.Initialized,
+      isNative: null,
+      delegatedAmount: 0n,
+      closeAuthority: null,
+    };
+    assert.match(await problem(read(TOKEN_PROGRAM_ADDRESS, getTokenEncoder().encode(token))), /is no mint/);
+    const extensions = [extension('ImmutableOwner', {})];
+    const data = getToken2022Encoder().encode({ ...token, extensions });
+    assert.match(await problem(read(TOKEN_2022_PROGRAM_ADDRESS, data)), /is no mint/);
+    assert.match(await problem(read(TOKEN_2022_PROGRAM_ADDRESS, data.slice(0, 165))), /is no mint/);
+  });
+});
+
+describe('Token-2022 extensions that are refused', () => {
+  const refused: [string, ExtensionArgs, RegExp][] = [
+    ['an active transfer hook', extension('TransferHook', { authority: NOBODY, programId: SOMEONE }), /transfer hook/],
+    ['non-transferable', extension('NonTransferable', {}), /non-transferable/],
+    ['default-frozen', extension('DefaultAccountState', { state: AccountState.Frozen }), /freezes new token accounts/],
+    ['a fee in this epoch', fees(NO_FEE, { ...NO_FEE, transferFeeBasisPoints: 25 }), /fee of 25 basis points/],
+    ['a fee that is on its way out', fees({ ...NO_FEE, transferFeeBasisPoints: 300 }, NO_FEE), /fee of 300 basis points/],
+    ['paused', extension('PausableConfig', { authority: SOMEONE, paused: true }), /is paused/],
+    ['permissioned burns', extension('PermissionedBurn', { authority: SOMEONE }), /burns only with the signature/],
+    [
+      'confidential burns',
+      extension('ConfidentialMintBurn', {
+        confidentialSupply: new Uint8Array(64),
+        decryptableSupply: new Uint8Array(36),
+        supplyElgamalPubkey: SOMEONE,
+        pendingBurn: new Uint8Array(64),
+      }),
+      /plain burns are refused/,
+    ],
+  ];
+  for (const [name, extensionArgs, words] of refused) {
+    it(name, async () => {
+      assert.match(await problem(read2022(extensionArgs)), words);
+    });
+  }
+
+  it('one made after this service was: its bytes are not guessed at', async () => {
+    const known = getMint2022Encoder().encode({ ...FIELDS, extensions: [] });
+    const unknown = Uint8Array.of(...known, 0xe7, 0x03, 0, 0); // extension type 999, no bytes
+    assert.match(await problem(read(TOKEN_2022_PROGRAM_ADDRESS, unknown)), /has an extension that this service does not know/);
+  });
+
+  it('every reason is given', async () => {
+    const found = read2022(
+      extension('NonTransferable', {}),
+      extension('PausableConfig', { authority: SOMEONE, paused: true }),
+    );
+    assert.match(await problem(found), /^is non-transferable: .* It is paused: /);
+  });
+});
+
+describe('Token-2022 extensions that are warned of', () => {
+  const warned: [string, ExtensionArgs, RegExp][] = [
+    ['a permanent delegate', extension('PermanentDelegate', { delegate: SOMEONE }), /permanent delegate Sysvar/],
+    ['a hook that can be set', extension('TransferHook', { authority: SOMEONE, programId: NOBODY }), /set a transfer hook/],
+    ['a fee that can be set', fees(NO_FEE, NO_FEE), /set a transfer fee/],
+    ['a pause that can come', extension('PausableConfig', { authority: SOMEONE, paused: false }), /can pause it/],
+    [
+      'scaled amounts',
+      extension('ScaledUiAmountConfig', {
+        authority: SOMEONE,
+        multiplier: 2,
+        newMultiplierEffectiveTimestamp: 0n,
+        newMultiplier: 2,
+      }),
+      /amounts scaled/,
+    ],
+  ];
+  for (const [name, extensionArgs, words] of warned) {
+    it(name, async () => {
+      const found = await warnings(read2022(extensionArgs));
+      assert.equal(found.length, 1);
+      assert.match(found.join(), words);
+    });
+  }
+
+  it('those that change nothing are passed over', async () => {
+    const harmless = [
+      extension('MintCloseAuthority', { closeAuthority: SOMEONE }),
+      extension('DefaultAccountState', { state: AccountState.Initialized }),
+      extension('TransferHook', { authority: NOBODY, programId: NOBODY }),
+      extension('PermanentDelegate', { delegate: NOBODY }),
+      extension('PermissionedBurn', { authority: null }),
+    ];
+    assert.deepEqual(await warnings(read2022(...harmless)), []);
+  });
+});
+
+function fees(older: typeof NO_FEE, newer: typeof NO_FEE): ExtensionArgs {
+  return extension('TransferFeeConfig', {
+    transferFeeConfigAuthority: SOMEONE,
+    withdrawWithheldAuthority: SOMEONE,
+    withheldAmount: 0n,
+    olderTransferFee: older,
+    newerTransferFee: newer,
+  });
+}
