@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { generateKeyPairSigner } from '@solana/kit';
+import { decodeMint, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
+import { proofMemo } from '../../src/compile/proof-memo.ts';
+import type { CompiledPipeline } from '../../src/model/batch.ts';
+import type { Multisig, Token } from '../../src/model/project.ts';
+import {
+  decodeBatch,
+  decodeMultisig,
+  decodeProgramConfig,
+  decodeProposal,
+  decodeVaultBatchTransaction,
+  vaultTransactionMatches,
+} from '../../src/squads/accounts.ts';
+import { batchTransactionAddress, programConfigAddress } from '../../src/squads/addresses.ts';
+import { companyOnlyApproval } from '../../src/squads/approval.ts';
+import { executeInstruction } from '../../src/squads/execute.ts';
+import {
+  batchAccountsClose,
+  batchCreate,
+  type LocatedBatch,
+  locateBatch,
+  proposalActivate,
+  proposalApprove,
+  proposalCancel,
+  proposalCreate,
+  proposalReject,
+  vaultBatchTransactionAccountClose,
+} from '../../src/squads/instructions.ts';
+import { MAX_V0_TRANSACTION_BYTES, planTransactions, type TransactionLimits } from '../../src/squads/plan.ts';
+import { registrationProblem } from '../../src/squads/registration-check.ts';
+import { setupInstructions } from '../../src/squads/setup.ts';
+import {
+  type Cluster,
+  createToken,
+  fundVault,
+  land,
+  landMessage,
+  openCluster,
+  projectOf,
+  readAccount,
+  register,
+  tokenBalance,
+  withoutSquads,
+} from './cluster.ts';
+
+for (const [standard, tokenProgram] of [
+  ['SPL Token', TOKEN_PROGRAM_ADDRESS],
+  ['Token-2022', TOKEN_2022_PROGRAM_ADDRESS],
+] as const) {
+  describe(`the deployed Squads program, ${standard}`, { skip: withoutSquads }, () => {
+    let cluster: Cluster;
+    let token: Token;
+    let multisig: Multisig;
+
+    before(async () => {
+      cluster = await openCluster();
+      token = await createToken(cluster, tokenProgram);
+    });
+
+    it('registers a multisig and a frozen lookup table in one transaction, exactly as built', async () => {
+      const registered = await register(cluster, token);
+      multisig = registered.multisig;
+      const onChain = {
+        multisig: readAccount(cluster, multisig.address),
+        lookupTable: readAccount(cluster, multisig.lookupTable.address),
+      };
+      assert.equal(registrationProblem(onChain, registered), null);
+      assert.ok(registered.landed.bytes <= MAX_V0_TRANSACTION_BYTES, `${registered.landed.bytes} bytes`);
+      assert.equal(decodeProgramConfig(readAccount(cluster, await programConfigAddress())).treasury, cluster.treasury);
+      const stranger = await generateKeyPairSigner();
+      assert.match(
+        registrationProblem(onChain, { ...registered, multisig: { ...multisig, company: stranger.address } }) ?? '',
+        /members is/,
+      );
+    });
+
+    it('sets up, approves, executes and closes a batch, and moves exactly the tokens asked for', async () => {
+      await fundVault(cluster, multisig, token, 1_000_000_000n);
+      const recipients = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()]);
+      const compiled = await compilePipelines(
+        recipients.map(({ address }, index) => ({
+          type: 'WATCH_AD',
+          payload: JSON.stringify({ adId: index }),
+          actions: [
+            { action: 'MEMO', message: 'thank you' },
+            { action: 'BURN', amount: 1.5 },
+            { action: 'AIRDROP', toAddress: address, amount: 0.25 },
+          ],
+        })),
+        projectOf(token, multisig),
+      );
+      const batch = await locateBatch(multisig, 1n);
+      await setUp(cluster, multisig, 1n, compiled);
+      assert.deepEqual(
+        pick(decodeBatch(readAccount(cluster, batch.address)), ['size', 'executedTransactionIndex', 'index']),
+        { size: 2, executedTransactionIndex: 0, index: 1n },
+      );
+      for (const [position, { vaultMessage }] of compiled.entries()) {
+        const stored = decodeVaultBatchTransaction(
+          readAccount(cluster, await batchTransactionAddress(multisig.address, 1n, position)),
+        );
+        assert.ok(vaultTransactionMatches(stored, vaultMessage));
+        assert.ok(!vaultTransactionMatches(stored, Uint8Array.of(...vaultMessage, 0)));
+      }
+
+      await land(cluster, cluster.operator, [cluster.wallet], [proposalApprove(batch, cluster.wallet.address)]);
+      assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status, 'Active');
+      await land(cluster, cluster.operator, [cluster.company], await companyOnlyApproval(multisig, 1n));
+      assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status, 'Approved');
+
+      const logs = await execute(cluster, multisig, 1n, compiled);
+      for (const pipeline of compiled) assert.ok(logs.join('\n').includes(proofMemo(pipeline)));
+      assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status, 'Executed');
+      assert.equal(decodeBatch(readAccount(cluster, batch.address)).executedTransactionIndex, 2);
+      for (const { address } of recipients) assert.equal(await tokenBalance(cluster, token, address), 250_000n);
+      const supply = decodeMint(readAccount(cluster, token.mint)).data.supply;
+      assert.equal(supply, 1_000_000_000n - 3_000_000n);
+
+      await land(
+        cluster,
+        cluster.operator,
+        [],
+        [
+          await vaultBatchTransactionAccountClose(batch, 1),
+          await vaultBatchTransactionAccountClose(batch, 0),
+          batchAccountsClose(batch),
+        ],
+      );
+      assert.equal(cluster.svm.getBalance(batch.address) ?? 0n, 0n);
+    });
+
+    it('takes up a setup where it stopped', async () => {
+      const compiled = await compilePipelines(memos(3), projectOf(token, multisig));
+      const content = { batchIndex: 2n, pipelines: compiled };
+      const groups = await setupInstructions(multisig, content);
+      await landGroups(cluster, multisig, groups.slice(0, 2));
+      const batch = await locateBatch(multisig, 2n);
+      const { size } = decodeBatch(readAccount(cluster, batch.address));
+      assert.equal(size, 1);
+      const rest = await setupInstructions(multisig, content, { isCreated: true, size });
+      assert.equal(rest.length, 3);
+      await landGroups(cluster, multisig, rest.slice(0, 2));
+      const last = await setupInstructions(multisig, content, { isCreated: true, size: 3 });
+      assert.deepEqual(last, [[proposalActivate(batch)]]);
+      await landGroups(cluster, multisig, last);
+      assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status, 'Active');
+    });
+
+    it('rejects an open batch by one vote, and cancels an approved one by two', async () => {
+      const open = await locateBatch(multisig, 2n);
+      await land(cluster, cluster.operator, [cluster.company], [proposalReject(open, cluster.company.address)]);
+      const rejected = decodeProposal(readAccount(cluster, open.proposal));
+      assert.deepEqual([rejected.status, rejected.rejected], ['Rejected', [cluster.company.address]]);
+
+      const compiled = await compilePipelines(memos(1), projectOf(token, multisig));
+      await setUp(cluster, multisig, 3n, compiled);
+      const approved = await locateBatch(multisig, 3n);
+      await approve(cluster, approved);
+      await land(cluster, cluster.operator, [cluster.company], [proposalCancel(approved, cluster.company.address)]);
+      assert.equal(decodeProposal(readAccount(cluster, approved.proposal)).status, 'Approved');
+      await land(cluster, cluster.operator, [cluster.wallet], [proposalCancel(approved, cluster.wallet.address)]);
+      assert.equal(decodeProposal(readAccount(cluster, approved.proposal)).status, 'Cancelled');
+    });
+
+    it('burns an index in one transaction: create, propose, activate, reject, close', async () => {
+      const batch = await locateBatch(multisig, 4n);
+      await land(
+        cluster,
+        cluster.operator,
+        [cluster.company],
+        [
+          batchCreate(batch),
+          proposalCreate(batch),
+          proposalActivate(batch),
+          proposalReject(batch, cluster.company.address),
+          batchAccountsClose(batch),
+        ],
+      );
+      assert.equal(decodeMultisig(readAccount(cluster, multisig.address)).transactionIndex, 4n);
+    });
+
+    it('tells an account of another kind or program from the one asked for', async () => {
+      const account = readAccount(cluster, multisig.address);
+      assert.throws(() => decodeBatch(account), /is no Squads Batch: its \d+ bytes start with 224 116/);
+      assert.throws(() => decodeMultisig(readAccount(cluster, token.mint)), /is owned by Token/);
+      assert.throws(() => decodeMultisig({ ...account, data: account.data.slice(0, 60) }), /cut short .* 60 bytes/);
+    });
+  });
+}
+
+function memos(count: number) {
+  return Array.from({ length: count }, (_, index) => ({
+    type: 'NOTE',
+    payload: '{}',
+    actions: [{ action: 'MEMO' as const, message: `memo ${index}` }],
+  }));
+}
+
+function limitsOf(cluster: Cluster, multisig: Multisig): TransactionLimits {
+  return {
+    version: 0,
+    maxBytes: MAX_V0_TRANSACTION_BYTES,
+    feePayer: cluster.operator.address,
+    lookupTables: [multisig.lookupTable],
+    computeUnitLimit: 1_400_000,
+    computeUnitPriceMicroLamports: 1_000n,
+  };
+}
+
+async function setUp(cluster: Cluster, multisig: Multisig, batchIndex: bigint, pipelines: CompiledPipeline[]) {
+  await landGroups(cluster, multisig, await setupInstructions(multisig, { batchIndex, pipelines }));
+}
+
+async function landGroups(
+  cluster: Cluster,
+  multisig: Multisig,
+  groups: Parameters<typeof planTransactions>[0],
+): Promise<void> {
+  for (const { message } of planTransactions(groups, limitsOf(cluster, multisig))) {
+    await landMessage(cluster, [cluster.operator], message);
+  }
+}
+
+async function approve(cluster: Cluster, batch: LocatedBatch): Promise<void> {
+  const { operator, wallet, company } = cluster;
+  const votes = [wallet, company].map(({ address }) => proposalApprove(batch, address));
+  await land(cluster, operator, [wallet, company], votes);
+}
+
+async function execute(
+  cluster: Cluster,
+  multisig: Multisig,
+  batchIndex: bigint,
+  pipelines: CompiledPipeline[],
+): Promise<string[]> {
+  const groups = await Promise.all(
+    pipelines.map(async ({ vaultMessage }, position) => [
+      await executeInstruction(multisig, batchIndex, position, vaultMessage),
+    ]),
+  );
+  const logs: string[] = [];
+  for (const { message } of planTransactions(groups, { ...limitsOf(cluster, multisig), maxGroups: 1 })) {
+    logs.push(...(await landMessage(cluster, [cluster.operator], message)).logs);
+  }
+  return logs;
+}
+
+function pick<T, K extends keyof T>(value: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.map((key) => [key, value[key]])) as Pick<T, K>;
+}
