@@ -5,7 +5,7 @@ import { initBatch } from '../batches/init.ts';
 import { buildApproval, readApproval, readBatch, readCurrentBatch } from '../batches/read.ts';
 import { encodeInstruction } from '../compile/instruction-bytes.ts';
 import { type Batch, isFinal } from '../model/batch.ts';
-import type { Handlers } from './handlers.ts';
+import type { Handlers, Reply } from './handlers.ts';
 import { parsePreferredWait } from './prefer.ts';
 import { parseInclude, presentBatch, presentInitializedBatch } from './present.ts';
 
@@ -34,7 +34,7 @@ export function createBatchHandlers(deps: Deps): Handlers<typeof OPERATIONS> {
       const preferred = parsePreferredWait(headers.prefer);
       const batch = await executeBatch(deps, project, body, { waitMs: preferred.seconds * 1_000, signal });
       const { id: batchId, status, executeResult } = batch;
-      const applied = preferred.isGiven ? { 'preference-applied': `wait=${preferred.seconds}` } : {};
+      const applied: Reply['headers'] = preferred.isGiven ? { 'preference-applied': `wait=${preferred.seconds}` } : {};
       if (isFinal(status) && executeResult !== null) {
         return { status: 200, body: { batchId, status, result: executeResult }, headers: applied };
       }

@@ -1,4 +1,4 @@
-import type { BatchStatus, BundleExecution, ExecuteResult, ExecutionError, InitResult, Pipeline } from '@flywheel/api';
+import type { BatchStatus, ErrorContext, ExecuteResult, InitResult, Pipeline } from '@flywheel/api';
 import type { Address, Base64EncodedWireTransaction, Instruction, Nonce } from '@solana/kit';
 
 /** A pipeline with what it compiles to. */
@@ -24,12 +24,23 @@ export interface Batch {
   readonly signedTx: Base64EncodedWireTransaction | null;
   readonly initResult: InitResult | null;
   readonly executeResult: ExecuteResult | null;
-  readonly executionError: ExecutionError | null;
+  readonly executionError: ExecutionTrouble | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   /** When it became EXECUTED or FAILED. */
   readonly endedAt: Date | null;
 }
+
+type TroubleCode =
+  | 'ERR_SIGNED_TX_INVALID'
+  | 'ERR_VAULT_UNDERFUNDED'
+  | 'ERR_BATCH_WOULD_FAIL'
+  | 'ERR_BATCH_EXECUTE_FAILED';
+
+/** Trouble found after execute was asked for: what its answer would have said. */
+export type ExecutionTrouble = {
+  [Code in TroubleCode]: { readonly code: Code; readonly context: ErrorContext<Code> };
+}[TroubleCode];
 
 /** A durable nonce and the value an approval is built on. */
 export interface LeasedNonce {
@@ -72,10 +83,9 @@ export interface Bundle {
   /** Zero-based position of the first pipeline it executes, and how many; 0 and 0 for setup. */
   readonly firstPipeline: number;
   readonly pipelineCount: number;
+  /** Sent to a block engine, which lands all of it or nothing; otherwise its transactions went out one by one. */
+  readonly isAtomic: boolean;
   readonly state: 'sent' | 'landed' | 'failed';
-}
-
-/** A landed bundle as the wire shows it. */
-export function bundleExecution({ bundleId, signatures }: Pick<Bundle, 'bundleId' | 'signatures'>): BundleExecution {
-  return { bundleId, txHashes: [...signatures] };
+  /** Of its signatures, those that landed and succeeded: all when landed, some when a bundle came apart. */
+  readonly landedSignatures: readonly string[];
 }

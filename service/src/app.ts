@@ -1,0 +1,122 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Localnet, startLocalnet } from '@flywheel/localnet';
+import type { Logger } from 'pino';
+import type { Deps } from './batches/deps.ts';
+import { systemClock } from './clock.ts';
+import { type Config, ConfigError } from './config.ts';
+import { openDatabase } from './database.ts';
+import { createBatchHandlers } from './http/batch-handlers.ts';
+import { createConsoleHandlers } from './http/console-handlers.ts';
+import { createServer } from './http/server.ts';
+import { findSessionWallet } from './projects/sign-in.ts';
+import { openSigners, type Signers } from './signers.ts';
+import { createChain } from './solana/chain.ts';
+import { findApiKey, touchApiKey } from './store/api-keys.ts';
+import { ping } from './store/db.ts';
+import { startJobs } from './store/jobs.ts';
+import { findProject } from './store/projects.ts';
+import { createRateLimits } from './store/rate-limits.ts';
+import { startWorker } from './worker.ts';
+
+export type Role = 'localnet' | 'http' | 'worker';
+
+export interface App {
+  /** null without the role `http`. */
+  readonly url: string | null;
+  readonly rpcUrl: string;
+  /** Which Squads program the local cluster runs; null on any other cluster. */
+  readonly program: Localnet['program'] | null;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the parts that the roles name, each handed what it needs, and nothing else in this process. What was started
+ * is stopped again, last first, when a later part cannot start.
+ */
+export async function startApp(config: Config, roles: ReadonlySet<Role>, log: Logger): Promise<App> {
+  const started = new AsyncDisposableStack();
+  try {
+    return await compose(config, roles, log, started);
+  } catch (error) {
+    await started.disposeAsync();
+    throw error;
+  }
+}
+
+async function compose(
+  config: Config,
+  roles: ReadonlySet<Role>,
+  log: Logger,
+  started: AsyncDisposableStack,
+): Promise<App> {
+  await mkdir(config.dataDirectory, { recursive: true });
+  const localnet = roles.has('localnet') && config.solanaRpcUrl === null ? await openLocalnet(config, log) : null;
+  if (localnet) started.defer(() => localnet.stop());
+  const rpcUrl = config.solanaRpcUrl ?? localnet?.url;
+  if (rpcUrl === undefined) {
+    throw new ConfigError(['SOLANA_RPC_URL is not set; only `flywheel start` brings a cluster of its own.']);
+  }
+
+  const { db, poolConfig, close } = await openDatabase(config, log);
+  started.defer(close);
+  const clock = systemClock;
+  const chain = createChain({ rpcUrl, clock, log });
+  const isWorker = roles.has('worker');
+  const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
+  const jobs = await startJobs({ poolConfig, log });
+  started.defer(() => jobs.stop());
+  const deps: Deps = { db, jobs, chain, clock, log, fairUse: config.fairUse };
+
+  if (signers.keys !== null) {
+    const worker = await startWorker(deps, jobs, {
+      signers: signers.keys,
+      blockEngineUrl: config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null,
+      noncePoolSize: config.noncePoolSize,
+    });
+    started.defer(() => worker.stop());
+  }
+  const url = roles.has('http') ? await listen(config, deps, log, signers, started) : null;
+  return { url, rpcUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
+}
+
+async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): Promise<Localnet> {
+  const cluster = await startLocalnet({
+    port: localnet.port,
+    stateDirectory: join(dataDirectory, 'localnet'),
+    squadsProgram: localnet.squadsProgram ?? undefined,
+    slotMs: localnet.slotMs,
+    onError: (error) => log.error({ err: error }, 'the local cluster failed'),
+  });
+  log.info({ rpcUrl: cluster.url, program: cluster.program }, cluster.programNote);
+  return cluster;
+}
+
+async function listen(
+  config: Config,
+  deps: Deps,
+  log: Logger,
+  { operator, company }: Signers,
+  started: AsyncDisposableStack,
+): Promise<string> {
+  const { db, chain, clock } = deps;
+  const { host, port, publicUrl, rateLimits } = config;
+  const server = createServer({
+    handlers: createBatchHandlers(deps),
+    consoleHandlers: createConsoleHandlers({ db, chain, clock, operator, company, publicUrl }),
+    findApiKey: (prefix) => findApiKey(db, prefix),
+    findProject: (projectId) => findProject(db, projectId),
+    touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),
+    findSessionWallet: (token) => findSessionWallet(deps, token),
+    rateLimits: createRateLimits(db, rateLimits),
+    readiness: {
+      database: () => ping(db),
+      cluster: async () => void (await chain.blockHeight()),
+    },
+    clock,
+    log,
+    publicUrl,
+  });
+  started.defer(() => server.close());
+  return server.listen({ host, port });
+}

@@ -1,0 +1,113 @@
+import { type ErrorContext, isApiError } from '@flywheel/api';
+import type { Batch } from '../model/batch.ts';
+import type { Multisig, Project } from '../model/project.ts';
+import { readNonces } from '../solana/nonces.ts';
+import { addSignatures, type SignedTransaction, signTransaction } from '../solana/transactions.ts';
+import { decodeVaultBatchTransaction, vaultTransactionMatches } from '../squads/accounts.ts';
+import { batchTransactionAddress } from '../squads/addresses.ts';
+import { companyOnlyApproval } from '../squads/approval.ts';
+import { checkApproval } from '../squads/approval-check.ts';
+import { planTransactions } from '../squads/plan.ts';
+import { endBatch } from '../store/batches.ts';
+import { operatorLimits } from './assemble-bundle.ts';
+import type { WorkerDeps } from './deps.ts';
+import { findMissingFunds } from './funds.ts';
+import type { Progress } from './progress.ts';
+import { executeResultOf } from './results.ts';
+import { giveBack } from './trouble.ts';
+
+/**
+ * The approval, signed by the company and the operator too, once every check has passed: what is on chain is what was
+ * compiled, the vault holds enough, the transaction succeeds in simulation. `stopped` when one has not, and the batch
+ * says why.
+ */
+export async function approve(
+  deps: WorkerDeps,
+  project: Project,
+  batch: Batch,
+  { status, approved }: Pick<Progress, 'status' | 'approved'>,
+): Promise<SignedTransaction | 'stopped'> {
+  const { multisig } = project.flywheel;
+  if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
+  const foreign = await findForeignPosition(deps, project, batch);
+  if (foreign !== null) {
+    return stopForGood(deps, batch, `pipelines[${foreign}] is not what the chain holds at index ${batch.batchIndex}.`);
+  }
+  const problems = await findMissingFunds(deps, project, batch);
+  if (problems.length > 0) return stop(deps, batch, { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } });
+
+  const approval = approved.includes(multisig.wallet)
+    ? await signCompanyOnly(deps, project, batch)
+    : await signApproval(deps, multisig, batch);
+  if ('problem' in approval) return stop(deps, batch, { code: 'ERR_SIGNED_TX_INVALID', context: approval });
+  const { err } = await deps.chain.simulate(approval.wire, { sigVerify: true, replaceRecentBlockhash: false });
+  if (err === null) return approval;
+  const problem = (await hasNonceMoved(deps, project, batch))
+    ? 'the nonce it starts with has moved on; get the rebuilt one with ?include=approval and sign that.'
+    : null;
+  return problem === null
+    ? stop(deps, batch, { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: [`The approval fails: ${err}.`] } })
+    : stop(deps, batch, { code: 'ERR_SIGNED_TX_INVALID', context: { problem } });
+}
+
+/** The first pipeline that the chain holds otherwise than it was compiled, or null. */
+async function findForeignPosition(
+  { chain }: WorkerDeps,
+  { flywheel: { multisig } }: Project,
+  { batchIndex, pipelines }: Batch,
+): Promise<number | null> {
+  const addresses = await Promise.all(
+    pipelines.map((_, position) => batchTransactionAddress(multisig.address, batchIndex, position)),
+  );
+  const accounts = await chain.accounts(addresses);
+  const position = pipelines.findIndex(({ vaultMessage }, i) => {
+    const account = accounts[i];
+    return !account || !vaultTransactionMatches(decodeVaultBatchTransaction(account), vaultMessage);
+  });
+  return position === -1 ? null : position;
+}
+
+/** The wallet has voted on chain by other means: its signature is not needed any more, and voting twice fails. */
+async function signCompanyOnly(deps: WorkerDeps, { flywheel }: Project, batch: Batch): Promise<SignedTransaction> {
+  const { multisig } = flywheel;
+  const instructions = await companyOnlyApproval(multisig, batch.batchIndex);
+  const [planned] = planTransactions([instructions], operatorLimits(multisig, 'setup'));
+  if (!planned) throw new Error('An approval by the company alone takes one transaction.');
+  return signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator, deps.company]);
+}
+
+async function hasNonceMoved({ chain }: WorkerDeps, { flywheel }: Project, { nonce }: Batch): Promise<boolean> {
+  const values = await readNonces(chain, flywheel.multisig.operator, [nonce.address], 'confirmed');
+  return values.get(nonce.address) !== nonce.value;
+}
+
+/**
+ * What the wallet signed is checked once more, by the process that is about to add the company's name to it: the row it
+ * comes from was written by another.
+ */
+async function signApproval(
+  { company, operator }: WorkerDeps,
+  multisig: Multisig,
+  { id: batchId, batchIndex, nonce, signedTx }: Batch,
+): Promise<SignedTransaction | ErrorContext<'ERR_SIGNED_TX_INVALID'>> {
+  if (signedTx === null) throw new Error(`Batch ${batchId} has no signed approval.`);
+  try {
+    await checkApproval(signedTx, { batchId, batchIndex, multisig, nonce });
+  } catch (error) {
+    if (isApiError(error, 'ERR_SIGNED_TX_INVALID')) return error.context;
+    throw error;
+  }
+  return addSignatures(signedTx, [company, operator]);
+}
+
+async function stop(deps: WorkerDeps, batch: Batch, trouble: Parameters<typeof giveBack>[2]): Promise<'stopped'> {
+  await giveBack(deps, batch, trouble);
+  return 'stopped';
+}
+
+async function stopForGood({ db, clock, log }: WorkerDeps, batch: Batch, failedTxMsg: string): Promise<'stopped'> {
+  const executeResult = executeResultOf(batch, { bundles: [], executed: 0, failure: { failedTxMsg } });
+  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', executeResult }, clock.now());
+  log.error({ batchId: batch.id, failedTxMsg }, 'batch ended without being executed');
+  return 'stopped';
+}

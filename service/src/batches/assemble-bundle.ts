@@ -1,0 +1,85 @@
+import { createTransactionMessage, type Instruction, setTransactionMessageFeePayer } from '@solana/kit';
+import type { Multisig } from '../model/project.ts';
+import { type SignedTransaction, signTransaction } from '../solana/transactions.ts';
+import {
+  appendIfFits,
+  MAX_V0_TRANSACTION_BYTES,
+  type PlannedMessage,
+  type PlannedTransaction,
+  type TransactionLimits,
+} from '../squads/plan.ts';
+import type { WorkerDeps } from './deps.ts';
+
+export interface AssembledBundle {
+  readonly transactions: readonly SignedTransaction[];
+  readonly lastValidBlockHeight: bigint;
+  /** The planned transactions it holds: the first of those given. */
+  readonly planned: readonly PlannedTransaction[];
+}
+
+/**
+ * Signs the first planned transactions as one bundle of at most `maxTransactions`, `signed` ones before them. The tip,
+ * where the sender wants one, goes into the last transaction (an engine may drop a tip’s own), or into one of its own
+ * where the last has no room.
+ */
+export async function assembleBundle(
+  deps: WorkerDeps,
+  planned: readonly PlannedTransaction[],
+  {
+    maxTransactions,
+    signed = [],
+  }: { readonly maxTransactions: number; readonly signed?: readonly SignedTransaction[] },
+): Promise<AssembledBundle> {
+  const { chain, bundles, operator } = deps;
+  const room = maxTransactions - signed.length;
+  const [lifetime, tip] = await Promise.all([chain.latestBlockhash(), bundles.tip(operator.address)]);
+  const { messages, count } = withTip(planned.slice(0, room), tip, room, deps);
+  const transactions = await Promise.all(messages.map((message) => signTransaction(message, lifetime, [operator])));
+  return {
+    transactions: [...signed, ...transactions],
+    lastValidBlockHeight: lifetime.lastValidBlockHeight,
+    planned: planned.slice(0, count),
+  };
+}
+
+/** What the operator may put into one transaction besides the votes a wallet signs. */
+export function operatorLimits(multisig: Multisig, phase: 'setup' | 'execution'): TransactionLimits {
+  return {
+    version: 0,
+    maxBytes: MAX_V0_TRANSACTION_BYTES,
+    feePayer: multisig.operator,
+    lookupTables: [multisig.lookupTable],
+    computeUnitLimit: MAX_COMPUTE_UNITS,
+    computeUnitPriceMicroLamports: COMPUTE_UNIT_PRICE_MICRO_LAMPORTS,
+    // One pipeline a transaction: where one fails, the healthy ones before it stand.
+    ...(phase === 'execution' && { maxGroups: 1, heapBytes: EXECUTION_HEAP_BYTES }),
+  };
+}
+
+/** The runtime’s own bound for a transaction: compute use varies with the addresses, and unused units cost nothing here. */
+const MAX_COMPUTE_UNITS = 1_400_000;
+/** 1,400 lamports at the limit above: enough to stand before transactions that offer nothing. */
+const COMPUTE_UNIT_PRICE_MICRO_LAMPORTS = 1_000n;
+/** About 25 burns exhaust the default heap of 32 KiB. */
+const EXECUTION_HEAP_BYTES = 256 * 1_024;
+
+function withTip(
+  planned: readonly PlannedTransaction[],
+  tip: Instruction | null,
+  room: number,
+  { operator }: WorkerDeps,
+): { readonly messages: readonly PlannedMessage[]; readonly count: number } {
+  const messages = planned.map(({ message }) => message);
+  const last = messages.at(-1);
+  if (tip === null || last === undefined) return { messages, count: messages.length };
+  const tipped = appendIfFits(last, [tip], { maxBytes: MAX_V0_TRANSACTION_BYTES });
+  if (tipped) return { messages: [...messages.slice(0, -1), tipped], count: messages.length };
+  const alone = appendIfFits(
+    setTransactionMessageFeePayer(operator.address, createTransactionMessage({ version: 0 })),
+    [tip],
+    { maxBytes: MAX_V0_TRANSACTION_BYTES },
+  );
+  if (!alone) throw new Error('A tip alone exceeds a transaction.');
+  const kept = messages.slice(0, room - 1);
+  return { messages: [...kept, alone], count: kept.length };
+}

@@ -1,0 +1,92 @@
+import { ApiError, type ExecuteBatchRequest } from '@flywheel/api';
+import type { Base64EncodedWireTransaction } from '@solana/kit';
+import { type Batch, type ExecutionTrouble, isFinal } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import { checkApproval } from '../squads/approval-check.ts';
+import { findBatch, requestExecution } from '../store/batches.ts';
+import { findBundles } from '../store/bundles.ts';
+import type { Deps } from './deps.ts';
+import { findMissingFunds } from './funds.ts';
+import { readBatch } from './read.ts';
+
+export interface Wait {
+  readonly waitMs: number;
+  /** Ends the wait early: the execution goes on without it. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks for a batch to be executed and waits for its end for at most `wait`. Repeating joins what was sent before:
+ * nothing is ever executed twice. Answers the batch as it is when the wait is over.
+ * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_SIGNED_TX_INVALID, ERR_VAULT_UNDERFUNDED, ERR_BATCH_WOULD_FAIL,
+ * ERR_BATCH_NOT_EXECUTABLE, ERR_BATCH_EXECUTE_FAILED
+ */
+export async function executeBatch(
+  deps: Deps,
+  project: Project,
+  { batchId, signedTx }: ExecuteBatchRequest,
+  wait: Wait,
+): Promise<Batch> {
+  const batch = await readBatch(deps, project, batchId);
+  if (!isFinal(batch.status) && !(await wasSent(deps, batch))) await request(deps, project, batch, signedTx);
+  const awaited = await awaitEnd(deps, batch, wait);
+  if (awaited.status === 'FAILED' && !(await wasSent(deps, batch))) {
+    const reason = awaited.executeResult?.failedTxMsg ?? 'it ended without being executed.';
+    throw new ApiError('ERR_BATCH_NOT_EXECUTABLE', { batchId, reason });
+  }
+  if (isStopped(awaited)) throw troubleError(awaited.executionError);
+  return awaited;
+}
+
+/** Trouble as the error that an answer carries. */
+export function troubleError(trouble: ExecutionTrouble): ApiError {
+  switch (trouble.code) {
+    case 'ERR_SIGNED_TX_INVALID':
+      return new ApiError(trouble.code, trouble.context);
+    case 'ERR_VAULT_UNDERFUNDED':
+      return new ApiError(trouble.code, trouble.context);
+    case 'ERR_BATCH_WOULD_FAIL':
+      return new ApiError(trouble.code, trouble.context);
+    case 'ERR_BATCH_EXECUTE_FAILED':
+      return new ApiError(trouble.code);
+    default:
+      throw trouble satisfies never;
+  }
+}
+
+async function wasSent({ db }: Deps, batch: Batch): Promise<boolean> {
+  return (await findBundles(db, batch.id, 'execution')).length > 0;
+}
+
+async function request(deps: Deps, project: Project, batch: Batch, signedTx: string): Promise<void> {
+  const { multisig } = project.flywheel;
+  await checkApproval(signedTx, { batchId: batch.id, batchIndex: batch.batchIndex, multisig, nonce: batch.nonce });
+  const problems = await findMissingFunds(deps, project, batch);
+  if (problems.length > 0) throw new ApiError('ERR_VAULT_UNDERFUNDED', { problems });
+  await deps.db.transaction().execute(async (trx) => {
+    const wire = signedTx as Base64EncodedWireTransaction; // checkApproval has decoded it whole
+    const requested = await requestExecution(trx, batch.id, wire, deps.clock.now());
+    // Not requested: another request was sent or ended the batch meanwhile, which this one then joins.
+    if (requested) {
+      await deps.jobs.enqueue(trx, { type: 'execute', batchId: batch.id, multisig: multisig.address });
+    }
+  });
+}
+
+/** A batch of five pipelines executes in about a second: a fraction of that is not felt. */
+const POLL_INTERVAL_MS = 150;
+
+async function awaitEnd({ db, clock }: Deps, { id: batchId }: Batch, { waitMs, signal }: Wait): Promise<Batch> {
+  const deadline = clock.now().getTime() + waitMs;
+  for (;;) {
+    const batch = await findBatch(db, batchId);
+    if (!batch) throw new Error(`Batch ${batchId} vanished while it was executed.`);
+    if (isFinal(batch.status) || isStopped(batch) || signal.aborted || clock.now().getTime() >= deadline) return batch;
+    await clock.sleep(POLL_INTERVAL_MS);
+  }
+}
+
+/** The worker gave the request back before it sent anything. */
+function isStopped(batch: Batch): batch is Batch & { readonly executionError: ExecutionTrouble } {
+  return batch.signedTx === null && batch.executionError !== null;
+}

@@ -1,0 +1,69 @@
+import type { Batch, ExecutionTrouble } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import { signTransaction } from '../solana/transactions.ts';
+import { executeInstruction } from '../squads/execute.ts';
+import { planTransactions } from '../squads/plan.ts';
+import { operatorLimits } from './assemble-bundle.ts';
+import type { WorkerDeps } from './deps.ts';
+import { findMissingFunds } from './funds.ts';
+import type { Landing } from './land.ts';
+import { readProgress } from './progress.ts';
+import type { Next } from './run.ts';
+
+export type Failure =
+  /** Waiting may help: a deposit, for one. */
+  | { readonly mends: true; readonly trouble: ExecutionTrouble }
+  /** This pipeline fails whenever it is tried. */
+  | { readonly mends: false; readonly pipeline: number; readonly message: string };
+
+/**
+ * Why a bundle did not land whole; null when nothing is known against sending again: its blockhash ran out, or it was
+ * one of several and which is at fault is still to be found.
+ */
+export async function explainFailure(
+  deps: WorkerDeps,
+  project: Project,
+  batch: Batch,
+  { executed, approval, isSingle, landing }: Next & { readonly landing: Landing },
+): Promise<Failure | null> {
+  const { executed: pipeline, status } = await readProgress(deps, project.flywheel.multisig, batch);
+  // The cursor has passed it: an earlier sending had landed after all, and this one failed for being the second.
+  const isOvertaken =
+    landing.state === 'failed' && pipeline > executed + landing.position - (approval === null ? 0 : 1);
+  if (isOvertaken || status !== 'Approved' || pipeline === batch.pipelines.length) return null;
+  const err =
+    landing.state === 'failed' ? landing.err : isSingle ? await simulatePipeline(deps, project, batch, pipeline) : null;
+  if (err === null) return null;
+  const problems = isShortOfFunds(err)
+    ? await findMissingFunds(deps, project, { ...batch, pipelines: batch.pipelines.slice(pipeline) })
+    : [];
+  if (problems.length > 0) return { mends: true, trouble: { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } } };
+  if (isOperatorShortOfFunds(err)) {
+    return { mends: true, trouble: { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } };
+  }
+  return { mends: false, pipeline, message: `pipelines[${pipeline}] failed on chain: ${err}` };
+}
+
+async function simulatePipeline(
+  deps: WorkerDeps,
+  { flywheel: { multisig } }: Project,
+  { batchIndex, pipelines }: Batch,
+  position: number,
+): Promise<string | null> {
+  const pipeline = pipelines[position];
+  if (!pipeline) throw new Error(`Batch index ${batchIndex} has no pipeline ${position}.`);
+  const instruction = await executeInstruction(multisig, batchIndex, position, pipeline.vaultMessage);
+  const [planned] = planTransactions([[instruction]], operatorLimits(multisig, 'execution'));
+  if (!planned) throw new Error('An execution takes one transaction.');
+  const { wire } = await signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator]);
+  return (await deps.chain.simulate(wire, { sigVerify: false, replaceRecentBlockhash: true })).err;
+}
+
+/** Custom error 1 is `InsufficientFunds` of the token programs and `ResultWithNegativeLamports` of the system program. */
+function isShortOfFunds(err: string): boolean {
+  return /"Custom":1[}\]]/.test(err) || err.includes('InsufficientFundsForRent');
+}
+
+function isOperatorShortOfFunds(err: string): boolean {
+  return err.includes('InsufficientFundsForFee');
+}

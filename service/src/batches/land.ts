@@ -1,0 +1,99 @@
+import type { Base64EncodedWireTransaction, Signature } from '@solana/kit';
+import type { Bundle } from '../model/batch.ts';
+import { bundleIdOf, isBundleRejected } from '../solana/bundles.ts';
+import type { SignedTransaction } from '../solana/transactions.ts';
+import { insertBundle, settleBundle } from '../store/bundles.ts';
+import type { WorkerDeps } from './deps.ts';
+
+/** What became of a bundle, by the chain’s own word. */
+export type Landing =
+  | { readonly state: 'landed' }
+  /** A transaction landed and failed, at this position in the bundle; those before it may have landed well. */
+  | { readonly state: 'failed'; readonly position: number; readonly err: string }
+  /** It, or the rest of it, can never land any more. */
+  | { readonly state: 'lost' };
+
+export interface BundleToSend {
+  readonly batchId: string;
+  readonly phase: Bundle['phase'];
+  readonly firstPipeline: number;
+  readonly pipelineCount: number;
+  readonly transactions: readonly SignedTransaction[];
+  readonly lastValidBlockHeight: bigint;
+}
+
+/** Records a bundle, sends it and follows it to its end. The row is committed before the first byte leaves. */
+export async function landBundle(deps: WorkerDeps, toSend: BundleToSend): Promise<Landing> {
+  const { transactions, ...rest } = toSend;
+  const signatures = transactions.map(({ signature }) => signature);
+  const bundle = await insertBundle(deps.db, {
+    ...rest,
+    bundleId: bundleIdOf(signatures),
+    isAtomic: deps.bundles.isAtomic,
+    transactions: transactions.map(({ wire }) => wire),
+    signatures,
+    createdAt: deps.clock.now(),
+  });
+  try {
+    await deps.bundles.send(bundle.transactions as readonly Base64EncodedWireTransaction[]);
+  } catch (error) {
+    // Whatever the sender says, the chain decides: a request may time out after the bundle was taken.
+    const level = isBundleRejected(error) ? 'info' : 'warn';
+    deps.log[level]({ batchId: bundle.batchId, bundleId: bundle.bundleId, err: error }, 'bundle not accepted whole');
+  }
+  return followBundle(deps, bundle);
+}
+
+/** Half a slot: a landing is seen at most this late. */
+const POLL_INTERVAL_MS = 200;
+/** An engine that has declared a bundle dead may be wrong about a block just made: the chain gets this much longer. */
+const POLLS_AFTER_ENGINE_FAILURE = 10;
+
+/** Waits until every transaction of a sent bundle has landed, one has failed, or none can land any more. */
+export async function followBundle(deps: WorkerDeps, bundle: Bundle): Promise<Landing> {
+  const { chain, clock, signal } = deps;
+  const signatures = bundle.signatures as readonly Signature[];
+  let pollsAfterFailure = 0;
+  for (;;) {
+    signal.throwIfAborted();
+    // The height first: a transaction not seen after a height past its last valid one was read can never land.
+    const blockHeight = await chain.blockHeight();
+    const outcomes = await chain.signatureOutcomes(signatures);
+    const confirmed = outcomes.map((outcome) => outcome !== 'unknown' && outcome.confirmation !== 'processed');
+    const landed = signatures.filter((_, i) => confirmed[i] && errorOf(outcomes[i]) === null);
+    const position = outcomes.findIndex((outcome, i) => confirmed[i] && errorOf(outcome) !== null);
+    if (landed.length === signatures.length) return settle(deps, bundle, landed, { state: 'landed' });
+    if (position >= 0) {
+      return settle(deps, bundle, landed, { state: 'failed', position, err: errorOf(outcomes[position]) ?? '' });
+    }
+    if (blockHeight > bundle.lastValidBlockHeight) return settle(deps, bundle, landed, { state: 'lost' });
+    if ((await engineStatus(deps, bundle)) === 'failed' && ++pollsAfterFailure > POLLS_AFTER_ENGINE_FAILURE) {
+      return settle(deps, bundle, landed, { state: 'lost' });
+    }
+    await clock.sleep(POLL_INTERVAL_MS, signal);
+  }
+}
+
+function errorOf(outcome: 'unknown' | { readonly err: string | null } | undefined): string | null {
+  return outcome === undefined || outcome === 'unknown' ? null : outcome.err;
+}
+
+async function settle(
+  { db, clock }: WorkerDeps,
+  bundle: Bundle,
+  landed: readonly Signature[],
+  landing: Landing,
+): Promise<Landing> {
+  await settleBundle(db, bundle.id, landing.state === 'landed' ? 'landed' : 'failed', landed, clock.now());
+  return landing;
+}
+
+/** Only a hint that shortens the wait: an engine out of reach is no reason to stop following the chain. */
+async function engineStatus({ bundles, log }: WorkerDeps, bundle: Bundle): Promise<'pending' | 'landed' | 'failed'> {
+  try {
+    return await bundles.status(bundle.bundleId);
+  } catch (error) {
+    log.warn({ bundleId: bundle.bundleId, err: error }, 'bundle status not readable');
+    return 'pending';
+  }
+}

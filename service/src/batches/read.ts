@@ -1,0 +1,44 @@
+import { ApiError } from '@flywheel/api';
+import { type Address, address, type Base64EncodedWireTransaction } from '@solana/kit';
+import { type Batch, isFinal } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import { readNonces } from '../solana/nonces.ts';
+import { approveTransaction } from '../squads/approval.ts';
+import { findBatch, findCurrentBatch, updateNonceValue } from '../store/batches.ts';
+import type { Deps } from './deps.ts';
+
+/** @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch. */
+export async function readBatch({ db }: Deps, project: Project, batchId: string): Promise<Batch> {
+  const batch = await findBatch(db, batchId, project.id);
+  if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
+  return batch;
+}
+
+/** A client that polls once a second or so still sees how its batch ended. */
+const STAYS_CURRENT_MS = 30_000;
+
+/** The newest batch that is not final; only if there is none, the newest that ended within 30 s; else null. */
+export async function readCurrentBatch({ db, clock }: Deps, project: Project): Promise<Batch | null> {
+  return findCurrentBatch(db, project.id, new Date(clock.now().getTime() - STAYS_CURRENT_MS));
+}
+
+/** The approval as init answers it: no chain round trip, on the nonce as leased. */
+export function buildApproval(project: Project, batch: Batch): Promise<Base64EncodedWireTransaction> {
+  return approveTransaction(project.flywheel.multisig, batch.batchIndex, batch.nonce);
+}
+
+/** The approval on the nonce as the chain has it now; null once the batch has ended. */
+export async function readApproval(
+  { db, chain }: Deps,
+  project: Project,
+  batch: Batch,
+): Promise<Base64EncodedWireTransaction | null> {
+  if (isFinal(batch.status)) return null;
+  const nonceAddress: Address = address(batch.nonce.address);
+  const { operator } = project.flywheel.multisig;
+  const value = (await readNonces(chain, operator, [nonceAddress], 'confirmed')).get(nonceAddress);
+  if (value === undefined || value === batch.nonce.value) return buildApproval(project, batch);
+  // An approval that failed on chain has moved the nonce: what was signed before is void, this one is to be signed.
+  await updateNonceValue(db, batch.id, value);
+  return buildApproval(project, { ...batch, nonce: { address: nonceAddress, value } });
+}

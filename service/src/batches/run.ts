@@ -1,0 +1,124 @@
+import { type Batch, isFinal } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import type { SignedTransaction } from '../solana/transactions.ts';
+import { executeInstruction } from '../squads/execute.ts';
+import { planTransactions } from '../squads/plan.ts';
+import { endBatch, findBatch } from '../store/batches.ts';
+import { findBundles } from '../store/bundles.ts';
+import { approve } from './approve.ts';
+import { assembleBundle, operatorLimits } from './assemble-bundle.ts';
+import type { WorkerDeps } from './deps.ts';
+import { explainFailure } from './explain-failure.ts';
+import { followBundle, type Landing, landBundle } from './land.ts';
+import { readProgress } from './progress.ts';
+import { type ExecutionFailure, executeResultOf } from './results.ts';
+import { setUpBatch } from './setup.ts';
+import { postpone } from './trouble.ts';
+
+/** So many bundles in a row that neither landed nor say why: the cluster is in trouble, and later is better than now. */
+const MAX_FRUITLESS_BUNDLES = 5;
+
+/**
+ * Approves a batch whose execution was asked for, and executes it to its end. The chain’s cursor says what is left, so
+ * it may be repeated at any moment and by any process; the chain refuses to execute a pipeline twice.
+ */
+export async function runBatch(deps: WorkerDeps, project: Project, requested: Batch): Promise<void> {
+  const { multisig } = project.flywheel;
+  if (requested.status === 'AVAILABLE_TO_QUEUE') await setUpBatch(deps, multisig, requested);
+  const batch = await findBatch(deps.db, requested.id);
+  if (!batch || isFinal(batch.status) || batch.signedTx === null) return;
+  for (const bundle of await findBundles(deps.db, batch.id, 'execution')) {
+    if (bundle.state === 'sent') await followBundle(deps, bundle);
+  }
+  let isSingle = false;
+  for (let fruitless = 0; ; ) {
+    const { status, executed, approved } = await readProgress(deps, multisig, batch);
+    if (executed === batch.pipelines.length) return finish(deps, batch);
+    if (status === 'Rejected' || status === 'Cancelled') {
+      return fail(deps, batch, executed, { failedTxMsg: `The proposal is ${status.toLowerCase()} on chain.` });
+    }
+    const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
+    if (approval === 'stopped') return;
+    const next: Next = { executed, approval, isSingle };
+    const { landing, firstPipeline } = await landNext(deps, project, batch, next);
+    if (landing.state === 'landed') {
+      fruitless = 0;
+      continue;
+    }
+    const failure = await explainFailure(deps, project, batch, { ...next, landing });
+    if (failure === null) {
+      fruitless += 1;
+      if (fruitless > MAX_FRUITLESS_BUNDLES)
+        return postpone(deps, project, batch, { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined });
+      isSingle = true;
+      continue;
+    }
+    if (failure.mends) return postpone(deps, project, batch, failure.trouble);
+    return fail(deps, batch, failure.pipeline, {
+      failedTxMsg: failure.message,
+      failedOnTransactionIndex: failure.pipeline,
+      failedStartTransactionIndex: firstPipeline,
+    });
+  }
+}
+
+/** What goes out next. */
+export interface Next {
+  /** The chain’s cursor: the zero-based position of the next pipeline. */
+  readonly executed: number;
+  /** Not on chain yet: it leads the bundle. */
+  readonly approval: SignedTransaction | null;
+  /**
+   * One thing at a time, the approval alone included: after a bundle that did not land whole, so that the pipeline at
+   * fault is found and the healthy ones before it stand.
+   */
+  readonly isSingle: boolean;
+}
+
+async function landNext(
+  deps: WorkerDeps,
+  { flywheel: { multisig } }: Project,
+  batch: Batch,
+  { executed, approval, isSingle }: Next,
+): Promise<{ readonly landing: Landing; readonly firstPipeline: number }> {
+  const { maxTransactions } = deps.bundles;
+  const signed = approval === null ? [] : [approval];
+  const count = isSingle ? 1 - signed.length : maxTransactions - signed.length;
+  const groups = await Promise.all(
+    batch.pipelines
+      .slice(executed, executed + count)
+      .map(async ({ vaultMessage }, offset) => [
+        await executeInstruction(multisig, batch.batchIndex, executed + offset, vaultMessage),
+      ]),
+  );
+  const planned = planTransactions(groups, operatorLimits(multisig, 'execution'));
+  const { planned: taken, ...bundle } = await assembleBundle(deps, planned, { maxTransactions, signed });
+  const landing = await landBundle(deps, {
+    ...bundle,
+    batchId: batch.id,
+    phase: 'execution',
+    firstPipeline: executed,
+    pipelineCount: taken.length,
+  });
+  return { landing, firstPipeline: executed };
+}
+
+async function finish({ db, clock, log }: WorkerDeps, batch: Batch): Promise<void> {
+  const bundles = await findBundles(db, batch.id, 'execution');
+  const executed = batch.pipelines.length;
+  const executeResult = executeResultOf(batch, { bundles, executed, failure: null });
+  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', executeResult }, clock.now());
+  log.info({ batchId: batch.id, pipelines: executed, bundles: bundles.length }, 'batch executed');
+}
+
+async function fail(
+  { db, clock, log }: WorkerDeps,
+  batch: Batch,
+  executed: number,
+  failure: ExecutionFailure,
+): Promise<void> {
+  const bundles = await findBundles(db, batch.id, 'execution');
+  const executeResult = executeResultOf(batch, { bundles, executed, failure });
+  await endBatch(db, batch.id, { event: 'EXECUTION_FAILED', executeResult }, clock.now());
+  log.warn({ batchId: batch.id, executed, ...failure }, 'batch failed');
+}

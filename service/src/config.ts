@@ -1,0 +1,178 @@
+import { resolve } from 'node:path';
+import type { RateLimitName } from '@flywheel/api';
+import { type Address, isAddress } from '@solana/kit';
+import * as z from 'zod';
+
+/** Everything the process is told from outside, checked. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Where people reach the service; decides the domain of Sign-In With Solana. null: the address it listens on. */
+  readonly publicUrl: string | null;
+  readonly dataDirectory: string;
+  /** null: an embedded PostgreSQL in the data directory. */
+  readonly databaseUrl: string | null;
+  /** null: the local cluster, started by us. */
+  readonly solanaRpcUrl: string | null;
+  /** null: the local cluster’s own engine, or transactions in order over RPC on any other cluster. */
+  readonly blockEngineUrl: string | null;
+  /** Keypair files. null: generated in the data directory, on the local cluster only. */
+  readonly operatorSigner: string | null;
+  readonly companySigner: string | null;
+  /** For processes that hold no keys (`flywheel serve`): the signers’ addresses instead of their files. */
+  readonly operatorAddress: Address | null;
+  readonly companyAddress: Address | null;
+  readonly localnet: { readonly port: number; readonly squadsProgram: string | null; readonly slotMs: number };
+  readonly rateLimits: Readonly<Record<RateLimitName, RateLimit>>;
+  readonly fairUse: { readonly maxOpenBatches: number; readonly maxOpenPipelines: number };
+  readonly batchExpirySeconds: number;
+  readonly noncePoolSize: number;
+  readonly logLevel: LogLevel;
+}
+
+export interface RateLimit {
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+/** One sentence per fault. */
+export class ConfigError extends Error {
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.name = 'ConfigError';
+  }
+}
+
+/**
+ * Reads the environment.
+ * @throws ConfigError naming every variable that is wrong, what it holds and what it may hold.
+ */
+export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  // An empty variable is how shells and compose files say "not set".
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = Environment.safeParse(set);
+  const faults = parsed.success
+    ? crossFaults(parsed.data)
+    : parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`);
+  if (!parsed.success || faults.length > 0) throw new ConfigError(faults);
+  const env = parsed.data;
+  return Object.freeze({
+    host: env.HOST,
+    port: env.PORT,
+    publicUrl: env.PUBLIC_URL ?? null,
+    dataDirectory: resolve(env.FLYWHEEL_DATA_DIR),
+    databaseUrl: env.DATABASE_URL ?? null,
+    solanaRpcUrl: env.SOLANA_RPC_URL ?? null,
+    blockEngineUrl: env.JITO_BLOCK_ENGINE_URL ?? null,
+    operatorSigner: env.OPERATOR_SIGNER ?? null,
+    companySigner: env.COMPANY_SIGNER ?? null,
+    operatorAddress: env.OPERATOR_ADDRESS ?? null,
+    companyAddress: env.COMPANY_ADDRESS ?? null,
+    localnet: {
+      port: env.LOCALNET_PORT,
+      squadsProgram: env.FLYWHEEL_SQUADS_PROGRAM ?? null,
+      slotMs: env.LOCALNET_SLOT_MS,
+    },
+    rateLimits: {
+      init: env.RATE_LIMIT_INIT,
+      execute: env.RATE_LIMIT_EXECUTE,
+      get: env.RATE_LIMIT_GET,
+      current: env.RATE_LIMIT_CURRENT,
+      console: env.RATE_LIMIT_CONSOLE,
+    },
+    fairUse: { maxOpenBatches: env.MAX_OPEN_BATCHES, maxOpenPipelines: env.MAX_OPEN_PIPELINES },
+    batchExpirySeconds: env.BATCH_EXPIRY_SECONDS,
+    noncePoolSize: env.NONCE_POOL_SIZE,
+    logLevel: env.LOG_LEVEL,
+  });
+}
+
+const SECONDS_PER_DAY = 86_400;
+
+const Environment = z.object({
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port().default(4000),
+  PUBLIC_URL: url(['http:', 'https:']).optional(),
+  FLYWHEEL_DATA_DIR: z.string().default('.flywheel'),
+  DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
+  SOLANA_RPC_URL: url(['http:', 'https:']).optional(),
+  JITO_BLOCK_ENGINE_URL: url(['http:', 'https:']).optional(),
+  OPERATOR_SIGNER: z.string().optional(),
+  COMPANY_SIGNER: z.string().optional(),
+  OPERATOR_ADDRESS: base58Address().optional(),
+  COMPANY_ADDRESS: base58Address().optional(),
+  LOCALNET_PORT: port().default(8899),
+  LOCALNET_SLOT_MS: whole('milliseconds', 10, 10_000).default(400),
+  FLYWHEEL_SQUADS_PROGRAM: z.string().optional(),
+  // The interface's own numbers.
+  RATE_LIMIT_INIT: rateLimit().default({ requests: 10, seconds: 60 }),
+  RATE_LIMIT_EXECUTE: rateLimit().default({ requests: 10, seconds: 60 }),
+  RATE_LIMIT_GET: rateLimit().default({ requests: 10, seconds: 1 }),
+  RATE_LIMIT_CURRENT: rateLimit().default({ requests: 10, seconds: 1 }),
+  RATE_LIMIT_CONSOLE: rateLimit().default({ requests: 60, seconds: 60 }),
+  MAX_OPEN_BATCHES: whole('batches', 1, 10_000).default(50),
+  MAX_OPEN_PIPELINES: whole('pipelines', 1, 1_000_000).default(2_000),
+  BATCH_EXPIRY_SECONDS: whole('seconds', 1, 365 * SECONDS_PER_DAY).default(7 * SECONDS_PER_DAY),
+  NONCE_POOL_SIZE: whole('nonce accounts', 1, 10_000).default(32),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      error: (issue) => `is ${quote(issue.input)}; it may be fatal, error, warn, info, debug, trace or silent`,
+    })
+    .default('info'),
+});
+
+function crossFaults(env: z.output<typeof Environment>): string[] {
+  const faults: string[] = [];
+  if (env.SOLANA_RPC_URL !== undefined) {
+    for (const who of ['OPERATOR', 'COMPANY'] as const) {
+      if (env[`${who}_SIGNER`] === undefined && env[`${who}_ADDRESS`] === undefined) {
+        faults.push(
+          `${who}_SIGNER is not set; with SOLANA_RPC_URL it must name a keypair file (or set ${who}_ADDRESS where nothing is signed).`,
+        );
+      }
+    }
+  }
+  return faults;
+}
+
+function port() {
+  return whole('ports', 0, 65_535);
+}
+
+function whole(unit: string, min: number, max: number) {
+  return z.string().transform((text, context) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    context.addIssue({ code: 'custom', message: `is ${quote(text)}; it takes ${unit} from ${min} to ${max}` });
+    return z.NEVER;
+  });
+}
+
+function url(protocols: readonly string[]) {
+  return z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+    error: () => `is no URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+  });
+}
+
+function base58Address() {
+  return z.string().transform((text, context): Address => {
+    if (isAddress(text)) return text;
+    context.addIssue({ code: 'custom', message: `is ${quote(text)}; it takes a base58 address of 32 bytes` });
+    return z.NEVER;
+  });
+}
+
+function rateLimit() {
+  return z.string().transform((text, context): RateLimit => {
+    const match = /^([1-9]\d{0,8})\/([1-9]\d{0,5})$/.exec(text);
+    if (match) return { requests: Number(match[1]), seconds: Number(match[2]) };
+    context.addIssue({ code: 'custom', message: `is ${quote(text)}; it takes requests/seconds, e.g. 10/60` });
+    return z.NEVER;
+  });
+}
+
+function quote(value: unknown): string {
+  return JSON.stringify(value) ?? 'not set';
+}

@@ -1,0 +1,32 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import { closeDb, type Db, openDb } from './store/db.ts';
+import { migrate } from './store/migrate.ts';
+import { startPostgres } from './store/postgres.ts';
+
+export interface Database {
+  readonly db: Db;
+  readonly poolConfig: pg.PoolConfig;
+  /** Migrations that this start applied, in order. */
+  readonly applied: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Opens the database that the configuration names, or the embedded one, and brings it up to date. */
+export async function openDatabase(config: Config, log: Logger): Promise<Database> {
+  const embedded =
+    config.databaseUrl === null ? await startPostgres({ dataDirectory: config.dataDirectory, log }) : null;
+  const poolConfig = embedded?.poolConfig ?? { connectionString: config.databaseUrl ?? '' };
+  const db = openDb(poolConfig, log);
+  const close = async () => {
+    await closeDb(db);
+    await embedded?.stop();
+  };
+  try {
+    return { db, poolConfig, applied: await migrate(db), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

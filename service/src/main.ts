@@ -1,0 +1,70 @@
+import type { Logger } from 'pino';
+import { type Role, startApp } from './app.ts';
+import { type Config, ConfigError, parseConfig } from './config.ts';
+import { openDatabase } from './database.ts';
+import { createLog } from './log.ts';
+
+export type Command = 'start' | 'serve' | 'work' | 'migrate';
+
+const ROLES: { readonly [C in Exclude<Command, 'migrate'>]: ReadonlySet<Role> } = {
+  start: new Set(['localnet', 'http', 'worker']),
+  serve: new Set(['http']),
+  work: new Set(['worker']),
+};
+
+/** Strips types without a flag, and knows the JSON source text of numbers. */
+const MIN_NODE_MAJOR = 24;
+
+/**
+ * Runs the service until SIGTERM or SIGINT. Prints one JSON line when it is ready. The only reader of process.env.
+ * Ends the process with 1 when it cannot start, the reason on stderr.
+ */
+export async function main(command: Command): Promise<void> {
+  try {
+    requireNode();
+    const config = parseConfig(process.env);
+    const log = createLog(config.logLevel);
+    if (command === 'migrate') await migrate(config, log);
+    else await run(config, ROLES[command], log);
+  } catch (error) {
+    process.stderr.write(`${describe(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+async function migrate(config: Config, log: Logger): Promise<void> {
+  const { applied, close } = await openDatabase(config, log);
+  await close();
+  print({ applied });
+}
+
+async function run(config: Config, roles: ReadonlySet<Role>, log: Logger): Promise<void> {
+  const stopped = stopSignal();
+  const app = await startApp(config, roles, log);
+  print({ url: app.url, rpcUrl: app.rpcUrl, program: app.program });
+  log.info({ signal: await stopped }, 'stopping');
+  await app.stop();
+}
+
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve);
+  });
+}
+
+function requireNode(): void {
+  const major = Number(process.versions.node.split('.')[0]);
+  if (major >= MIN_NODE_MAJOR) return;
+  throw new ConfigError([
+    `Node ${process.versions.node} runs this process; it takes ${MIN_NODE_MAJOR} or newer. npm scripts and npx bring their own: npm start.`,
+  ]);
+}
+
+function describe(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function print(line: object): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}

@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import {
+  ApiError,
+  type ProofType,
+  type RegisteredProject,
+  type Registration,
+  type RegistrationRequest,
+} from '@flywheel/api';
+import {
+  type Address,
+  address,
+  appendTransactionMessageInstructions,
+  type Base64EncodedWireTransaction,
+  createTransactionMessage,
+  generateKeyPairSigner,
+  getBase64EncodedWireTransaction,
+  getBase64Encoder,
+  getPublicKeyFromAddress,
+  getTransactionDecoder,
+  setTransactionMessageFeePayer,
+  verifySignature,
+} from '@solana/kit';
+import { proofSchemaProblem } from '../compile/proof-schema.ts';
+import { parseTokens } from '../model/amount.ts';
+import type { Clock } from '../model/clock.ts';
+import type { Project } from '../model/project.ts';
+import type { Chain } from '../solana/chain.ts';
+
+import { readMint } from '../solana/mint.ts';
+import { sendAndConfirm } from '../solana/send-and-confirm.ts';
+import { partiallySignTransaction } from '../solana/transactions.ts';
+import { decodeProgramConfig } from '../squads/accounts.ts';
+import { programConfigAddress } from '../squads/addresses.ts';
+import { registrationInstructions } from '../squads/registration.ts';
+import { registrationProblem } from '../squads/registration-check.ts';
+import type { Db } from '../store/db.ts';
+import { insertProject } from '../store/projects.ts';
+import { completeRegistration, findRegistration, insertRegistration } from '../store/registrations.ts';
+import { storeNewKey } from './keys.ts';
+
+export interface RegisterDeps {
+  readonly db: Db;
+  readonly chain: Chain;
+  readonly clock: Clock;
+  readonly operator: Address;
+  readonly company: Address;
+}
+
+/**
+ * Checks a mint and builds the transaction that creates the project's multisig and lookup table, signed by the
+ * throwaway key that gives the multisig its address. The wallet's signature, and its payment, are what is missing.
+ * @throws ApiError ERR_MINT_UNSUPPORTED, ERR_INVALID_REQUEST
+ */
+export async function createRegistration(
+  { db, chain, clock, operator, company }: RegisterDeps,
+  wallet: Address,
+  request: RegistrationRequest,
+): Promise<Registration> {
+  const mint = await readMint(chain, address(request.mint));
+  if ('problem' in mint) throw new ApiError('ERR_MINT_UNSUPPORTED', { mint: request.mint, problem: mint.problem });
+  limitBaseUnits('burnLimit', request.burnLimit, mint.decimals);
+  limitBaseUnits('airdropLimit', request.airdropLimit, mint.decimals);
+  requireProofTypes(request.proofTypes);
+
+  const createKey = await generateKeyPairSigner();
+  const [configAddress, recentSlot, lifetime] = await Promise.all([
+    programConfigAddress(),
+    chain.slot(),
+    chain.latestBlockhash(),
+  ]);
+  const [config] = await chain.accounts([configAddress]);
+  if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
+  const { treasury, multisigCreationFeeLamports } = decodeProgramConfig(config);
+  const token = { id: randomUUID(), mint: address(request.mint), ...mint };
+  const input = { wallet, createKey: createKey.address, company, operator, treasury, token, recentSlot };
+  const { instructions, multisig } = await registrationInstructions(input);
+  const message = appendTransactionMessageInstructions(
+    instructions,
+    setTransactionMessageFeePayer(wallet, createTransactionMessage({ version: 0 })),
+  );
+  const { wire, messageBytes } = await partiallySignTransaction(message, lifetime, [createKey]);
+
+  const registrationId = randomUUID();
+  await insertRegistration(db, {
+    id: registrationId,
+    wallet,
+    request,
+    token: { id: token.id, mint: token.mint, decimals: mint.decimals, programAddress: mint.programAddress },
+    multisig,
+    createKey: createKey.address,
+    message: messageBytes,
+    lastValidBlockHeight: lifetime.lastValidBlockHeight,
+    createdAt: clock.now(),
+  });
+  const rentLamports = await registrationRent(chain, multisig);
+  return {
+    registrationId,
+    transaction: wire,
+    multisig: multisig.address,
+    vaultAddress: multisig.vault,
+    costLamports: String(rentLamports + multisigCreationFeeLamports + SIGNATURES * LAMPORTS_PER_SIGNATURE),
+    warnings: [...mint.warnings],
+  };
+}
+
+/**
+ * Sends a registration that the wallet has signed, and when the chain holds exactly what was built, stores the project
+ * and its first API key.
+ * @throws ApiError ERR_REGISTRATION_NOT_FOUND, ERR_REGISTRATION_FAILED
+ */
+export async function confirmRegistration(
+  deps: RegisterDeps,
+  wallet: Address,
+  registrationId: string,
+  signedTransaction: string,
+): Promise<RegisteredProject> {
+  const { db, chain, clock } = deps;
+  const registration = await findRegistration(db, registrationId, wallet);
+  if (!registration) throw new ApiError('ERR_REGISTRATION_NOT_FOUND', { registrationId });
+  const wire = await requireSigned(signedTransaction, wallet, registration.message);
+  const { multisig, token, request } = registration;
+  await land(deps, wire, registration.lastValidBlockHeight);
+  const [multisigAccount, tableAccount] = await chain.accounts([multisig.address, multisig.lookupTable.address]);
+  if (!multisigAccount || !tableAccount) throw failed('the accounts it creates are not on chain.');
+  const problem = registrationProblem(
+    { multisig: multisigAccount, lookupTable: tableAccount },
+    { multisig, createKey: registration.createKey },
+  );
+  if (problem !== null) throw failed(problem);
+
+  const project: Project = {
+    id: randomUUID(),
+    wallet,
+    scopes: new Set(request.scopes),
+    proofTypes: new Map(request.proofTypes.map((proofType) => [proofType.type, proofType])),
+    dailyLimits: {
+      burnBaseUnits: limitBaseUnits('burnLimit', request.burnLimit, token.decimals),
+      airdropBaseUnits: limitBaseUnits('airdropLimit', request.airdropLimit, token.decimals),
+    },
+    token,
+    flywheel: { id: randomUUID(), multisig },
+  };
+  const { apiKey } = await db.transaction().execute(async (trx) => {
+    await insertProject(trx, project, clock.now());
+    const isFirst = await completeRegistration(trx, registrationId, project.id);
+    if (!isFirst) throw new ApiError('ERR_REGISTRATION_NOT_FOUND', { registrationId });
+    return storeNewKey({ db: trx, clock }, project, { scopes: project.scopes, name: 'first key', expiresAt: null });
+  });
+  return {
+    projectId: project.id,
+    flywheelId: project.flywheel.id,
+    tokenId: token.id,
+    mintAddress: token.mint,
+    apiKey,
+    multisig: multisig.address,
+    vaultAddress: multisig.vault,
+  };
+}
+
+async function land(
+  { chain, clock }: RegisterDeps,
+  wire: Base64EncodedWireTransaction,
+  lastValidBlockHeight: bigint,
+): Promise<void> {
+  let err: string | null;
+  try {
+    ({ err } = await sendAndConfirm({ chain, clock }, wire, lastValidBlockHeight));
+  } catch (cause) {
+    throw failed('the transaction did not land in time. Begin again for a fresh one.', cause);
+  }
+  if (err !== null) throw failed(`the transaction failed on chain: ${err}. Does the wallet hold enough SOL?`);
+}
+
+/** The wallet and the throwaway key. */
+const SIGNATURES = 2n;
+const LAMPORTS_PER_SIGNATURE = 5_000n;
+/** Squads’ Multisig: 132 bytes and 33 for each of three members. */
+const MULTISIG_BYTES = 132 + 3 * 33;
+/** A lookup table’s header; each address takes 32 more. */
+const LOOKUP_TABLE_HEADER_BYTES = 56;
+const ADDRESS_BYTES = 32;
+
+async function registrationRent(chain: Chain, { lookupTable }: Project['flywheel']['multisig']): Promise<bigint> {
+  const tableBytes = LOOKUP_TABLE_HEADER_BYTES + lookupTable.addresses.length * ADDRESS_BYTES;
+  const rents = await Promise.all(
+    [MULTISIG_BYTES, tableBytes].map((bytes) => chain.minimumBalanceForRentExemption(bytes)),
+  );
+  return rents.reduce((sum, rentLamports) => sum + rentLamports, 0n);
+}
+
+function limitBaseUnits(field: 'burnLimit' | 'airdropLimit', limitTokens: string, decimals: number): bigint {
+  try {
+    return parseTokens(limitTokens, decimals);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new ApiError('ERR_INVALID_REQUEST', { place: `body.${field}`, problem: cause.message }, { cause });
+  }
+}
+
+function requireProofTypes(proofTypes: readonly ProofType[]): void {
+  const seen = new Set<string>();
+  for (const [i, { type, payloadSchema }] of proofTypes.entries()) {
+    const place = `body.proofTypes[${i}]`;
+    if (seen.has(type)) throw new ApiError('ERR_INVALID_REQUEST', { place, problem: `repeats the type ${type}.` });
+    seen.add(type);
+    const problem = payloadSchema === undefined ? null : proofSchemaProblem(payloadSchema);
+    if (problem !== null) throw new ApiError('ERR_INVALID_REQUEST', { place: `${place}.payloadSchema`, problem });
+  }
+}
+
+/** The throwaway key has signed these very bytes: anything a wallet would change makes the transaction another one. */
+async function requireSigned(
+  signedTransaction: string,
+  wallet: Address,
+  message: Uint8Array,
+): Promise<Base64EncodedWireTransaction> {
+  const transaction = decodeTransaction(signedTransaction);
+  if (Buffer.compare(Buffer.from(transaction.messageBytes), message) !== 0) {
+    throw failed('the signed transaction is not the one that was built.');
+  }
+  const signature = transaction.signatures[wallet];
+  if (!signature) throw failed(`${wallet} has not signed the transaction.`);
+  if (!(await verifySignature(await getPublicKeyFromAddress(wallet), signature, transaction.messageBytes))) {
+    throw failed(`the signature of ${wallet} does not verify.`);
+  }
+  return getBase64EncodedWireTransaction(transaction);
+}
+
+function decodeTransaction(wire: string) {
+  try {
+    return getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+  } catch (cause) {
+    throw failed('the signed transaction cannot be decoded.', cause);
+  }
+}
+
+function failed(problem: string, cause?: unknown): ApiError {
+  return new ApiError('ERR_REGISTRATION_FAILED', { problem }, { cause });
+}

@@ -1,0 +1,113 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { ApiError, type Session, type SignInChallenge } from '@flywheel/api';
+import {
+  type Address,
+  address,
+  getBase58Encoder,
+  getPublicKeyFromAddress,
+  isAddress,
+  isSignatureBytes,
+  verifySignature,
+} from '@solana/kit';
+import type { Clock } from '../model/clock.ts';
+import type { Db } from '../store/db.ts';
+import { deleteSession, findSession, insertChallenge, insertSession, takeChallenge } from '../store/sessions.ts';
+
+interface SignInDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+}
+
+/** Long enough to find a hardware wallet. */
+const CHALLENGE_MS = 5 * 60_000;
+/** A working day: the console is signed in to in the morning. */
+const SESSION_MS = 12 * 3_600_000;
+
+/**
+ * A Sign-In With Solana message for one use (github.com/phantom/sign-in-with-solana). `domain` is the exact host with
+ * its port: a wallet warns when the page it stands on is another.
+ */
+export async function createSignInChallenge(
+  { db, clock }: SignInDeps,
+  { wallet, domain, uri }: { readonly wallet: string; readonly domain: string; readonly uri: string },
+): Promise<SignInChallenge> {
+  if (!isAddress(wallet)) {
+    throw new ApiError('ERR_INVALID_REQUEST', {
+      place: 'body.wallet',
+      problem: 'must be a base58 address of 32 bytes.',
+    });
+  }
+  const nonce = randomBytes(16).toString('hex');
+  const issuedAt = clock.now();
+  const expiresAt = new Date(issuedAt.getTime() + CHALLENGE_MS);
+  const message = [
+    `${domain} wants you to sign in with your Solana account:`,
+    wallet,
+    '',
+    'Sign in to Flywheel. This costs nothing and moves nothing.',
+    '',
+    `URI: ${uri}`,
+    'Version: 1',
+    `Nonce: ${nonce}`,
+    `Issued At: ${issuedAt.toISOString()}`,
+    `Expiration Time: ${expiresAt.toISOString()}`,
+  ].join('\n');
+  await insertChallenge(db, { nonce, wallet, message, expiresAt });
+  return { message, expiresAt: expiresAt.toISOString() };
+}
+
+/**
+ * Trades a signed challenge for a session. The token goes into the cookie; only its hash is stored.
+ * @throws ApiError ERR_SIGN_IN_INVALID when the challenge is unknown, used, expired, another wallet’s, altered, or its
+ * signature does not verify.
+ */
+export async function signIn(
+  { db, clock }: SignInDeps,
+  given: { readonly wallet: string; readonly message: string; readonly signature: string },
+): Promise<{ readonly token: string; readonly session: Session; readonly maxAgeSeconds: number }> {
+  const nonce = /^Nonce: ([0-9a-f]{32})$/m.exec(given.message)?.[1];
+  const challenge = nonce === undefined ? null : await takeChallenge(db, nonce);
+  if (!challenge || challenge.expiresAt <= clock.now()) {
+    throw invalid('The challenge is unknown, used or expired. Ask for a new one.');
+  }
+  if (challenge.wallet !== given.wallet || challenge.message !== given.message) {
+    throw invalid('The message is not the one this wallet was given.');
+  }
+  if (!(await isSignedBy(address(challenge.wallet), challenge.message, given.signature))) {
+    throw invalid(`The signature is not ${challenge.wallet}’s.`);
+  }
+  const token = randomBytes(32).toString('base64url');
+  const expiresAt = new Date(clock.now().getTime() + SESSION_MS);
+  await insertSession(db, { hash: hashOf(token), wallet: challenge.wallet, expiresAt });
+  return {
+    token,
+    session: { wallet: challenge.wallet, expiresAt: expiresAt.toISOString() },
+    maxAgeSeconds: SESSION_MS / 1_000,
+  };
+}
+
+/** The wallet a session token stands for; null when it is unknown or over. */
+export async function findSessionWallet({ db, clock }: SignInDeps, token: string): Promise<Address | null> {
+  const session = await findSession(db, hashOf(token));
+  return session && session.expiresAt > clock.now() ? address(session.wallet) : null;
+}
+
+export async function signOut({ db }: Pick<SignInDeps, 'db'>, token: string): Promise<void> {
+  await deleteSession(db, hashOf(token));
+}
+
+async function isSignedBy(wallet: Address, message: string, signatureBase58: string): Promise<boolean> {
+  if (!/^[1-9A-HJ-NP-Za-km-z]{64,88}$/.test(signatureBase58)) return false;
+  const bytes = getBase58Encoder().encode(signatureBase58);
+  if (!isSignatureBytes(bytes)) return false;
+  const publicKey = await getPublicKeyFromAddress(wallet);
+  return verifySignature(publicKey, bytes, new TextEncoder().encode(message));
+}
+
+function hashOf(token: string): Uint8Array {
+  return createHash('sha256').update(token).digest();
+}
+
+function invalid(problem: string): ApiError {
+  return new ApiError('ERR_SIGN_IN_INVALID', { problem });
+}

@@ -1,0 +1,81 @@
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Localnet } from '@flywheel/localnet';
+import type { Address, TransactionPartialSigner } from '@solana/kit';
+import { type Config, ConfigError } from './config.ts';
+import { createSignerFile, loadSigner, readSignerAddress } from './solana/signer.ts';
+
+export interface Signers {
+  readonly operator: Address;
+  readonly company: Address;
+  /** null in processes that sign nothing. */
+  readonly keys: { readonly operator: TransactionPartialSigner; readonly company: TransactionPartialSigner } | null;
+}
+
+/** On the local cluster SOL costs nothing: enough for hundreds of thousands of batches. */
+const LOCAL_OPERATOR_LAMPORTS = 1_000_000_000_000n;
+
+/**
+ * The company's two keys: the operator, which pays and executes, and the approver, which votes. On the local cluster
+ * they are made when missing, and the operator is given SOL.
+ */
+export async function openSigners(
+  config: Config,
+  { localnet, holdsKeys }: { readonly localnet: Localnet | null; readonly holdsKeys: boolean },
+): Promise<Signers> {
+  const [operatorPath, companyPath] = await Promise.all([
+    signerPath(config, 'operator', localnet),
+    signerPath(config, 'company', localnet),
+  ]);
+  const [operator, company] = await Promise.all([
+    config.operatorAddress ?? readSignerAddress(requirePath(operatorPath, 'OPERATOR')),
+    config.companyAddress ?? readSignerAddress(requirePath(companyPath, 'COMPANY')),
+  ]);
+  if (operator === company) {
+    throw new ConfigError([`Operator and company approver are the same key, ${operator}; they must be two.`]);
+  }
+  if (!holdsKeys) return { operator, company, keys: null };
+  const keys = {
+    operator: await loadSigner(requirePath(operatorPath, 'OPERATOR')),
+    company: await loadSigner(requirePath(companyPath, 'COMPANY')),
+  };
+  requireSame('OPERATOR', keys.operator.address, operator);
+  requireSame('COMPANY', keys.company.address, company);
+  return { operator, company, keys };
+}
+
+async function signerPath(
+  config: Config,
+  who: 'operator' | 'company',
+  localnet: Localnet | null,
+): Promise<string | null> {
+  const given = who === 'operator' ? config.operatorSigner : config.companySigner;
+  if (given !== null || localnet === null) return given;
+  const directory = join(config.dataDirectory, 'keys');
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, `${who}.json`);
+  if (await exists(path)) return path;
+  const address = await createSignerFile(path);
+  if (who === 'operator') await localnet.bank.airdrop(address, LOCAL_OPERATOR_LAMPORTS);
+  return path;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}
+
+function requirePath(path: string | null, who: 'OPERATOR' | 'COMPANY'): string {
+  if (path !== null) return path;
+  throw new ConfigError([`${who}_SIGNER is not set; this process signs, so it must name a keypair file.`]);
+}
+
+function requireSame(who: 'OPERATOR' | 'COMPANY', key: Address, configured: Address): void {
+  if (key === configured) return;
+  throw new ConfigError([`${who}_SIGNER holds ${key}, but ${who}_ADDRESS is ${configured}.`]);
+}

@@ -1,0 +1,99 @@
+import type { RegisteredProject, RegistrationRequest } from '@flywheel/api';
+import {
+  type Address,
+  createSignableMessage,
+  generateKeyPairSigner,
+  getBase58Decoder,
+  getBase64EncodedWireTransaction,
+  getBase64Encoder,
+  getTransactionDecoder,
+  type KeyPairSigner,
+  partiallySignTransaction,
+} from '@solana/kit';
+import { type Answer, send } from './client.ts';
+import type { World } from './world.ts';
+
+export interface TestProject extends RegisteredProject {
+  readonly wallet: KeyPairSigner;
+  readonly mint: Address;
+  /** Session of the wallet, as a Cookie header. */
+  readonly cookie: string;
+}
+
+export interface ProjectOptions extends Partial<Omit<RegistrationRequest, 'mint'>> {
+  readonly decimals?: number;
+  readonly token2022?: boolean;
+  /** What the vault is given, base units; nothing at all when 0. */
+  readonly vaultBaseUnits?: bigint;
+  readonly vaultLamports?: bigint;
+}
+
+const WALLET_LAMPORTS = 1_000_000_000n;
+
+/** Registers a project over HTTP, as a newcomer would, and funds its vault. */
+export async function createProject(world: World, options: ProjectOptions = {}): Promise<TestProject> {
+  const {
+    decimals = 6,
+    token2022 = false,
+    vaultBaseUnits = 10n ** 15n,
+    vaultLamports = 10n ** 10n,
+    ...request
+  } = options;
+  const { bank } = world.localnet;
+  const wallet = await generateKeyPairSigner();
+  const mint = await bank.createMint(decimals, token2022);
+  await bank.airdrop(wallet.address, WALLET_LAMPORTS);
+  const cookie = await signIn(world.url, wallet);
+  const project = await register(world.url, wallet, cookie, {
+    mint,
+    burnLimit: '1000000',
+    airdropLimit: '1000000',
+    scopes: ['burn', 'airdrop'],
+    proofTypes: [],
+    ...request,
+  });
+  const vault = project.vaultAddress as Address;
+  if (vaultBaseUnits > 0n) await bank.mintTo(mint, vault, vaultBaseUnits);
+  if (vaultLamports > 0n) await bank.airdrop(vault, vaultLamports);
+  return { ...project, wallet, mint, cookie };
+}
+
+/** The session cookie of a wallet that signs in. */
+export async function signIn(url: string, wallet: KeyPairSigner): Promise<string> {
+  const challenge = await send(url, 'POST', '/console/api/sign-in/challenge', { body: { wallet: wallet.address } });
+  const { message } = requireOk(challenge);
+  const [signatures] = await wallet.signMessages([createSignableMessage(message)]);
+  const signature = signatures?.[wallet.address];
+  if (!signature) throw new Error('The wallet gave no signature.');
+  const body = { wallet: wallet.address, message, signature: getBase58Decoder().decode(signature) };
+  const signedIn = await send(url, 'POST', '/console/api/sign-in', { body });
+  requireOk(signedIn);
+  return signedIn.headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(';', 1)[0])
+    .join('; ');
+}
+
+/** Adds a wallet's signature to a transaction in base64. */
+export async function signWith(wallet: Pick<KeyPairSigner, 'keyPair'>, wire: string): Promise<string> {
+  const transaction = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+  return getBase64EncodedWireTransaction(await partiallySignTransaction([wallet.keyPair], transaction));
+}
+
+async function register(
+  url: string,
+  wallet: KeyPairSigner,
+  cookie: string,
+  request: RegistrationRequest,
+): Promise<RegisteredProject> {
+  const headers = { cookie };
+  const begun = await send(url, 'POST', '/console/api/registrations', { headers, body: request });
+  const { registrationId, transaction } = requireOk(begun);
+  const body = { signedTransaction: await signWith(wallet, transaction) };
+  return requireOk(await send(url, 'POST', `/console/api/registrations/${registrationId}/confirm`, { headers, body }));
+}
+
+export function requireOk({ status, body }: Answer): Answer['body'] {
+  if (status !== 200) throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
+  return body;
+}

@@ -1,0 +1,98 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Localnet, startLocalnet } from '@flywheel/localnet';
+import { createSolanaRpc } from '@solana/kit';
+import { type App, type Role, startApp } from '../src/app.ts';
+import { parseConfig } from '../src/config.ts';
+import { createLog } from '../src/log.ts';
+import { createSignerFile } from '../src/solana/signer.ts';
+import { type Db, openDb } from '../src/store/db.ts';
+import { openTestDatabase } from './postgres.ts';
+
+/** A whole service on a real database and a local cluster, for one test file. */
+export interface World {
+  readonly url: string;
+  readonly localnet: Localnet;
+  readonly rpc: ReturnType<typeof createSolanaRpc>;
+  /** The service's own database, to look behind the wire and to bring about what no request can. */
+  readonly db: Db;
+  readonly app: App;
+  /** Stops the service and starts it again on the same data, with other variables if any are given. */
+  restart(environment?: Readonly<Record<string, string>>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Rate limits that no test reaches by accident, and slots short enough not to be waited for. */
+const ENVIRONMENT = {
+  HOST: '127.0.0.1',
+  PORT: '0',
+  LOG_LEVEL: 'error',
+  RATE_LIMIT_INIT: '100000/60',
+  RATE_LIMIT_EXECUTE: '100000/60',
+  RATE_LIMIT_GET: '100000/1',
+  RATE_LIMIT_CURRENT: '100000/1',
+  RATE_LIMIT_CONSOLE: '100000/60',
+};
+const SLOT_MS = 50;
+const ROLES: ReadonlySet<Role> = new Set(['http', 'worker']);
+
+export async function openWorld(environment: Readonly<Record<string, string>> = {}): Promise<World> {
+  const directory = await mkdtemp(join(tmpdir(), 'flywheel-test-'));
+  const [localnet, database] = await Promise.all([
+    startLocalnet({ slotMs: SLOT_MS, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM }),
+    openTestDatabase(),
+  ]);
+  const signers = await createSignerFiles(directory, localnet);
+  const start = (changes: Readonly<Record<string, string>>) => {
+    const config = parseConfig({
+      ...ENVIRONMENT,
+      FLYWHEEL_DATA_DIR: directory,
+      DATABASE_URL: database.url,
+      SOLANA_RPC_URL: localnet.url,
+      JITO_BLOCK_ENGINE_URL: localnet.blockEngineUrl,
+      ...signers,
+      ...environment,
+      ...changes,
+    });
+    return startApp(config, ROLES, createLog(config.logLevel));
+  };
+  const db = openDb({ connectionString: database.url }, createLog('error'));
+  let app = await start({});
+  return {
+    get url() {
+      return requireUrl(app);
+    },
+    get app() {
+      return app;
+    },
+    localnet,
+    rpc: createSolanaRpc(localnet.url),
+    db,
+    restart: async (changes = {}) => {
+      await app.stop();
+      app = await start(changes);
+    },
+    stop: async () => {
+      await app.stop();
+      await db.destroy();
+      await database.close();
+      await localnet.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+const OPERATOR_LAMPORTS = 100_000_000_000n;
+
+async function createSignerFiles(directory: string, localnet: Localnet): Promise<Record<string, string>> {
+  const [operator, company] = [join(directory, 'operator.json'), join(directory, 'company.json')];
+  await localnet.bank.airdrop(await createSignerFile(operator), OPERATOR_LAMPORTS);
+  await createSignerFile(company);
+  return { OPERATOR_SIGNER: operator, COMPANY_SIGNER: company };
+}
+
+function requireUrl({ url }: App): string {
+  if (url === null) throw new Error('The service was started without HTTP.');
+  return url;
+}
