@@ -201,7 +201,7 @@ export function landTransaction({ svm }: Cluster, transaction: Transaction): Lan
   if (bytes > 1_232) throw new Error(`The transaction has ${bytes} bytes.`);
   const result = svm.sendTransaction(transaction);
   if (result instanceof FailedTransactionMetadata) {
-    throw new Error(`${result.err()}\n${result.meta().logs().join('\n')}`);
+    throw new Error(`${result.toString()}\n${result.meta().logs().join('\n')}`);
   }
   return { bytes, units: result.computeUnitsConsumed(), logs: result.logs() };
 }

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { type Action, isApiError } from '@flywheel/api';
+import { type Address, generateKeyPairSigner, lamports } from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
+import { findAssociatedTokenPda } from '@solana-program/token';
+import { compilePipeline } from '../../src/compile/compile-pipeline.ts';
+import { MAX_VAULT_MESSAGE_BYTES } from '../../src/compile/size.ts';
+import type { CompiledPipeline } from '../../src/model/batch.ts';
+import type { Multisig, Token } from '../../src/model/project.ts';
+import { executeInstruction } from '../../src/squads/execute.ts';
+import { batchAddTransaction, locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
+import {
+  appendIfFits,
+  MAX_V0_TRANSACTION_BYTES,
+  planTransactions,
+  type TransactionLimits,
+} from '../../src/squads/plan.ts';
+import { setupInstructions } from '../../src/squads/setup.ts';
+import { compileVaultMessage } from '../../src/squads/vault-message.ts';
+import {
+  type Cluster,
+  createToken,
+  fundVault,
+  land,
+  landMessage,
+  openCluster,
+  projectOf,
+  register,
+  withoutSquads,
+} from '../squads/cluster.ts';
+
+describe('what fits one transaction, on the deployed Squads program', { skip: withoutSquads }, () => {
+  let cluster: Cluster;
+  let token: Token;
+  let multisig: Multisig;
+  let nextIndex = 1n;
+
+  before(async () => {
+    cluster = await openCluster();
+    token = await createToken(cluster);
+    ({ multisig } = await register(cluster, token));
+    await fundVault(cluster, multisig, token, 1_000_000_000_000n);
+  });
+
+  it('a vault message of 856 bytes fills a lone addition to the last byte', async () => {
+    const batch = await locateBatch(multisig, 1n);
+    const sizeOf = async (bytes: number) => {
+      const group = [await batchAddTransaction(batch, 0, new Uint8Array(bytes))];
+      return planTransactions([group], limitsOf());
+    };
+    assert.equal((await sizeOf(MAX_VAULT_MESSAGE_BYTES)).length, 1);
+    await assert.rejects(sizeOf(MAX_VAULT_MESSAGE_BYTES + 1), /1 instructions takes 1233 bytes of 1232/);
+  });
+
+  it('the largest memo that is accepted is added and executed', async () => {
+    const compiled = await largest((length) => [{ action: 'MEMO', message: 'm'.repeat(length) }]);
+    assert.equal(compiled.vaultMessage.length, MAX_VAULT_MESSAGE_BYTES);
+    await run(compiled);
+  });
+
+  it('as many airdrops to new wallets as are accepted are executed with a tip, token accounts funded before or not', async () => {
+    const wallets = await Promise.all(Array.from({ length: 12 }, async () => (await generateKeyPairSigner()).address));
+    for (const isFundedBefore of [false, true]) {
+      const recipients = isFundedBefore
+        ? await Promise.all(Array.from({ length: 12 }, async () => (await generateKeyPairSigner()).address))
+        : wallets;
+      if (isFundedBefore) for (const wallet of recipients) await sendLamports(wallet);
+      const compiled = await largest((count) =>
+        recipients.slice(0, count).map((toAddress) => ({ action: 'AIRDROP', toAddress, amount: 1 })),
+      );
+      assert.equal(compiled.actions.length, 7);
+      await run(compiled);
+    }
+  });
+
+  it('as many instructions as are accepted run within the largest heap: burns, memos, airdrops to one wallet', async () => {
+    const { address: toAddress } = await generateKeyPairSigner();
+    await sendLamports(toAddress);
+    for (const action of [
+      { action: 'BURN', amount: 0.000001 },
+      { action: 'MEMO', message: 'm' },
+      { action: 'AIRDROP', toAddress, amount: 0.000001 },
+    ] as const satisfies Action[]) {
+      const compiled = await largest((count) => Array.from({ length: count }, () => action));
+      await run(compiled);
+    }
+  });
+
+  it('the trace limit is counted as the runtime counts it', async () => {
+    // Seven airdrops to wallets whose token accounts have lamports already, and memos up to the limit.
+    const recipients = await Promise.all(
+      Array.from({ length: 7 }, async () => (await generateKeyPairSigner()).address),
+    );
+    for (const wallet of recipients) await sendLamports(wallet);
+    const actions = (memos: number): Action[] => [
+      ...recipients.map((wallet): Action => ({ action: 'AIRDROP', toAddress: wallet, amount: 1 })),
+      ...Array.from({ length: memos }, (): Action => ({ action: 'MEMO', message: 'm' })),
+    ];
+    const full = await compile(actions(2));
+    const [oneMore] = (await compile(actions(1))).instructions.slice(-1);
+    assert.ok(oneMore);
+    const instructions = [...full.instructions, oneMore];
+    const vaultMessage = compileVaultMessage(instructions, multisig);
+    await assert.rejects(run({ ...full, instructions, vaultMessage }), /MaxInstructionTraceLengthExceeded/);
+    await run(full);
+    await assert.rejects(
+      compile(actions(3)),
+      (error) => isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG') && /may run 65 instructions/.test(error.message),
+    );
+  });
+
+  function limitsOf(heapBytes?: number): TransactionLimits {
+    return {
+      version: 0,
+      maxBytes: MAX_V0_TRANSACTION_BYTES,
+      feePayer: cluster.operator.address,
+      lookupTables: [multisig.lookupTable],
+      computeUnitLimit: 1_400_000,
+      computeUnitPriceMicroLamports: 1_000n,
+      ...(heapBytes === undefined ? {} : { heapBytes }),
+    };
+  }
+
+  function compile(actions: Action[]): Promise<CompiledPipeline> {
+    return compilePipeline({ type: 'T', payload: '{}', actions }, 0, projectOf(token, multisig));
+  }
+
+  /** The largest pipeline of its kind that compiles. */
+  async function largest(actionsOf: (count: number) => Action[]): Promise<CompiledPipeline> {
+    let low = 1;
+    let high = 1_024;
+    let best: CompiledPipeline | undefined;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const compiled = await compile(actionsOf(middle)).catch((error: unknown) => {
+        if (isApiError(error, 'ERR_FLYWHEEL_PIPELINE_TOO_BIG')) return undefined;
+        throw error;
+      });
+      best = compiled ?? best;
+      if (compiled) low = middle + 1;
+      else high = middle - 1;
+    }
+    assert.ok(best);
+    return best;
+  }
+
+  async function sendLamports(wallet: Address): Promise<void> {
+    const [ata] = await findAssociatedTokenPda({ owner: wallet, mint: token.mint, tokenProgram: token.programAddress });
+    cluster.svm.airdrop(ata, lamports(1_000_000n));
+  }
+
+  /** Sets up, approves and executes a batch of one pipeline, with a tip in the last transaction. */
+  async function run(compiled: CompiledPipeline): Promise<{ bytes: number; units: bigint }> {
+    const batchIndex = nextIndex;
+    nextIndex += 1n;
+    const { operator, wallet, company } = cluster;
+    for (const { message } of planTransactions(
+      await setupInstructions(multisig, { batchIndex, pipelines: [compiled] }),
+      limitsOf(),
+    )) {
+      await landMessage(cluster, [operator], message);
+    }
+    const batch = await locateBatch(multisig, batchIndex);
+    await land(
+      cluster,
+      operator,
+      [wallet, company],
+      [wallet, company].map(({ address }) => proposalApprove(batch, address)),
+    );
+    const heap = limitsOf(256 * 1_024);
+    const group = [await executeInstruction(multisig, batchIndex, 0, compiled.vaultMessage)];
+    const [planned] = planTransactions([group], heap);
+    assert.ok(planned);
+    const tip = getTransferSolInstruction({
+      source: operator,
+      destination: cluster.mintAuthority.address,
+      amount: 1_000n,
+    });
+    const tipped = appendIfFits(planned.message, [tip], heap);
+    assert.ok(tipped, 'no room for a tip');
+    return landMessage(cluster, [operator], tipped);
+  }
+});
