@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { glob, readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { checkImports, type Rules } from './check-imports.ts';
+
+/**
+ * Who may import whom (docs/architecture.md). A file belongs to the longest place that its path begins with. Inside its
+ * own place it imports what it likes, of the other places those on its row.
+ */
+const RULES: Rules = {
+  mayImport: {
+    'api/src': [],
+    'api/src/generate.ts': ['api/src'],
+    'localnet/src': [],
+    'sdk/src': ['api/src'],
+    'cli/bin': ['cli/src'],
+    'cli/src': ['sdk/src', 'api/src', 'service/src/index.ts', 'localnet/src', 'cli/package.json'],
+
+    'service/src/index.ts': service('main.ts', 'app.ts', 'config.ts', 'log.ts'),
+    'service/src/main.ts': service('app.ts', 'config.ts', 'database.ts', 'log.ts'),
+    // The files beside the folders: the composition root and what it is made of.
+    'service/src': [
+      ...service('worker.ts', 'http', 'batches', 'projects', 'solana', 'store', 'model'),
+      ...['api/src', 'localnet/src'],
+    ],
+    'service/src/worker.ts': service('signers.ts', 'batches', 'solana', 'store', 'model'),
+    'service/src/http': [...service('batches', 'projects', 'compile', 'model'), 'api/src'],
+    'service/src/batches': [...service('compile', 'squads', 'solana', 'store', 'model'), 'api/src'],
+    'service/src/projects': [...service('compile', 'squads', 'solana', 'store', 'model'), 'api/src'],
+    'service/src/compile': [...service('squads', 'model'), 'api/src'],
+    'service/src/squads': [...service('model'), 'api/src'],
+    'service/src/solana': [...service('model'), 'api/src'],
+    'service/src/store': [...service('model'), 'service/migrations', 'api/src'],
+    'service/src/model': ['api/src'],
+    'service/migrations': [],
+  },
+
+  /** A package that is named in these places alone. */
+  onlyIn: {
+    fastify: ['service/src/http'],
+    kysely: ['service/src/store', 'service/migrations'],
+    pg: ['service/src/store', 'service/src/database.ts'],
+    'pg-boss': ['service/src/store'],
+    'rate-limiter-flexible': ['service/src/store'],
+    litesvm: ['localnet/src'],
+    commander: ['cli/src'],
+  },
+
+  /** What these places may name of other packages: nothing else, so no clock, network, file or database. */
+  onlyPackages: {
+    'api/src': ['zod'],
+    'service/src/model': ['@solana/kit'],
+    'service/src/squads': ['@solana/kit', '@solana-program/*', 'node:crypto'],
+    // A payload's JSON Schema is another's text: ajv checks it, node:vm bounds the time that its patterns take.
+    'service/src/compile': ['@solana/kit', '@solana-program/*', 'node:crypto', 'zod', 'ajv', 'node:vm'],
+    'service/migrations': ['kysely'],
+  },
+
+  /** Words that stand in these places alone, comments aside. */
+  words: [
+    {
+      pattern: /\bprocess\.env\b|\benv\b[^;]*from 'node:process'/,
+      what: 'process.env',
+      onlyIn: ['service/src/main.ts', 'cli/src', 'cli/bin', 'localnet/src/programs.ts'],
+    },
+    {
+      pattern: /import[^;]*\b(create\w*Rpc|sendAndConfirm\w+Factory)\w*\b[^;]*from '@solana\/kit'/,
+      what: 'an RPC function of @solana/kit',
+      onlyIn: ['service/src/solana', 'cli/src'],
+    },
+    {
+      pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bset(Timeout|Interval|Immediate)\b|\bMath\.random\b/,
+      what: 'time or chance',
+      notIn: ['api/src', 'service/src/model', 'service/src/squads', 'service/src/compile'],
+    },
+    {
+      pattern: /\bfetch\(|\bprocess\b|\bcrypto\.(getRandomValues|randomUUID)\b|\bgenerateKeyPair\w*/,
+      what: 'the outside world',
+      notIn: ['api/src', 'service/src/model', 'service/src/squads', 'service/src/compile'],
+    },
+  ],
+};
+
+function service(...places: readonly string[]): string[] {
+  return places.map((place) => `service/src/${place}`);
+}
+
+/** A package of ours is its entry: what it exports is what others may use. */
+const ENTRIES = {
+  '@flywheel/api': 'api/src/index.ts',
+  '@flywheel/localnet': 'localnet/src/index.ts',
+  '@flywheel/sdk': 'sdk/src/index.ts',
+  '@flywheel/service': 'service/src/index.ts',
+};
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+
+describe('who may import whom', () => {
+  it('holds for every source file', async () => {
+    const files = new Map<string, string>();
+    for await (const path of glob(['*/{src,bin}/**/*.{ts,js}', 'service/migrations/*.ts'], { cwd: ROOT })) {
+      if (!path.startsWith('node_modules')) files.set(path, await readFile(`${ROOT}${path}`, 'utf8'));
+    }
+    assert.ok(files.size > 100, `only ${files.size} files were found`);
+    assert.deepEqual(checkImports(files, RULES, ENTRIES), []);
+  });
+
+  const OFFENCES: readonly { readonly path: string; readonly source: string; readonly expected: RegExp }[] = [
+    {
+      path: 'api/src/schemas.ts',
+      source: "import { sign } from '@flywheel/sdk';",
+      expected: /^api\/src\/schemas\.ts:1 .*sdk\/src\/index\.ts/,
+    },
+    {
+      path: 'localnet/src/bank.ts',
+      source: "\nimport {\n  type Batch,\n} from '@flywheel/api';",
+      expected: /^localnet\/src\/bank\.ts:2 /,
+    },
+    {
+      path: 'service/src/compile/size.ts',
+      source: "import { openDb } from '../store/db.ts';",
+      expected: /:1 .*service\/src\/store\/db\.ts.*service\/src\/compile may import/,
+    },
+    {
+      path: 'service/src/store/db.ts',
+      source: "export { createChain } from '../solana/chain.ts';",
+      expected: /:1 .*service\/src\/solana/,
+    },
+    {
+      path: 'service/src/batches/init.ts',
+      source: "const { createServer } = await import('../http/server.ts');",
+      expected: /service\/src\/http/,
+    },
+    {
+      path: 'service/src/http/server.ts',
+      source: "import { findBatch } from '../store/batches.ts';",
+      expected: /service\/src\/store/,
+    },
+    {
+      path: 'service/src/http/server.ts',
+      source: "import { signTransaction } from '../squads/approval.ts';",
+      expected: /service\/src\/squads/,
+    },
+    {
+      path: 'service/src/batches/init.ts',
+      source: "import { sql } from 'kysely/helpers/postgres';",
+      expected: /kysely.*service\/src\/store/,
+    },
+    {
+      path: 'service/src/batches/init.ts',
+      source: "import type { FastifyRequest } from 'fastify';",
+      expected: /fastify/,
+    },
+    {
+      path: 'service/src/squads/plan.ts',
+      source: "import { readFileSync } from 'node:fs';",
+      expected: /node:fs/,
+    },
+    { path: 'api/src/schemas.ts', source: "import 'ajv';", expected: /ajv/ },
+    { path: 'service/src/model/batch.ts', source: 'const now = new Date();', expected: /:1 .*time or chance/ },
+    { path: 'service/src/compile/size.ts', source: "await fetch('http://x');", expected: /outside world/ },
+    { path: 'service/src/app.ts', source: 'const { HOST } = process.env;', expected: /process\.env/ },
+    { path: 'service/src/app.ts', source: "import { env } from 'node:process';", expected: /process\.env/ },
+    {
+      path: 'service/src/batches/run.ts',
+      source: "import { createSolanaRpc } from '@solana/kit';",
+      expected: /RPC function/,
+    },
+    { path: 'service/src/app.ts', source: 'await import(name);', expected: /:1 .*literal/ },
+    { path: 'service/src/billing/invoice.ts', source: '', expected: /no rule/ },
+    { path: 'cli/src/main.ts', source: "import { x } from '../../service/src/store/db.ts';", expected: /service\/src/ },
+  ];
+  for (const { path, source, expected } of OFFENCES) {
+    it(`is broken by ${JSON.stringify(source)} in ${path}`, () => {
+      const faults = checkImports(new Map([[path, source]]), RULES, ENTRIES);
+      assert.equal(faults.length, 1, faults.join('\n'));
+      assert.match(faults[0] ?? '', expected);
+    });
+  }
+
+  it('takes comments for comments', () => {
+    const source =
+      '/** Never new Date(): the time is passed in. */\n// process.env and fetch( neither\nexport const a = 1; // fetch(\n';
+    assert.deepEqual(checkImports(new Map([['service/src/model/amount.ts', source]]), RULES, ENTRIES), []);
+  });
+});
