@@ -30,13 +30,18 @@ import { parseWireTransaction } from './ledger/wire-transaction.ts';
 const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' as Address;
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;
 
+/** The bank could not give what it was asked for: the message says why. */
+export class BankError extends Error {
+  override readonly name = 'BankError';
+}
+
 /** Gives lamports and tokens away, by ordinary transactions of a wallet that genesis made rich. */
 export interface Bank {
-  /** Transfers lamports. Throws when the transaction fails. */
+  /** Transfers lamports. Throws BankError when the transaction fails. */
   airdrop(recipient: Address, amountLamports: bigint): Promise<Signature>;
   /** Creates a mint whose authority is the bank. */
   createMint(decimals: number, token2022: boolean): Promise<Address>;
-  /** Mints to the recipient's associated token account, creating it. Throws unless the bank made the mint. */
+  /** Mints to the recipient's associated token account, creating it. Throws BankError unless the bank made the mint. */
   mintTo(mint: Address, recipient: Address, amountBaseUnits: bigint): Promise<Address>;
 }
 
@@ -62,7 +67,7 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
     const wire = parseWireTransaction(new Uint8Array(getTransactionEncoder().encode(transaction)));
     const attempt = await ledger.execute(wire, { keepFailure: false });
     const err = attempt.kind === 'refused' ? attempt.err : attempt.record.err;
-    if (err !== null) throw new Error(`The bank's transaction failed: ${JSON.stringify(err)}`);
+    if (err !== null) throw new BankError(`The bank's transaction failed: ${JSON.stringify(err)}`);
     return wire.signature;
   };
 
@@ -85,7 +90,7 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
     },
     mintTo: async (mint, recipient, amountBaseUnits) => {
       const account = await ledger.read(() => ledger.svm.getAccount(mint));
-      if (!account.exists) throw new Error(`There is no mint ${mint}.`);
+      if (!account.exists) throw new BankError(`There is no mint ${mint}.`);
       const tokenProgram = account.programAddress;
       const [token] = await findAssociatedTokenPda({ owner: recipient, mint, tokenProgram });
       await send([

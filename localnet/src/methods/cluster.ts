@@ -12,6 +12,9 @@ import { SOLANA_CORE_VERSION } from './version.ts';
 
 /** Identifies the set of features; a cluster derives it from their addresses, clients only compare it. */
 const FEATURE_SET = Number.parseInt(createHash('sha256').update(SOLANA_CORE_VERSION).digest('hex').slice(0, 8), 16);
+/** The largest account there can be (solana-system-interface, MAX_PERMITTED_DATA_LENGTH). */
+const MAX_ACCOUNT_BYTES = 10n * 1024n * 1024n;
+const accountBytes = integerParam.refine((bytes) => bytes <= MAX_ACCOUNT_BYTES, `at most ${MAX_ACCOUNT_BYTES}`);
 const BLOCKHASH = z.string().min(32).max(44);
 const config = optionalConfig(contextParam);
 
@@ -71,7 +74,7 @@ export function clusterMethods(ledger: Ledger, program: Runtime['program'], iden
       return withContext(ledger, context, slots.isRecent(blockhash));
     },
     getMinimumBalanceForRentExemption: (params) => {
-      const [bytes] = parseParams([integerParam], params);
+      const [bytes] = parseParams([accountBytes], params);
       return svm.minimumBalanceForRentExemption(bytes);
     },
   };

@@ -5,6 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { addressParam, integerParam, parseParams } from '../rpc/params.ts';
 import { invalidParams } from '../rpc/rpc-error.ts';
 import type { Method } from '../rpc/server.ts';
+import { refuseGift } from './gift.ts';
 
 /** A bigger jump would leave the range of dates. */
 const MAX_WARP_SECONDS = 10_000_000_000n;
@@ -44,13 +45,14 @@ export function controlMethods(ledger: Ledger, bank: Bank, faults: Faults): Reco
   return {
     localnet_createMint: async (params) => {
       const [{ decimals, token2022 }] = parseParams([mintRequest], params);
-      return { mint: await bank.createMint(decimals, token2022) };
+      return { mint: await bank.createMint(decimals, token2022).catch(refuseGift) };
     },
     localnet_fund: async (params) => {
       const [{ address, lamports, mint, amount }] = parseParams([fundRequest], params);
       if ((mint === undefined) !== (amount === undefined)) throw invalidParams('mint and amount belong together');
-      const signature = lamports === undefined ? null : await bank.airdrop(address, lamports);
-      const tokenAccount = mint === undefined || amount === undefined ? null : await bank.mintTo(mint, address, amount);
+      const signature = lamports === undefined ? null : await bank.airdrop(address, lamports).catch(refuseGift);
+      const tokenAccount =
+        mint === undefined || amount === undefined ? null : await bank.mintTo(mint, address, amount).catch(refuseGift);
       return { signature, tokenAccount };
     },
     localnet_warp: async (params) => {

@@ -23,6 +23,7 @@ import type { TransactionError } from '../runtime.ts';
 import { encodeMaybeAccount } from './account-encoding.ts';
 import { checkContextSlot, withContext } from './context.ts';
 import { describeError } from './error-text.ts';
+import { refuseGift } from './gift.ts';
 import { decodeText, parseWireParam } from './wire-param.ts';
 
 const MAX_FEE_ADDRESSES = 128;
@@ -91,7 +92,7 @@ export function submissionMethods(ledger: Ledger, bank: Bank, faults: Faults): R
     },
     requestAirdrop: async (params) => {
       const [recipient, amount] = parseParams([addressParam, integerParam], params);
-      return bank.airdrop(recipient, amount);
+      return bank.airdrop(recipient, amount).catch(refuseGift);
     },
     getFeeForMessage: (params) => {
       const [text, config] = parseParams([z.string(), optionalConfig(contextParam)], params);

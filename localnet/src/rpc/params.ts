@@ -4,9 +4,12 @@ import { invalidParams } from './rpc-error.ts';
 
 export const addressParam = z.custom<Address>((text) => typeof text === 'string' && isAddress(text), 'not an address');
 
+const U64_MAX = 2n ** 64n - 1n;
+
 export const integerParam = z
   .union([z.int().nonnegative(), z.bigint().nonnegative()])
-  .transform((number) => BigInt(number));
+  .transform((number) => BigInt(number))
+  .refine((number) => number <= U64_MAX, 'more than a u64 holds');
 
 export const commitmentParam = z.enum(['processed', 'confirmed', 'finalized']).default('finalized');
 

@@ -1,0 +1,127 @@
+import { type Address, getBase58Decoder } from '@solana/kit';
+import type { ByteReader } from './byte-reader.ts';
+
+const BLOCKHASH_BYTES = 32;
+const VERSION_FLAG = 0x80;
+/** Bits of version 1's config mask (SIMD-0385), in the order of the values: the fee is a u64 and takes two, the others are u32. */
+const CONFIG_FEE = 0b0_0011;
+const CONFIG_COMPUTE_UNITS = 0b0_0100;
+const CONFIG_LOADED_BYTES = 0b0_1000;
+const CONFIG_HEAP = 0b1_0000;
+const CONFIG_KNOWN = CONFIG_FEE | CONFIG_COMPUTE_UNITS | CONFIG_LOADED_BYTES | CONFIG_HEAP;
+
+/** A message as its bytes say, before anyone asked whether it makes sense. */
+export interface Message {
+  readonly version: 'legacy' | 0 | 1;
+  readonly header: MessageHeader;
+  readonly staticAddresses: readonly Address[];
+  /** A recent blockhash, or the value of a durable nonce; and where in the message it stands. */
+  readonly lifetimeToken: string;
+  readonly lifetimeOffset: number;
+  readonly instructions: readonly WireInstruction[];
+  readonly lookups: readonly AddressLookup[];
+  /** Version 1 only: what compute-budget instructions say in the older formats. */
+  readonly config: V1Config | null;
+}
+
+export interface MessageHeader {
+  readonly numSignerAccounts: number;
+  readonly numReadonlySignerAccounts: number;
+  readonly numReadonlyNonSignerAccounts: number;
+}
+
+export interface AddressLookup {
+  readonly lookupTableAddress: Address;
+  readonly writableIndexes: readonly number[];
+  readonly readonlyIndexes: readonly number[];
+}
+
+export interface WireInstruction {
+  readonly programAddressIndex: number;
+  readonly accountIndices: readonly number[];
+  readonly data: Uint8Array;
+}
+
+export interface V1Config {
+  readonly priorityFeeLamports: bigint;
+  readonly computeUnitLimit: number;
+}
+
+/** Reads a message of any version. `first` is its first byte. Throws RangeError when the bytes are no message. */
+export function readMessage(reader: ByteReader, first: number, start: number): Message {
+  if (first < VERSION_FLAG) return readOlderMessage(reader, 'legacy', start);
+  reader.u8();
+  if (first === VERSION_FLAG) return readOlderMessage(reader, 0, start);
+  if (first === VERSION_FLAG + 1) return readV1Message(reader, start);
+  throw new RangeError(`message version ${first - VERSION_FLAG} does not exist`);
+}
+
+function readOlderMessage(reader: ByteReader, version: 'legacy' | 0, start: number): Message {
+  const header = readHeader(reader);
+  const staticAddresses = times(reader.shortU16(), reader.address);
+  const lifetimeOffset = reader.offset() - start;
+  const lifetimeToken = readBlockhash(reader);
+  const instructions = times(reader.shortU16(), () => ({
+    programAddressIndex: reader.u8(),
+    accountIndices: [...reader.bytes(reader.shortU16())],
+    data: reader.bytes(reader.shortU16()),
+  }));
+  const lookups =
+    version === 'legacy'
+      ? []
+      : times(reader.shortU16(), () => ({
+          lookupTableAddress: reader.address(),
+          writableIndexes: [...reader.bytes(reader.shortU16())],
+          readonlyIndexes: [...reader.bytes(reader.shortU16())],
+        }));
+  return { version, header, staticAddresses, lifetimeToken, lifetimeOffset, instructions, lookups, config: null };
+}
+
+function readV1Message(reader: ByteReader, start: number): Message {
+  const header = readHeader(reader);
+  const mask = reader.u32();
+  const lifetimeOffset = reader.offset() - start;
+  const lifetimeToken = readBlockhash(reader);
+  const instructionCount = reader.u8();
+  const staticAddresses = times(reader.u8(), reader.address);
+  const config = readConfig(reader, mask);
+  const shapes = times(instructionCount, () => ({
+    programAddressIndex: reader.u8(),
+    accountCount: reader.u8(),
+    byteCount: reader.u16(),
+  }));
+  const instructions = shapes.map(({ programAddressIndex, accountCount, byteCount }) => ({
+    programAddressIndex,
+    accountIndices: [...reader.bytes(accountCount)],
+    data: reader.bytes(byteCount),
+  }));
+  return { version: 1, header, staticAddresses, lifetimeToken, lifetimeOffset, instructions, lookups: [], config };
+}
+
+function readHeader(reader: ByteReader): MessageHeader {
+  return {
+    numSignerAccounts: reader.u8(),
+    numReadonlySignerAccounts: reader.u8(),
+    numReadonlyNonSignerAccounts: reader.u8(),
+  };
+}
+
+function readBlockhash(reader: ByteReader): string {
+  return getBase58Decoder().decode(reader.bytes(BLOCKHASH_BYTES));
+}
+
+function readConfig(reader: ByteReader, mask: number): V1Config {
+  const fee = mask & CONFIG_FEE;
+  if ((mask & ~CONFIG_KNOWN) !== 0 || (fee !== 0 && fee !== CONFIG_FEE)) {
+    throw new RangeError(`config mask 0x${mask.toString(16)} is not known`);
+  }
+  const priorityFeeLamports = fee ? reader.u64() : 0n;
+  const computeUnitLimit = mask & CONFIG_COMPUTE_UNITS ? reader.u32() : 0;
+  if (mask & CONFIG_LOADED_BYTES) reader.u32();
+  if (mask & CONFIG_HEAP) reader.u32();
+  return { priorityFeeLamports, computeUnitLimit };
+}
+
+function times<T>(count: number, read: () => T): T[] {
+  return Array.from({ length: count }, read);
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startLocalnet } from '../src/index.ts';
+import { findSquadsProgram } from '../src/programs.ts';
+
+test('a file that is not the deployed program is refused, with both hashes', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'flywheel-programs-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const path = join(directory, 'squads_v4.so');
+  await writeFile(path, 'something else');
+  const bothHashes = /SHA-256 is [0-9a-f]{64}, expected dec8d3e0[0-9a-f]{56} or d4866083[0-9a-f]{56}/;
+  await assert.rejects(startLocalnet({ squadsProgram: path }), bothHashes);
+  assert.throws(() => findSquadsProgram(undefined, directory), bothHashes);
+});
+
+test('without a file the emulation runs, and says why', () => {
+  const { program, note } = findSquadsProgram(undefined, '/nonexistent');
+  assert.equal(program, 'emulation');
+  assert.match(note, /emulated, because no file was named/);
+});
+
+test('a file that is not there is named in the error', () => {
+  assert.throws(() => findSquadsProgram('/nonexistent/squads.so'), /\/nonexistent\/squads.so cannot be read/);
+});

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { getTransferSolInstruction } from '@solana-program/system';
+import fc from 'fast-check';
+import { type Cluster, startCluster } from './cluster.ts';
+
+const METHODS = [
+  'getBalance',
+  'getAccountInfo',
+  'getMultipleAccounts',
+  'getProgramAccounts',
+  'getTokenAccountsByOwner',
+  'getTokenSupply',
+  'getTokenAccountBalance',
+  'getTokenLargestAccounts',
+  'getSignatureStatuses',
+  'getSignaturesForAddress',
+  'getTransaction',
+  'sendTransaction',
+  'simulateTransaction',
+  'getFeeForMessage',
+  'getBlockTime',
+  'getEpochInfo',
+  'isBlockhashValid',
+  'getMinimumBalanceForRentExemption',
+  'requestAirdrop',
+  'getRecentPrioritizationFees',
+  'sendBundle',
+  'getBundleStatuses',
+  'getInflightBundleStatuses',
+  'localnet_createMint',
+  'localnet_fund',
+];
+
+describe('JSON-RPC', () => {
+  test('answers each kind of malformed request with its own code', async (t) => {
+    const cluster = await startCluster(t);
+    const cases: readonly (readonly [body: string, code: number])[] = [
+      ['{"jsonrpc":', -32700],
+      ['', -32700],
+      ['17', -32600],
+      ['[]', -32600],
+      ['{"jsonrpc":"1.0","id":1,"method":"getSlot"}', -32600],
+      ['{"jsonrpc":"2.0","id":{},"method":"getSlot"}', -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":7}', -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":"getNothing"}', -32601],
+      ['{"jsonrpc":"2.0","id":1,"method":"constructor"}', -32601],
+      ['{"jsonrpc":"2.0","id":1,"method":"getBalance"}', -32602],
+      ['{"jsonrpc":"2.0","id":1,"method":"getBalance","params":{"address":1}}', -32602],
+      ['{"jsonrpc":"2.0","id":1,"method":"getBalance","params":["not an address"]}', -32602],
+      ['{"jsonrpc":"2.0","id":1,"method":"getSlot","params":[{"minContextSlot":999999}]}', -32016],
+    ];
+    for (const [body, code] of cases) {
+      const { json } = await post(cluster, body);
+      assert.equal(errorCode(json), code, body);
+    }
+  });
+
+  test('answers a batch in order, with each failure in its place, and notifications not at all', async (t) => {
+    const cluster = await startCluster(t);
+    const { json } = await post(
+      cluster,
+      JSON.stringify([
+        { jsonrpc: '2.0', id: 'a', method: 'getHealth' },
+        { jsonrpc: '2.0', method: 'getHealth' },
+        { jsonrpc: '2.0', id: null, method: 'getNothing' },
+      ]),
+    );
+    assert.partialDeepStrictEqual(json, [
+      { id: 'a', result: 'ok' },
+      { id: null, error: { code: -32601 } },
+    ]);
+    assert.equal(Array.isArray(json) && json.length, 2);
+    const silent = await post(cluster, JSON.stringify({ jsonrpc: '2.0', method: 'getHealth' }));
+    assert.equal(silent.status, 204);
+  });
+
+  test('refuses a body of more than 50 KiB with 413 and goes on', async (t) => {
+    const cluster = await startCluster(t);
+    const { status, json } = await post(cluster, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x'.repeat(60_000) }));
+    assert.deepEqual([status, errorCode(json)], [413, -32600]);
+    assert.equal(await cluster.rpc.getHealth().send(), 'ok');
+  });
+
+  test('keeps every digit of a u64', async (t) => {
+    const cluster = await startCluster(t);
+    const { address } = await cluster.wallet(9_007_199_254_740_993n);
+    const { text } = await post(
+      cluster,
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getBalance', params: [address, { commitment: 'processed' }] }),
+    );
+    assert.match(text, /"value":9007199254740993[,}]/);
+  });
+
+  test('whatever is sent, the answer is JSON-RPC and never an internal error', async (t) => {
+    const cluster = await startCluster(t);
+    const { address } = await cluster.wallet();
+    const junk = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.constant(address),
+      fc.constant([address]),
+      fc.record({
+        commitment: fc.constantFrom('processed', 'confirmed'),
+        encoding: fc.constantFrom('base64', 'jsonParsed'),
+      }),
+      fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map((number) => ({ raw: number })),
+    );
+    const call = fc.record(
+      {
+        jsonrpc: fc.oneof({ weight: 8, arbitrary: fc.constant('2.0') }, fc.jsonValue()),
+        id: fc.oneof({ weight: 8, arbitrary: fc.nat() }, fc.jsonValue()),
+        method: fc.oneof({ weight: 8, arbitrary: fc.constantFrom(...METHODS) }, fc.string()),
+        params: fc.oneof({ weight: 8, arbitrary: fc.array(junk, { maxLength: 4 }) }, fc.jsonValue()),
+      },
+      { requiredKeys: ['id'] },
+    );
+    const body = fc.oneof(
+      { weight: 6, arbitrary: call.map(withRawNumbers) },
+      { weight: 1, arbitrary: fc.array(call, { maxLength: 3 }).map(withRawNumbers) },
+      { weight: 1, arbitrary: fc.string() },
+    );
+    await fc.assert(
+      fc.asyncProperty(body, async (text) => {
+        const { status, json } = await post(cluster, text);
+        assert.ok([200, 204, 413].includes(status), `status ${status}`);
+        for (const answer of Array.isArray(json) ? json : [json]) {
+          assert.notEqual(errorCode(answer), -32603, text);
+        }
+      }),
+      { numRuns: 600 },
+    );
+    assert.equal(await cluster.rpc.getHealth().send(), 'ok');
+  });
+
+  test('damaged transactions are refused or executed, and the process lives on', async (t) => {
+    const cluster = await startCluster(t);
+    const payer = await cluster.wallet();
+    const transfer = getTransferSolInstruction({ source: payer, destination: payer.address, amount: 1n });
+    const { wire } = await cluster.sign(payer, [transfer]);
+    const bytes = Buffer.from(wire, 'base64');
+    const edit = fc.record({ at: fc.nat(bytes.length - 1), value: fc.nat(255) });
+    const damage = fc.record({
+      edits: fc.array(edit, { minLength: 1, maxLength: 4 }),
+      length: fc.oneof(fc.constant(bytes.length), fc.nat(bytes.length + 8)),
+    });
+    await fc.assert(
+      fc.asyncProperty(damage, async ({ edits, length }) => {
+        const damaged = Buffer.concat([bytes, Buffer.alloc(8)]);
+        for (const { at, value } of edits) damaged.writeUInt8(value, at);
+        const text = damaged.subarray(0, length).toString('base64');
+        const simulated = await cluster.call('simulateTransaction', [text, { encoding: 'base64' }]);
+        const sent = await cluster.call('sendTransaction', [text, { encoding: 'base64' }]);
+        for (const { error } of [simulated, sent]) assert.notEqual(error?.code, -32603);
+      }),
+      { numRuns: 500 },
+    );
+    assert.equal(await cluster.rpc.getHealth().send(), 'ok');
+  });
+});
+
+/** A number beyond a double must be written into the text by hand. */
+function withRawNumbers(value: unknown): string {
+  return JSON.stringify(value, (_key, member) =>
+    typeof member === 'object' && member !== null && typeof member.raw === 'bigint' ? `#${member.raw}#` : member,
+  ).replace(/"#(-?\d+)#"/g, '$1');
+}
+
+async function post({ localnet }: Cluster, body: string) {
+  const response = await fetch(localnet.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
+  const text = await response.text();
+  const json: unknown = text === '' ? null : JSON.parse(text);
+  return { status: response.status, text, json };
+}
+
+function errorCode(answer: unknown): unknown {
+  const error = typeof answer === 'object' && answer !== null && 'error' in answer ? answer.error : null;
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
+}

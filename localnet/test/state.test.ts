@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type TestContext, test } from 'node:test';
+import { type Address, address, type Signature, signature as toSignature } from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
+import { startLocalnet } from '../src/index.ts';
+import { SOL, startCluster, useCluster } from './cluster.ts';
+
+const CONFIRMED_BEFORE_KILL = 12;
+
+test('what a client saw confirmed is there after SIGKILL', async (t) => {
+  const stateDirectory = await temporaryDirectory(t);
+  const { recipient, confirmed } = await runUntilKilled(t, stateDirectory);
+  const { rpc, balance } = await startCluster(t, { stateDirectory, squadsProgram: 'emulation' });
+  const { value } = await rpc.getSignatureStatuses(confirmed).send();
+  assert.deepEqual(
+    value.map((status) => status?.err),
+    confirmed.map(() => null),
+  );
+  const transactions = await rpc.getSignaturesForAddress(recipient, { commitment: 'confirmed' }).send();
+  assert.equal(await balance(recipient), BigInt(transactions.length) * SOL);
+});
+
+test('a restart keeps accounts, history, blockhashes and mints, and no transaction runs again', async (t) => {
+  const stateDirectory = await temporaryDirectory(t);
+  const first = await startLocalnet({ stateDirectory, squadsProgram: 'emulation', slotMs: 0 });
+  const before = useCluster(first);
+  const [payer, recipient] = [await before.wallet(), await before.wallet(0n)];
+  const mint = await first.bank.createMint(6, false);
+  const sendAll = getTransferSolInstruction({ source: payer, destination: recipient.address, amount: SOL });
+  const landed = await before.sign(payer, [sendAll]);
+  await before.submit(landed.wire);
+  const emptied = await before.wallet(SOL);
+  await before.send(payer, [
+    getTransferSolInstruction({ source: emptied, destination: recipient.address, amount: SOL }),
+  ]);
+  await first.warp({ slots: 5n, seconds: 1000n });
+  const waiting = await before.sign(payer, [
+    getTransferSolInstruction({ source: payer, destination: recipient.address, amount: 2n * SOL }),
+  ]);
+  const slot = await before.rpc.getSlot({ commitment: 'processed' }).send();
+  const time = await before.rpc.getBlockTime(slot).send();
+  await first.stop();
+
+  const after = await startCluster(t, { stateDirectory, squadsProgram: 'emulation' });
+  const resumed = await after.rpc.getSlot({ commitment: 'processed' }).send();
+  assert.equal(resumed, slot + 1n);
+  assert.ok(Number(await after.rpc.getBlockTime(resumed).send()) >= Number(time));
+  assert.equal(await after.balance(recipient.address), 2n * SOL);
+  assert.equal((await after.rpc.getAccountInfo(emptied.address, { encoding: 'base64' }).send()).value, null);
+  await assert.rejects(after.submit(landed.wire), /simulation failed/);
+  await after.submit(waiting.wire);
+  assert.equal(await after.balance(recipient.address), 4n * SOL);
+  await after.localnet.bank.mintTo(mint, recipient.address, 5n);
+  const transaction = await after.rpc
+    .getTransaction(landed.signature, { encoding: 'base64', maxSupportedTransactionVersion: 0 })
+    .send();
+  assert.equal(transaction?.transaction[0], landed.wire);
+});
+
+test('a second process is told that the state is in use', async (t) => {
+  const stateDirectory = await temporaryDirectory(t);
+  await startCluster(t, { stateDirectory, squadsProgram: 'emulation' });
+  await assert.rejects(startLocalnet({ stateDirectory, squadsProgram: 'emulation' }), /another process/);
+});
+
+async function runUntilKilled(t: TestContext, stateDirectory: string) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'state-child.ts'), stateDirectory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  let recipient: Address | null = null;
+  const confirmed: Signature[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [word, text = ''] = line.split(' ');
+    if (word === 'recipient') recipient = address(text);
+    if (word === 'confirmed') confirmed.push(toSignature(text));
+    if (confirmed.length === CONFIRMED_BEFORE_KILL) child.kill('SIGKILL');
+  }
+  await exited;
+  assert.ok(recipient);
+  return { recipient, confirmed };
+}
+
+async function temporaryDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'flywheel-localnet-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
