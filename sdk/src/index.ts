@@ -1,5 +1,6 @@
 export * from './client.ts';
 export * from './errors.ts';
+export * from './follow-batch.ts';
 export * from './proof.ts';
 export * from './request.ts';
 export * from './run-batch.ts';

@@ -1,8 +1,7 @@
 import type { Batch, ExecutionError, InitBatchResponse } from '@flywheel/api';
 import type { Base64EncodedWireTransaction, TransactionPartialSigner } from '@solana/kit';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
-import { FlywheelError } from './errors.ts';
-import { sleep } from './request.ts';
+import { followBatch, isFinal } from './follow-batch.ts';
 import { signApproval } from './sign.ts';
 
 /** Where a batch has got to. */
@@ -20,16 +19,12 @@ export interface RunBatchOptions {
   readonly onProgress?: (progress: BatchProgress) => void;
   /** UUID of the init request; a fresh one by default. */
   readonly idempotencyKey?: string;
-  /** How long to follow the batch; 10 minutes by default. It goes on without us after that. */
+  /** How long to wait for the setup, and again for the execution; 10 minutes by default. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
 const DEFAULT_TIMEOUT_MS = 600_000;
-const FIRST_POLL_MS = 120;
-/** With growing pauses a poll stays below the service’s 10 reads a second, also for a few clients on one key. */
-const LAST_POLL_MS = 2_000;
-const POLL_GROWTH = 1.3;
 
 /**
  * The whole job: init, wait until the batch is set up on chain, sign the approval, execute, follow it to the end.
@@ -46,55 +41,27 @@ export async function runBatch(
 ): Promise<Batch> {
   const call = signal ? { signal } : {};
   const init = await client.initBatch(input, idempotencyKey === undefined ? call : { ...call, idempotencyKey });
+  const { id: batchId } = init.batch;
   onProgress?.({ stage: 'compiled', init });
-  const poll = { batchId: init.batch.id, deadlineMs: Date.now() + timeoutMs, timeoutMs, ...call };
 
-  const setUp = await pollBatch(client, poll, ({ status }) => status !== 'AVAILABLE_TO_QUEUE');
+  const isSetUp = ({ status }: Batch) => status !== 'AVAILABLE_TO_QUEUE';
+  const setUp = await followBatch(client, batchId, { ...call, timeoutMs, until: isSetUp });
   if (!isFinal(setUp)) {
     onProgress?.({ stage: 'setUp', batch: setUp });
-    const signedTx = await signApproval(setUp.proposalApproveTx ?? init.proposalApproveTx, wallet);
+    // The batch holds the approval of the moment: its nonce may have moved since init.
+    const { proposalApproveTx } = await client.getBatch(batchId, { ...call, include: ['approval'] });
+    const signedTx = await signApproval(proposalApproveTx ?? init.proposalApproveTx, wallet);
     onProgress?.({ stage: 'approved', batch: setUp, signedTx });
-    await client.executeBatch({ batchId: init.batch.id, signedTx }, { ...call, waitSeconds: 0 });
+    await client.executeBatch({ batchId, signedTx }, { ...call, waitSeconds: 0 });
   }
-  let saidBefore: string | undefined;
-  const batch = await pollBatch(client, poll, (current) => {
-    const { executionError } = current;
-    if (executionError && executionError.message !== saidBefore) {
-      onProgress?.({ stage: 'hindered', batch: current, executionError });
-    }
-    saidBefore = executionError?.message;
-    return isFinal(current);
-  });
+  const batch = await followBatch(client, batchId, { ...call, timeoutMs, onChange: sayHindrance(onProgress) });
   onProgress?.({ stage: 'ended', batch });
   return batch;
 }
 
-/** Whether a batch has ended: nothing will change it any more. */
-export function isFinal({ status }: Pick<Batch, 'status'>): boolean {
-  return status === 'EXECUTED' || status === 'FAILED';
-}
-
-interface Poll {
-  readonly batchId: string;
-  readonly deadlineMs: number;
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal;
-}
-
-async function pollBatch(
-  client: FlywheelClient,
-  { batchId, deadlineMs, timeoutMs, signal }: Poll,
-  isAwaited: (batch: Batch) => boolean,
-): Promise<Batch> {
-  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * POLL_GROWTH, LAST_POLL_MS)) {
-    const batch = await client.getBatch(batchId, { include: ['approval'], ...(signal ? { signal } : {}) });
-    if (isAwaited(batch)) return batch;
-    if (Date.now() + pauseMs > deadlineMs) {
-      throw new FlywheelError({
-        code: 'ERR_TIMED_OUT',
-        message: `Batch ${batchId} is still ${batch.status} after ${timeoutMs / 1_000} s. It goes on: read it with getBatch.`,
-      });
-    }
-    await sleep(pauseMs, signal);
-  }
+function sayHindrance(onProgress: RunBatchOptions['onProgress']): (batch: Batch) => void {
+  return (batch) => {
+    const { executionError } = batch;
+    if (executionError && !isFinal(batch)) onProgress?.({ stage: 'hindered', batch, executionError });
+  };
 }

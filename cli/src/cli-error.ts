@@ -1,0 +1,23 @@
+/** Faults found on this side of the wire. */
+export type CliErrorCode =
+  | 'ERR_USAGE'
+  | 'ERR_FILE'
+  | 'ERR_WALLET'
+  | 'ERR_API_KEY_MISSING'
+  | 'ERR_CLUSTER'
+  | 'ERR_BATCH_FAILED'
+  | 'ERR_DEMO_FAILED'
+  | 'ERR_INTERRUPTED';
+
+/** A failure with a code; its message names the next step. */
+export class CliError extends Error {
+  readonly code: CliErrorCode;
+  readonly exitCode: number;
+
+  constructor(code: CliErrorCode, message: string, options: ErrorOptions & { readonly exitCode?: number } = {}) {
+    super(message, options);
+    this.name = 'CliError';
+    this.code = code;
+    this.exitCode = options.exitCode ?? 1;
+  }
+}

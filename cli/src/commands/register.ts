@@ -1,0 +1,74 @@
+import type { ProofType, RegisteredProject } from '@flywheel/api';
+import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import { type Context, openConsole, type UrlOption } from '../context.ts';
+import { parseScopes } from '../scopes.ts';
+import { readWallet } from '../wallet.ts';
+
+interface RegisterOptions extends UrlOption {
+  readonly wallet: string;
+  readonly mint: string;
+  readonly burnLimit: string;
+  readonly airdropLimit: string;
+  readonly scopes: ReturnType<typeof parseScopes>;
+  readonly proofType: ProofType[];
+}
+
+/** `flywheel register`: the wallet signs in, pays for the multisig, and gets the project’s first key. */
+export function addRegisterCommand(program: Command, context: Context): void {
+  program
+    .command('register')
+    .summary('register a token: creates its multisig, vault and API key')
+    .description(
+      'Register a project. The wallet signs in, then signs and pays for the transaction that creates the multisig; from then on it approves the project’s batches. The API key is shown this once.',
+    )
+    .requiredOption('--wallet <file>', 'the project’s wallet, a Solana CLI keypair file')
+    .requiredOption('--mint <address>', 'the token')
+    .requiredOption('--burn-limit <tokens>', 'whole tokens that may be burned per UTC day')
+    .requiredOption('--airdrop-limit <tokens>', 'whole tokens that may be airdropped per UTC day')
+    .requiredOption('--scopes <list>', 'burn, airdrop, or both joined by a comma', parseScopes)
+    .option('--proof-type <type[:description]>', 'allow this pipeline type only; repeat for more', addProofType, [])
+    .option('--url <url>', 'the service, else FLYWHEEL_URL')
+    .addHelpText(
+      'after',
+      '\nExample:\n  flywheel register --wallet wallet.json --mint 7Fq2… --burn-limit 1000 --airdrop-limit 5000 \\\n    --scopes burn,airdrop --proof-type "WATCH_AD:A rewarded video, watched to its end"',
+    )
+    .action(async (options: RegisterOptions) => {
+      const { output } = context;
+      const wallet = await readWallet(options.wallet);
+      const console = openConsole(context, options);
+      await console.signIn(wallet);
+      const { project, registration } = await console.register(wallet, {
+        mint: options.mint,
+        burnLimit: options.burnLimit,
+        airdropLimit: options.airdropLimit,
+        scopes: options.scopes,
+        proofTypes: options.proofType,
+      });
+      for (const warning of registration.warnings) output.note(`Note: ${warning}`);
+      output.result(project, describeProject(project, options.wallet));
+    });
+}
+
+function addProofType(text: string, previous: ProofType[]): ProofType[] {
+  const [, type, description] = /^([A-Za-z0-9_-]{1,64})(?::(.+))?$/s.exec(text) ?? [];
+  if (type === undefined) {
+    throw new InvalidArgumentError('It must be TYPE or TYPE:description, the type 1 to 64 of A-Z a-z 0-9 _ -.');
+  }
+  return [...previous, { type, ...(description === undefined ? {} : { description }) }];
+}
+
+function describeProject(project: RegisteredProject, walletFile: string): string {
+  return [
+    `Registered. Project ${project.projectId}`,
+    `  token     ${project.mintAddress}`,
+    `  multisig  ${project.multisig}`,
+    `  vault     ${project.vaultAddress}`,
+    '',
+    'Your API key, shown this once; if it is lost, make another with flywheel keys create:',
+    `  export FLYWHEEL_API_KEY=${project.apiKey}`,
+    '',
+    'Next: deposit tokens, and SOL for new token accounts, to the vault; then',
+    `  flywheel run examples/rewards.json --wallet ${walletFile}`,
+  ].join('\n');
+}

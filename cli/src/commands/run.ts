@@ -1,0 +1,55 @@
+import { runBatch } from '@flywheel/sdk';
+import type { Command } from 'commander';
+import { showBatchProgress } from '../batch-progress.ts';
+import { CliError } from '../cli-error.ts';
+import { type Context, openClient, type UrlOption } from '../context.ts';
+import { describeBatch } from '../describe-batch.ts';
+import { interruptible } from '../interrupt.ts';
+import { readRequestFile } from '../request-file.ts';
+import { createProgress } from '../terminal/progress.ts';
+import { readWallet } from '../wallet.ts';
+
+interface RunOptions extends UrlOption {
+  readonly wallet: string;
+  readonly idempotencyKey?: string;
+}
+
+const STEPS = {
+  compile: 'Compile',
+  setUp: 'Set up on chain',
+  approve: 'Approve with your wallet',
+  execute: 'Execute',
+};
+
+/** `flywheel run FILE --wallet FILE`: init, sign, execute, and follow to the end. */
+export function addRunCommand(program: Command, context: Context): void {
+  program
+    .command('run')
+    .summary('init, sign, execute and follow a batch in one go')
+    .description(
+      'The whole job: compile the pipelines in FILE, approve them with your wallet, execute, follow to the end.',
+    )
+    .argument('<file>', 'init request as JSON: {"pipelines": [...]}')
+    .requiredOption('--wallet <file>', 'the project’s wallet, a Solana CLI keypair file')
+    .option('--idempotency-key <uuid>', 'repeat with the same key to go on with the same batch')
+    .option('--url <url>', 'the service, else FLYWHEEL_URL')
+    .addHelpText('after', '\nExample:\n  flywheel run examples/rewards.json --wallet wallet.json')
+    .action(async (file: string, options: RunOptions) => {
+      const { output } = context;
+      const client = openClient(context, options);
+      const wallet = await readWallet(options.wallet);
+      const requestText = await readRequestFile(file);
+      const progress = createProgress(output, STEPS);
+      const batch = await interruptible(async (signal) => {
+        progress.begin('compile');
+        const { idempotencyKey } = options;
+        const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+        return runBatch(client, requestText, { wallet, signal, onProgress: showBatchProgress(progress), ...key });
+      }).finally(() => progress.close());
+      output.result(batch, describeBatch(batch, output.stdout));
+      if (batch.status === 'FAILED') {
+        const why = batch.executeResult?.failedTxMsg ?? batch.initResult?.failedTxMsg ?? batch.executionError?.message;
+        throw new CliError('ERR_BATCH_FAILED', `Batch ${batch.id} failed${why ? `: ${why}` : '.'}`);
+      }
+    });
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+
+const COMMANDS = {
+  start: {
+    summary: 'run everything in one process: database, cluster, HTTP, worker',
+    description:
+      'Run the whole service on this machine, with an embedded PostgreSQL and a local cluster unless DATABASE_URL and SOLANA_RPC_URL name others. Prints one JSON line when ready and stops on SIGTERM.',
+    example: 'PORT=4000 flywheel start',
+  },
+  serve: {
+    summary: 'answer HTTP only; needs DATABASE_URL and SOLANA_RPC_URL',
+    description: 'Answer HTTP. Holds no private key: run any number of these beside flywheel work.',
+    example: 'DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… flywheel serve',
+  },
+  work: {
+    summary: 'carry out batches; holds the signers',
+    description: 'Set batches up and execute them. Holds the signers: OPERATOR_SIGNER and COMPANY_SIGNER.',
+    example: 'DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… flywheel work',
+  },
+  migrate: {
+    summary: 'bring the database’s schema up to date',
+    description: 'Apply the migrations that the database has not seen yet; safe to run twice, and from two places.',
+    example: 'DATABASE_URL=postgres://… flywheel migrate',
+  },
+} as const;
+
+/** `flywheel start`, `serve`, `work` and `migrate`: the service itself, configured by the environment. */
+export function addServiceCommands(program: Command): void {
+  for (const name of ['start', 'serve', 'work', 'migrate'] as const) {
+    const { summary, description, example } = COMMANDS[name];
+    program
+      .command(name)
+      .summary(summary)
+      .description(description)
+      .addHelpText('after', `\nExample:\n  ${example}`)
+      .action(async () => {
+        // Loaded only here: the other commands start faster without the service.
+        const { main } = await import('@flywheel/service');
+        await main(name);
+      });
+  }
+}

@@ -1,0 +1,107 @@
+import {
+  CONSOLE_OPERATIONS,
+  type CreatedKey,
+  type RegisteredProject,
+  type Registration,
+  type RegistrationRequest,
+  type RevokedKey,
+  type Scope,
+} from '@flywheel/api';
+import { type Connection, FlywheelError, sendRequest, signTransaction } from '@flywheel/sdk';
+import { createSignableMessage, getBase58Decoder, type KeyPairSigner } from '@solana/kit';
+
+export interface Registered {
+  readonly project: RegisteredProject;
+  readonly registration: Registration;
+}
+
+export interface ConsoleClient {
+  /** Proves the wallet; the calls below act in its name. */
+  signIn(wallet: KeyPairSigner): Promise<void>;
+  /** Registers a project: the wallet signs and pays for the transaction that creates its multisig. */
+  register(wallet: KeyPairSigner, request: RegistrationRequest): Promise<Registered>;
+  createKey(projectId: string, request: { readonly scopes?: Scope[]; readonly name?: string }): Promise<CreatedKey>;
+  revokeKey(projectId: string, keyId: string): Promise<RevokedKey>;
+}
+
+/** What a call does twice when sent twice is sent once. */
+const ONCE = { repeatable: false } as const;
+const REPEATABLE = { repeatable: true } as const;
+/** The service waits for the registration to be confirmed by the cluster. */
+const CONFIRM_TIMEOUT_MS = 90_000;
+
+/** The console’s API from a terminal: a wallet signs in, then registers projects and makes keys. */
+export function createConsoleClient({ url }: { readonly url: string }): ConsoleClient {
+  const connection: Connection = { url, fetch: withCookies(), headers: { origin: new URL(url).origin } };
+  const operations = CONSOLE_OPERATIONS;
+
+  return {
+    async signIn(wallet) {
+      const body = { wallet: wallet.address };
+      const challenge = await sendRequest(connection, operations.createSignInChallenge, { body }, REPEATABLE);
+      const { message } = challenge.body;
+      requireOwnDomain(message, url);
+      const signature = await signText(wallet, message);
+      await sendRequest(connection, operations.signIn, { body: { ...body, message, signature } }, ONCE);
+    },
+
+    async register(wallet, request) {
+      const { body: registration } = await sendRequest(
+        connection,
+        operations.createRegistration,
+        { body: request },
+        REPEATABLE,
+      );
+      const signedTransaction = await signTransaction(registration.transaction, wallet);
+      const { body: project } = await sendRequest(
+        connection,
+        operations.confirmRegistration,
+        { params: { registrationId: registration.registrationId }, body: { signedTransaction } },
+        { ...ONCE, timeoutMs: CONFIRM_TIMEOUT_MS },
+      );
+      return { project, registration };
+    },
+
+    async createKey(projectId, request) {
+      const reply = await sendRequest(connection, operations.createKey, { params: { projectId }, body: request }, ONCE);
+      return reply.body;
+    },
+
+    async revokeKey(projectId, keyId) {
+      const reply = await sendRequest(connection, operations.revokeKey, { params: { projectId, keyId } }, REPEATABLE);
+      return reply.body;
+    },
+  };
+}
+
+/** A fetch that keeps the session’s cookie for as long as the process lives. */
+function withCookies(): typeof fetch {
+  const cookies = new Map<string, string>();
+  return async (input, init) => {
+    const headers = new Headers(init?.headers);
+    if (cookies.size > 0) headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '));
+    const response = await fetch(input, { ...init, headers });
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=;]+)=([^;]*)/.exec(cookie) ?? [];
+      if (name !== undefined && value !== undefined) cookies.set(name, value);
+    }
+    return response;
+  };
+}
+
+/** A sign-in message that names another host would sign the wallet in there. */
+function requireOwnDomain(message: string, url: string): void {
+  const { host } = new URL(url);
+  if (message.startsWith(`${host} wants you to sign in with your Solana account:\n`)) return;
+  throw new FlywheelError({
+    code: 'ERR_SIGNING_REFUSED',
+    message: `Not signed: the sign-in message of ${url} is not for ${host}. It begins: ${message.slice(0, 80)}`,
+  });
+}
+
+async function signText(wallet: KeyPairSigner, text: string): Promise<string> {
+  const [signatures] = await wallet.signMessages([createSignableMessage(text)]);
+  const signature = signatures?.[wallet.address];
+  if (!signature) throw new Error(`The wallet ${wallet.address} gave no signature.`);
+  return getBase58Decoder().decode(signature);
+}

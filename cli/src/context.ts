@@ -1,0 +1,55 @@
+import { createFlywheelClient, type FlywheelClient } from '@flywheel/sdk';
+import { CliError } from './cli-error.ts';
+import { createConsoleClient } from './console-client.ts';
+import type { Output } from './output.ts';
+
+/** What every command is given. */
+export interface Context {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly output: Output;
+}
+
+export interface UrlOption {
+  readonly url?: string;
+}
+
+export interface RpcUrlOption {
+  readonly rpcUrl?: string;
+}
+
+const DEFAULT_URL = 'http://127.0.0.1:4000';
+const DEFAULT_RPC_URL = 'http://127.0.0.1:8899';
+
+/** A client with the API key of FLYWHEEL_API_KEY, which is never an argument: those are visible to every process. */
+export function openClient({ environment, output }: Context, { url }: UrlOption): FlywheelClient {
+  const apiKey = environment.FLYWHEEL_API_KEY;
+  if (!apiKey) {
+    throw new CliError('ERR_API_KEY_MISSING', 'No API key. Set FLYWHEEL_API_KEY; flywheel register shows one.');
+  }
+  return createFlywheelClient({
+    url: serviceUrl(environment, url),
+    apiKey,
+    onRetry: ({ error, waitMs }) => {
+      if (error.retryAfterSeconds === null) return;
+      output.note(`${error.message} Going on by itself in ${Math.ceil(waitMs / 1_000)} s.`);
+    },
+  });
+}
+
+export function openConsole({ environment }: Context, { url }: UrlOption) {
+  return createConsoleClient({ url: serviceUrl(environment, url) });
+}
+
+/** The cluster’s JSON-RPC: the option, SOLANA_RPC_URL, or the local cluster’s usual place. */
+export function rpcUrlOf({ environment }: Context, { rpcUrl }: RpcUrlOption): string {
+  return httpUrl(rpcUrl ?? environment.SOLANA_RPC_URL ?? DEFAULT_RPC_URL, 'SOLANA_RPC_URL');
+}
+
+function serviceUrl(environment: Context['environment'], url: string | undefined): string {
+  return httpUrl(url ?? environment.FLYWHEEL_URL ?? DEFAULT_URL, 'FLYWHEEL_URL');
+}
+
+function httpUrl(text: string, variable: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new CliError('ERR_USAGE', `${text} is no http(s) address. Set ${variable} to one like ${DEFAULT_URL}.`);
+}

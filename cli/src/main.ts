@@ -1,0 +1,90 @@
+import { Command, CommanderError } from 'commander';
+import packageFile from '../package.json' with { type: 'json' };
+import { CliError } from './cli-error.ts';
+import { addDemoCommand } from './commands/demo.ts';
+import { addExecuteCommand } from './commands/execute.ts';
+import { addInitCommand } from './commands/init.ts';
+import { addKeysCommands } from './commands/keys.ts';
+import { addLocalnetCommands } from './commands/localnet.ts';
+import { addRegisterCommand } from './commands/register.ts';
+import { addRunCommand } from './commands/run.ts';
+import { addServiceCommands } from './commands/service.ts';
+import { addSignCommand } from './commands/sign.ts';
+import { addStatusCommand } from './commands/status.ts';
+import type { Context } from './context.ts';
+import { createOutput } from './output.ts';
+
+/**
+ * Runs one command line of this process.
+ * @returns the exit code: 0, or 1 after a failure was said on stderr.
+ */
+export async function main(words: readonly string[]): Promise<number> {
+  const { stdout, stderr, env } = process;
+  stdout.on('error', endQuietlyOnClosedPipe);
+  const output = createOutput({ json: words.includes('--json'), stdout, stderr, terminalKind: env.TERM });
+  const program = createProgram({ environment: env, output });
+  try {
+    if (words.length === 0) program.outputHelp();
+    else await program.parseAsync(words, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return output.fail(error);
+    if (error.exitCode === 0) return 0;
+    return output.fail(usageError(error, words));
+  }
+}
+
+function createProgram(context: Context): Command {
+  const program = new Command('flywheel')
+    .description('Token operations, approved by two parties, executed on Solana, provable by anyone.')
+    .version(packageFile.version, '-V, --version', 'print the version')
+    .helpCommand('help [command]', 'say more about a command');
+  addDemoCommand(program, context);
+  addRegisterCommand(program, context);
+  addKeysCommands(program, context);
+  addRunCommand(program, context);
+  addInitCommand(program, context);
+  addSignCommand(program, context);
+  addExecuteCommand(program, context);
+  addStatusCommand(program, context);
+  addLocalnetCommands(program, context);
+  addServiceCommands(program);
+  program.addHelpText(
+    'after',
+    '\nStart here:\n  flywheel demo                 the main job, from a file to tokens moved, on this machine alone\n  flywheel start                the service at http://127.0.0.1:4000\n\nFLYWHEEL_URL, FLYWHEEL_API_KEY and SOLANA_RPC_URL are read from the environment.',
+  );
+  forEachCommand(program, (command) => {
+    // Errors are said by us, in one voice and as JSON if asked; help keeps its place on stdout.
+    command.exitOverride().configureOutput({ writeErr: () => undefined });
+    if (command.commands.length === 0) {
+      command.option('--json', 'print exactly one JSON document on stdout; failures as {error, message} on stderr');
+    }
+  });
+  return program;
+}
+
+function forEachCommand(command: Command, visit: (command: Command) => void): void {
+  visit(command);
+  for (const child of command.commands) forEachCommand(child, visit);
+}
+
+function usageError(error: CommanderError, words: readonly string[]): CliError {
+  const [group = ''] = words.filter((word) => !word.startsWith('-'));
+  if (error.code === 'commander.help') {
+    const message = `flywheel ${group} needs a command; flywheel ${group} --help lists them.`;
+    return new CliError('ERR_USAGE', message, { cause: error });
+  }
+  const sentence = error.message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/[^.?)]$/, '$&.');
+  const text = sentence.charAt(0).toUpperCase() + sentence.slice(1);
+  const help = error.code === 'commander.unknownCommand' ? 'flywheel --help' : `flywheel ${group} --help`;
+  return new CliError('ERR_USAGE', `${text} See ${help}.`, { cause: error });
+}
+
+/** Whoever reads us has read enough: `flywheel status … | head -1`. */
+function endQuietlyOnClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { isFlywheelError, signApproval, signTransaction } from '@flywheel/sdk';
+import {
+  type Base64EncodedWireTransaction,
+  generateKeyPairSigner,
+  getBase64Encoder,
+  getTransactionDecoder,
+  type KeyPairSigner,
+  verifySignature,
+} from '@solana/kit';
+import { type ApprovalOptions, buildApproval, transfer } from './approvals.ts';
+
+let operator: KeyPairSigner;
+let wallet: KeyPairSigner;
+let company: KeyPairSigner;
+
+before(async () => {
+  [operator, wallet, company] = await Promise.all([
+    generateKeyPairSigner(),
+    generateKeyPairSigner(),
+    generateKeyPairSigner(),
+  ]);
+});
+
+describe('signApproval', () => {
+  it('adds the wallet’s signature, keeps the operator’s and leaves the company’s open', async () => {
+    const signed = decode(await signApproval(await approval(), wallet));
+    assert.deepEqual(signed.messageBytes, decode(await approval()).messageBytes);
+    for (const { keyPair, address } of [wallet, operator]) {
+      const signature = signed.signatures[address];
+      assert.ok(signature && (await verifySignature(keyPair.publicKey, signature, signed.messageBytes)));
+    }
+    assert.equal(signed.signatures[company.address], null);
+  });
+
+  it('ignores white space around the text, as files and pipes leave it', async () => {
+    const text = await approval();
+    assert.equal(await signApproval(`\n${text}\n`, wallet), await signApproval(text, wallet));
+  });
+
+  it('refuses a transaction that does anything but vote', async () => {
+    const text = await approval({ extra: [transfer(wallet.address, operator.address)] });
+    await assert.rejects(
+      signApproval(text, wallet),
+      refusal(/instruction 4 calls 1{32} for something other than a vote/),
+    );
+  });
+
+  it('refuses a transaction that the wallet would pay for', async () => {
+    const text = await approval({ feePayer: wallet.address });
+    await assert.rejects(signApproval(text, wallet), refusal(/would have your wallet \w+ pay for it/));
+  });
+
+  it('refuses a wallet that the transaction does not ask for', async () => {
+    const stranger = await generateKeyPairSigner();
+    await assert.rejects(
+      signApproval(await approval(), stranger),
+      refusal(new RegExp(`wallet is ${stranger.address}`)),
+    );
+  });
+
+  it('refuses a text that is no transaction', async () => {
+    const text = await approval();
+    for (const bad of ['', 'hello', 'AAAA', text.slice(0, 200)]) {
+      await assert.rejects(signApproval(bad, wallet), refusal(/it is no base64 transaction/));
+    }
+  });
+});
+
+describe('signTransaction', () => {
+  it('signs whatever asks for the signer', async () => {
+    const text = await approval({ extra: [transfer(wallet.address, operator.address)] });
+    const signed = decode(await signTransaction(text, wallet));
+    assert.ok(signed.signatures[wallet.address]);
+  });
+});
+
+function approval(options: Partial<ApprovalOptions> = {}): Promise<Base64EncodedWireTransaction> {
+  return buildApproval({ operator, wallet, company: company.address, ...options });
+}
+
+function decode(text: string) {
+  return getTransactionDecoder().decode(getBase64Encoder().encode(text));
+}
+
+function refusal(pattern: RegExp) {
+  return (error: unknown) => isFlywheelError(error, 'ERR_SIGNING_REFUSED') && pattern.test(error.message);
+}
