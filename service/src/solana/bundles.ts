@@ -34,6 +34,8 @@ export interface BundleSenderOptions {
   readonly signal?: AbortSignal;
   /** The most a bundle’s tip may be, in lamports; 100,000 by default. */
   readonly maxTipLamports?: bigint;
+  /** The least time between requests to the block engine; 1,000 ms by default, what Jito grants without an agreement. */
+  readonly requestIntervalMs?: number;
   /** In [0, 1). Picks the tip account. */
   readonly random?: () => number;
 }

@@ -4,12 +4,11 @@ import {
   type Blockhash,
   type Commitment,
   createSolanaRpcFromTransport,
-  isSolanaError,
   type Signature,
-  SOLANA_ERROR__TRANSACTION_ERROR__ALREADY_PROCESSED,
 } from '@solana/kit';
 import * as z from 'zod';
 import { ask } from './rpc/ask.ts';
+import { RpcRefusal } from './rpc/refusal.ts';
 import { shapes } from './rpc/shapes.ts';
 import { createRpcTransport, type TransportOptions } from './rpc/transport.ts';
 import { signatureOf } from './transactions.ts';
@@ -208,10 +207,6 @@ function paired<Asked, Answered, Result>(
   return asked.map((item, i) => combine(item, answered[i] as Answered));
 }
 
-/** Nodes report it as the preflight failure it would be, in the error’s causes. */
 function isAlreadyProcessed(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (isSolanaError(cause, SOLANA_ERROR__TRANSACTION_ERROR__ALREADY_PROCESSED)) return true;
-  }
-  return false;
+  return error instanceof Error && error.cause instanceof RpcRefusal && error.cause.err === '"AlreadyProcessed"';
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../src/model/clock.ts';
 
 /** A clock whose sleeps take no time and are written down. */
@@ -14,3 +15,9 @@ export function instantClock(): Clock & { readonly sleeps: readonly number[] } {
     },
   };
 }
+
+/** The machine’s own time. */
+export const realClock: Clock = {
+  now: () => new Date(),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+};

@@ -120,7 +120,11 @@ describe('Token-2022 extensions that are refused', () => {
     ['non-transferable', extension('NonTransferable', {}), /non-transferable/],
     ['default-frozen', extension('DefaultAccountState', { state: AccountState.Frozen }), /freezes new token accounts/],
     ['a fee in this epoch', fees(NO_FEE, { ...NO_FEE, transferFeeBasisPoints: 25 }), /fee of 25 basis points/],
-    ['a fee that is on its way out', fees({ ...NO_FEE, transferFeeBasisPoints: 300 }, NO_FEE), /fee of 300 basis points/],
+    [
+      'a fee that is on its way out',
+      fees({ ...NO_FEE, transferFeeBasisPoints: 300 }, NO_FEE),
+      /fee of 300 basis points/,
+    ],
     ['paused', extension('PausableConfig', { authority: SOMEONE, paused: true }), /is paused/],
     ['permissioned burns', extension('PermissionedBurn', { authority: SOMEONE }), /burns only with the signature/],
     [
@@ -143,7 +147,10 @@ describe('Token-2022 extensions that are refused', () => {
   it('one made after this service was: its bytes are not guessed at', async () => {
     const known = getMint2022Encoder().encode({ ...FIELDS, extensions: [] });
     const unknown = Uint8Array.of(...known, 0xe7, 0x03, 0, 0); // extension type 999, no bytes
-    assert.match(await problem(read(TOKEN_2022_PROGRAM_ADDRESS, unknown)), /has an extension that this service does not know/);
+    assert.match(
+      await problem(read(TOKEN_2022_PROGRAM_ADDRESS, unknown)),
+      /has an extension that this service does not know/,
+    );
   });
 
   it('every reason is given', async () => {
@@ -158,7 +165,11 @@ describe('Token-2022 extensions that are refused', () => {
 describe('Token-2022 extensions that are warned of', () => {
   const warned: [string, ExtensionArgs, RegExp][] = [
     ['a permanent delegate', extension('PermanentDelegate', { delegate: SOMEONE }), /permanent delegate Sysvar/],
-    ['a hook that can be set', extension('TransferHook', { authority: SOMEONE, programId: NOBODY }), /set a transfer hook/],
+    [
+      'a hook that can be set',
+      extension('TransferHook', { authority: SOMEONE, programId: NOBODY }),
+      /set a transfer hook/,
+    ],
     ['a fee that can be set', fees(NO_FEE, NO_FEE), /set a transfer fee/],
     ['a pause that can come', extension('PausableConfig', { authority: SOMEONE, paused: false }), /can pause it/],
     [

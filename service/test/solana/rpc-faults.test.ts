@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { address, type Base64EncodedWireTransaction, type Signature } from '@solana/kit';
+import { address, type Base64EncodedWireTransaction, getBase58Encoder, type Signature } from '@solana/kit';
 import { createChain } from '../../src/solana/chain.ts';
 import { instantClock } from './clock.ts';
 import { type Answer, type HttpServer, type Request, startHttpServer } from './http-server.ts';
@@ -31,8 +31,15 @@ describe('faults of an RPC node', () => {
   });
 
   it('does not wait where Retry-After asks for a minute', async () => {
-    const { chain, server } = await chainOn(() => ({ status: 429, headers: { 'retry-after': '60' }, text: 'slow down' }));
-    await assert.rejects(chain.slot(), /^Error: getSlot: 127\.0\.0\.1:\d+ answered HTTP 429: slow down \(try 1 of 4\)$/);
+    const { chain, server } = await chainOn(() => ({
+      status: 429,
+      headers: { 'retry-after': '60' },
+      text: 'slow down',
+    }));
+    await assert.rejects(
+      chain.slot(),
+      /^Error: getSlot: 127\.0\.0\.1:\d+ answered HTTP 429: slow down \(try 1 of 4\)$/,
+    );
     assert.equal(server.requests.length, 1);
   });
 
@@ -44,7 +51,10 @@ describe('faults of an RPC node', () => {
 
   it('gives up after four HTTP 503, naming method and status', async () => {
     const { chain, server } = await chainOn(() => ({ status: 503, text: 'overloaded' }));
-    await assert.rejects(chain.latestBlockhash(), /^Error: getLatestBlockhash: .* HTTP 503: overloaded \(try 4 of 4\)$/);
+    await assert.rejects(
+      chain.latestBlockhash(),
+      /^Error: getLatestBlockhash: .* HTTP 503: overloaded \(try 4 of 4\)$/,
+    );
     assert.equal(server.requests.length, 4);
   });
 
@@ -68,7 +78,10 @@ describe('faults of an RPC node', () => {
     const server = await startHttpServer(() => 'hang');
     await server.stop();
     const chain = createChain({ rpcUrl: server.url, clock: instantClock() });
-    await assert.rejects(chain.slot(), /^Error: getSlot: 127\.0\.0\.1:\d+ is out of reach: .*ECONNREFUSED.* \(try 4 of 4\)$/);
+    await assert.rejects(
+      chain.slot(),
+      /^Error: getSlot: 127\.0\.0\.1:\d+ is out of reach: .*ECONNREFUSED.* \(try 4 of 4\)$/,
+    );
   });
 
   it('does not repeat a request that was refused, and quotes the refusal but no API key', async () => {
@@ -120,8 +133,29 @@ describe('answers that are not as documented', () => {
 });
 
 describe('numbers and errors as they come', () => {
+  it('takes a transaction that the node has processed already for sent', async () => {
+    const data = { err: 'AlreadyProcessed', logs: [], accounts: null, unitsConsumed: 0 };
+    const { chain } = await chainOn(() => ({
+      error: { code: -32002, message: 'Transaction simulation failed', data },
+    }));
+    // One signature, then an empty legacy message.
+    const wire = Buffer.from(
+      Uint8Array.of(1, ...getBase58Encoder().encode(SIGNATURE), 1, 0, 0, 1, ...Array(65).fill(7), 0),
+    );
+    assert.equal(await chain.send(wire.toString('base64') as Base64EncodedWireTransaction), SIGNATURE);
+  });
+
+  it('has the reason for which a node refuses a transaction', async () => {
+    const data = { err: 'BlockhashNotFound', logs: [], accounts: null, unitsConsumed: 0 };
+    const { chain } = await chainOn(() => ({
+      error: { code: -32002, message: 'Transaction simulation failed', data },
+    }));
+    await assert.rejects(chain.send('AAAA' as Base64EncodedWireTransaction), /^Error: sendTransaction: .*[Bb]lockhash/);
+  });
+
   it('keeps every digit of a u64', async () => {
-    const value = '[{"lamports":18446744073709551615,"owner":"11111111111111111111111111111111","data":["AQID","base64"]}]';
+    const value =
+      '[{"lamports":18446744073709551615,"owner":"11111111111111111111111111111111","data":["AQID","base64"]}]';
     const text = `{"jsonrpc":"2.0","id":1,"result":{"context":{"slot":1},"value":${value}}}`;
     const { chain } = await chainOn(() => ({ status: 200, text }));
     const [account] = await chain.accounts([MINT]);

@@ -32,14 +32,20 @@ describe('createSignerFile', () => {
     assert.equal(JSON.parse(await readFile(path, 'utf8')).length, 64);
     assert.equal((await loadSigner(path)).address, address);
     assert.equal(await readSignerAddress(path), address);
-    assert.deepEqual((await readdir(directory)).filter((name) => name.startsWith('new')), ['new.json']);
+    assert.deepEqual(
+      (await readdir(directory)).filter((name) => name.startsWith('new')),
+      ['new.json'],
+    );
   });
 
   it('never overwrites a file, even one that is no keypair', async () => {
     const path = await keypairFile('taken.json', 'precious');
     await assert.rejects(createSignerFile(path), /taken\.json exists already/);
     assert.equal(await readFile(path, 'utf8'), 'precious');
-    assert.deepEqual((await readdir(directory)).filter((name) => name.startsWith('taken')), ['taken.json']);
+    assert.deepEqual(
+      (await readdir(directory)).filter((name) => name.startsWith('taken')),
+      ['taken.json'],
+    );
   });
 
   it('makes one file where two are asked for at once', async () => {

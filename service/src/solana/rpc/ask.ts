@@ -1,4 +1,4 @@
-import { isSolanaError, type PendingRpcRequest } from '@solana/kit';
+import type { PendingRpcRequest } from '@solana/kit';
 import * as z from 'zod';
 
 /**
@@ -10,20 +10,9 @@ export async function ask<T>(method: string, request: PendingRpcRequest<unknown>
   try {
     answer = await request.send();
   } catch (cause) {
-    throw new Error(`${method}: ${wordsOf(cause)}`, { cause });
+    throw new Error(`${method}: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
   const parsed = shape.safeParse(answer);
   if (parsed.success) return parsed.data;
   throw new Error(`${method}: unexpected answer: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
 }
-
-function wordsOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const causes = error.cause instanceof Error && isSolanaError(error) ? `: ${error.cause.message}` : '';
-  // Under NODE_ENV=production kit reduces its messages to a number; the node's own stays in the context.
-  const context: unknown = isSolanaError(error) ? error.context : undefined;
-  const spoken = ServerMessage.safeParse(context);
-  return `${spoken.success ? spoken.data.__serverMessage : error.message}${causes}`;
-}
-
-const ServerMessage = z.object({ __serverMessage: z.string() });

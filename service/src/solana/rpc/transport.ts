@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RpcResponse, RpcTransport } from '@solana/kit';
 import type { Clock } from '../../model/clock.ts';
+import { RpcRefusal, refusalIn } from './refusal.ts';
 
 export interface TransportOptions {
   readonly url: string;
@@ -30,7 +31,7 @@ const QUOTED_CHARACTERS = 300;
 /**
  * JSON over HTTP for kit’s RPC client: every try times out; HTTP 429 and 5xx, timeouts and broken connections are tried
  * again a few times, honouring Retry-After in seconds. What is sent must bear being sent twice.
- * The errors never quote the URL beyond its host: the rest may hold an API key.
+ * A node’s refusal is thrown as RpcRefusal. The errors never quote the URL beyond its host: the rest may hold an API key.
  */
 export function createRpcTransport(options: TransportOptions): RpcTransport {
   const { url, clock = { sleep: wait }, log, timeoutMs = TIMEOUT_MS, intervalMs = 0 } = options;
@@ -45,6 +46,7 @@ export function createRpcTransport(options: TransportOptions): RpcTransport {
         const timeout = AbortSignal.timeout(timeoutMs);
         return parseJson(await post(url, body, signal ? AbortSignal.any([signal, timeout]) : timeout));
       } catch (error) {
+        if (error instanceof RpcRefusal) throw error;
         signal?.throwIfAborted();
         const fault = describe(error, timeoutMs);
         const waitMs = fault.retryAfterMs ?? FIRST_BACKOFF_MS * 2 ** (tries - 1);
@@ -111,6 +113,8 @@ function parseJson<TAnswer>(text: string): RpcResponse<TAnswer> {
     return isLong && source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
   });
   if (typeof answer !== 'object' || answer === null) throw new SyntaxError('JSON, but no object.');
+  const refusal = refusalIn(answer);
+  if (refusal) throw refusal;
   // A transport’s type promises what nobody can know yet; `ask` looks at it.
   return answer as RpcResponse<TAnswer>;
 }
@@ -127,7 +131,7 @@ function describe(error: unknown, timeoutMs: number): Fault {
     const passing = error.status === 429 || error.status >= 500;
     return { words: error.message, passing, retryAfterMs: error.retryAfterMs };
   }
-  if (error instanceof SyntaxError) return { words: 'answered no JSON object', passing: false };
+  if (error instanceof SyntaxError) return { words: `answered no JSON-RPC: ${error.message}`, passing: false };
   if (error instanceof DOMException && error.name === 'TimeoutError') {
     return { words: `gave no answer within ${timeoutMs} ms`, passing: true };
   }

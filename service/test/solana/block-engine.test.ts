@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { address, generateKeyPairSigner, type Signature } from '@solana/kit';
+import { getTransferSolInstruction, parseTransferSolInstruction } from '@solana-program/system';
+import { bundleIdOf, createBundleSender } from '../../src/solana/bundles.ts';
+import { instantClock, realClock } from './clock.ts';
+import { type Cluster, sign, startCluster } from './cluster.ts';
+import { type Answer, type HttpServer, type Request, startHttpServer } from './http-server.ts';
+
+let cluster: Cluster;
+const servers: HttpServer[] = [];
+before(async () => {
+  cluster = await startCluster();
+});
+after(async () => {
+  await cluster.localnet.stop();
+  await Promise.all(servers.map((server) => server.stop()));
+});
+
+const TIP_ACCOUNTS = ['96gYZGLnJYVFmbjzopPSU6QiEV5fGqZNyN9nmNhvrZU5', 'HFqU5x63VTqvQss8hp11i4wVV8bD44PvwucfZ2bU7gRe'];
+const BUNDLE_ID = 'b31e5fae4923f345218403ac1ab242b46a72d4f2a38d131f474255ae88f1ec9a';
+
+/** A block engine that answers as `answer` says, or null for what it does of itself. */
+async function engineThat(answer: (request: Request, count: number) => Answer | null, maxTipLamports?: bigint) {
+  const server = await startHttpServer((request, count) => {
+    const given = answer(request, count);
+    if (given) return given;
+    if (request.body.method === 'getTipAccounts') return { result: TIP_ACCOUNTS };
+    return { status: 404 };
+  });
+  servers.push(server);
+  const clock = instantClock();
+  const warnings: string[] = [];
+  const sender = createBundleSender({
+    chain: cluster.chain,
+    blockEngineUrl: server.url,
+    clock,
+    random: () => 0.99,
+    log: { warn: (_fields, message) => warnings.push(message) },
+    ...(maxTipLamports !== undefined && { maxTipLamports }),
+  });
+  return { server, clock, sender, warnings };
+}
+
+function floorOf(sol: unknown): Answer {
+  return { status: 200, text: JSON.stringify([{ landed_tips_50th_percentile: sol }]) };
+}
+
+async function bundle(amounts: readonly bigint[]) {
+  const transactions = await Promise.all(
+    amounts.map((amount) =>
+      sign(cluster, [
+        getTransferSolInstruction({ source: cluster.payer, destination: address(TIP_ACCOUNTS[0] ?? ''), amount }),
+      ]),
+    ),
+  );
+  return {
+    wires: transactions.map(({ wire }) => wire),
+    bundleId: bundleIdOf(transactions.map(({ signature }) => signature)),
+  };
+}
+
+describe('bundleIdOf', () => {
+  it('is the SHA-256 of the signatures joined by commas', () => {
+    // printf 'a,b' | sha256sum
+    assert.equal(
+      bundleIdOf(['a' as Signature, 'b' as Signature]),
+      '1eb7c54d52831bbfe8942af0b1c56b7409523a59ed6ca99c1174fef7eb32c1b5',
+    );
+  });
+});
+
+describe('the tip', () => {
+  async function tipAt(floor: Answer | null, maxTipLamports?: bigint) {
+    const engine = await engineThat(({ path }) => (path.endsWith('/tip_floor') ? floor : null), maxTipLamports);
+    const tip = await engine.sender.tip(cluster.payer.address);
+    assert.ok(tip?.accounts && tip.data);
+    const { accounts, data } = parseTransferSolInstruction({ ...tip, accounts: tip.accounts, data: tip.data });
+    return { ...engine, from: accounts.source.address, to: accounts.destination.address, lamports: data.amount };
+  }
+
+  it('goes from the payer to one of the engine’s accounts, and is what half of the landed bundles paid', async () => {
+    const { from, to, lamports, warnings } = await tipAt(floorOf(0.0000361965));
+    assert.equal(from, cluster.payer.address);
+    assert.equal(to, TIP_ACCOUNTS[1]);
+    assert.equal(lamports, 36_197n);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('is at least 1,000 lamports and at most the cap', async () => {
+    assert.equal((await tipAt(floorOf(1e-9))).lamports, 1_000n);
+    assert.equal((await tipAt(floorOf(0.5))).lamports, 100_000n);
+    assert.equal((await tipAt(floorOf(0.5), 5_000n)).lamports, 5_000n);
+  });
+
+  it('is the least where no floor can be read, and says so', async () => {
+    for (const floor of [null, floorOf('much'), floorOf(2), { status: 200, text: '[]' }, { status: 500 }]) {
+      const { lamports, warnings } = await tipAt(floor);
+      assert.equal(lamports, 1_000n);
+      assert.deepEqual(warnings, ['tip floor not readable, the last one known is used']);
+    }
+  });
+
+  it('asks for the accounts once', async () => {
+    const { sender, server } = await engineThat(() => null);
+    await sender.tip(cluster.payer.address);
+    await sender.tip(cluster.payer.address);
+    assert.equal(server.requests.filter(({ body }) => body.method === 'getTipAccounts').length, 1);
+  });
+
+  it('refuses accounts that are none', async () => {
+    const { sender } = await engineThat(() => ({ result: ['elsewhere'] }));
+    await assert.rejects(sender.tip(cluster.payer.address), /getTipAccounts: unexpected answer: .*is no address/);
+  });
+});
+
+describe('sending a bundle', () => {
+  it('sends base64 to the engine’s bundle path', async () => {
+    const { wires, bundleId } = await bundle([1n, 2n]);
+    const { sender, server, warnings } = await engineThat(() => ({ result: bundleId }));
+    await sender.send(wires);
+    const [request] = server.requests;
+    assert.equal(request?.path, '/api/v1/bundles');
+    assert.equal(request?.body.method, 'sendBundle');
+    assert.deepEqual(request?.body.params, [wires, { encoding: 'base64' }]);
+    assert.deepEqual(warnings, []);
+    assert.equal(sender.isAtomic, true);
+  });
+
+  it('tries again after 429 and 503, a second apart at least', async () => {
+    const { wires, bundleId } = await bundle([1n]);
+    const { sender, server, clock } = await engineThat((_request, count) =>
+      count === 1
+        ? { status: 429, headers: { 'retry-after': '2' } }
+        : count === 2
+          ? { status: 503 }
+          : { result: bundleId },
+    );
+    await sender.send(wires);
+    assert.equal(server.requests.length, 3);
+    assert.ok(clock.sleeps.includes(2_000));
+    assert.ok(clock.sleeps.filter((ms) => ms === 1_000).length >= 2);
+  });
+
+  it('gives up after four tries', async () => {
+    const { sender, server } = await engineThat(() => ({ status: 429, text: 'globally rate limited' }));
+    const { wires } = await bundle([1n]);
+    await assert.rejects(sender.send(wires), /sendBundle: .* HTTP 429: globally rate limited \(try 4 of 4\)/);
+    assert.equal(server.requests.length, 4);
+  });
+
+  it('has the engine’s words for a refusal, whatever its HTTP status', async () => {
+    const error = { code: -32602, message: 'bundle contains an expired blockhash' };
+    const { wires } = await bundle([1n]);
+    const whole = JSON.stringify({ jsonrpc: '2.0', id: 1, error });
+    for (const answer of [{ error }, { status: 400, text: whole }]) {
+      const { sender, server } = await engineThat(() => answer);
+      await assert.rejects(sender.send(wires), /sendBundle: .*bundle contains an expired blockhash/);
+      assert.equal(server.requests.length, 1);
+    }
+  });
+
+  it('takes a bundle that the chain has seen for accepted', async () => {
+    const error = { code: -32602, message: 'bundle contains an already processed transaction' };
+    const { sender } = await engineThat(() => ({ error }));
+    await sender.send((await bundle([1n])).wires);
+  });
+
+  it('warns of an engine that names bundles otherwise', async () => {
+    const { sender, warnings } = await engineThat(() => ({ result: 'other' }));
+    await sender.send((await bundle([1n])).wires);
+    assert.equal(warnings.length, 1);
+  });
+
+  it('keeps a second between requests, however many are asked at once', async () => {
+    const { server } = await engineThat(() => ({ result: null }));
+    const paced = createBundleSender({ chain: cluster.chain, blockEngineUrl: server.url, clock: realClock });
+    // A status that is not found in flight takes a second request.
+    await paced.status(BUNDLE_ID);
+    const [first = 0, second = 0] = server.times;
+    assert.ok(second - first >= 990, `${second - first} ms`);
+  });
+});
+
+describe('the status of a bundle', () => {
+  const inflight = (status: string) => ({
+    result: { context: { slot: 1 }, value: [{ bundle_id: BUNDLE_ID, status, landed_slot: null }] },
+  });
+  async function statusOf(ofInflight: Answer, ofLanded: Answer = { result: null }) {
+    const { sender } = await engineThat(({ body }) =>
+      body.method === 'getInflightBundleStatuses' ? ofInflight : ofLanded,
+    );
+    return sender.status(BUNDLE_ID);
+  }
+
+  it('is the engine’s while it is in flight', async () => {
+    assert.equal(await statusOf(inflight('Pending')), 'pending');
+    assert.equal(await statusOf(inflight('Landed')), 'landed');
+    assert.equal(await statusOf(inflight('Failed')), 'failed');
+  });
+
+  it('is looked up among the landed ones when the engine does not know it, and pending if it is not there', async () => {
+    const landed = (confirmation: object) => ({
+      result: { context: { slot: 1 }, value: [{ bundle_id: BUNDLE_ID, slot: 1, err: { Ok: null }, ...confirmation }] },
+    });
+    assert.equal(await statusOf(inflight('Invalid')), 'pending');
+    assert.equal(await statusOf({ result: null }), 'pending');
+    assert.equal(await statusOf(inflight('Invalid'), landed({ confirmation_status: 'finalized' })), 'landed');
+    assert.equal(await statusOf(inflight('Invalid'), landed({ confirmationStatus: 'confirmed' })), 'landed');
+    assert.equal(await statusOf(inflight('Invalid'), landed({ confirmation_status: 'processed' })), 'pending');
+    assert.equal(await statusOf(inflight('Invalid'), { result: { value: [null] } }), 'pending');
+  });
+
+  it('is an error when the engine talks nonsense', async () => {
+    await assert.rejects(statusOf(inflight('Perhaps')), /getInflightBundleStatuses: unexpected answer/);
+  });
+});
+
+describe('the local cluster’s block engine', () => {
+  it('lands a bundle with its tip, under the id that we compute', async () => {
+    const { localnet, chain, payer } = cluster;
+    const warnings: string[] = [];
+    const sender = createBundleSender({
+      chain,
+      blockEngineUrl: localnet.blockEngineUrl,
+      clock: realClock,
+      requestIntervalMs: 0,
+      log: { warn: (_fields, message) => warnings.push(message) },
+    });
+    const tip = await sender.tip(payer.address);
+    assert.ok(tip);
+    const destination = (await generateKeyPairSigner()).address;
+    const first = await sign(cluster, [getTransferSolInstruction({ source: payer, destination, amount: 1_000_000n })]);
+    const last = await sign(cluster, [tip]);
+    await sender.send([first.wire, last.wire]);
+    const bundleId = bundleIdOf([first.signature, last.signature]);
+    while ((await sender.status(bundleId)) === 'pending') await realClock.sleep(10);
+    assert.equal(await sender.status(bundleId), 'landed');
+    assert.equal((await chain.accounts([destination]))[0]?.lamports, 1_000_000n);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('lands nothing of a bundle of which one transaction fails', async () => {
+    const { localnet, chain, payer } = cluster;
+    const sender = createBundleSender({
+      chain,
+      blockEngineUrl: localnet.blockEngineUrl,
+      clock: realClock,
+      requestIntervalMs: 0,
+    });
+    const tip = await sender.tip(payer.address);
+    assert.ok(tip);
+    const destination = (await generateKeyPairSigner()).address;
+    const good = await sign(cluster, [
+      getTransferSolInstruction({ source: payer, destination, amount: 1_000_000n }),
+      tip,
+    ]);
+    const bad = await sign(cluster, [getTransferSolInstruction({ source: payer, destination, amount: 10n ** 15n })]);
+    await sender.send([good.wire, bad.wire]);
+    const bundleId = bundleIdOf([good.signature, bad.signature]);
+    while ((await sender.status(bundleId)) === 'pending') await realClock.sleep(10);
+    assert.equal(await sender.status(bundleId), 'failed');
+    assert.deepEqual(await chain.signatureOutcomes([good.signature, bad.signature]), ['unknown', 'unknown']);
+  });
+});

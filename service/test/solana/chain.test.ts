@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { generateKeyPairSigner, type Signature } from '@solana/kit';
+import { getTransferSolInstruction, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { sendAndConfirm } from '../../src/solana/send-and-confirm.ts';
+import { realClock } from './clock.ts';
+import { type Cluster, sign, startCluster } from './cluster.ts';
+
+let cluster: Cluster;
+before(async () => {
+  cluster = await startCluster();
+});
+after(() => cluster.localnet.stop());
+
+async function transfer(amount: bigint) {
+  const destination = (await generateKeyPairSigner()).address;
+  return {
+    destination,
+    ...(await sign(cluster, [getTransferSolInstruction({ source: cluster.payer, destination, amount })])),
+  };
+}
+
+function confirm({ wire, lastValidBlockHeight }: Awaited<ReturnType<typeof transfer>>) {
+  return sendAndConfirm({ chain: cluster.chain, clock: realClock }, wire, lastValidBlockHeight);
+}
+
+describe('a chain', () => {
+  it('reads more accounts than one call takes, in the order asked for, null where there is none', async () => {
+    const { payer, chain } = cluster;
+    const absent = await Promise.all(Array.from({ length: 120 }, async () => (await generateKeyPairSigner()).address));
+    const asked = [...absent.slice(0, 105), payer.address, ...absent.slice(105)];
+    const accounts = await chain.accounts(asked);
+    assert.equal(accounts.length, 121);
+    assert.deepEqual(
+      accounts.flatMap((account, i) => (account ? [i] : [])),
+      [105],
+    );
+    assert.equal(accounts[105]?.address, payer.address);
+    assert.equal(accounts[105]?.programAddress, SYSTEM_PROGRAM_ADDRESS);
+    assert.deepEqual(accounts[105]?.data, new Uint8Array());
+  });
+
+  it('tells what became of signatures', async () => {
+    const [good, bad, unsent] = [await transfer(1_000_000n), await transfer(10n ** 15n), await transfer(1n)];
+    assert.equal((await confirm(good)).err, null);
+    assert.equal((await confirm(bad)).err, '{"InstructionError":[0,{"Custom":1}]}');
+    const outcomes = await cluster.chain.signatureOutcomes([bad.signature, unsent.signature, good.signature]);
+    assert.deepEqual(
+      outcomes.map((outcome) => (outcome === 'unknown' ? outcome : outcome.err)),
+      ['{"InstructionError":[0,{"Custom":1}]}', 'unknown', null],
+    );
+  });
+
+  it('reads the outcomes of more signatures than one call takes', async () => {
+    const { signature } = await transfer(1n);
+    const asked: Signature[] = Array.from({ length: 300 }, () => signature);
+    assert.equal((await cluster.chain.signatureOutcomes(asked)).length, 300);
+  });
+
+  it('takes a transaction that is on chain already as sent', async () => {
+    const sent = await transfer(1_000_000n);
+    await confirm(sent);
+    assert.equal(await cluster.chain.send(sent.wire), sent.signature);
+    const [account] = await cluster.chain.accounts([sent.destination]);
+    assert.equal(account?.lamports, 1_000_000n);
+  });
+
+  it('simulates with and without signatures and blockhash', async () => {
+    const { chain } = cluster;
+    const [good, bad] = [await transfer(1_000_000n), await transfer(10n ** 15n)];
+    const checked = await chain.simulate(good.wire, { sigVerify: true, replaceRecentBlockhash: false });
+    assert.equal(checked.err, null);
+    assert.ok((checked.unitsConsumed ?? 0n) > 0n);
+    assert.ok(checked.logs.some((line) => line.includes('success')));
+    const failing = await chain.simulate(bad.wire, { sigVerify: false, replaceRecentBlockhash: true });
+    assert.equal(failing.err, '{"InstructionError":[0,{"Custom":1}]}');
+  });
+
+  it('knows slot, height, blockhash, rent and genesis', async () => {
+    const { chain } = cluster;
+    const [slot, height, { lastValidBlockHeight }] = [
+      await chain.slot(),
+      await chain.blockHeight(),
+      await chain.latestBlockhash(),
+    ];
+    assert.ok(slot >= height - 1n);
+    assert.ok(lastValidBlockHeight > height && lastValidBlockHeight <= height + 160n);
+    assert.equal(await chain.minimumBalanceForRentExemption(0), 890_880n);
+    assert.equal(await chain.genesisHash(), await chain.genesisHash());
+  });
+});
+
+describe('sendAndConfirm', () => {
+  it('sends again what a node has lost', async () => {
+    cluster.localnet.faults.set({ kind: 'drop', method: 'sendTransaction', times: 1 });
+    const { wire, lastValidBlockHeight } = await transfer(1_000_000n);
+    const deps = { chain: cluster.chain, clock: { sleep: () => realClock.sleep(5) } };
+    assert.equal((await sendAndConfirm(deps, wire, lastValidBlockHeight)).err, null);
+  });
+
+  it('says so when a transaction can no longer land', async () => {
+    const lost = await transfer(1_000_000n);
+    await cluster.localnet.warp({ slots: 200n });
+    await assert.rejects(confirm(lost), new RegExp(`^Error: ${lost.signature} had not landed by block height \\d+`));
+  });
+
+  it('stops waiting when it is told to', async () => {
+    const waiting = await transfer(1_000_000n);
+    cluster.localnet.faults.set({ kind: 'drop', method: 'sendTransaction', times: 1 });
+    const stop = new AbortController();
+    const deps = { chain: cluster.chain, clock: realClock, signal: stop.signal };
+    const confirmed = sendAndConfirm(deps, waiting.wire, waiting.lastValidBlockHeight);
+    stop.abort(new Error('shutting down'));
+    await assert.rejects(confirmed, { name: 'AbortError' });
+  });
+});

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Address, generateKeyPairSigner } from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
+import { type BundleSender, createBundleSender, isBundleRejected } from '../../src/solana/bundles.ts';
+import { realClock } from './clock.ts';
+import { type Cluster, sign, startCluster } from './cluster.ts';
+
+let cluster: Cluster;
+let sender: BundleSender;
+before(async () => {
+  cluster = await startCluster();
+  sender = createBundleSender({ chain: cluster.chain, blockEngineUrl: null, clock: realClock });
+});
+after(() => cluster.localnet.stop());
+
+/** A transaction that moves lamports to an address of its own. */
+async function transfer(amount: bigint) {
+  const destination: Address = (await generateKeyPairSigner()).address;
+  return {
+    destination,
+    ...(await sign(cluster, [getTransferSolInstruction({ source: cluster.payer, destination, amount })])),
+  };
+}
+
+async function received(transfers: readonly { readonly destination: Address }[]) {
+  const accounts = await cluster.chain.accounts(transfers.map(({ destination }) => destination));
+  return accounts.map((account) => account?.lamports ?? 0n);
+}
+
+/** More than the payer has. */
+const TOO_MUCH = 10n ** 15n;
+
+describe('sending in order over RPC', () => {
+  it('resolves when every transaction is confirmed, and asks for no tip', async () => {
+    const transfers = [await transfer(1_000_001n), await transfer(1_000_002n), await transfer(1_000_003n)];
+    await sender.send(transfers.map(({ wire }) => wire));
+    assert.deepEqual(await received(transfers), [1_000_001n, 1_000_002n, 1_000_003n]);
+    assert.equal(await sender.tip(cluster.payer.address), null);
+    assert.equal(sender.isAtomic, false);
+  });
+
+  it('keeps the order: each transaction may need the one before it', async () => {
+    const heir = await generateKeyPairSigner();
+    const endowed = await sign(cluster, [
+      getTransferSolInstruction({ source: cluster.payer, destination: heir.address, amount: 5_000_000n }),
+    ]);
+    const destination = (await generateKeyPairSigner()).address;
+    const spent = await sign(
+      cluster,
+      [getTransferSolInstruction({ source: heir, destination, amount: 4_000_000n })],
+      [heir],
+    );
+    await sender.send([endowed.wire, spent.wire]);
+    assert.deepEqual(await received([{ destination }]), [4_000_000n]);
+  });
+
+  it('stops at the first transaction that fails, and tells which and why', async () => {
+    const transfers = [await transfer(1_000_000n), await transfer(TOO_MUCH), await transfer(1_000_000n)];
+    await assert.rejects(sender.send(transfers.map(({ wire }) => wire)), (error) => {
+      assert.ok(isBundleRejected(error));
+      assert.equal(error.position, 1);
+      assert.equal(error.err, '{"InstructionError":[0,{"Custom":1}]}');
+      return true;
+    });
+    assert.deepEqual(await received(transfers), [1_000_000n, 0n, 0n]);
+    const [, , third] = transfers;
+    assert.ok(third);
+    assert.deepEqual(await cluster.chain.signatureOutcomes([third.signature]), ['unknown']);
+  });
+
+  it('goes on where an earlier sending stopped', async () => {
+    const transfers = [await transfer(1_000_000n), await transfer(1_000_000n)];
+    const wires = transfers.map(({ wire }) => wire);
+    await sender.send(wires.slice(0, 1));
+    await sender.send(wires);
+    assert.deepEqual(await received(transfers), [1_000_000n, 1_000_000n]);
+  });
+
+  it('finds again that a transaction has failed when the same bundle is sent once more', async () => {
+    const { wire } = await transfer(TOO_MUCH);
+    await assert.rejects(sender.send([wire]), { name: 'BundleRejected', position: 0 });
+    await assert.rejects(sender.send([wire]), { name: 'BundleRejected', position: 0 });
+  });
+
+  it('refuses no transaction and more than five', async () => {
+    const { wire } = await transfer(1n);
+    await assert.rejects(sender.send([]), /A bundle of 0 transactions; it may have 1 to 5/);
+    await assert.rejects(sender.send(Array.from({ length: 6 }, () => wire)), /A bundle of 6 transactions/);
+  });
+
+  it('leaves what became of a bundle to the chain', async () => {
+    assert.equal(await sender.status('0'.repeat(64)), 'pending');
+  });
+});
