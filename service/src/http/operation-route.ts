@@ -1,14 +1,12 @@
 import { ApiError, type ErrorCode } from '@flywheel/api';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { API_KEY_HEADER } from './authenticate.ts';
-import type { BoundOperation, KeyHolder, RequestContext } from './handlers.ts';
+import { API_KEY_HEADER, type AuthenticateDeps, authenticate } from './authenticate.ts';
+import type { BoundOperation, RequestContext } from './handlers.ts';
 import { parseInput } from './parse-input.ts';
 import { limitRate, type RateLimits } from './rate-limit.ts';
 import { authenticateSession, type FindSessionWallet, requireOwnOrigin } from './session.ts';
 
-export interface OperationRouteDeps {
-  /** Who holds an API key; refuses it by throwing. */
-  readonly authenticate: (apiKey: string | undefined) => Promise<KeyHolder>;
+export interface OperationRouteDeps extends AuthenticateDeps {
   readonly findSessionWallet: FindSessionWallet;
   readonly rateLimits: RateLimits;
 }
@@ -72,7 +70,7 @@ async function admit(
   const { context } = exchange;
   switch (operation.authentication) {
     case 'apiKey': {
-      const holder = await deps.authenticate(single(request.headers[API_KEY_HEADER]));
+      const holder = await authenticate(deps, single(request.headers[API_KEY_HEADER]));
       exchange.caller = { keyId: holder.keyId, projectId: holder.project.id };
       await limit(holder.keyId);
       return { ...context, ...holder };

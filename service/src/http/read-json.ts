@@ -1,4 +1,5 @@
 import { ApiError } from '@flywheel/api';
+import { parseJson } from '../model/json-number.ts';
 
 /**
  * A body's JSON; undefined when the body is empty.
@@ -9,9 +10,9 @@ export function readJson(bytes: Uint8Array): unknown {
   const text = decode(bytes);
   requireShallow(text);
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
-    throw invalid(`is not JSON: ${problemOf(error)}`, error);
+    throw invalid(problemOf(error), error);
   }
 }
 
@@ -55,9 +56,12 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 function problemOf(error: unknown): string {
+  const message = error instanceof SyntaxError ? error.message : '';
+  const ownWords = /^The JSON (.+)$/.exec(message)?.[1];
+  if (ownWords !== undefined) return ownWords;
   // V8's message quotes a short text whole, which may hold a secret; where the fault is says as much.
-  const position = error instanceof SyntaxError ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
-  return position === undefined ? 'it does not parse.' : `it does not parse at character ${Number(position) + 1}.`;
+  const position = /at position (\d+)/.exec(message)?.[1];
+  return `is not JSON${position === undefined ? '' : ` from character ${Number(position) + 1} on`}.`;
 }
 
 function invalid(problem: string, cause?: unknown): ApiError {

@@ -159,8 +159,9 @@ function setUniversalHeaders(request: FastifyRequest, reply: FastifyReply): void
 
 /** Thrown before a body is read: an unknown route is unknown whatever is sent to it. */
 function refusalBeforeRoute(request: FastifyRequest): ApiError | undefined {
-  if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-    return new ApiError('ERR_INVALID_REQUEST', { place: 'headers.host', problem: 'is missing.' });
+  if (!URL.canParse(`http://${request.host}`)) {
+    const problem = request.headers.host === undefined ? 'is missing.' : 'names no host.';
+    return new ApiError('ERR_INVALID_REQUEST', { place: 'headers.host', problem });
   }
   if (request.is404) return new ApiError('ERR_ROUTE_NOT_FOUND', { method: request.method, path: pathOf(request) });
   return undefined;

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import type { CONSOLE_OPERATIONS, OPERATIONS, RateLimitName } from '@flywheel/api';
 import { address } from '@solana/kit';
 import { pino } from 'pino';
-import { type AuthenticateDeps, authenticate, type FoundApiKey } from '../../src/http/authenticate.ts';
+import type { FoundApiKey } from '../../src/http/authenticate.ts';
 import type { Handlers } from '../../src/http/handlers.ts';
 import { createServer, type ServerDeps } from '../../src/http/server.ts';
 import { clearedSessionCookie, sessionCookie } from '../../src/http/session.ts';
@@ -54,7 +54,6 @@ export interface TestServer extends AsyncDisposable {
 export interface TestServerOptions extends Partial<Omit<ServerDeps, 'handlers' | 'consoleHandlers'>> {
   readonly handlers?: Partial<Handlers<typeof OPERATIONS>>;
   readonly consoleHandlers?: Partial<Handlers<typeof CONSOLE_OPERATIONS>>;
-  readonly keys?: Partial<AuthenticateDeps>;
   readonly requestsPerWindow?: number;
 }
 
@@ -64,16 +63,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const lines: string[] = [];
   const sink = new PassThrough();
   sink.on('data', (chunk) => lines.push(String(chunk)));
-  const { handlers, consoleHandlers, keys: keyDeps, requestsPerWindow = 1_000_000, ...deps } = options;
-  const authentication: AuthenticateDeps = {
+  const { handlers, consoleHandlers, requestsPerWindow = 1_000_000, ...deps } = options;
+  const server = createServer({
     findApiKey: async (prefix) => keys.get(prefix) ?? null,
     findProject: async () => PROJECT,
     touchApiKey: async () => undefined,
     clock: { now: () => NOW },
-    ...keyDeps,
-  };
-  const server = createServer({
-    authenticate: (apiKey) => authenticate(authentication, apiKey),
     findSessionWallet: async (token) => (token === SESSION_TOKEN ? WALLET : null),
     rateLimits: countingLimits(requestsPerWindow),
     readiness: {},

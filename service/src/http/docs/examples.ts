@@ -1,0 +1,201 @@
+import type { CONSOLE_OPERATIONS, OPERATIONS, OperationReply, OperationRequest } from '@flywheel/api';
+
+/** One call of every operation that goes well. */
+export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & ExamplesOf<typeof CONSOLE_OPERATIONS> = {
+  initBatch: {
+    request: {
+      headers: { 'x-idempotency-key': '0d0f6c52-8a2e-4b7c-9f1d-5c2f6e0a7b31' },
+      body: {
+        pipelines: [
+          {
+            type: 'WATCH_AD',
+            payload: '{"adId":"123","viewer":"u-77"}',
+            actions: [
+              { action: 'AIRDROP', toAddress: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', amount: 2.5 },
+              { action: 'BURN', amount: 1 },
+            ],
+          },
+        ],
+      },
+    },
+    reply: {
+      status: 200,
+      body: {
+        proposalApproveTx: 'AwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+        batch: {
+          id: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d',
+          flywheelId: '41d8a3c7-5b0e-4f0d-8c55-0c8e9d1f2a60',
+          status: 'AVAILABLE_TO_QUEUE',
+          pipelines: [
+            {
+              type: 'WATCH_AD',
+              payload: '{"adId":"123","viewer":"u-77"}',
+              actions: [
+                { action: 'AIRDROP', toAddress: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', amount: 2.5 },
+                { action: 'BURN', amount: 1 },
+              ],
+              instructions: ['BUpTWpkpIQZNJOhxYNo4fHw1td28kruB', 'jJclj04kifG7PRApFI4NgwtaE5na/xCE'],
+            },
+          ],
+          dateCreated: '2026-11-21T14:02:11.000Z',
+        },
+      },
+    },
+  },
+  executeBatch: {
+    request: {
+      headers: { prefer: 'wait=60' },
+      body: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d', signedTx: 'A6Kf2nP0yQmB1rR8mD7c4e5h6i9jK0lZ' },
+    },
+    reply: {
+      status: 200,
+      body: {
+        batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d',
+        status: 'EXECUTED',
+        result: {
+          total: 1,
+          totalSuccessful: 1,
+          totalFailed: 0,
+          successfulExecutions: [
+            {
+              bundleId: '9f2c6a0b7d1e4f5a8c3b2d1e0f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c4d3e2f41',
+              txHashes: ['5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW'],
+            },
+          ],
+        },
+      },
+    },
+  },
+  getCurrentBatch: { request: {}, reply: { status: 200, body: null } },
+  getBatch: {
+    request: { params: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' }, query: { include: 'approval' } },
+    reply: {
+      status: 200,
+      body: {
+        id: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d',
+        flywheelId: '41d8a3c7-5b0e-4f0d-8c55-0c8e9d1f2a60',
+        tokenId: 'c2b1f6de-9a43-4e62-b1a7-7a5f0a3d8e19',
+        mintAddress: '4k3Dyjzvzp8eMZWUXbBCjEvwSkkk59S5iCNLY3QrkX6R',
+        status: 'FINALIZED',
+        batchIndex: '17',
+        vaultIndex: '0',
+        multisig: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
+        vaultAddress: 'HXtBm8XZbxaTt41uqaKhwUAa6Z1aPyvJdsZVENiWsetg',
+        initResult: {
+          total: 1,
+          totalSuccessful: 1,
+          totalFailed: 0,
+          successfulExecutions: [
+            {
+              bundleId: '1c0d9e8f7a6b5c4d3e2f419f2c6a0b7d1e4f5a8c3b2d1e0f9a8b7c6d5e4f3a2b',
+              txHashes: ['2nBhEBYYvfaAe16UMNqRHre4YNSskvuYgx3M6E4JP1oDYvZEJHvoPzyUidNgNX5r9sTyN1J9UxtbCXy2rqYcuyuv'],
+            },
+          ],
+          batchIndex: 17,
+        },
+        dateCreated: '2026-11-21T14:02:11.000Z',
+        dateUpdated: '2026-11-21T14:02:13.000Z',
+        proposalApproveTx: 'AwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+      },
+    },
+  },
+  createSignInChallenge: {
+    request: { body: { wallet: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe' } },
+    reply: {
+      status: 200,
+      body: {
+        message: 'flywheel.example wants you to sign in with your Solana account:\n7Fq2…9dKe\n\n…',
+        expiresAt: '2026-11-21T14:07:11.000Z',
+      },
+    },
+  },
+  signIn: {
+    request: {
+      body: {
+        wallet: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
+        message: 'flywheel.example wants you to sign in with your Solana account:\n7Fq2…9dKe\n\n…',
+        signature: '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW',
+      },
+    },
+    reply: {
+      status: 200,
+      body: { wallet: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe', expiresAt: '2026-11-22T02:02:11.000Z' },
+    },
+  },
+  signOut: { request: {}, reply: { status: 200, body: {} } },
+  createRegistration: {
+    request: {
+      body: {
+        mint: '4k3Dyjzvzp8eMZWUXbBCjEvwSkkk59S5iCNLY3QrkX6R',
+        burnLimit: '1000',
+        airdropLimit: '2500.5',
+        scopes: ['burn', 'airdrop'],
+        proofTypes: [{ type: 'WATCH_AD', description: 'A viewer watched an ad to its end.' }],
+      },
+    },
+    reply: {
+      status: 200,
+      body: {
+        registrationId: 'a3e0f9b8-7c6d-4e5f-8a3b-2c1d0e9f8a7b',
+        transaction: 'AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+        multisig: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
+        vaultAddress: 'HXtBm8XZbxaTt41uqaKhwUAa6Z1aPyvJdsZVENiWsetg',
+        costLamports: '8412960',
+        warnings: [],
+      },
+    },
+  },
+  confirmRegistration: {
+    request: {
+      params: { registrationId: 'a3e0f9b8-7c6d-4e5f-8a3b-2c1d0e9f8a7b' },
+      body: { signedTransaction: 'AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' },
+    },
+    reply: {
+      status: 200,
+      body: {
+        projectId: 'b7a2d3c0-54e1-4f3a-8f55-1d2d8f1f0f11',
+        flywheelId: '41d8a3c7-5b0e-4f0d-8c55-0c8e9d1f2a60',
+        tokenId: 'c2b1f6de-9a43-4e62-b1a7-7a5f0a3d8e19',
+        mintAddress: '4k3Dyjzvzp8eMZWUXbBCjEvwSkkk59S5iCNLY3QrkX6R',
+        apiKey: 'fwk_…',
+        multisig: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
+        vaultAddress: 'HXtBm8XZbxaTt41uqaKhwUAa6Z1aPyvJdsZVENiWsetg',
+      },
+    },
+  },
+  createKey: {
+    request: {
+      params: { projectId: 'b7a2d3c0-54e1-4f3a-8f55-1d2d8f1f0f11' },
+      body: { scopes: ['airdrop'], name: 'Rewards worker' },
+    },
+    reply: { status: 200, body: { keyId: 'e9f8a7b6-c5d4-4e3f-8a1b-0c9d8e7f6a5b', apiKey: 'fwk_…' } },
+  },
+  revokeKey: {
+    request: {
+      params: { projectId: 'b7a2d3c0-54e1-4f3a-8f55-1d2d8f1f0f11', keyId: 'e9f8a7b6-c5d4-4e3f-8a1b-0c9d8e7f6a5b' },
+    },
+    reply: {
+      status: 200,
+      body: { keyId: 'e9f8a7b6-c5d4-4e3f-8a1b-0c9d8e7f6a5b', revokedAt: '2026-11-21T14:02:11.000Z' },
+    },
+  },
+};
+
+type ExamplesOf<Rows> = {
+  readonly [Id in keyof Rows]: {
+    /** Nothing is asked of an operation without parts. */
+    readonly request: OperationRequest<Rows[Id]> & Example['request'];
+    readonly reply: OperationReply<Rows[Id]>;
+  };
+};
+
+/** An example, its operation forgotten. */
+export interface Example {
+  readonly request: {
+    readonly headers?: { readonly [name: string]: unknown };
+    readonly params?: { readonly [name: string]: unknown };
+    readonly query?: { readonly [name: string]: unknown };
+    readonly body?: unknown;
+  };
+  readonly reply: { readonly status: number; readonly body: unknown };
+}

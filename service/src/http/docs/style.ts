@@ -1,0 +1,99 @@
+/** Ink on paper by day, paper on ink by night; one accent; an 8-point grid. No fonts, images or scripts from anywhere. */
+export const STYLE = `
+:root {
+  color-scheme: light dark;
+  --paper: #fcfbf9; --sheet: #f5f3ef; --ink: #1d1c1a; --quiet: #6b6862; --line: #e3e0d9;
+  --accent: #2f5d8a; --write: #8a4b1f; --remove: #a03030; --text: #3d6b4f;
+  --sans: ui-sans-serif, system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;
+  --mono: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #141412; --sheet: #1c1b19; --ink: #ebe8e1; --quiet: #9b978e; --line: #2e2c29;
+    --accent: #8fb7e3; --write: #e0a574; --remove: #ea8f8f; --text: #93c7a6;
+  }
+}
+* { box-sizing: border-box; }
+html { scroll-padding-top: 24px; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/24px var(--sans); }
+a { color: var(--accent); text-decoration: none; }
+a:hover { text-decoration: underline; }
+a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 2px; }
+code, pre { font-family: var(--mono); font-size: 13px; font-variant-ligatures: none; }
+p { margin: 0 0 16px; max-width: 68ch; text-wrap: pretty; }
+.quiet { color: var(--quiet); }
+.skip { position: absolute; left: -999px; }
+.skip:focus { left: 16px; top: 16px; }
+
+.page { display: grid; grid-template-columns: 264px minmax(0, 1fr); max-width: 1376px; margin: 0 auto; }
+nav { position: sticky; top: 0; height: 100vh; overflow-y: auto; padding: 40px 24px 40px 32px; border-right: 1px solid var(--line); font-size: 14px; }
+nav h2 { margin: 24px 0 8px; font-size: 12px; line-height: 16px; font-weight: 600; color: var(--quiet); letter-spacing: .04em; }
+nav ul { list-style: none; margin: 0; padding: 0; }
+nav li a { display: flex; gap: 8px; padding: 4px 0; line-height: 20px; color: inherit; }
+nav li span { min-width: 0; overflow-wrap: anywhere; }
+nav li a:hover { color: var(--accent); text-decoration: none; }
+.brand { display: flex; align-items: center; gap: 12px; font-weight: 600; font-size: 16px; color: inherit; }
+.brand:hover { text-decoration: none; }
+.brand svg { width: 24px; height: 24px; }
+
+main { padding: 40px 48px 120px; min-width: 0; }
+header { padding-bottom: 24px; margin-bottom: 40px; border-bottom: 1px solid var(--line); }
+h1 { margin: 0 0 16px; font-size: 32px; line-height: 40px; font-weight: 600; letter-spacing: -.015em; }
+header p { font-size: 17px; line-height: 28px; }
+h2.part { margin: 16px 0 0; padding: 40px 0 24px; border-top: 1px solid var(--line); font-size: 24px; line-height: 32px; font-weight: 600; letter-spacing: -.01em; }
+section { padding: 40px 0; border-top: 1px solid var(--line); }
+h2.part + section, h2.part + p + section { padding-top: 24px; border-top: 0; }
+section.guide { padding: 0 0 24px; border-top: 0; }
+ol { margin: 0 0 16px; padding-left: 20px; }
+h3 { margin: 0 0 8px; font-size: 19px; line-height: 28px; font-weight: 600; letter-spacing: -.005em; }
+h3 a { color: inherit; }
+h4 { margin: 24px 0 0; font-size: 13px; line-height: 24px; font-weight: 600; }
+h4 .status { font-family: var(--mono); margin-right: 8px; }
+
+.route { margin: 0 0 16px; font-family: var(--mono); font-size: 13px; overflow-wrap: anywhere; }
+.method { flex: none; display: inline-block; min-width: 48px; font: 600 11px/20px var(--mono); letter-spacing: .02em; color: var(--accent); }
+.method.POST { color: var(--write); }
+.method.DELETE { color: var(--remove); }
+.route .method { font-size: 13px; margin-right: 8px; }
+
+.columns { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 440px); gap: 0 48px; }
+.samples { position: sticky; top: 24px; align-self: start; }
+.samples h4 { margin: 0; color: var(--quiet); font-weight: 500; }
+pre { margin: 0 0 16px; padding: 16px; max-height: 60vh; overflow: auto; background: var(--sheet); border: 1px solid var(--line); border-radius: 6px; line-height: 20px; font-size: 12.5px; tab-size: 2; }
+pre code { font-size: inherit; }
+pre b { font-weight: 400; color: var(--accent); }
+pre i { font-style: normal; color: var(--text); }
+
+.fields { list-style: none; margin: 0; padding: 0; }
+.fields > li { padding: 8px 0; border-bottom: 1px solid var(--line); }
+.fields > li:last-child { border-bottom: 0; }
+.fields p { margin: 0; font-size: 14px; line-height: 20px; }
+.fields .fields { margin: 8px 0 0; padding-left: 16px; border-left: 1px solid var(--line); }
+.name { font-weight: 600; overflow-wrap: anywhere; }
+.type, .optional { font-size: 13px; color: var(--quiet); }
+.type { margin-left: 4px; }
+.optional::before { content: "· "; }
+.fields .quiet code { overflow-wrap: anywhere; }
+
+.errors { list-style: none; margin: 0; padding: 0; }
+.errors li { display: flex; align-items: baseline; gap: 16px; padding: 8px 0; border-bottom: 1px solid var(--line); }
+.errors li:last-child { border-bottom: 0; }
+.errors span { font: 13px/20px var(--mono); font-variant-numeric: tabular-nums; color: var(--quiet); }
+.errors p { margin: 0; font-size: 14px; line-height: 20px; }
+.errors code { line-height: 20px; overflow-wrap: anywhere; }
+:target > h3, code:target { text-decoration: underline; text-decoration-color: var(--accent); text-decoration-thickness: 2px; text-underline-offset: 6px; }
+
+@media (max-width: 1200px) {
+  .columns { grid-template-columns: minmax(0, 1fr); }
+  .samples { position: static; margin-top: 24px; }
+}
+@media (max-width: 800px) {
+  .page { display: block; }
+  nav { position: static; height: auto; padding: 24px; border-right: 0; border-bottom: 1px solid var(--line); }
+  nav ul { columns: 2; }
+  main { padding: 24px 24px 80px; }
+  h1 { font-size: 26px; line-height: 32px; }
+}
+@media (max-width: 480px) { nav ul { columns: 1; } }
+@media print { nav { display: none; } .page { display: block; } pre { max-height: none; } }
+`;
