@@ -1,0 +1,80 @@
+import type { Scope } from '@flywheel/api';
+import type { Db } from './db.ts';
+
+/** A key as it is kept: enough to know it again, not enough to use it. */
+export interface ApiKeyRecord {
+  readonly id: string;
+  readonly projectId: string;
+  /** Finds the key. Unique. */
+  readonly prefix: string;
+  /** SHA-256 of the whole key. */
+  readonly hash: Uint8Array;
+  readonly name: string | null;
+  readonly scopes: ReadonlySet<Scope>;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+}
+
+export interface FoundApiKey extends Pick<ApiKeyRecord, 'id' | 'projectId' | 'hash' | 'scopes' | 'expiresAt'> {
+  readonly revokedAt: Date | null;
+}
+
+export async function insertApiKey(db: Db, key: ApiKeyRecord): Promise<void> {
+  await db
+    .insertInto('api_keys')
+    .values({
+      id: key.id,
+      project_id: key.projectId,
+      prefix: key.prefix,
+      hash: key.hash,
+      name: key.name,
+      scopes: [...key.scopes],
+      created_at: key.createdAt,
+      expires_at: key.expiresAt,
+    })
+    .execute();
+}
+
+/** Also revoked and expired ones: the caller tells them apart. */
+export async function findApiKey(db: Db, prefix: string): Promise<FoundApiKey | null> {
+  const row = await db
+    .selectFrom('api_keys')
+    .select(['id', 'project_id', 'hash', 'scopes', 'expires_at', 'revoked_at'])
+    .where('prefix', '=', prefix)
+    .executeTakeFirst();
+  if (!row) return null;
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    hash: row.hash,
+    scopes: new Set(row.scopes),
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  };
+}
+
+/** Polling clients use a key ten times a second; when it was last used is asked in days. */
+const TOUCH_INTERVAL_MS = 60_000;
+
+/** Notes that a key was used, at most once a minute. */
+export async function touchApiKey(db: Db, keyId: string, now: Date): Promise<void> {
+  const before = new Date(now.getTime() - TOUCH_INTERVAL_MS);
+  await db
+    .updateTable('api_keys')
+    .set({ last_used_at: now })
+    .where('id', '=', keyId)
+    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', before)]))
+    .execute();
+}
+
+/** When the key was revoked, by this call or before; null when the project has no such key. */
+export async function revokeApiKey(db: Db, projectId: string, keyId: string, now: Date): Promise<Date | null> {
+  const row = await db
+    .updateTable('api_keys')
+    .set((eb) => ({ revoked_at: eb.fn.coalesce('revoked_at', eb.val(now)) }))
+    .where('id', '=', keyId)
+    .where('project_id', '=', projectId)
+    .returning('revoked_at')
+    .executeTakeFirst();
+  return row?.revoked_at ?? null;
+}

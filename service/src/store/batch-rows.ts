@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { Insertable, Selectable } from 'kysely';
+import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../model/batch.ts';
+import { decodeInstruction, encodeInstruction } from './instruction-bytes.ts';
+import type { BatchesTable, PipelinesTable } from './schema.ts';
+
+/** The columns that make a batch. */
+export const BATCH_COLUMNS = [
+  'id',
+  'project_id',
+  'flywheel_id',
+  'token_id',
+  'batch_index',
+  'status',
+  'nonce_address',
+  'nonce_value',
+  'signed_tx',
+  'init_result',
+  'execute_result',
+  'execution_error',
+  'created_at',
+  'updated_at',
+  'ended_at',
+] as const satisfies readonly (keyof BatchesTable)[];
+
+export type BatchRow = Pick<Selectable<BatchesTable>, (typeof BATCH_COLUMNS)[number]>;
+
+export function toBatch(row: BatchRow): BatchWithoutPipelines {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    flywheelId: row.flywheel_id,
+    tokenId: row.token_id,
+    status: row.status,
+    batchIndex: row.batch_index,
+    nonce: { address: row.nonce_address, value: row.nonce_value },
+    signedTx: row.signed_tx,
+    initResult: row.init_result,
+    executeResult: row.execute_result,
+    executionError: row.execution_error,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    endedAt: row.ended_at,
+  };
+}
+
+/** The columns that make a pipeline. */
+export const PIPELINE_COLUMNS = [
+  'type',
+  'payload',
+  'actions',
+  'instructions',
+  'vault_message',
+] as const satisfies readonly (keyof PipelinesTable)[];
+
+export type PipelineRow = Pick<Selectable<PipelinesTable>, (typeof PIPELINE_COLUMNS)[number]>;
+
+export function toPipeline(row: PipelineRow): CompiledPipeline {
+  return {
+    type: row.type,
+    payload: row.payload,
+    actions: row.actions,
+    instructions: row.instructions.map(decodeInstruction),
+    vaultMessage: row.vault_message,
+  };
+}
+
+export function toPipelineRows({ id: batchId, projectId, pipelines }: Batch): Insertable<PipelinesTable>[] {
+  return pipelines.map((pipeline, position) => ({
+    batch_id: batchId,
+    position,
+    project_id: projectId,
+    type: pipeline.type,
+    payload: pipeline.payload,
+    actions: JSON.stringify(pipeline.actions),
+    proof_hash: proofHash(pipeline),
+    instructions: pipeline.instructions.map(encodeInstruction),
+    vault_message: pipeline.vaultMessage,
+  }));
+}
+
+/** What the proof memo carries: SHA-256 of the type, a zero byte and the payload as it was received. */
+function proofHash({ type, payload }: CompiledPipeline): Uint8Array {
+  return createHash('sha256').update(type).update('\0').update(payload).digest();
+}

@@ -1,0 +1,290 @@
+import type { ExecuteResult, InitResult, InitWarning } from '@flywheel/api';
+import type { Base64EncodedWireTransaction, Nonce } from '@solana/kit';
+import { sql } from 'kysely';
+import type { DailyTotals } from '../model/amount.ts';
+import {
+  type Batch,
+  type BatchEvent,
+  type BatchWithoutPipelines,
+  type ExecutionTrouble,
+  isFinal,
+  nextStatus,
+} from '../model/batch.ts';
+import { BATCH_COLUMNS, type BatchRow, PIPELINE_COLUMNS, toBatch, toPipeline, toPipelineRows } from './batch-rows.ts';
+import { releaseDailyAmounts } from './daily-limits.ts';
+import { type Db, inTransaction } from './db.ts';
+import { releaseNonce } from './nonces.ts';
+
+/**
+ * The next batch index of a flywheel. Locks its row until the transaction ends, so that a project's batches are made
+ * one after another: what is counted after this (`countOpen`) is exact, and a transaction that fails leaves no gap.
+ */
+export async function takeBatchIndex(trx: Db, flywheelId: string): Promise<bigint> {
+  const { last_batch_index } = await trx
+    .updateTable('flywheels')
+    .set({ last_batch_index: sql`last_batch_index + 1` })
+    .where('id', '=', flywheelId)
+    .returning('last_batch_index')
+    .executeTakeFirstOrThrow();
+  return last_batch_index;
+}
+
+/** What a project has open. */
+export async function countOpen(
+  db: Db,
+  projectId: string,
+): Promise<{ readonly batches: number; readonly pipelines: number }> {
+  const { batches, pipelines } = await db
+    .selectFrom('batches')
+    .select((eb) => [
+      eb.fn.countAll<bigint>().as('batches'),
+      eb.fn.sum<bigint | null>('pipeline_count').as('pipelines'),
+    ])
+    .where('project_id', '=', projectId)
+    .where('ended_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return { batches: Number(batches), pipelines: Number(pipelines ?? 0n) };
+}
+
+export async function insertBatch(
+  trx: Db,
+  batch: Batch,
+  idempotency: { readonly key: string; readonly requestHash: Uint8Array },
+  reserved: { readonly day: string; readonly totals: DailyTotals },
+  warnings: readonly InitWarning[],
+): Promise<void> {
+  await trx
+    .insertInto('batches')
+    .values({
+      id: batch.id,
+      project_id: batch.projectId,
+      flywheel_id: batch.flywheelId,
+      token_id: batch.tokenId,
+      batch_index: batch.batchIndex,
+      status: batch.status,
+      idempotency_key: idempotency.key,
+      request_hash: idempotency.requestHash,
+      pipeline_count: batch.pipelines.length,
+      burn_amount: reserved.totals.burnBaseUnits,
+      airdrop_amount: reserved.totals.airdropBaseUnits,
+      reserved_day: reserved.day,
+      nonce_address: batch.nonce.address,
+      nonce_value: batch.nonce.value,
+      warnings: JSON.stringify(warnings),
+      created_at: batch.createdAt,
+      updated_at: batch.updatedAt,
+    })
+    .execute();
+  await trx.insertInto('pipelines').values(toPipelineRows(batch)).execute();
+}
+
+export async function findBatchByIdempotencyKey(
+  db: Db,
+  projectId: string,
+  key: string,
+): Promise<{ readonly batch: Batch; readonly requestHash: Uint8Array; readonly warnings: InitWarning[] } | null> {
+  const row = await db
+    .selectFrom('batches')
+    .select([...BATCH_COLUMNS, 'request_hash', 'warnings'])
+    .where('project_id', '=', projectId)
+    .where('idempotency_key', '=', key)
+    .executeTakeFirst();
+  return row ? { batch: await withPipelines(db, row), requestHash: row.request_hash, warnings: row.warnings } : null;
+}
+
+/** A batch with its pipelines. With a project given, null also for another project's. */
+export async function findBatch(db: Db, batchId: string, projectId?: string): Promise<Batch | null> {
+  const row = await selectBatch(db, batchId, projectId).executeTakeFirst();
+  return row ? withPipelines(db, row) : null;
+}
+
+/** As `findBatch`, for those who ask often. */
+export async function findBatchWithoutPipelines(
+  db: Db,
+  batchId: string,
+  projectId?: string,
+): Promise<BatchWithoutPipelines | null> {
+  const row = await selectBatch(db, batchId, projectId).executeTakeFirst();
+  return row ? toBatch(row) : null;
+}
+
+/** The newest batch that is open; only if there is none, the newest that ended after `endedAfter`. */
+export async function findCurrentBatch(
+  db: Db,
+  projectId: string,
+  endedAfter: Date,
+): Promise<BatchWithoutPipelines | null> {
+  const row = await db
+    .selectFrom('batches')
+    .select(BATCH_COLUMNS)
+    .where('project_id', '=', projectId)
+    .where((eb) => eb.or([eb('ended_at', 'is', null), eb('ended_at', '>', endedAfter)]))
+    .orderBy((eb) => eb('ended_at', 'is', null), 'desc')
+    .orderBy('batch_index', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row ? toBatch(row) : null;
+}
+
+/** Those of a flywheel that are not on chain yet, up to an index, in the order in which the chain takes them. */
+export async function findBatchesToSetUp(db: Db, flywheelId: string, upToIndex: bigint): Promise<Batch[]> {
+  const rows = await db
+    .selectFrom('batches')
+    .select(BATCH_COLUMNS)
+    .where('flywheel_id', '=', flywheelId)
+    .where('status', '=', 'AVAILABLE_TO_QUEUE')
+    .where('batch_index', '<=', upToIndex)
+    .orderBy('batch_index')
+    .execute();
+  return Promise.all(rows.map((row) => withPipelines(db, row)));
+}
+
+/**
+ * Keeps the approval that the wallet signed, and forgets the trouble of an earlier one. False, and nothing kept, when
+ * the batch has ended or a bundle of its execution was recorded: the execution goes on with what it began with.
+ */
+export async function requestExecution(
+  db: Db,
+  batchId: string,
+  signedTx: Base64EncodedWireTransaction,
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('batches')
+    .set({ signed_tx: signedTx, execution_error: null, updated_at: now })
+    .where('id', '=', batchId)
+    .where('ended_at', 'is', null)
+    .where('execution_began_at', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/**
+ * Shows what keeps a batch from being executed. Without `keepRequest` the approval is given back, so that execute can
+ * be asked for again; that is refused, with false, once a bundle of the execution was recorded. False also for a batch
+ * that has ended.
+ */
+export async function reportTrouble(
+  db: Db,
+  batchId: string,
+  trouble: ExecutionTrouble,
+  { keepRequest }: { readonly keepRequest: boolean },
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('batches')
+    .set({ execution_error: JSON.stringify(trouble), updated_at: now, ...(!keepRequest && { signed_tx: null }) })
+    .where('id', '=', batchId)
+    .where('ended_at', 'is', null)
+    .$if(!keepRequest, (query) => query.where('execution_began_at', 'is', null))
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** The batch is on chain whole. False when that was known, or the batch has ended. */
+export async function finalizeBatch(db: Db, batchId: string, initResult: InitResult, now: Date): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('batches')
+    .set({
+      status: nextStatus('AVAILABLE_TO_QUEUE', 'SETUP_LANDED'),
+      init_result: JSON.stringify(initResult),
+      updated_at: now,
+    })
+    .where('id', '=', batchId)
+    .where('status', '=', 'AVAILABLE_TO_QUEUE')
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+export interface BatchEnd {
+  readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
+  readonly initResult?: InitResult;
+  readonly executeResult?: ExecuteResult;
+  readonly executionError?: ExecutionTrouble;
+}
+
+/**
+ * Ends a batch, once: false, and nothing changed, when it has ended before. In the same transaction its nonce goes back
+ * to be refreshed, and a batch that failed gives its amounts back to the day they came from.
+ * @throws Error for an event that the batch's status does not know.
+ */
+export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date): Promise<boolean> {
+  return inTransaction(db, async (trx) => {
+    const batch = await trx
+      .selectFrom('batches')
+      .select(['project_id', 'status', 'reserved_day', 'burn_amount', 'airdrop_amount'])
+      .where('id', '=', batchId)
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow();
+    if (isFinal(batch.status)) return false;
+
+    const status = nextStatus(batch.status, end.event);
+    const { initResult, executeResult, executionError } = end;
+    await trx
+      .updateTable('batches')
+      .set({
+        status,
+        updated_at: now,
+        ended_at: now,
+        ...(initResult && { init_result: JSON.stringify(initResult) }),
+        ...(executeResult && { execute_result: JSON.stringify(executeResult) }),
+        ...(executionError && { execution_error: JSON.stringify(executionError) }),
+        ...(status === 'EXECUTED' && { execution_error: null }),
+      })
+      .where('id', '=', batchId)
+      .execute();
+    await releaseNonce(trx, batchId);
+    if (status === 'FAILED') {
+      const totals = { burnBaseUnits: batch.burn_amount, airdropBaseUnits: batch.airdrop_amount };
+      await releaseDailyAmounts(trx, batch.project_id, batch.reserved_day, totals);
+    }
+    return true;
+  });
+}
+
+/** The value that the approval is rebuilt on, after the chain moved the batch's nonce. Nothing for one that ended. */
+export async function updateNonceValue(db: Db, batchId: string, value: Nonce): Promise<void> {
+  await inTransaction(db, async (trx) => {
+    const { numUpdatedRows } = await trx
+      .updateTable('batches')
+      .set({ nonce_value: value })
+      .where('id', '=', batchId)
+      .where('ended_at', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return;
+    await trx.updateTable('nonces').set({ value }).where('batch_id', '=', batchId).execute();
+  });
+}
+
+/** Those of the given proof hashes (hex) that the project has used before. */
+export async function findSeenProofs(
+  db: Db,
+  projectId: string,
+  proofHashes: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const hashes = proofHashes.map((hash) => Buffer.from(hash, 'hex'));
+  const rows = await db
+    .selectFrom('pipelines')
+    .select('proof_hash')
+    .distinct()
+    .where('project_id', '=', projectId)
+    .where(sql<boolean>`proof_hash = any(${hashes}::bytea[])`)
+    .execute();
+  return new Set(rows.map(({ proof_hash }) => Buffer.from(proof_hash).toString('hex')));
+}
+
+function selectBatch(db: Db, batchId: string, projectId: string | undefined) {
+  const query = db.selectFrom('batches').select(BATCH_COLUMNS).where('id', '=', batchId);
+  return projectId === undefined ? query : query.where('project_id', '=', projectId);
+}
+
+/** Pipelines never change, so reading them apart from their batch reads nothing inconsistent. */
+async function withPipelines(db: Db, row: BatchRow): Promise<Batch> {
+  const pipelines = await db
+    .selectFrom('pipelines')
+    .select(PIPELINE_COLUMNS)
+    .where('batch_id', '=', row.id)
+    .orderBy('position')
+    .execute();
+  return { ...toBatch(row), pipelines: pipelines.map(toPipeline) };
+}

@@ -1,0 +1,101 @@
+import type { Selectable } from 'kysely';
+import type { Bundle } from '../model/batch.ts';
+import { type Db, inTransaction } from './db.ts';
+import type { BundlesTable } from './schema.ts';
+
+export interface NewBundle extends Omit<Bundle, 'id' | 'state' | 'landedSignatures'> {
+  readonly createdAt: Date;
+}
+
+/**
+ * Records a bundle that is about to be sent. Commit before sending: what is recorded here is what may be on chain.
+ * @throws Error when the batch is past the bundle's phase. A batch that ended can never be recorded for sending again.
+ */
+export async function insertBundle(db: Db, bundle: NewBundle): Promise<Bundle> {
+  return inTransaction(db, async (trx) => {
+    await requirePhase(trx, bundle);
+    const row = await trx
+      .insertInto('bundles')
+      .values({
+        batch_id: bundle.batchId,
+        phase: bundle.phase,
+        bundle_id: bundle.bundleId,
+        transactions: [...bundle.transactions],
+        signatures: [...bundle.signatures],
+        last_valid_block_height: bundle.lastValidBlockHeight,
+        first_pipeline: bundle.firstPipeline,
+        pipeline_count: bundle.pipelineCount,
+        is_atomic: bundle.isAtomic,
+        state: 'sent',
+        landed_signatures: [],
+        created_at: bundle.createdAt,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return toBundle(row);
+  });
+}
+
+/** What the chain said became of a bundle. False when that was known already: it never changes. */
+export async function settleBundle(
+  db: Db,
+  bundleId: bigint,
+  state: Exclude<Bundle['state'], 'sent'>,
+  landedSignatures: readonly string[],
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('bundles')
+    .set({ state, landed_signatures: [...landedSignatures], settled_at: now })
+    .where('id', '=', bundleId)
+    .where('state', '=', 'sent')
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** In the order in which they were sent. */
+export async function findBundles(db: Db, batchId: string, phase?: Bundle['phase']): Promise<Bundle[]> {
+  const rows = await db
+    .selectFrom('bundles')
+    .selectAll()
+    .where('batch_id', '=', batchId)
+    .$if(phase !== undefined, (query) => query.where('phase', '=', phase ?? 'setup'))
+    .orderBy('id')
+    .execute();
+  return rows.map(toBundle);
+}
+
+const STATUS_OF_PHASE = { setup: 'AVAILABLE_TO_QUEUE', execution: 'FINALIZED' } as const;
+
+/** Locks the batch's row, so that it cannot end between this look and the insertion. */
+async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): Promise<void> {
+  const { status, execution_began_at } = await trx
+    .selectFrom('batches')
+    .select(['status', 'execution_began_at'])
+    .where('id', '=', batchId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+  if (status !== STATUS_OF_PHASE[phase]) {
+    throw new Error(`Batch ${batchId} is ${status}; a bundle for its ${phase} takes ${STATUS_OF_PHASE[phase]}.`);
+  }
+  if (phase === 'execution' && execution_began_at === null) {
+    await trx.updateTable('batches').set({ execution_began_at: createdAt }).where('id', '=', batchId).execute();
+  }
+}
+
+function toBundle(row: Selectable<BundlesTable>): Bundle {
+  return {
+    id: row.id,
+    batchId: row.batch_id,
+    phase: row.phase,
+    bundleId: row.bundle_id,
+    transactions: row.transactions,
+    signatures: row.signatures,
+    lastValidBlockHeight: row.last_valid_block_height,
+    firstPipeline: row.first_pipeline,
+    pipelineCount: row.pipeline_count,
+    isAtomic: row.is_atomic,
+    state: row.state,
+    landedSignatures: row.landed_signatures,
+  };
+}

@@ -1,0 +1,72 @@
+import { sql } from 'kysely';
+import type { DailyTotals } from '../model/amount.ts';
+import type { Project } from '../model/project.ts';
+import type { Db } from './db.ts';
+
+export interface ExceededLimit {
+  readonly kind: 'burn' | 'airdrop';
+  /** What the day has without this. */
+  readonly usedBaseUnits: bigint;
+}
+
+/**
+ * Counts amounts against a project's day (UTC, `2026-11-21`), all of them or none. Exact however many ask at once: the
+ * row decides. A kind that is not asked for is not held against the caller, even when its limit was lowered below use.
+ */
+export async function reserveDailyAmounts(
+  trx: Db,
+  { id: projectId, dailyLimits }: Pick<Project, 'id' | 'dailyLimits'>,
+  day: string,
+  { burnBaseUnits, airdropBaseUnits }: DailyTotals,
+): Promise<ExceededLimit | null> {
+  await trx
+    .insertInto('daily_amounts')
+    .values({ project_id: projectId, day })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const reserved = await trx
+    .updateTable('daily_amounts')
+    .set({
+      burned: sql`burned + ${burnBaseUnits}::numeric`,
+      airdropped: sql`airdropped + ${airdropBaseUnits}::numeric`,
+    })
+    .where('project_id', '=', projectId)
+    .where('day', '=', day)
+    .where(fits('burned', burnBaseUnits, dailyLimits.burnBaseUnits))
+    .where(fits('airdropped', airdropBaseUnits, dailyLimits.airdropBaseUnits))
+    .executeTakeFirst();
+  if (reserved.numUpdatedRows === 1n) return null;
+
+  const used = await trx
+    .selectFrom('daily_amounts')
+    .select(['burned', 'airdropped'])
+    .where('project_id', '=', projectId)
+    .where('day', '=', day)
+    .executeTakeFirstOrThrow();
+  const isBurn = burnBaseUnits > 0n && used.burned + burnBaseUnits > dailyLimits.burnBaseUnits;
+  return isBurn ? { kind: 'burn', usedBaseUnits: used.burned } : { kind: 'airdrop', usedBaseUnits: used.airdropped };
+}
+
+/** Gives back what was reserved for a day. The row refuses to go below zero: nothing is given back twice. */
+export async function releaseDailyAmounts(
+  trx: Db,
+  projectId: string,
+  day: string,
+  { burnBaseUnits, airdropBaseUnits }: DailyTotals,
+): Promise<void> {
+  await trx
+    .updateTable('daily_amounts')
+    .set({
+      burned: sql`burned - ${burnBaseUnits}::numeric`,
+      airdropped: sql`airdropped - ${airdropBaseUnits}::numeric`,
+    })
+    .where('project_id', '=', projectId)
+    .where('day', '=', day)
+    .execute();
+}
+
+function fits(column: 'burned' | 'airdropped', askedBaseUnits: bigint, limitBaseUnits: bigint) {
+  return askedBaseUnits === 0n
+    ? sql<boolean>`true`
+    : sql<boolean>`${sql.ref(column)} + ${askedBaseUnits}::numeric <= ${limitBaseUnits}::numeric`;
+}

@@ -1,0 +1,61 @@
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import type { Log } from './log.ts';
+import type { Schema } from './schema.ts';
+
+/** The database, or a transaction of it. */
+export type Db = Kysely<Schema>;
+
+/**
+ * A pool of connections. Chain amounts and indices come out as bigint, days as text (`2026-11-21`), bytes as
+ * Uint8Array; `pg`'s own table of types, which other users of the driver share, stays as it is.
+ */
+export function openDb(config: pg.PoolConfig, log: Pick<Log, 'error'>): Db {
+  const pool = new pg.Pool({ ...DEFAULTS, ...config, types: { getTypeParser } });
+  const logLoss = (error: Error) => log.error({ err: error }, 'database connection lost');
+  // Without these a connection that breaks, idle or between two statements of a transaction, ends the process.
+  pool.on('error', logLoss);
+  pool.on('connect', (client) => client.on('error', logLoss));
+  return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+}
+
+export async function closeDb(db: Db): Promise<void> {
+  await db.destroy();
+}
+
+/** Resolves when the database answers. */
+export async function ping(db: Db): Promise<void> {
+  await sql`select 1`.execute(db);
+}
+
+/** Runs in the transaction given, or in one of its own. */
+export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work);
+}
+
+const DEFAULTS = {
+  application_name: 'flywheel',
+  max: 10,
+  // No query of ours takes a second: longer means that something is wrong, and waiting makes it worse.
+  connectionTimeoutMillis: 10_000,
+  statement_timeout: 30_000,
+  idle_in_transaction_session_timeout: 60_000,
+  keepAlive: true,
+} as const satisfies pg.PoolConfig;
+
+/** By type oid (PostgreSQL, `pg_type.dat`). The schema has no numeric with a fraction. */
+const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
+  [pg.types.builtins.INT8, BigInt],
+  [pg.types.builtins.NUMERIC, BigInt],
+  [pg.types.builtins.DATE, String],
+  [pg.types.builtins.BYTEA, parseBytes],
+]);
+
+function getTypeParser(oid: number, format: 'text' | 'binary' = 'text') {
+  const parser = format === 'text' ? PARSERS.get(oid) : undefined;
+  return parser ?? pg.types.getTypeParser(oid, format);
+}
+
+function parseBytes(text: string): Uint8Array {
+  return new Uint8Array(Buffer.from(text.slice('\\x'.length), 'hex'));
+}

@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Address } from '@solana/kit';
+import type pg from 'pg';
+import { fromKysely, PgBoss, type UpdateQueueOptions } from 'pg-boss';
+import type { Db } from './db.ts';
+import type { Log } from './log.ts';
+
+/** Work behind the API. Jobs of one multisig run one after another, in the order in which they were enqueued. */
+export type Job =
+  | { readonly type: 'setup' | 'execute'; readonly batchId: string; readonly multisig: Address }
+  | { readonly type: 'refill-nonces' };
+
+export interface Jobs {
+  /**
+   * Given a transaction, the job exists if and only if that commits, and starts then. `startAfter` lets later jobs of
+   * the multisig go first. A refill is dropped while one is waiting, and one that another open transaction enqueued is
+   * waited for: enqueue it last, or outside.
+   */
+  enqueue(db: Db, job: Job, options?: { readonly startAfter?: Date }): Promise<void>;
+  /**
+   * Starts to run jobs, at most `concurrency` at once beside one refill. A handler that throws is run again, for ever,
+   * after a pause that grows to 30 s, and meanwhile its multisig waits. A job may run again after it succeeded, if this
+   * process dies before that is recorded. The signal aborts when the job was given to another process.
+   */
+  work(handler: JobHandler, options?: { readonly concurrency?: number }): Promise<void>;
+  /** Takes no more jobs, waits for those that run, and gives back those that take longer (10 s unless told). */
+  stop(options?: { readonly timeoutSeconds?: number }): Promise<void>;
+}
+
+export type JobHandler = (job: Job, signal: AbortSignal) => Promise<void>;
+
+/**
+ * Opens the queue, and creates it in the database's schema `jobs` if need be. Without `work` it only sends: nothing is
+ * polled and nothing maintained.
+ */
+export async function startJobs({ poolConfig, log }: JobsOptions): Promise<Jobs> {
+  const sender = createBoss({ poolConfig, log }, { supervise: false, max: SENDER_CONNECTIONS });
+  await sender.start();
+  for (const { name, policy, ...options } of QUEUES) {
+    await sender.createQueue(name, { policy, ...options });
+    // Creating leaves a queue that exists as it was, perhaps by an older release.
+    await sender.updateQueue(name, options);
+  }
+  let worker: PgBoss | null = null;
+  return {
+    async enqueue(db, job, { startAfter } = {}) {
+      const options = { db: fromKysely(db), ...(startAfter && { startAfter }) };
+      if (job.type === 'refill-nonces') {
+        await sender.send(NONCES, job, options);
+        return;
+      }
+      const id = await sender.send(BATCH, job, { ...options, singletonKey: job.multisig });
+      if (id === null) throw new Error(`The job ${job.type} of batch ${job.batchId} was not taken.`);
+    },
+    async work(handler, { concurrency = DEFAULT_CONCURRENCY } = {}) {
+      if (worker) throw new Error('This queue is being worked on already.');
+      worker = createBoss({ poolConfig, log }, { supervise: true, max: concurrency + MAINTENANCE_CONNECTIONS });
+      await worker.start();
+      for (let i = 0; i < concurrency; i++) await startWorker(worker, BATCH, handler, log);
+      await startWorker(worker, NONCES, handler, log);
+    },
+    async stop({ timeoutSeconds = DEFAULT_STOP_SECONDS } = {}) {
+      if (worker) await stopWorker(worker, timeoutSeconds);
+      await sender.stop({ graceful: false });
+    },
+  };
+}
+
+export interface JobsOptions {
+  readonly poolConfig: pg.PoolConfig;
+  readonly log: Pick<Log, 'warn' | 'error'>;
+}
+
+const BATCH = 'batch';
+const NONCES = 'nonces';
+
+const DEFAULT_CONCURRENCY = 4;
+/** Container platforms kill what has not stopped after 30 s, and HTTP stops before us. */
+const DEFAULT_STOP_SECONDS = 10;
+/** A sender sends on the caller's connection; its own only read the queues' settings, once a minute. */
+const SENDER_CONNECTIONS = 1;
+/** Fetching, heartbeats and supervision of workers whose handlers hold no connection of the queue's. */
+const MAINTENANCE_CONNECTIONS = 2;
+
+const QUEUE_OPTIONS = {
+  // A terminally failed job would hold up its multisig for ever; batches end in a state of their own instead.
+  retryLimit: 1_000_000,
+  retryDelay: 1,
+  retryBackoff: true,
+  retryDelayMax: 30,
+  // The least that pg-boss allows: a dead worker's job is taken over within heartbeat, supervision and retry delay.
+  heartbeatSeconds: 10,
+  // A handler that hangs: the longest batch, of 1,000 pipelines, takes minutes.
+  expireInSeconds: 3_600,
+  // Ten years: waiting jobs are never forgotten. Those done are kept for a day, to be looked at.
+  retentionSeconds: 315_360_000,
+  deleteAfterSeconds: 86_400,
+  notify: true,
+} as const satisfies UpdateQueueOptions;
+
+const QUEUES = [
+  // One job of a key at a time, strictly in order, across processes; other keys go on.
+  { name: BATCH, policy: 'key_strict_fifo', ...QUEUE_OPTIONS },
+  // One waiting and one running: a refill asked for while one runs is not lost, and none overlap.
+  { name: NONCES, policy: 'stately', ...QUEUE_OPTIONS },
+] as const;
+
+const SUPERVISION_SECONDS = 5;
+
+/** Notifications wake workers at once; only retries, `startAfter` and jobs handed back wait for the next poll. */
+const POLL_SECONDS = 1;
+
+function createBoss({ poolConfig, log }: JobsOptions, own: { supervise: boolean; max: number }): PgBoss {
+  const boss = new PgBoss({
+    ...poolConfig,
+    ...own,
+    application_name: 'flywheel-jobs',
+    schema: 'jobs',
+    schedule: false,
+    useListenNotify: own.supervise,
+    superviseIntervalSeconds: SUPERVISION_SECONDS,
+    monitorIntervalSeconds: SUPERVISION_SECONDS,
+  });
+  boss.on('error', (error) => log.error({ err: error }, 'job queue in trouble'));
+  boss.on('warning', ({ message, data }) => log.warn({ ...data }, message));
+  return boss;
+}
+
+async function startWorker(boss: PgBoss, queue: string, handler: JobHandler, log: JobsOptions['log']): Promise<void> {
+  const options = { pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS };
+  const workerId: string = await boss.work<Job>(queue, options, async (jobs) => {
+    for (const { data: job, signal } of jobs) {
+      try {
+        await handler(job, signal);
+      } catch (error) {
+        log.warn({ err: error, job }, 'job failed and will be run again');
+        throw error;
+      } finally {
+        // Look for the next job at once: it may have waited for this one, and nothing else would say so.
+        boss.notifyWorker(workerId);
+      }
+    }
+  });
+}
+
+/** Those that outlast the timeout fail, which makes them wait for another process. */
+async function stopWorker(boss: PgBoss, timeoutSeconds: number): Promise<void> {
+  const timeout = new AbortController();
+  const finished = Promise.all([BATCH, NONCES].map((queue) => boss.offWork(queue, { wait: true })));
+  const timedOut = sleep(timeoutSeconds * 1_000, undefined, { signal: timeout.signal }).catch(() => undefined);
+  await Promise.race([finished, timedOut]);
+  timeout.abort();
+  await boss.stop({ graceful: false });
+}

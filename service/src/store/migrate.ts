@@ -1,0 +1,38 @@
+import { sql } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import * as projectsAndBatches from '../../migrations/0001-projects-and-batches.ts';
+import type { Db } from './db.ts';
+
+/** By name, in order. Forward only: what was applied anywhere is never changed, only followed by another. */
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-projects-and-batches': projectsAndBatches,
+};
+
+/**
+ * Brings the database's schema up to date; answers the names applied. Processes that start at once wait for each other.
+ * @throws Error naming the migration that failed, of which nothing remains; or when the database is newer than we are.
+ */
+export async function migrate(db: Db): Promise<string[]> {
+  return db.connection().execute(async (connection) => {
+    // A migration may take as long as it takes, and so may waiting for another process's.
+    await sql`set statement_timeout = 0`.execute(connection);
+    try {
+      return await migrateOn(connection);
+    } finally {
+      await sql`reset statement_timeout`.execute(connection);
+    }
+  });
+}
+
+async function migrateOn(connection: Db): Promise<string[]> {
+  const migrator = new Migrator({ db: connection, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
+  const { error, results = [] } = await migrator.migrateToLatest();
+  if (error !== undefined) {
+    const failed = results.find(({ status }) => status === 'Error')?.migrationName;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(failed ? `Migration ${failed} failed: ${reason}` : `The schema cannot be migrated: ${reason}`, {
+      cause: error,
+    });
+  }
+  return results.map(({ migrationName }) => migrationName);
+}

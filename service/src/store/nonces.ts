@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import type { Address, Nonce } from '@solana/kit';
+import { sql } from 'kysely';
+import type { LeasedNonce } from '../model/batch.ts';
+import { type Db, inTransaction } from './db.ts';
+
+/** Created, then leased, refreshed and leased again, for ever. */
+export type NonceState = 'creating' | 'available' | 'leased' | 'refreshing';
+
+export interface PooledNonce {
+  readonly address: Address;
+  /** With the operator's address it gives the account's: nothing else has to be kept. */
+  readonly seed: string;
+  /** As it was last read, or as it was before the use it is refreshing from; null while it is being created. */
+  readonly value: Nonce | null;
+}
+
+/**
+ * Takes an available nonce for a batch that this transaction is about to insert; null when none is available.
+ * Never waits for another lease, and no nonce is leased twice.
+ */
+export async function leaseNonce(trx: Db, batchId: string): Promise<LeasedNonce | null> {
+  const row = await trx
+    .updateTable('nonces')
+    .set({ state: 'leased', batch_id: batchId })
+    .where('address', '=', (eb) =>
+      eb
+        .selectFrom('nonces as candidates')
+        .select('candidates.address')
+        .where('candidates.state', '=', 'available')
+        .limit(1)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returning(['address', 'value'])
+    .executeTakeFirst();
+  if (!row) return null;
+  if (row.value === null) throw new Error(`Nonce ${row.address} is available without a value.`);
+  return { address: row.address, value: row.value };
+}
+
+/** Ends a batch's lease; the nonce returns to the pool once its value on chain is known (`setNonceAvailable`). */
+export async function releaseNonce(trx: Db, batchId: string): Promise<void> {
+  await trx
+    .updateTable('nonces')
+    .set({ state: 'refreshing', batch_id: null })
+    .where('batch_id', '=', batchId)
+    .where('state', '=', 'leased')
+    .execute();
+}
+
+/** Under any load one process at a time decides how many are missing. */
+const PLANNING_LOCK = 0x6e6f6e63; // 'nonc'
+
+/**
+ * Records nonces yet to be created until `target` of them are not leased, and answers those recorded: their rows are
+ * committed before their accounts exist, so that no account is ever created and forgotten.
+ */
+export async function planNonces(
+  db: Db,
+  { target, addressOf }: { readonly target: number; readonly addressOf: (seed: string) => Promise<Address> },
+): Promise<PooledNonce[]> {
+  return inTransaction(db, async (trx) => {
+    await sql`select pg_advisory_xact_lock(${PLANNING_LOCK})`.execute(trx);
+    const { free } = await trx
+      .selectFrom('nonces')
+      .select((eb) => eb.fn.countAll<bigint>().as('free'))
+      .where('state', '!=', 'leased')
+      .executeTakeFirstOrThrow();
+    const missing = Math.max(0, target - Number(free));
+    const planned = await Promise.all(
+      Array.from({ length: missing }, async () => {
+        const seed = randomBytes(SEED_BYTES).toString('hex');
+        return { address: await addressOf(seed), seed, value: null };
+      }),
+    );
+    if (missing > 0) {
+      const rows = planned.map((nonce) => ({ ...nonce, state: 'creating' as const }));
+      await trx.insertInto('nonces').values(rows).execute();
+    }
+    return planned;
+  });
+}
+
+/** A seed may have 32 bytes of text (Solana, `MAX_SEED_LEN`). */
+const SEED_BYTES = 16;
+
+/**
+ * Puts a nonce that was created or used into the pool with the value that a finalized read showed. False when it is in
+ * neither state: someone else was first.
+ */
+export async function setNonceAvailable(db: Db, address: Address, value: Nonce): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('nonces')
+    .set({ state: 'available', value })
+    .where('address', '=', address)
+    .where('state', 'in', ['creating', 'refreshing'])
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+export async function findNonces(db: Db, state: NonceState): Promise<PooledNonce[]> {
+  return db
+    .selectFrom('nonces')
+    .select(['address', 'seed', 'value'])
+    .where('state', '=', state)
+    .orderBy('address')
+    .execute();
+}

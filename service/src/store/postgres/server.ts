@@ -1,0 +1,193 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chown, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import type { ServerAccount } from './account.ts';
+
+export interface Server {
+  /** Holds the database's own folder and the server's log; belongs to the account. */
+  readonly directory: string;
+  /** Where `initdb` and `pg_ctl` are. */
+  readonly binaries: string;
+  /** Runs the server; null: the user we are. */
+  readonly account: ServerAccount | null;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Writing back what a killed server left unwritten may take this long, and so may a clean stop. */
+const SERVER_TIMEOUT_SECONDS = 60;
+const POLL_INTERVAL_MS = 20;
+
+/** A connection of our own, apart from every pool. */
+export interface ServerConnection {
+  readonly client: pg.Client;
+  readonly socket: Socket;
+}
+
+/**
+ * A connection to the server if it runs, after waiting for one that is just starting or stopping; null if it does not.
+ * What a server says of itself is not asked: for a second after it was killed, `pg_ctl status` calls it running.
+ */
+export async function connectToServer({ directory }: Server): Promise<ServerConnection | null> {
+  const deadline = Date.now() + SERVER_TIMEOUT_SECONDS * 1000;
+  for (;;) {
+    const address = await readAddress(directory);
+    if (!address) return null;
+    const socket = new Socket();
+    const client = new pg.Client({
+      ...address,
+      stream: () => socket,
+      user: SUPERUSER,
+      database: 'postgres',
+      ssl: false,
+      application_name: `Flywheel process ${process.pid}`,
+      connectionTimeoutMillis: SERVER_TIMEOUT_SECONDS * 1000,
+    });
+    try {
+      await client.connect();
+      return { client, socket };
+    } catch (error) {
+      await client.end();
+      if (isNobodyListening(error)) return null;
+      if (!isNotReady(error) || Date.now() > deadline) throw error;
+      await sleep(POLL_INTERVAL_MS);
+    }
+  }
+}
+
+/** Never needs a password: only the server's user can open its socket. */
+const SUPERUSER = 'flywheel';
+const MAJOR_VERSION = '18';
+
+/** Makes the database's folder unless there is one, in one step for everyone who looks. */
+export async function initializeServer(server: Server): Promise<void> {
+  const folder = databaseFolder(server.directory);
+  const version = await readIfThere(join(folder, 'PG_VERSION'));
+  if (version !== null && version.trim() !== MAJOR_VERSION) {
+    throw new Error(`${folder} was made by PostgreSQL ${version.trim()}; this one is PostgreSQL ${MAJOR_VERSION}.`);
+  }
+  if (version !== null) return;
+  const unfinished = `${folder}.${randomUUID()}`;
+  await run(server, 'initdb', [
+    ...['--pgdata', unfinished, '--username', SUPERUSER, '--auth', 'trust', '--no-instructions'],
+    // The same order of text on every machine, without its locales.
+    ...['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
+    ...(server.settings.fsync === 'off' ? ['--no-sync'] : []),
+  ]);
+  await rename(unfinished, folder).catch(async (error: NodeJS.ErrnoException) => {
+    // Another process was first.
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    await rm(unfinished, { recursive: true });
+  });
+}
+
+/** Runs the server detached: it outlives a killed Node and goes on with the next one. */
+export async function startServer(server: Server): Promise<void> {
+  const left = await readAddress(server.directory);
+  const socketFolder = await makeSocketFolder(server.account);
+  const settings = {
+    listen_addresses: '',
+    port: String(PORT),
+    unix_socket_directories: socketFolder,
+    unix_socket_permissions: '0700',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    // One line every five minutes for ever is all that it would log.
+    log_checkpoints: 'off',
+    ...server.settings,
+  };
+  const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${quoteForShell(value)}`);
+  const log = join(server.directory, 'server.log');
+  try {
+    await control(server, ['--log', log, '--options', options.join(' '), 'start']);
+  } catch (cause) {
+    await rm(socketFolder, { recursive: true });
+    const lines = (await readIfThere(log))?.trimEnd().split('\n').slice(-LOG_LINES) ?? [];
+    throw new Error(`PostgreSQL did not start in ${server.directory}. Its log ends:\n${lines.join('\n')}`, { cause });
+  }
+  // The socket of a server that was killed: the one just started cannot know it.
+  if (left) await removeSocketFolder(left.host);
+}
+
+const LOG_LINES = 10;
+
+export async function stopServer(server: Server, socketFolder: string): Promise<void> {
+  await control(server, ['--mode', 'fast', 'stop']);
+  await removeSocketFolder(socketFolder);
+}
+
+/** Names the socket, nothing else: the server does not listen on the network. */
+const PORT = 5432;
+const SOCKET_FOLDER_PREFIX = 'flywheel-';
+/** `sun_path` holds 107 bytes on Linux, 103 on macOS. */
+const MAX_SOCKET_PATH_BYTES = 103;
+
+/** A folder of mode 0700: who cannot enter it cannot connect. */
+async function makeSocketFolder(account: ServerAccount | null): Promise<string> {
+  const name = `${SOCKET_FOLDER_PREFIX}XXXXXX/.s.PGSQL.${PORT}`;
+  const parent = Buffer.byteLength(join(tmpdir(), name)) <= MAX_SOCKET_PATH_BYTES ? tmpdir() : '/tmp';
+  const folder = await mkdtemp(join(parent, SOCKET_FOLDER_PREFIX));
+  if (account) await chown(folder, account.uid, account.gid);
+  return folder;
+}
+
+async function removeSocketFolder(folder: string): Promise<void> {
+  if (basename(folder).startsWith(SOCKET_FOLDER_PREFIX)) await rm(folder, { recursive: true, force: true });
+}
+
+async function control(server: Server, args: readonly string[]): Promise<void> {
+  const common = ['--silent', '--wait', '--timeout', String(SERVER_TIMEOUT_SECONDS)];
+  await run(server, 'pg_ctl', ['--pgdata', databaseFolder(server.directory), ...common, ...args]);
+}
+
+const execute = promisify(execFile);
+
+async function run({ binaries, account }: Server, program: string, args: readonly string[]): Promise<void> {
+  await execute(join(binaries, program), args, {
+    ...(account && { uid: account.uid, gid: account.gid }),
+    // A folder that every account may enter, and an environment without the PG variables of whoever starts us.
+    cwd: '/',
+    env: { LC_ALL: 'C' },
+  });
+}
+
+function databaseFolder(directory: string): string {
+  return join(directory, 'database');
+}
+
+/**
+ * Where the server listens, or listened before it was killed; null when it was stopped or is only just starting.
+ * Lines of postmaster.pid: process, folder, start time, port, socket folder (PostgreSQL, `src/include/utils/pidfile.h`).
+ */
+async function readAddress(directory: string): Promise<{ host: string; port: number } | null> {
+  const lines = (await readIfThere(join(databaseFolder(directory), 'postmaster.pid')))?.split('\n') ?? [];
+  const [, , , port, host] = lines;
+  return port && host ? { port: Number(port), host } : null;
+}
+
+async function readIfThere(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+}
+
+function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function isNobodyListening(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED');
+}
+
+/** 57P03: it is starting up, or shutting down. 57P01 and a closed socket: it shut down while we came in. */
+function isNotReady(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError))
+    return error instanceof Error && /terminated|ECONNRESET|EPIPE/.test(error.message);
+  return error.code === '57P03' || error.code === '57P01';
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/**
+ * Which processes use a server, counted by locks that the server itself holds for their connections: it drops them
+ * when a process dies, however it dies, so no count can go wrong and no stale file can remain.
+ */
+const LOCK_CLASS = 0x666c7977; // 'flyw'
+const IN_USE = 1;
+const IN_EXCLUSIVE_USE = 2;
+
+/** False when the server is stopping: its last user holds the lock until it is gone. */
+export async function joinUsers(client: pg.Client): Promise<boolean> {
+  try {
+    await client.query('select pg_advisory_lock_shared($1, $2)', [LOCK_CLASS, IN_USE]);
+    return true;
+  } catch (error) {
+    if (isConnectionLoss(error)) return false;
+    throw error;
+  }
+}
+
+/** Leaves the users; true when nobody is left and nobody can join any more. */
+export async function isLastUser(client: pg.Client): Promise<boolean> {
+  // Given up before it is taken: of two that leave at once, the later one then finds the lock free.
+  await client.query('select pg_advisory_unlock_shared($1, $2)', [LOCK_CLASS, IN_USE]);
+  return tryLock(client, IN_USE);
+}
+
+/** The server notices a killed process when its socket closes, which is at once but not immediately. */
+const EXCLUSIVE_ATTEMPTS = 20;
+const EXCLUSIVE_RETRY_MS = 50;
+
+/** @throws Error naming the process that uses the data directory exclusively; the connection is closed then. */
+export async function takeExclusively(client: pg.Client, dataDirectory: string): Promise<void> {
+  for (let attempt = 1; attempt <= EXCLUSIVE_ATTEMPTS; attempt++) {
+    if (await tryLock(client, IN_EXCLUSIVE_USE)) return;
+    await sleep(EXCLUSIVE_RETRY_MS);
+  }
+  const { rows } = await client.query<{ application_name: string }>(
+    `select application_name from pg_stat_activity join pg_locks using (pid)
+     where locktype = 'advisory' and classid = $1 and objid = $2 and granted`,
+    [LOCK_CLASS, IN_EXCLUSIVE_USE],
+  );
+  await client.end();
+  const holder = rows[0]?.application_name ?? 'another process';
+  throw new Error(`The data directory ${dataDirectory} is in use by ${holder}. Stop it, or use another directory.`);
+}
+
+async function tryLock(client: pg.Client, lock: number): Promise<boolean> {
+  const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1, $2) as locked', [
+    LOCK_CLASS,
+    lock,
+  ]);
+  return rows[0]?.locked === true;
+}
+
+/** 57P01 to 57P03: the server is shutting down. An error without a code is the closed socket. */
+function isConnectionLoss(error: unknown): boolean {
+  return error instanceof pg.DatabaseError ? /^57P0[1-3]$/.test(error.code ?? '') : error instanceof Error;
+}

@@ -1,0 +1,152 @@
+import type { ProofType } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
+import type { Batch } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import { type Db, inTransaction } from './db.ts';
+
+/** What an API key opens: `token-gone` and `flywheel-gone` when that part was archived, null when nothing is there. */
+export type FoundProject = Project | null | 'token-gone' | 'flywheel-gone';
+
+/** Everything that registration makes, or nothing of it. */
+export async function insertProject(db: Db, project: Project, createdAt: Date): Promise<void> {
+  const { id, wallet, scopes, proofTypes, dailyLimits, token, flywheel } = project;
+  const { multisig } = flywheel;
+  await inTransaction(db, async (trx) => {
+    await trx
+      .insertInto('projects')
+      .values({
+        id,
+        wallet,
+        scopes: [...scopes],
+        burn_limit: dailyLimits.burnBaseUnits,
+        airdrop_limit: dailyLimits.airdropBaseUnits,
+        created_at: createdAt,
+      })
+      .execute();
+    await insertProofTypes(trx, id, [...proofTypes.values()]);
+    await trx
+      .insertInto('tokens')
+      .values({
+        id: token.id,
+        project_id: id,
+        mint: token.mint,
+        decimals: token.decimals,
+        program_address: token.programAddress,
+      })
+      .execute();
+    await trx
+      .insertInto('flywheels')
+      .values({
+        id: flywheel.id,
+        project_id: id,
+        multisig: multisig.address,
+        vault: multisig.vault,
+        vault_index: multisig.vaultIndex,
+        operator: multisig.operator,
+        company: multisig.company,
+        wallet: multisig.wallet,
+        lookup_table: multisig.lookupTable.address,
+        lookup_table_addresses: [...multisig.lookupTable.addresses],
+      })
+      .execute();
+  });
+}
+
+export async function findProject(db: Db, projectId: string): Promise<FoundProject> {
+  const row = await selectWhole(db).where('projects.id', '=', projectId).executeTakeFirst();
+  return row ? toProject(row) : findGonePart(db, projectId);
+}
+
+/** Null also for another wallet's project, and for one whose token or flywheel is gone. */
+export async function findProjectOfWallet(db: Db, wallet: Address, projectId: string): Promise<Project | null> {
+  const row = await selectWhole(db)
+    .where('projects.id', '=', projectId)
+    .where('projects.wallet', '=', wallet)
+    .executeTakeFirst();
+  return row ? toProject(row) : null;
+}
+
+/** The project of a batch, also when its token or flywheel is gone: what was begun is brought to its end. */
+export async function findProjectOfBatch(db: Db, { projectId }: Pick<Batch, 'projectId'>): Promise<Project> {
+  return toProject(await select(db).where('projects.id', '=', projectId).executeTakeFirstOrThrow());
+}
+
+async function insertProofTypes(trx: Db, projectId: string, proofTypes: readonly ProofType[]): Promise<void> {
+  if (proofTypes.length === 0) return;
+  const rows = proofTypes.map(({ type, description, payloadSchema }) => ({
+    project_id: projectId,
+    type,
+    description: description ?? null,
+    payload_schema: payloadSchema === undefined ? null : JSON.stringify(payloadSchema),
+  }));
+  await trx.insertInto('proof_types').values(rows).execute();
+}
+
+function selectWhole(db: Db) {
+  return select(db).where('tokens.archived_at', 'is', null).where('flywheels.archived_at', 'is', null);
+}
+
+function select(db: Db) {
+  return db
+    .selectFrom('projects')
+    .innerJoin('tokens', 'tokens.project_id', 'projects.id')
+    .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
+    .select(['projects.id', 'projects.wallet', 'scopes', 'burn_limit', 'airdrop_limit'])
+    .select(['tokens.id as token_id', 'mint', 'decimals', 'program_address'])
+    .select(['flywheels.id as flywheel_id', 'multisig', 'vault', 'vault_index', 'operator', 'company'])
+    .select(['flywheels.wallet as member_wallet', 'lookup_table', 'lookup_table_addresses'])
+    .select((eb) =>
+      jsonArrayFrom(
+        eb
+          .selectFrom('proof_types')
+          .select(['type', 'description', 'payload_schema'])
+          .whereRef('proof_types.project_id', '=', 'projects.id')
+          .orderBy('type'),
+      ).as('proof_types'),
+    );
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof select>['executeTakeFirstOrThrow']>>;
+
+function toProject(row: Row): Project {
+  return {
+    id: row.id,
+    wallet: row.wallet,
+    scopes: new Set(row.scopes),
+    proofTypes: new Map(row.proof_types.map((proofType) => [proofType.type, toProofType(proofType)])),
+    dailyLimits: { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit },
+    token: { id: row.token_id, mint: row.mint, decimals: row.decimals, programAddress: row.program_address },
+    flywheel: {
+      id: row.flywheel_id,
+      multisig: {
+        address: row.multisig,
+        vault: row.vault,
+        vaultIndex: row.vault_index,
+        operator: row.operator,
+        company: row.company,
+        wallet: row.member_wallet,
+        lookupTable: { address: row.lookup_table, addresses: row.lookup_table_addresses },
+      },
+    },
+  };
+}
+
+function toProofType({ type, description, payload_schema }: Row['proof_types'][number]): ProofType {
+  return {
+    type,
+    ...(description !== null && { description }),
+    ...(payload_schema !== null && { payloadSchema: payload_schema }),
+  };
+}
+
+async function findGonePart(db: Db, projectId: string): Promise<Exclude<FoundProject, Project>> {
+  const row = await db
+    .selectFrom('projects')
+    .leftJoin('tokens', (join) => join.onRef('tokens.project_id', '=', 'projects.id').on('archived_at', 'is', null))
+    .select('tokens.id as token_id')
+    .where('projects.id', '=', projectId)
+    .executeTakeFirst();
+  if (!row) return null;
+  return row.token_id === null ? 'token-gone' : 'flywheel-gone';
+}

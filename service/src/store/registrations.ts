@@ -1,0 +1,80 @@
+import type { RegistrationRequest } from '@flywheel/api';
+import type { Address, ReadonlyUint8Array } from '@solana/kit';
+import type { Multisig, Token } from '../model/project.ts';
+import type { Db } from './db.ts';
+
+/** A registration whose transaction the wallet has yet to sign. */
+export interface RegistrationRecord {
+  readonly id: string;
+  readonly wallet: Address;
+  readonly request: RegistrationRequest;
+  readonly token: Token;
+  readonly multisig: Multisig;
+  /** Gave the multisig its address; its signature is in the transaction, its key is forgotten. */
+  readonly createKey: Address;
+  /** The transaction's message, byte for byte. */
+  readonly message: Uint8Array;
+  readonly lastValidBlockHeight: bigint;
+  readonly createdAt: Date;
+}
+
+export async function insertRegistration(
+  db: Db,
+  registration: Omit<RegistrationRecord, 'message'> & { readonly message: ReadonlyUint8Array },
+): Promise<void> {
+  await db
+    .insertInto('registrations')
+    .values({
+      id: registration.id,
+      wallet: registration.wallet,
+      request: JSON.stringify(registration.request),
+      token: JSON.stringify(registration.token),
+      multisig: JSON.stringify(registration.multisig),
+      create_key: registration.createKey,
+      message: new Uint8Array(registration.message),
+      last_valid_block_height: registration.lastValidBlockHeight,
+      created_at: registration.createdAt,
+    })
+    .execute();
+}
+
+/** Null also for another wallet's, and for one that has become a project. */
+export async function findRegistration(
+  db: Db,
+  registrationId: string,
+  wallet: Address,
+): Promise<RegistrationRecord | null> {
+  const row = await db
+    .selectFrom('registrations')
+    .selectAll()
+    .where('id', '=', registrationId)
+    .where('wallet', '=', wallet)
+    .where('project_id', 'is', null)
+    .executeTakeFirst();
+  if (!row) return null;
+  return {
+    id: row.id,
+    wallet: row.wallet,
+    request: row.request,
+    token: row.token,
+    multisig: row.multisig,
+    createKey: row.create_key,
+    message: row.message,
+    lastValidBlockHeight: row.last_valid_block_height,
+    createdAt: row.created_at,
+  };
+}
+
+/**
+ * Claims a registration for the project that this transaction inserts, before or after. False when another has it: of
+ * two that ask at once the second waits for the first one's end.
+ */
+export async function completeRegistration(trx: Db, registrationId: string, projectId: string): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('registrations')
+    .set({ project_id: projectId })
+    .where('id', '=', registrationId)
+    .where('project_id', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}

@@ -1,0 +1,183 @@
+import type {
+  Action,
+  BatchStatus,
+  ExecuteResult,
+  InitResult,
+  InitWarning,
+  RegistrationRequest,
+  Scope,
+} from '@flywheel/api';
+import type { Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
+import type { ColumnType, Generated } from 'kysely';
+import type { Bundle, ExecutionTrouble } from '../model/batch.ts';
+import type { Multisig, Token } from '../model/project.ts';
+
+/** The tables as migrations/ leaves them. */
+export interface Schema {
+  projects: ProjectsTable;
+  proof_types: ProofTypesTable;
+  tokens: TokensTable;
+  flywheels: FlywheelsTable;
+  api_keys: ApiKeysTable;
+  batches: BatchesTable;
+  pipelines: PipelinesTable;
+  daily_amounts: DailyAmountsTable;
+  bundles: BundlesTable;
+  nonces: NoncesTable;
+  registrations: RegistrationsTable;
+  sign_in_challenges: SignInChallengesTable;
+  sessions: SessionsTable;
+}
+
+/** Written as text: the driver would take an array for a PostgreSQL array. */
+type Json<T> = ColumnType<T, string, string>;
+type JsonOrNull<T> = ColumnType<T | null, string | null, string | null>;
+
+interface ProjectsTable {
+  id: string;
+  wallet: Address;
+  scopes: Scope[];
+  burn_limit: bigint;
+  airdrop_limit: bigint;
+  created_at: Date;
+}
+
+interface ProofTypesTable {
+  project_id: string;
+  type: string;
+  description: string | null;
+  payload_schema: JsonOrNull<Record<string, unknown>>;
+}
+
+interface TokensTable {
+  id: string;
+  project_id: string;
+  mint: Address;
+  decimals: number;
+  program_address: Address;
+  archived_at: Date | null;
+}
+
+interface FlywheelsTable {
+  id: string;
+  project_id: string;
+  multisig: Address;
+  vault: Address;
+  vault_index: number;
+  operator: Address;
+  company: Address;
+  wallet: Address;
+  lookup_table: Address;
+  lookup_table_addresses: Address[];
+  last_batch_index: Generated<bigint>;
+  archived_at: Date | null;
+}
+
+interface ApiKeysTable {
+  id: string;
+  project_id: string;
+  prefix: string;
+  hash: Uint8Array;
+  name: string | null;
+  scopes: Scope[];
+  created_at: Date;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+}
+
+export interface BatchesTable {
+  id: string;
+  project_id: string;
+  flywheel_id: string;
+  token_id: string;
+  batch_index: bigint;
+  status: BatchStatus;
+  idempotency_key: string;
+  request_hash: Uint8Array;
+  pipeline_count: number;
+  burn_amount: bigint;
+  airdrop_amount: bigint;
+  reserved_day: string;
+  nonce_address: Address;
+  nonce_value: Nonce;
+  signed_tx: Base64EncodedWireTransaction | null;
+  execution_began_at: Date | null;
+  warnings: Json<InitWarning[]>;
+  init_result: JsonOrNull<InitResult>;
+  execute_result: JsonOrNull<ExecuteResult>;
+  execution_error: JsonOrNull<ExecutionTrouble>;
+  created_at: Date;
+  updated_at: Date;
+  ended_at: Date | null;
+}
+
+export interface PipelinesTable {
+  batch_id: string;
+  position: number;
+  project_id: string;
+  type: string;
+  payload: string;
+  actions: Json<Action[]>;
+  proof_hash: Uint8Array;
+  instructions: Uint8Array[];
+  vault_message: Uint8Array;
+}
+
+interface DailyAmountsTable {
+  project_id: string;
+  day: string;
+  burned: Generated<bigint>;
+  airdropped: Generated<bigint>;
+}
+
+export interface BundlesTable {
+  id: Generated<bigint>;
+  batch_id: string;
+  phase: Bundle['phase'];
+  bundle_id: string;
+  transactions: Base64EncodedWireTransaction[];
+  signatures: string[];
+  last_valid_block_height: bigint;
+  first_pipeline: number;
+  pipeline_count: number;
+  is_atomic: boolean;
+  state: Bundle['state'];
+  landed_signatures: string[];
+  created_at: Date;
+  settled_at: Date | null;
+}
+
+interface NoncesTable {
+  address: Address;
+  seed: string;
+  value: Nonce | null;
+  batch_id: string | null;
+  state: 'creating' | 'available' | 'leased' | 'refreshing';
+}
+
+interface RegistrationsTable {
+  id: string;
+  wallet: Address;
+  request: Json<RegistrationRequest>;
+  token: Json<Token>;
+  multisig: Json<Multisig>;
+  create_key: Address;
+  message: Uint8Array;
+  last_valid_block_height: bigint;
+  created_at: Date;
+  project_id: string | null;
+}
+
+interface SignInChallengesTable {
+  nonce: string;
+  wallet: string;
+  message: string;
+  expires_at: Date;
+}
+
+interface SessionsTable {
+  hash: Uint8Array;
+  wallet: string;
+  expires_at: Date;
+}

@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import pg from 'pg';
+import { closeDb, type Db, openDb } from '../src/store/db.ts';
+import { startJobs } from '../src/store/jobs.ts';
+import { MIGRATIONS, migrate } from '../src/store/migrate.ts';
+import { type EmbeddedPostgres, startPostgres } from '../src/store/postgres.ts';
+
+export interface TestDatabase {
+  readonly db: Db;
+  /** For whatever opens connections of its own. */
+  readonly poolConfig: pg.PoolConfig;
+  /** The same as a DATABASE_URL. */
+  readonly url: string;
+  /** Called by itself after the file's tests. */
+  close(): Promise<void>;
+}
+
+/**
+ * A migrated, empty database of its own on a real PostgreSQL, for one test file or one test. All files of a test run
+ * share one server: the first starts it, the rest adopt it, and it is gone right after the run, however that ends.
+ */
+export async function openTestDatabase(): Promise<TestDatabase> {
+  server ??= startTestServer();
+  template ??= server.then(provideTemplate);
+  const poolConfig = await copyTemplate(await server, await template);
+  const db = openDb(poolConfig, quietLog);
+  const close = once(() => closeDb(db));
+  after(close);
+  return { db, poolConfig, url: urlOf(poolConfig), close };
+}
+
+/** For what a test provokes on purpose. */
+export const quietLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+let server: Promise<EmbeddedPostgres> | undefined;
+let template: Promise<string> | undefined;
+
+/** Whose end is the end of the run: the runner's that started this file, or this process's own. */
+const RUN_PROCESS = process.env.NODE_TEST_CONTEXT === undefined ? process.pid : process.ppid;
+
+const SETTINGS = {
+  // The rows are worth nothing once the machine has crashed.
+  fsync: 'off',
+  full_page_writes: 'off',
+  synchronous_commit: 'off',
+  // Many files at once, with some pools each.
+  max_connections: '300',
+};
+
+async function startTestServer(): Promise<EmbeddedPostgres> {
+  const dataDirectory = join(tmpdir(), `flywheel-tests-${RUN_PROCESS}`);
+  const started = await startPostgres({ dataDirectory, settings: SETTINGS, log: quietLog });
+  if (!started.adopted) stopAfterRun(dataDirectory, started);
+  return started;
+}
+
+/**
+ * Waits outside for the run to end: files come and go, none knows that it is the last, and any may be killed. SIGQUIT
+ * stops a server without writing anything back; its lock file goes last.
+ */
+const STOP_AFTER_RUN = `
+  while kill -0 "$1" 2>/dev/null; do sleep 0.1; done
+  lock="$2/database/postmaster.pid"
+  kill -QUIT "$(head -n 1 "$lock")"
+  while [ -e "$lock" ]; do sleep 0.05; done
+  rm -rf "$2" "$3" "$4"
+`;
+
+function stopAfterRun(dataDirectory: string, { directory, poolConfig }: EmbeddedPostgres): void {
+  const places = [directory, dataDirectory, String(poolConfig.host)];
+  const args = ['-c', STOP_AFTER_RUN, 'stop-after-run', String(RUN_PROCESS), ...places];
+  spawn('sh', args, { detached: true, stdio: 'ignore', cwd: '/' }).unref();
+}
+
+/** Migrations and queues take many times longer than copying their outcome. Made once a server and set of migrations. */
+async function provideTemplate(started: EmbeddedPostgres): Promise<string> {
+  const name = `template_${await hashOfMigrations()}`;
+  await onServer(started, async (client) => {
+    await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    const { rows } = await client.query('select from pg_database where datname = $1', [name]);
+    if (rows.length > 0) return;
+    const unfinished = `unfinished_${randomUUID().replaceAll('-', '')}`;
+    await client.query(`create database ${unfinished}`);
+    await fillTemplate({ ...started.poolConfig, database: unfinished });
+    await client.query(`alter database ${unfinished} rename to ${name}`);
+  });
+  return name;
+}
+
+const TEMPLATE_LOCK = 1;
+
+async function hashOfMigrations(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const name of Object.keys(MIGRATIONS)) {
+    hash.update(await readFile(new URL(`../migrations/${name}.ts`, import.meta.url)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function fillTemplate(poolConfig: pg.PoolConfig): Promise<void> {
+  const db = openDb(poolConfig, quietLog);
+  await migrate(db);
+  await closeDb(db);
+  const jobs = await startJobs({ poolConfig, log: quietLog });
+  await jobs.stop();
+}
+
+async function copyTemplate(started: EmbeddedPostgres, name: string): Promise<pg.PoolConfig> {
+  const database = `test_${randomUUID().replaceAll('-', '')}`;
+  await onServer(started, async (client) => {
+    await client.query(`create database ${database} template ${name} strategy file_copy`);
+  });
+  return { ...started.poolConfig, database };
+}
+
+async function onServer({ poolConfig }: EmbeddedPostgres, work: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client(poolConfig);
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+function urlOf({ user, database, host, port }: pg.PoolConfig): string {
+  return `postgresql://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host ?? '')}`;
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= work();
+    return done;
+  };
+}
