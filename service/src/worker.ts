@@ -26,7 +26,9 @@ export async function startWorker(
   const workerDeps: WorkerDeps = { ...deps, ...signers, bundles, noncePoolSize, signal: stopping.signal };
   // A service that says it is ready has nonces to lease.
   await refillNonces(workerDeps);
-  await jobs.work((job) => work(workerDeps, job));
+  await jobs.work((job, signal) => {
+    return work({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, job);
+  });
   return {
     stop: async () => {
       stopping.abort(new Error('The worker is stopping.'));

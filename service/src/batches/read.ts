@@ -1,6 +1,6 @@
 import { ApiError } from '@flywheel/api';
 import { type Address, address, type Base64EncodedWireTransaction } from '@solana/kit';
-import { type Batch, isFinal } from '../model/batch.ts';
+import { type Batch, type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { readNonces } from '../solana/nonces.ts';
 import { approveTransaction } from '../squads/approval.ts';
@@ -18,12 +18,12 @@ export async function readBatch({ db }: Deps, project: Project, batchId: string)
 const STAYS_CURRENT_MS = 30_000;
 
 /** The newest batch that is not final; only if there is none, the newest that ended within 30 s; else null. */
-export async function readCurrentBatch({ db, clock }: Deps, project: Project): Promise<Batch | null> {
+export async function readCurrentBatch({ db, clock }: Deps, project: Project): Promise<BatchWithoutPipelines | null> {
   return findCurrentBatch(db, project.id, new Date(clock.now().getTime() - STAYS_CURRENT_MS));
 }
 
 /** The approval as init answers it: no chain round trip, on the nonce as leased. */
-export function buildApproval(project: Project, batch: Batch): Promise<Base64EncodedWireTransaction> {
+export function buildApproval(project: Project, batch: BatchWithoutPipelines): Promise<Base64EncodedWireTransaction> {
   return approveTransaction(project.flywheel.multisig, batch.batchIndex, batch.nonce);
 }
 

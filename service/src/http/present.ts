@@ -6,7 +6,7 @@ import {
   type InitWarning,
   type Batch as WireBatch,
 } from '@flywheel/api';
-import type { Batch, ExecutionTrouble } from '../model/batch.ts';
+import type { BatchWithoutPipelines, ExecutionTrouble } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 
 /** What a caller may ask for beside a batch's own fields. */
@@ -18,7 +18,7 @@ export interface Included {
 }
 
 /** A batch as the status endpoints answer it. */
-export function presentBatch(batch: Batch, project: Project, included: Included = {}): WireBatch {
+export function presentBatch(batch: BatchWithoutPipelines, project: Project, included: Included = {}): WireBatch {
   const { multisig } = project.flywheel;
   return {
     id: batch.id,
@@ -42,7 +42,7 @@ export function presentBatch(batch: Batch, project: Project, included: Included 
 
 /** A batch as init answers it, with the approval to sign. */
 export function presentInitializedBatch(
-  batch: Batch,
+  batch: BatchWithoutPipelines,
   {
     pipelines,
     proposalApproveTx,

@@ -42,6 +42,9 @@ export type ExecutionTrouble = {
   [Code in TroubleCode]: { readonly code: Code; readonly context: ErrorContext<Code> };
 }[TroubleCode];
 
+/** What the status endpoints need: a batch of a thousand pipelines is polled as cheaply as one of a single pipeline. */
+export type BatchWithoutPipelines = Omit<Batch, 'pipelines'>;
+
 /** A durable nonce and the value an approval is built on. */
 export interface LeasedNonce {
   readonly address: Address;

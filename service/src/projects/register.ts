@@ -20,7 +20,7 @@ import {
   setTransactionMessageFeePayer,
   verifySignature,
 } from '@solana/kit';
-import { proofSchemaProblem } from '../compile/proof-schema.ts';
+import { payloadSchemaProblem } from '../compile/request/payload-schema.ts';
 import { parseTokens } from '../model/amount.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
@@ -203,7 +203,7 @@ function requireProofTypes(proofTypes: readonly ProofType[]): void {
     const place = `body.proofTypes[${i}]`;
     if (seen.has(type)) throw new ApiError('ERR_INVALID_REQUEST', { place, problem: `repeats the type ${type}.` });
     seen.add(type);
-    const problem = payloadSchema === undefined ? null : proofSchemaProblem(payloadSchema);
+    const problem = payloadSchema === undefined ? null : payloadSchemaProblem(payloadSchema);
     if (problem !== null) throw new ApiError('ERR_INVALID_REQUEST', { place: `${place}.payloadSchema`, problem });
   }
 }
