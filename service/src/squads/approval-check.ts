@@ -5,6 +5,7 @@ import {
   bytesEqual,
   type CompiledTransactionMessage,
   type CompiledTransactionMessageWithLifetime,
+  createNoopSigner,
   getBase64Encoder,
   getCompiledTransactionMessageDecoder,
   getCompiledTransactionMessageEncoder,
@@ -16,7 +17,7 @@ import {
   verifySignature,
 } from '@solana/kit';
 import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget';
-import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import type { LeasedNonce } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
 import { SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
@@ -80,7 +81,7 @@ function decodeMessage(messageBytes: ReadonlyUint8Array): Message {
   }
   if (message.version !== 0) throw invalid(`It is a ${message.version} transaction; the approval is version 0.`);
   if (!bytesEqual(canonical, messageBytes)) {
-    throw invalid(`Its message has ${messageBytes.length} bytes, of which ${canonical.length} are the transaction.`);
+    throw invalid(`Its message has ${messageBytes.length} bytes where ${canonical.length} would say the same.`);
   }
   const tables = message.addressTableLookups?.length ?? 0;
   if (tables > 0) throw invalid(`It uses ${tables} lookup tables; the approval uses none.`);
@@ -100,25 +101,14 @@ function checkSigners({ staticAccounts, header }: Message, { operator, wallet, c
   }
 }
 
-/** System program, AdvanceNonceAccount. */
-const ADVANCE_NONCE = Uint8Array.of(4, 0, 0, 0);
-
 function checkNonce(message: Message, { batchId, multisig, nonce }: ExpectedApproval): void {
+  const advance = getAdvanceNonceAccountInstruction({
+    nonceAccount: nonce.address,
+    nonceAuthority: createNoopSigner(multisig.operator),
+  });
   const [first] = message.instructions;
-  if (
-    first === undefined ||
-    programOf(message, first) !== SYSTEM_PROGRAM_ADDRESS ||
-    !bytesEqual(first.data ?? new Uint8Array(), ADVANCE_NONCE)
-  ) {
-    throw invalid(`Its first instruction must advance the durable nonce ${nonce.address}.`);
-  }
-  // The program's order: nonce account, recent-blockhashes sysvar, authority.
-  const [nonceAccount, , authority, ...more] = accountsOf(message, first);
-  if (nonceAccount !== nonce.address) {
-    throw invalid(`It advances the nonce ${nonceAccount ?? 'nothing'}, not ${nonce.address}, which is this batch’s.`);
-  }
-  if (authority !== multisig.operator || more.length > 0) {
-    throw invalid(`Its nonce authority is ${authority ?? 'missing'}, not the operator ${multisig.operator}.`);
+  if (first === undefined || !isInstruction(message, first, advance)) {
+    throw invalid(`Its first instruction must be the operator’s advance of the nonce ${nonce.address}, this batch’s.`);
   }
   if (message.lifetimeToken !== nonce.value) {
     throw invalid(
@@ -237,6 +227,7 @@ function isInstruction(message: Message, instruction: MessageInstruction, expect
   const accounts = accountsOf(message, instruction);
   const { accounts: expectedAccounts = [], data: expectedBytes = new Uint8Array() } = expected;
   return (
+    programOf(message, instruction) === expected.programAddress &&
     bytesEqual(instruction.data ?? new Uint8Array(), expectedBytes) &&
     accounts.length === expectedAccounts.length &&
     accounts.every((account, index) => account === expectedAccounts[index]?.address)

@@ -14,15 +14,12 @@ import type { LeasedNonce } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
 import { locateBatch, proposalApprove } from './instructions.ts';
 
-/**
- * Two votes and the advance measure 21,000 to 37,000 units, depending on the addresses; the rest is room for the guard
- * instructions that wallets add.
- */
-const APPROVAL_COMPUTE_UNITS = 100_000;
+/** The advance, the budget and both votes take 19,057 units; the rest is room for guard instructions of wallets. */
+const APPROVAL_COMPUTE_UNITS = 60_000;
 
 /**
- * Micro-lamports per unit: 10,000 lamports in all. It must be set, or wallets add a price of their own and with it bytes
- * and cost that we did not choose (Phantom, "priority fees").
+ * Micro-lamports per unit: 6,000 lamports in all. There must be a price, or wallets add one of their own, and with it
+ * bytes and cost that we did not choose (Phantom, "priority fees").
  */
 const APPROVAL_COMPUTE_UNIT_PRICE = 100_000n;
 

@@ -109,7 +109,6 @@ export async function register(
 ): Promise<{ multisig: Multisig; createKey: Address; landed: Landed }> {
   const { svm, wallet, company, operator, treasury } = cluster;
   const createKey = await generateKeyPairSigner();
-  const slot = svm.getClock().slot;
   const { instructions, multisig } = await registrationInstructions({
     wallet: wallet.address,
     createKey: createKey.address,
@@ -117,11 +116,11 @@ export async function register(
     operator: operator.address,
     treasury,
     token,
-    recentSlot: recentSlot(svm),
+    recentSlot: takeSlot(svm),
   });
   const landed = await land(cluster, wallet, [createKey], [...computeBudget(), ...instructions]);
   // A lookup table serves from the slot after it was extended.
-  svm.warpToSlot(slot + 2n);
+  svm.warpToSlot(svm.getClock().slot + 2n);
   return { multisig, createKey: createKey.address, landed };
 }
 
@@ -219,10 +218,14 @@ export function plain(accounts: readonly AccountMeta[] = []): AccountMeta[] {
   return accounts.map(({ address: account, role }) => ({ address: account, role }));
 }
 
-function recentSlot(svm: LiteSVM): bigint {
+/** A slot of its own for each registration: two of one wallet in one slot would want the same lookup table. */
+function takeSlot(svm: LiteSVM): bigint {
   const [latest] = svm.getSlotHashes();
   if (!latest) throw new Error('SlotHashes is empty.');
-  return latest.slot;
+  const { slot } = svm.getClock();
+  svm.setSlotHashes([{ slot, hash: latest.hash }]);
+  svm.warpToSlot(slot + 1n);
+  return slot;
 }
 
 async function programConfig(treasury: Address): Promise<EncodedAccount> {
