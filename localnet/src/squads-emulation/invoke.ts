@@ -4,6 +4,7 @@ import {
   appendTransactionMessageInstructions,
   compileTransaction,
   createTransactionMessage,
+  downgradeRoleToReadonly,
   getAddressDecoder,
   getCompiledTransactionMessageDecoder,
   type Instruction,
@@ -50,7 +51,7 @@ export function invoke(svm: LiteSVM, instructions: readonly Instruction[], budge
     createTransactionMessage({ version: 0 }),
     (empty) => setTransactionMessageFeePayer(standIn, empty),
     (paid) => svm.setTransactionMessageLifetimeUsingLatestBlockhash(paid),
-    (timed) => appendTransactionMessageInstructions([...requests, ...instructions], timed),
+    (timed) => appendTransactionMessageInstructions([...requests, ...withReadonlyPrograms(instructions)], timed),
   );
   const transaction = compileTransaction(message);
   const { staticAccounts } = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
@@ -88,6 +89,18 @@ function withStandIn<Result>(svm: LiteSVM, run: () => Result): Result {
   } finally {
     svm.setAccount(emptyAccount(standIn));
   }
+}
+
+/** The runtime lets nobody write a program that is called, and Kit refuses to ask for it. */
+function withReadonlyPrograms(instructions: readonly Instruction[]): Instruction[] {
+  const programs = new Set(instructions.map(({ programAddress }) => programAddress));
+  return instructions.map(({ accounts = [], ...instruction }) => ({
+    ...instruction,
+    accounts: accounts.map(({ address, role }) => ({
+      address,
+      role: programs.has(address) ? downgradeRoleToReadonly(role) : role,
+    })),
+  }));
 }
 
 function traceOf({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): TracedInstruction {

@@ -4,6 +4,7 @@ import {
   type Address,
   type CompiledTransactionMessage,
   type CompiledTransactionMessageWithLifetime,
+  downgradeRoleToReadonly,
   isWritableRole,
   type ReadonlyUint8Array,
 } from '@solana/kit';
@@ -27,11 +28,16 @@ export interface OuterInstruction {
 
 /** Reads a legacy, v0 or v1 message. Its lookup tables must hold what it looks up, as charging the fee has made sure. */
 export function readTransaction(svm: LiteSVM, message: CompiledMessage): OuterTransaction {
-  const accounts = [
+  const calledPrograms = new Set(compiledInstructions(message).map(({ programIndex }) => programIndex));
+  const requested = [
     ...message.staticAccounts.map((address, index) => ({ address, role: staticRole(message, index) })),
     ...loadedAccounts(svm, message, 'writableIndexes', AccountRole.WRITABLE),
     ...loadedAccounts(svm, message, 'readonlyIndexes', AccountRole.READONLY),
   ];
+  const accounts = requested.map(({ address, role }, index) => {
+    const isProtected = calledPrograms.has(index) || reservedAddresses.has(address);
+    return { address, role: isProtected ? downgradeRoleToReadonly(role) : role };
+  });
   const instructions = compiledInstructions(message).map(({ programIndex, accountIndexes, data }) => ({
     programAddress: itemAt(accounts, programIndex).address,
     accounts: accountIndexes.map((index) => itemAt(accounts, index)),
@@ -93,6 +99,40 @@ function loadedAccounts(
     return lookup[indexes].map((index) => ({ address: itemAt(addresses, index), role }));
   });
 }
+
+// Accounts that the runtime never lets a transaction write, whatever it asks for: built-in programs and sysvars
+// (agave, reserved_account_keys).
+const reservedAddresses: ReadonlySet<string> = new Set([
+  '11111111111111111111111111111111',
+  'AddressLookupTab1e1111111111111111111111111',
+  'BPFLoader1111111111111111111111111111111111',
+  'BPFLoader2111111111111111111111111111111111',
+  'BPFLoaderUpgradeab1e11111111111111111111111',
+  'ComputeBudget111111111111111111111111111111',
+  'Config1111111111111111111111111111111111111',
+  'Ed25519SigVerify111111111111111111111111111',
+  'Feature111111111111111111111111111111111111',
+  'KeccakSecp256k11111111111111111111111111111',
+  'LoaderV411111111111111111111111111111111111',
+  'NativeLoader1111111111111111111111111111111',
+  'Secp256r1SigVerify1111111111111111111111111',
+  'Stake11111111111111111111111111111111111111',
+  'StakeConfig11111111111111111111111111111111',
+  'Sysvar1111111111111111111111111111111111111',
+  'Sysvar1nstructions1111111111111111111111111',
+  'SysvarC1ock11111111111111111111111111111111',
+  'SysvarEpochRewards1111111111111111111111111',
+  'SysvarEpochSchedu1e111111111111111111111111',
+  'SysvarFees111111111111111111111111111111111',
+  'SysvarLastRestartS1ot1111111111111111111111',
+  'SysvarRecentB1ockHashes11111111111111111111',
+  'SysvarRent111111111111111111111111111111111',
+  'SysvarRewards111111111111111111111111111111',
+  'SysvarS1otHashes111111111111111111111111111',
+  'SysvarS1otHistory11111111111111111111111111',
+  'SysvarStakeHistory1111111111111111111111111',
+  'Vote111111111111111111111111111111111111111',
+]);
 
 function itemAt<Item>(items: readonly Item[], index: number): Item {
   const item = items[index];

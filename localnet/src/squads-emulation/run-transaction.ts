@@ -148,17 +148,17 @@ function checkPrivileges(
 
 function callOthers(run: Run, index: number, instructions: readonly Instruction[]): void {
   const called = spend(run, (budget) => invoke(run.svm, instructions, budget));
+  if (typeof called.err === 'string' && noSuchProgram.has(called.err)) {
+    // Nothing has run. Those before the one without a program would have, and may fail with an error of their own.
+    if (instructions.length > 1) for (const instruction of instructions) callOthers(run, index, [instruction]);
+    throw new InstructionFailure('UnsupportedProgramId', '');
+  }
   run.logs.push(...called.logs.map(oneDeeper));
-  addInner(
-    run,
-    index,
-    called.traces.flat().map((trace) => ({ ...trace, stackHeight: trace.stackHeight + 1 })),
-  );
+  const calls = called.traces.flat().map((trace) => ({ ...trace, stackHeight: trace.stackHeight + 1 }));
+  addInner(run, index, calls);
   if (called.err === null) return;
   const failed = failedInstruction(called.err);
   if (failed) throw new InstructionFailure(failed.detail, '');
-  if (typeof called.err === 'string' && noSuchProgram.has(called.err))
-    throw new InstructionFailure('UnsupportedProgramId', '');
   throw new TransactionFailure(inOuterAccounts(run, called.err, called));
 }
 

@@ -3,10 +3,8 @@ import {
   type Address,
   type Codec,
   getAddressCodec,
-  getArrayCodec,
   getDiscriminatedUnionCodec,
   getI64Codec,
-  getNullableCodec,
   getStructCodec,
   getU8Codec,
   getU16Codec,
@@ -15,6 +13,7 @@ import {
   getUnitCodec,
   type ReadonlyUint8Array,
 } from '@solana/kit';
+import { listCodec, optionCodec } from './borsh.ts';
 import { type VaultMessage, vaultMessageAccountCodec } from './vault-message.ts';
 
 /** The accounts of the program that the emulated instructions read or write, with their layouts. */
@@ -105,7 +104,7 @@ export function proposalBytes(memberCount: number): number {
 }
 
 const timestamped = getStructCodec([['timestamp', getI64Codec()]]);
-const addresses = getArrayCodec(getAddressCodec());
+const addresses = listCodec(getAddressCodec());
 
 export const accountCodecs: { readonly [Name in keyof Accounts]: Codec<Accounts[Name]> } = {
   ProgramConfig: getStructCodec([
@@ -120,9 +119,9 @@ export const accountCodecs: { readonly [Name in keyof Accounts]: Codec<Accounts[
     ['timeLockSeconds', getU32Codec()],
     ['transactionIndex', getU64Codec()],
     ['staleTransactionIndex', getU64Codec()],
-    ['rentCollector', getNullableCodec(getAddressCodec())],
+    ['rentCollector', optionCodec(getAddressCodec())],
     ['bump', getU8Codec()],
-    ['members', getArrayCodec(memberCodec())],
+    ['members', listCodec(memberCodec())],
   ]),
   Proposal: getStructCodec([
     ['multisig', getAddressCodec()],
@@ -156,7 +155,7 @@ export const accountCodecs: { readonly [Name in keyof Accounts]: Codec<Accounts[
   ]),
   VaultBatchTransaction: getStructCodec([
     ['bump', getU8Codec()],
-    ['ephemeralSignerBumps', getArrayCodec(getU8Codec())],
+    ['ephemeralSignerBumps', listCodec(getU8Codec())],
     ['message', vaultMessageAccountCodec],
   ]),
 };

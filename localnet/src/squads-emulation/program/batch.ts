@@ -15,6 +15,7 @@ import {
   proposalAddress,
   vaultAddress,
 } from './addresses.ts';
+import { memoDecoder } from './borsh.ts';
 import {
   accountAt,
   type Call,
@@ -30,7 +31,10 @@ import { check } from './errors.ts';
 import { checkMember, checkMultisigSeeds } from './multisig.ts';
 import { checkVaultMessage, type VaultMessage, vaultMessageArgumentCodec } from './vault-message.ts';
 
-const createArguments = getStructDecoder([['vaultIndex', getU8Decoder()]]);
+const createArguments = getStructDecoder([
+  ['vaultIndex', getU8Decoder()],
+  ['memo', memoDecoder()],
+]);
 
 /** Opens an empty batch at the multisig's next transaction index. */
 export function batchCreate(call: Call): void {

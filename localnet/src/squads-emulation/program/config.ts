@@ -1,6 +1,7 @@
 import { type Address, getAddressDecoder, getStructDecoder, getU16Decoder, getU32Decoder } from '@solana/kit';
 import { type Multisig, memberCodec, multisigBytes } from './accounts.ts';
 import { SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
+import { memoDecoder } from './borsh.ts';
 import {
   type Call,
   checkWritable,
@@ -15,7 +16,10 @@ import {
 import { check } from './errors.ts';
 import { byAddress, checkInvariant, checkMultisigSeeds, isMember } from './multisig.ts';
 
-const addMemberArguments = getStructDecoder([['member', memberCodec()]]);
+const addMemberArguments = getStructDecoder([
+  ['member', memberCodec()],
+  ['memo', memoDecoder()],
+]);
 
 /** Adds a member. Like every change of the configuration it makes all transactions before it stale. */
 export function multisigAddMember(call: Call): void {
@@ -27,7 +31,10 @@ export function multisigAddMember(call: Call): void {
   change(call, multisig, { members });
 }
 
-const removeMemberArguments = getStructDecoder([['member', getAddressDecoder()]]);
+const removeMemberArguments = getStructDecoder([
+  ['member', getAddressDecoder()],
+  ['memo', memoDecoder()],
+]);
 
 export function multisigRemoveMember(call: Call): void {
   const { member } = readArguments(call, removeMemberArguments);
@@ -37,7 +44,10 @@ export function multisigRemoveMember(call: Call): void {
   change(call, multisig, { members: multisig.value.members.filter(({ address }) => address !== member) });
 }
 
-const changeThresholdArguments = getStructDecoder([['threshold', getU16Decoder()]]);
+const changeThresholdArguments = getStructDecoder([
+  ['threshold', getU16Decoder()],
+  ['memo', memoDecoder()],
+]);
 
 export function multisigChangeThreshold(call: Call): void {
   const { threshold } = readArguments(call, changeThresholdArguments);
@@ -45,7 +55,10 @@ export function multisigChangeThreshold(call: Call): void {
   change(call, multisig, { threshold });
 }
 
-const setTimeLockArguments = getStructDecoder([['timeLockSeconds', getU32Decoder()]]);
+const setTimeLockArguments = getStructDecoder([
+  ['timeLockSeconds', getU32Decoder()],
+  ['memo', memoDecoder()],
+]);
 
 export function multisigSetTimeLock(call: Call): void {
   const { timeLockSeconds } = readArguments(call, setTimeLockArguments);

@@ -5,6 +5,7 @@ import { InstructionFailure } from '../failure.ts';
  * (its `ErrorCode`), from 6000 the program's own (its IDL).
  */
 const errorCodes = {
+  InstructionMissing: 100,
   InstructionFallbackNotFound: 101,
   InstructionDidNotDeserialize: 102,
   ConstraintMut: 2000,

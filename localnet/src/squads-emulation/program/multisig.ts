@@ -1,15 +1,9 @@
 import type { Address } from '@solana/kit';
-import {
-  getAddressDecoder,
-  getArrayDecoder,
-  getNullableDecoder,
-  getStructDecoder,
-  getU16Decoder,
-  getU32Decoder,
-} from '@solana/kit';
+import { getAddressCodec, getStructDecoder, getU16Decoder, getU32Decoder } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { type Member, type Multisig, memberCodec, multisigBytes, permission } from './accounts.ts';
 import { compareAddresses, multisigAddress, programConfigAddress } from './addresses.ts';
+import { listCodec, memoDecoder, optionCodec } from './borsh.ts';
 import {
   accountAt,
   type Call,
@@ -26,16 +20,17 @@ import {
 import { check } from './errors.ts';
 
 const createArguments = getStructDecoder([
-  ['configAuthority', getNullableDecoder(getAddressDecoder())],
+  ['configAuthority', optionCodec(getAddressCodec())],
   ['threshold', getU16Decoder()],
-  ['members', getArrayDecoder(memberCodec())],
+  ['members', listCodec(memberCodec())],
   ['timeLockSeconds', getU32Decoder()],
-  ['rentCollector', getNullableDecoder(getAddressDecoder())],
+  ['rentCollector', optionCodec(getAddressCodec())],
+  ['memo', memoDecoder()],
 ]);
 
 /** Creates a multisig and pays the creation fee that the program's configuration asks for. */
 export function multisigCreateV2(call: Call): void {
-  const { configAuthority, members, ...settings } = readArguments(call, createArguments);
+  const { configAuthority, members, threshold, timeLockSeconds, rentCollector } = readArguments(call, createArguments);
   const config = loadAt(call, 0, 'ProgramConfig');
   const treasury = accountAt(call, 1).address;
   const target = accountAt(call, 2).address;
@@ -50,8 +45,10 @@ export function multisigCreateV2(call: Call): void {
   checkWritable(call, 4);
   check(treasury === config.value.treasury, 'InvalidAccount');
   const multisig: Multisig = {
-    ...settings,
     createKey,
+    threshold,
+    timeLockSeconds,
+    rentCollector,
     // Anchor's `Pubkey::default()`: all zeros, which is also the System Program's address.
     configAuthority: configAuthority ?? SYSTEM_PROGRAM_ADDRESS,
     transactionIndex: 0n,

@@ -4,7 +4,7 @@ import { batchAddTransaction, batchCreate } from './batch.ts';
 import type { Call, Chain } from './call.ts';
 import { batchAccountsClose, vaultBatchTransactionAccountClose } from './close.ts';
 import { multisigAddMember, multisigChangeThreshold, multisigRemoveMember, multisigSetTimeLock } from './config.ts';
-import { failure, notEmulated } from './errors.ts';
+import { check, failure, notEmulated } from './errors.ts';
 import { batchExecuteTransaction } from './execute.ts';
 import { multisigCreateV2 } from './multisig.ts';
 import {
@@ -31,6 +31,7 @@ export function runInstruction(
   accounts: readonly AccountMeta[],
   instructionBytes: ReadonlyUint8Array,
 ): void {
+  check(instructionBytes.length >= DISCRIMINATOR_BYTES, 'InstructionMissing');
   const instruction = named(instructionBytes);
   if (!instruction) throw failure('InstructionFallbackNotFound');
   if (!instruction.run) throw notEmulated(instruction.name);

@@ -1,6 +1,7 @@
-import { type Address, getBooleanDecoder, getStructDecoder, getU64Decoder } from '@solana/kit';
+import { type Address, getStructDecoder, getU64Decoder } from '@solana/kit';
 import { type Multisig, type Proposal, permission, proposalBytes, type TimedStatus } from './accounts.ts';
 import { compareAddresses, proposalAddress } from './addresses.ts';
+import { booleanDecoder, memoDecoder } from './borsh.ts';
 import {
   accountAt,
   type Call,
@@ -19,7 +20,7 @@ import { checkMember, checkMultisigSeeds, isMember, voterCount } from './multisi
 
 const createArguments = getStructDecoder([
   ['transactionIndex', getU64Decoder()],
-  ['draft', getBooleanDecoder()],
+  ['draft', booleanDecoder()],
 ]);
 
 /** Opens the vote on a batch, as a draft or active at once. */
@@ -78,18 +79,22 @@ export function proposalReject(call: Call): void {
 }
 
 export function proposalCancel(call: Call): void {
+  readArguments(call, voteArguments);
   const vote = loadVote(call);
   save(call, vote.proposal.address, 'Proposal', withCancellation(call, vote));
 }
 
 /** Cancels like `proposalCancel`, and gives the account room for the votes of members who came after it was made. */
 export function proposalCancelV2(call: Call): void {
+  readArguments(call, voteArguments);
   const vote = loadVote(call);
   systemProgramAt(call, 3);
   const cancelled = withCancellation(call, vote);
   grow(call, vote.proposal.address, proposalBytes(vote.multisig.members.length), vote.member);
   save(call, vote.proposal.address, 'Proposal', cancelled);
 }
+
+const voteArguments = getStructDecoder([['memo', memoDecoder()]]);
 
 interface Vote {
   readonly multisig: Multisig;
@@ -110,6 +115,7 @@ function loadVote(call: Call): Vote {
 }
 
 function loadActiveVote(call: Call): Vote {
+  readArguments(call, voteArguments);
   const vote = loadVote(call);
   checkMember(vote.multisig, vote.member, permission.vote);
   check(vote.proposal.value.status.__kind === 'active', 'InvalidProposalStatus');

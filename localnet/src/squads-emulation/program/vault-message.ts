@@ -3,7 +3,6 @@ import {
   addCodecSizePrefix,
   type Codec,
   getAddressCodec,
-  getArrayCodec,
   getBytesCodec,
   getStructCodec,
   getU8Codec,
@@ -12,6 +11,7 @@ import {
   type NumberCodec,
   type ReadonlyUint8Array,
 } from '@solana/kit';
+import { listCodec } from './borsh.ts';
 import { check } from './errors.ts';
 
 /** The transaction that a batch stores for its vault: Solana's message layout with its own length prefixes. */
@@ -73,7 +73,7 @@ export function checkVaultMessage(message: VaultMessage): void {
 }
 
 function vaultMessageCodec(length: NumberCodec, dataLength: NumberCodec): Codec<VaultMessage> {
-  const indexes = getArrayCodec(getU8Codec(), { size: length });
+  const indexes = listCodec(getU8Codec(), length);
   const instruction = getStructCodec([
     ['programIndex', getU8Codec()],
     ['accountIndexes', indexes],
@@ -88,8 +88,8 @@ function vaultMessageCodec(length: NumberCodec, dataLength: NumberCodec): Codec<
     ['signerCount', getU8Codec()],
     ['writableSignerCount', getU8Codec()],
     ['writableNonSignerCount', getU8Codec()],
-    ['accountKeys', getArrayCodec(getAddressCodec(), { size: length })],
-    ['instructions', getArrayCodec(instruction, { size: length })],
-    ['lookups', getArrayCodec(lookup, { size: length })],
+    ['accountKeys', listCodec(getAddressCodec(), length)],
+    ['instructions', listCodec(instruction, length)],
+    ['lookups', listCodec(lookup, length)],
   ]);
 }

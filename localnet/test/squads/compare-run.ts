@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import type { TransactionError } from '../../src/runtime.ts';
+import { permission } from '../../src/squads-emulation/program/accounts.ts';
+import type { Cast } from './cast.ts';
+import type { LookupTable } from './compile-vault-message.ts';
+import { act } from './fuzz-actor.ts';
+import type { RunPlan } from './fuzz-plan.ts';
+import { multisigCreateV2 } from './instructions.ts';
+import type { TransactionInput } from './transaction.ts';
+import { createTwinChains } from './twin-chains.ts';
+import { tokenAccountOf } from './vault-instructions.ts';
+
+/** Carries out a run on both chains; throws at the first difference. */
+export async function compareRun(
+  cast: Cast,
+  table: LookupTable,
+  plan: RunPlan,
+  programFile: string,
+): Promise<(TransactionError | null)[]> {
+  const { creationFeeLamports, timeLockSeconds, hasRentCollector } = plan;
+  const chains = createTwinChains(cast, programFile, { creationFeeLamports, lookupTable: table });
+  const { operator, company, wallet, createKey, treasury } = cast;
+  const founding = multisigCreateV2({
+    createKey,
+    creator: operator,
+    treasury,
+    members: [
+      { address: operator, permissions: permission.initiate | permission.execute },
+      { address: company, permissions: permission.vote },
+      { address: wallet, permissions: permission.vote },
+    ],
+    threshold: 2,
+    timeLockSeconds,
+    configAuthority: operator,
+    rentCollector: hasRentCollector ? operator : null,
+  });
+  const outcomes: (TransactionError | null)[] = [];
+  const send = async (input: TransactionInput) => {
+    const { differences, emulated } = await chains.send(input);
+    assert.deepEqual(differences, [], `transaction ${outcomes.length}`);
+    outcomes.push(emulated.err);
+  };
+  await send({ feePayer: operator, instructions: [founding] });
+  for (const transaction of plan.transactions) {
+    chains.advanceSeconds(BigInt(transaction.waitSeconds));
+    await send(await act({ cast, svm: chains.svm, table }, transaction));
+  }
+  return outcomes;
+}
+
+/** A table of what batches keep using, so that both the transactions and the vault messages in them can look it up. */
+export async function createLookupTable({ lookupTable, tokens, multisig, recipients }: Cast): Promise<LookupTable> {
+  const [first, second] = recipients;
+  const owners = [first, second].filter((owner) => owner !== undefined);
+  const accounts = await Promise.all(owners.map((owner) => tokenAccountOf(tokens[0], owner)));
+  const perToken = tokens.flatMap(({ program, mint, vaultAccount }) => [program, mint, vaultAccount]);
+  return { address: lookupTable, addresses: [SYSTEM_PROGRAM_ADDRESS, multisig, ...perToken, ...owners, ...accounts] };
+}

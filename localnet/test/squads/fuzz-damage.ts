@@ -1,0 +1,92 @@
+import { type AccountMeta, AccountRole, type Instruction, isSignerRole, isWritableRole } from '@solana/kit';
+import { ephemeralSignerAddress } from '../../src/squads-emulation/program/addresses.ts';
+import { transfer } from '../../src/squads-emulation/program/call.ts';
+import type { Cast } from './cast.ts';
+import { compileVaultMessage, type LookupTable } from './compile-vault-message.ts';
+import type { Addition, Damage, InnerPlan } from './fuzz-plan.ts';
+import { type BatchKey, batchOf, proposalOf } from './instructions.ts';
+import { airdrop, burn, memo } from './vault-instructions.ts';
+
+/** The vault message that a plan asks for, spoilt if it says so. */
+export async function plannedMessage(
+  cast: Cast,
+  key: BatchKey,
+  { inner, spoil }: Addition,
+  tables: readonly LookupTable[],
+): Promise<Uint8Array> {
+  const instructions: Instruction[] = [];
+  for (const plan of inner) instructions.push(...(await innerInstructions(cast, key, plan)));
+  const { bytes } = compileVaultMessage(cast.vault, instructions, tables);
+  if (spoil === null) return bytes;
+  if (spoil.kind === 'cut') return bytes.slice(0, Math.max(0, bytes.length - spoil.bytes));
+  return bytes.with(spoil.at, spoil.byte);
+}
+
+/** An instruction as a mistaken or hostile client could send it. */
+export function damageInstruction(instruction: Instruction, damage: Damage): Instruction {
+  const accounts = instruction.accounts ?? [];
+  switch (damage.kind) {
+    case 'drop account':
+      return { ...instruction, accounts: accounts.slice(0, -1) };
+    case 'weaken': {
+      const chosen = damage.account % Math.max(1, accounts.length);
+      return {
+        ...instruction,
+        accounts: accounts.map((meta, each) => (each === chosen ? weaken(meta, damage.to) : meta)),
+      };
+    }
+    case 'swap': {
+      const chosen = damage.account % Math.max(1, accounts.length);
+      const other = accounts[damage.from % Math.max(1, accounts.length)];
+      const swapped = accounts.map((meta, each) =>
+        each === chosen && other ? { ...meta, address: other.address } : meta,
+      );
+      return { ...instruction, accounts: swapped };
+    }
+    case 'cut':
+      return { ...instruction, data: instruction.data?.slice(0, Math.max(0, instruction.data.length - damage.bytes)) };
+  }
+}
+
+async function innerInstructions(cast: Cast, key: BatchKey, plan: InnerPlan): Promise<readonly Instruction[]> {
+  const recipient = (each: number) => cast.recipients[each] ?? cast.stranger;
+  switch (plan.kind) {
+    case 'burn':
+      return [burn(cast, tokenAt(cast, plan.token), plan.amount)];
+    case 'airdrop':
+      return airdrop(cast, tokenAt(cast, plan.token), { ...plan, recipient: recipient(plan.recipient) });
+    case 'memo': {
+      const signers = {
+        nobody: undefined,
+        vault: cast.vault,
+        operator: cast.operator,
+        ephemeral: ephemeralSignerAddress(batchOf(key), 0).address,
+      };
+      return [memo('m'.repeat(plan.length), signers[plan.signedBy])];
+    }
+    case 'pay': {
+      const to = { company: cast.company, recipient: recipient(0), multisig: cast.multisig }[plan.to];
+      const payment = transfer(cast[plan.from], to, plan.lamports);
+      return [
+        plan.signed ? payment : { ...payment, accounts: payment.accounts?.map((meta) => weaken(meta, 'not signing')) },
+      ];
+    }
+    case 'touch': {
+      const what = { batch: batchOf(key), proposal: proposalOf(key), multisig: cast.multisig }[plan.what];
+      return [{ ...memo('touched'), accounts: [{ address: what, role: AccountRole.WRITABLE }] }];
+    }
+    case 'call nothing':
+      return [{ programAddress: cast.stranger, data: Uint8Array.of(1) }];
+  }
+}
+
+function tokenAt({ tokens }: Cast, each: number) {
+  return each === 0 ? tokens[0] : tokens[1];
+}
+
+function weaken({ address, role }: AccountMeta, to: 'readonly' | 'not signing'): AccountMeta {
+  const signs = isSignerRole(role) && to !== 'not signing';
+  const writable = isWritableRole(role) && to !== 'readonly';
+  if (signs) return { address, role: writable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER };
+  return { address, role: writable ? AccountRole.WRITABLE : AccountRole.READONLY };
+}

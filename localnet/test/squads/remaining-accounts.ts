@@ -1,0 +1,38 @@
+import { type AccountMeta, AccountRole, type Address } from '@solana/kit';
+import {
+  isSignerIndex,
+  isStaticWritableIndex,
+  type VaultMessage,
+} from '../../src/squads-emulation/program/vault-message.ts';
+import type { LookupTable } from './compile-vault-message.ts';
+
+/** The accounts that executing a stored message takes. `pdas` sign by the program, not by the transaction. */
+export function remainingAccounts(
+  message: VaultMessage,
+  pdas: readonly Address[],
+  tables: readonly LookupTable[],
+): AccountMeta[] {
+  const statics = message.accountKeys.map((address, index) => {
+    const signs = isSignerIndex(message, index) && !pdas.includes(address);
+    return { address, role: roleOf(signs, isStaticWritableIndex(message, index)) };
+  });
+  const loaded = message.lookups.flatMap(({ table, writableIndexes, readonlyIndexes }) => {
+    const addresses = tables.find(({ address }) => address === table)?.addresses ?? [];
+    // A damaged message may ask for what the table does not have.
+    const at = (index: number) => addresses[index] ?? table;
+    return [
+      ...writableIndexes.map((index) => ({ address: at(index), role: AccountRole.WRITABLE })),
+      ...readonlyIndexes.map((index) => ({ address: at(index), role: AccountRole.READONLY })),
+    ];
+  });
+  return [
+    ...message.lookups.map(({ table }) => ({ address: table, role: AccountRole.READONLY })),
+    ...statics,
+    ...loaded,
+  ];
+}
+
+function roleOf(signs: boolean, writable: boolean): AccountRole {
+  if (signs) return writable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER;
+  return writable ? AccountRole.WRITABLE : AccountRole.READONLY;
+}

@@ -1,0 +1,107 @@
+import type { Address, EncodedAccount, Instruction } from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import { executeInSvm } from '../../src/real-program.ts';
+import type { Execution, Runtime, TransactionError } from '../../src/runtime.ts';
+import { createSquadsEmulation } from '../../src/squads-emulation/index.ts';
+import { SQUADS_PROGRAM_ADDRESS } from '../../src/squads-emulation/program/addresses.ts';
+import type { Cast } from './cast.ts';
+import { type StageOptions, setStage } from './stage.ts';
+import { buildTransaction, type TransactionInput } from './transaction.ts';
+
+/** The same chain twice, once with the real Squads program and once with the emulation. */
+export interface TwinChains {
+  /** The chain of the emulation, to read from. */
+  readonly svm: LiteSVM;
+  advanceSeconds(seconds: bigint): void;
+  /** Sends one transaction to both; says in how many ways they then differ. */
+  send(input: TransactionInput): Promise<Comparison>;
+}
+
+export interface Comparison {
+  readonly emulated: Execution;
+  readonly real: Execution;
+  readonly differences: readonly string[];
+}
+
+export function createTwinChains(cast: Cast, programFile: string, options: StageOptions): TwinChains {
+  const realSvm = setStage(cast, options);
+  realSvm.addProgramFromFile(SQUADS_PROGRAM_ADDRESS, programFile);
+  const svm = setStage(cast, options);
+  const runtime: Runtime = createSquadsEmulation(svm);
+  const touched = new Set<Address>();
+  return {
+    svm,
+    advanceSeconds: (seconds) => {
+      for (const each of [realSvm, svm]) {
+        const clock = each.getClock();
+        clock.unixTimestamp += seconds;
+        each.setClock(clock);
+      }
+    },
+    send: async (input) => {
+      for (const address of addressesIn(input)) touched.add(address);
+      const transaction = buildTransaction(svm, input);
+      const real = executeInSvm(realSvm, transaction);
+      const emulated = await runtime.execute(transaction);
+      return { emulated, real, differences: differencesOf({ real, emulated, realSvm, svm, touched }) };
+    },
+  };
+}
+
+function addressesIn({ feePayer, instructions }: TransactionInput): Address[] {
+  const named = (instruction: Instruction) => (instruction.accounts ?? []).map(({ address }) => address);
+  return [feePayer, ...instructions.flatMap(named)];
+}
+
+interface Outcome {
+  readonly real: Execution;
+  readonly emulated: Execution;
+  readonly realSvm: LiteSVM;
+  readonly svm: LiteSVM;
+  readonly touched: ReadonlySet<Address>;
+}
+
+function differencesOf({ real, emulated, realSvm, svm, touched }: Outcome): string[] {
+  const differences: string[] = [];
+  const compare = (what: string, expected: unknown, actual: unknown) => {
+    const [wanted, got] = [show(expected), show(actual)];
+    if (wanted !== got) differences.push(`${what}: real ${wanted}, emulated ${got}`);
+  };
+  if (!isEarlyRentFailure(real.err, emulated.err)) compare('error', real.err, emulated.err);
+  if (real.err === null) compare('inner instructions', real.innerInstructions, emulated.innerInstructions);
+  for (const address of touched) {
+    const [wanted, got] = [accountOf(realSvm, address), accountOf(svm, address)];
+    // Only the real chain has the program itself.
+    if (wanted?.executable) continue;
+    compare(`lamports of ${address}`, wanted?.lamports, got?.lamports);
+    compare(`owner of ${address}`, wanted?.programAddress, got?.programAddress);
+    compare(`data of ${address}`, hex(wanted), hex(got));
+  }
+  return differences;
+}
+
+/**
+ * The one difference that is known: the emulation asks for rent after every instruction, the chain after the last. So a
+ * transaction that fails for another reason on the chain may fail for rent before that.
+ */
+function isEarlyRentFailure(real: TransactionError | null, emulated: TransactionError | null): boolean {
+  return real !== null && typeof emulated === 'object' && emulated !== null && 'InsufficientFundsForRent' in emulated;
+}
+
+function accountOf(svm: LiteSVM, address: Address): EncodedAccount | null {
+  const account = svm.getAccount(address);
+  return account.exists && account.lamports > 0n ? account : null;
+}
+
+function hex(account: EncodedAccount | null): string | undefined {
+  return account ? Buffer.from(account.data).toString('hex') : undefined;
+}
+
+function show(value: unknown): string {
+  return (
+    JSON.stringify(value, (_, inner) => {
+      if (typeof inner === 'bigint') return `${inner}n`;
+      return inner instanceof Uint8Array ? Buffer.from(inner).toString('hex') : inner;
+    }) ?? 'nothing'
+  );
+}
