@@ -2,9 +2,9 @@ import { ApiError, type ErrorCode } from '@flywheel/api';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { API_KEY_HEADER, type AuthenticateDeps, authenticate } from './authenticate.ts';
 import type { BoundOperation, RequestContext } from './handlers.ts';
-import { parseInput } from './parse-input.ts';
 import { limitRate, type RateLimits } from './rate-limit.ts';
 import { authenticateSession, type FindSessionWallet, requireOwnOrigin } from './session.ts';
+import { parseInput } from './wire/parse-input.ts';
 
 export interface OperationRouteDeps extends AuthenticateDeps {
   readonly findSessionWallet: FindSessionWallet;

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { METHODS } from 'node:http';
-import { ApiError, CONSOLE_OPERATIONS, OPERATIONS, openapi } from '@flywheel/api';
+import { ApiError, CONSOLE_OPERATIONS, OPERATIONS } from '@flywheel/api';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
-import { answerError, MAX_BODY_BYTES } from './answer-error.ts';
-import { answerClientError, MAX_HEADER_BYTES } from './client-error.ts';
-import { docsPage } from './docs/page.ts';
+import { documentRoutes } from './docs/routes.ts';
 import { bindHandlers, type ContextFreeCode, type Handlers } from './handlers.ts';
-import { checkReadiness, type ReadinessCheck } from './health.ts';
+import { healthRoutes, type ReadinessCheck } from './health.ts';
 import { type Exchange, type OperationRouteDeps, operationRoute } from './operation-route.ts';
-import { readJson } from './read-json.ts';
-import { createRequestLog } from './request-log.ts';
-import { SECURITY_HEADERS } from './security-headers.ts';
+import { answerError, MAX_BODY_BYTES } from './wire/answer-error.ts';
+import { answerClientError, MAX_HEADER_BYTES } from './wire/client-error.ts';
+import { readJson } from './wire/read-json.ts';
+import { createRequestLog } from './wire/request-log.ts';
+import { SECURITY_HEADERS } from './wire/security-headers.ts';
 
 export interface ServerDeps extends OperationRouteDeps {
   readonly handlers: Handlers<typeof OPERATIONS>;
@@ -102,7 +102,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
       (bound) => ({ ...operationRoute(deps, bound, exchanges.of), errorHandler: answer(bound.fallback) }),
     ),
     ...documentRoutes(),
-    ...healthRoutes(deps, log),
+    ...healthRoutes(deps.readiness, log),
   ]);
   return server;
 }
@@ -204,49 +204,4 @@ function addRoutes(server: FastifyInstance, routes: readonly RouteOptions[]): vo
       },
     });
   }
-}
-
-function documentRoutes(): RouteOptions[] {
-  const description = JSON.stringify(openapi());
-  const page = docsPage();
-  return [
-    {
-      method: 'GET',
-      url: '/openapi.json',
-      handler: (_request, reply) => {
-        reply.header('content-type', 'application/json; charset=utf-8').send(description);
-      },
-    },
-    {
-      method: 'GET',
-      url: '/docs',
-      handler: (_request, reply) => {
-        reply
-          .headers({
-            'content-security-policy': page.contentSecurityPolicy,
-            'content-type': 'text/html; charset=utf-8',
-          })
-          .send(page.html);
-      },
-    },
-  ];
-}
-
-function healthRoutes({ readiness }: ServerDeps, log: Logger): RouteOptions[] {
-  const answer = (reply: FastifyReply, status: number, body: object) =>
-    reply
-      .status(status)
-      .headers({ 'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8' })
-      .send(JSON.stringify(body));
-  return [
-    { method: 'GET', url: '/health/live', handler: (_request, reply) => answer(reply, 200, { status: 'ok' }) },
-    {
-      method: 'GET',
-      url: '/health/ready',
-      handler: async (_request, reply) => {
-        const result = await checkReadiness(readiness, log);
-        return answer(reply, result.status === 'ok' ? 200 : 503, result);
-      },
-    },
-  ];
 }

@@ -139,7 +139,7 @@ function section(id: string, operation: Operation, example: Example, linked: Nam
 ${part('Path', params)}${part('Query', query)}${part('Headers', headers)}${part('Body', body)}
 ${Object.entries(responses).map(
   ([status, response]) =>
-    html`<h4><span class="status">${status}</span>${response.description}</h4>${schemaFields(response.schema, 'output', linked)}`,
+    html`<h4><span class="status">${status}</span>${prose(response.description)}</h4>${schemaFields(response.schema, 'output', linked)}`,
 )}
 <h4>Errors</h4>
 ${errorList(operation)}

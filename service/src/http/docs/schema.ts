@@ -110,7 +110,8 @@ function pattern({ pattern, format, contentEncoding }: JsonSchema): string | nul
 function bounds(min: number | undefined, max: number | undefined, unit: string): Html | null {
   if (min === undefined && max === undefined) return null;
   if (min !== undefined && max !== undefined) return html`, ${min} to ${max.toLocaleString('en')} ${unit}`;
-  return min === undefined ? html`, at most ${(max ?? 0).toLocaleString('en')} ${unit}` : html`, at least ${min}`;
+  if (max !== undefined) return html`, at most ${max.toLocaleString('en')} ${unit}`;
+  return min === 1 ? html`, not empty` : html`, at least ${min ?? 0} ${unit}`;
 }
 
 function link(name: string): Html {

@@ -1,5 +1,5 @@
 import { ApiError } from '@flywheel/api';
-import { parseJson } from '../model/json-number.ts';
+import { parseJson } from '../../model/json-number.ts';
 
 /**
  * A body's JSON; undefined when the body is empty.

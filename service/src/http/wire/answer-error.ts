@@ -1,8 +1,8 @@
 import { ApiError, type ErrorCode, isApiError } from '@flywheel/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { API_KEY_HEADER } from './authenticate.ts';
-import type { ContextFreeCode } from './handlers.ts';
+import { API_KEY_HEADER } from '../authenticate.ts';
+import type { ContextFreeCode } from '../handlers.ts';
 
 /** The interface sets no bound; this holds a thousand pipelines of two kilobytes. */
 export const MAX_BODY_BYTES = 2 * 1024 * 1024;
