@@ -25,7 +25,7 @@ import {
   TOKEN_PROGRAM_ADDRESS,
 } from '@solana-program/token';
 import type { Ledger } from './ledger/ledger.ts';
-import { parseWireTransaction } from './ledger/wire-transaction.ts';
+import { parseWireTransaction } from './wire/wire-transaction.ts';
 
 const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' as Address;
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;

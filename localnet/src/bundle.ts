@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Address, Signature } from '@solana/kit';
 import { TIP_ACCOUNTS } from './genesis.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import type { WireTransaction } from './ledger/wire-transaction.ts';
 import type { TransactionError } from './runtime.ts';
+import type { WireTransaction } from './wire/wire-transaction.ts';
 
 /** Jito accepts five transactions a bundle, and no less than this tip (docs.jito.wtf, bundles). */
 export const MAX_BUNDLE_TRANSACTIONS = 5;
@@ -56,7 +56,7 @@ export function tipLamports(transactions: readonly WireTransaction[]): bigint {
     .reduce((sum, tip) => sum + tip, 0n);
 }
 
-export function createBlockEngine(ledger: Ledger, onError: (error: unknown) => void): BlockEngine {
+export function createBlockEngine(ledger: Ledger): BlockEngine {
   const bundles = new Map<string, { bundle: Bundle; sentAt: number }>();
   let pending: { readonly bundleId: string; readonly transactions: readonly WireTransaction[] }[] = [];
 
@@ -76,9 +76,7 @@ export function createBlockEngine(ledger: Ledger, onError: (error: unknown) => v
       );
     }
   };
-  ledger.onSlot(() => {
-    landPending().catch(onError);
-  });
+  ledger.onSlot(landPending);
 
   return {
     send: (transactions, { lose }) => {

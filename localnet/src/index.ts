@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Bank, bankSigner, createBank } from './bank.ts';
 import { createBlockEngine } from './bundle.ts';
@@ -17,7 +18,7 @@ import { createRpcServer } from './rpc/server.ts';
 import type { Runtime } from './runtime.ts';
 import { createSquadsEmulation } from './squads-emulation/index.ts';
 
-/** A third of mainnet's 32 would only make people wait: nothing here is ever rolled back. */
+/** Mainnet finalizes 31 slots after confirming; here nothing is ever rolled back, so waiting would prove nothing. */
 const FINALIZED_LAG_SLOTS = 2;
 const SLOT_MS = 400;
 
@@ -35,7 +36,7 @@ export interface LocalnetOptions {
   /** Slots by which `finalized` lags behind `confirmed`; 2 by default, where mainnet has 31. */
   readonly finalizedLagSlots?: number;
   readonly faults?: readonly Fault[];
-  /** Told of exceptions inside the cluster, which are bugs of its own. By default they are thrown as warnings. */
+  /** Told of exceptions inside the cluster, which are bugs of its own. By default they are process warnings. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -69,10 +70,12 @@ export type { Bank, Fault, Faults };
  * await localnet.stop();
  */
 export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
-  const {
-    host = '127.0.0.1',
-    onError = (error) => process.emitWarning(error instanceof Error ? error : String(error)),
-  } = options;
+  const { host = '127.0.0.1', onError: report = warn } = options;
+  let stopped = false;
+  // What is cut short by stopping fails because the store is closed; that is no bug.
+  const onError = (error: unknown) => {
+    if (!stopped) report(error);
+  };
   const squads = findSquadsProgram(options.squadsProgram);
   const signer = await bankSigner();
   const svm = createGenesis(squads, signer.address);
@@ -84,7 +87,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const bank = createBank(ledger, signer);
   const faults = createFaults();
   for (const fault of options.faults ?? []) faults.set(fault);
-  const engine = createBlockEngine(ledger, onError);
+  const engine = createBlockEngine(ledger);
   const bundles = bundleMethods(ledger, engine, faults);
   const cluster = {
     ...clusterMethods(ledger, runtime.program, signer.address),
@@ -107,10 +110,12 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     faults,
     onError,
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, host, resolve);
-  });
+  try {
+    await listen(server, options.port ?? 0, host);
+  } catch (error) {
+    await ledger.close();
+    throw error;
+  }
   const { port } = server.address() as AddressInfo; // a TCP server that listens has one
   const stopTicking = startTicking(ledger, options.slotMs ?? SLOT_MS, onError);
   const url = `http://${host}:${port}`;
@@ -124,12 +129,20 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     faults,
     warp: (step) => ledger.advance(step),
     stop: async () => {
+      stopped = true;
       stopTicking();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await ledger.close();
     },
   };
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
 }
 
 /** Slots follow one another at the given pace; under load a slot takes longer rather than pile up. */
@@ -147,4 +160,8 @@ function startTicking(ledger: Ledger, slotMs: number, onError: (error: unknown) 
       });
   }, slotMs);
   return () => clearInterval(timer);
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error));
 }

@@ -1,7 +1,7 @@
 import { type Address, type EncodedAccount, getAddressDecoder } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { TransactionError } from '../runtime.ts';
-import { isStaticWritable, type WireTransaction } from './wire-transaction.ts';
+import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction.ts';
 
 const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111';
 /** Bytes before the first address of a lookup table account (solana-address-lookup-table, LOOKUP_TABLE_META_SIZE). */

@@ -1,14 +1,14 @@
 import { type Address, lamports, type MaybeEncodedAccount } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { Execution, Runtime, TransactionError } from '../runtime.ts';
+import { transactionFee } from '../wire/fees.ts';
+import { type WireTransaction, withLifetime } from '../wire/wire-transaction.ts';
 import { captureAccounts, restoreAccounts } from './account-journal.ts';
 import { type ListedAccount, listAccounts } from './account-list.ts';
-import { transactionFee } from './fees.ts';
 import { advancedNonce, checkLifetime, type Lifetime } from './lifetime.ts';
 import type { Slots } from './slots.ts';
 import type { Store, TransactionRecord } from './store.ts';
 import { transactionMeta } from './transaction-meta.ts';
-import { type WireTransaction, withLifetime } from './wire-transaction.ts';
 
 /** Errors with which a transaction still enters a block and pays: it was loaded, or its loading is what failed. */
 const CHARGED_ERRORS = new Set([

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { Address, MaybeEncodedAccount } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { Runtime, TransactionError } from '../runtime.ts';
+import type { WireTransaction } from '../wire/wire-transaction.ts';
 import { type CapturedAccounts, emptyAccount, restoreAccounts } from './account-journal.ts';
 import { type Attempt, attemptTransaction } from './attempt.ts';
 import { BLOCKHASH_VALID_SLOTS, createSlots, type Slots } from './slots.ts';
 import { createStateLock } from './state-lock.ts';
 import { openStore, type Store } from './store.ts';
-import type { WireTransaction } from './wire-transaction.ts';
 
 /** The state of the cluster, and the only ways to change it. */
 export interface Ledger {
@@ -30,10 +30,10 @@ export interface Ledger {
   ): Promise<T>;
   /** Executes all in order or none. Tells the position and the error of the first that fails. */
   executeAtomically(transactions: readonly WireTransaction[]): Promise<AtomicOutcome>;
-  /** Completes the current slot; further slots or seconds pass at once. */
+  /** Completes the current slot; further slots or seconds pass at once. Ends when all who wait for slots are done. */
   advance(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
-  /** Called after each slot began, outside of the queue of changes. */
-  onSlot(listener: () => void): void;
+  /** Called when a slot has begun; may change the ledger. */
+  onSlot(listener: () => Promise<void>): void;
   close(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
   );
   for (const account of store.accounts()) svm.setAccount(account.exists ? account : emptyAccount(account.address));
   const lock = createStateLock();
-  const listeners: (() => void)[] = [];
+  const listeners: (() => Promise<void>)[] = [];
   store.commit({ values: { ...slots.state() } });
 
   const attempt = (transaction: WireTransaction, checkLifetime: boolean) =>
@@ -127,7 +127,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
         store.commit({ values: { ...slots.state() } });
         store.prune(slots.current() - BLOCKHASH_VALID_SLOTS);
       });
-      for (const listener of listeners) listener();
+      await Promise.all(listeners.map((listener) => listener()));
     },
     onSlot: (listener) => listeners.push(listener),
     close: () => lock.change(async () => store.close()),

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type Address, type EncodedAccount, getAddressDecoder, getBase58Decoder, getBase58Encoder } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
-import { LAMPORTS_PER_SIGNATURE } from './fees.ts';
+import { LAMPORTS_PER_SIGNATURE } from '../wire/fees.ts';
+import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction.ts';
 import type { Slots } from './slots.ts';
-import { isStaticWritable, type WireTransaction } from './wire-transaction.ts';
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 /** SystemInstruction::AdvanceNonceAccount, a little-endian u32. */

@@ -1,5 +1,6 @@
 import { getBase58Encoder, type ReadonlyUint8Array } from '@solana/kit';
 import { z } from 'zod';
+import { encodeAccount, encodeMaybeAccount } from '../encoding/account-encoding.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { tokenHolding } from '../ledger/token-balances.ts';
 import {
@@ -11,7 +12,6 @@ import {
   parseParams,
 } from '../rpc/params.ts';
 import type { Method } from '../rpc/server.ts';
-import { encodeAccount, encodeMaybeAccount } from './account-encoding.ts';
 import { checkContextSlot, withContext } from './context.ts';
 
 /** Addresses that getMultipleAccounts takes (rpc-client-api, MAX_MULTIPLE_ACCOUNTS). */

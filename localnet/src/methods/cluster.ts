@@ -6,9 +6,9 @@ import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import { contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
 import { LONG_TERM_STORAGE_SLOT_SKIPPED, RpcError } from '../rpc/rpc-error.ts';
 import type { Method } from '../rpc/server.ts';
+import { SOLANA_CORE_VERSION } from '../rpc/version.ts';
 import type { Runtime } from '../runtime.ts';
 import { checkContextSlot, withContext } from './context.ts';
-import { SOLANA_CORE_VERSION } from './version.ts';
 
 /** Identifies the set of features; a cluster derives it from their addresses, clients only compare it. */
 const FEATURE_SET = Number.parseInt(createHash('sha256').update(SOLANA_CORE_VERSION).digest('hex').slice(0, 8), 16);

@@ -1,7 +1,7 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Commitment } from '../ledger/slots.ts';
 import { MIN_CONTEXT_SLOT_NOT_REACHED, RpcError } from '../rpc/rpc-error.ts';
-import { SOLANA_CORE_VERSION } from './version.ts';
+import { SOLANA_CORE_VERSION } from '../rpc/version.ts';
 
 export interface ContextConfig {
   readonly commitment: Commitment;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { encodeTransaction } from '../encoding/transaction-encoding.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { TransactionSummary } from '../ledger/store.ts';
 import {
@@ -11,7 +12,6 @@ import {
 } from '../rpc/params.ts';
 import type { Method } from '../rpc/server.ts';
 import { checkContextSlot, withContext } from './context.ts';
-import { encodeTransaction } from './transaction-encoding.ts';
 
 /** Limits of a validator (rpc-client-api, MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS and …_CONFIRMED_SIGNATURES_…). */
 const MAX_STATUSES = 256;

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { Bank } from '../bank.ts';
+import { encodeMaybeAccount } from '../encoding/account-encoding.ts';
+import { describeError } from '../encoding/error-text.ts';
 import type { Faults } from '../faults.ts';
 import type { Attempt } from '../ledger/attempt.ts';
-import { transactionFee } from '../ledger/fees.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { verifySignatures } from '../ledger/signatures.ts';
 import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
 import { rpcInnerInstructions, rpcReturnData } from '../ledger/transaction-meta.ts';
-import { parseWireTransaction, WireTransactionError } from '../ledger/wire-transaction.ts';
 import {
   addressParam,
   commitmentParam,
@@ -19,12 +18,13 @@ import {
 } from '../rpc/params.ts';
 import { invalidParams, PREFLIGHT_FAILURE, RpcError, SIGNATURE_VERIFICATION_FAILURE } from '../rpc/rpc-error.ts';
 import type { Method } from '../rpc/server.ts';
+import { decodeText, parseWireParam } from '../rpc/wire-param.ts';
 import type { TransactionError } from '../runtime.ts';
-import { encodeMaybeAccount } from './account-encoding.ts';
+import { transactionFee } from '../wire/fees.ts';
+import { verifySignatures } from '../wire/signatures.ts';
+import { parseWireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
 import { checkContextSlot, withContext } from './context.ts';
-import { describeError } from './error-text.ts';
 import { refuseGift } from './gift.ts';
-import { decodeText, parseWireParam } from './wire-param.ts';
 
 const MAX_FEE_ADDRESSES = 128;
 /** First bytes of versioned messages; version 1 puts its signatures behind the message. */

@@ -1,8 +1,8 @@
 import { type Address, getBase58Decoder } from '@solana/kit';
 import type { TransactionRecord } from '../ledger/store.ts';
 import type { RpcInnerInstructions, TransactionMeta } from '../ledger/transaction-meta.ts';
-import { isStaticWritable, parseWireTransaction, type WireTransaction } from '../ledger/wire-transaction.ts';
 import { RpcError, UNSUPPORTED_TRANSACTION_VERSION } from '../rpc/rpc-error.ts';
+import { isStaticWritable, parseWireTransaction, type WireTransaction } from '../wire/wire-transaction.ts';
 
 /** The program deployed on every cluster, and its predecessor. */
 const MEMO_PROGRAMS = new Set([

@@ -1,6 +1,6 @@
 import { getBase58Encoder } from '@solana/kit';
-import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../ledger/wire-transaction.ts';
-import { INVALID_PARAMS, invalidParams, RpcError } from '../rpc/rpc-error.ts';
+import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
+import { INVALID_PARAMS, invalidParams, RpcError } from './rpc-error.ts';
 
 /** Longest base64 text of a transaction, a version 1 one; what is longer is not even decoded. */
 const MAX_TEXT_LENGTH = 5_464;
