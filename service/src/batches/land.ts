@@ -46,15 +46,17 @@ export async function landBundle(deps: WorkerDeps, toSend: BundleToSend): Promis
 
 /** Half a slot: a landing is seen at most this late. */
 const POLL_INTERVAL_MS = 200;
-/** An engine that has declared a bundle dead may be wrong about a block just made: the chain gets this much longer. */
-const POLLS_AFTER_ENGINE_FAILURE = 10;
+/** Once a second or so: an engine counts requests, and its word only shortens the wait. */
+const POLLS_PER_ENGINE_STATUS = 5;
+/** An engine may be wrong about a block just made: the chain gets a second look. */
+const ENGINE_FAILURES_BELIEVED = 2;
 
 /** Waits until every transaction of a sent bundle has landed, one has failed, or none can land any more. */
 export async function followBundle(deps: WorkerDeps, bundle: Bundle): Promise<Landing> {
   const { chain, clock, signal } = deps;
   const signatures = bundle.signatures as readonly Signature[];
-  let pollsAfterFailure = 0;
-  for (;;) {
+  let engineFailures = 0;
+  for (let polls = 1; ; polls += 1) {
     signal.throwIfAborted();
     // The height first: a transaction not seen after a height past its last valid one was read can never land.
     const blockHeight = await chain.blockHeight();
@@ -67,8 +69,9 @@ export async function followBundle(deps: WorkerDeps, bundle: Bundle): Promise<La
       return settle(deps, bundle, landed, { state: 'failed', position, err: errorOf(outcomes[position]) ?? '' });
     }
     if (blockHeight > bundle.lastValidBlockHeight) return settle(deps, bundle, landed, { state: 'lost' });
-    if ((await engineStatus(deps, bundle)) === 'failed' && ++pollsAfterFailure > POLLS_AFTER_ENGINE_FAILURE) {
-      return settle(deps, bundle, landed, { state: 'lost' });
+    if (polls % POLLS_PER_ENGINE_STATUS === 0 && (await engineStatus(deps, bundle)) === 'failed') {
+      engineFailures += 1;
+      if (engineFailures === ENGINE_FAILURES_BELIEVED) return settle(deps, bundle, landed, { state: 'lost' });
     }
     await clock.sleep(POLL_INTERVAL_MS, signal);
   }

@@ -30,8 +30,8 @@ export interface BlockEngineOptions {
 /** Jito’s block engine over its JSON-RPC (docs.jito.wtf, low latency transaction send). */
 export function createBlockEngine(options: BlockEngineOptions): Pick<BundleSender, 'tip' | 'send' | 'status'> {
   const { clock, log, bundleIdOf, maxTipLamports = MAX_TIP_LAMPORTS, random = Math.random } = options;
-  const intervalMs = options.requestIntervalMs ?? REQUEST_INTERVAL_MS;
   const url = endpointOf(options.url);
+  const intervalMs = options.requestIntervalMs ?? (isLoopback(url) ? 0 : REQUEST_INTERVAL_MS);
   const rpc = createRpc({
     api: createJsonRpcApi<BlockEngineApi>({ responseTransformer: (answer) => Answer.parse(answer).result }),
     transport: createRpcTransport({ url: url.href, clock, intervalMs, ...(log && { log }) }),
@@ -130,6 +130,11 @@ function endpointOf(text: string): URL {
   const url = new URL(text);
   if (url.pathname === '/') url.pathname = PATH;
   return url;
+}
+
+/** An engine on this machine is a local cluster's, which counts nothing. */
+function isLoopback({ hostname }: URL): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
 
 function clamp(value: bigint, min: bigint, max: bigint): bigint {

@@ -36,6 +36,8 @@ async function engineThat(answer: (request: Request, count: number) => Answer | 
     blockEngineUrl: server.url,
     clock,
     random: () => 0.99,
+    // As for an engine on another machine.
+    requestIntervalMs: 1_000,
     log: { warn: (_fields, message) => warnings.push(message) },
     ...(maxTipLamports !== undefined && { maxTipLamports }),
   });
