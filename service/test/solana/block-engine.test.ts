@@ -174,13 +174,22 @@ describe('sending a bundle', () => {
     assert.equal(warnings.length, 1);
   });
 
-  it('keeps a second between requests, however many are asked at once', async () => {
+  it('keeps its interval between the requests of one call', async () => {
     const { server } = await engineThat(() => ({ result: null }));
-    const paced = createBundleSender({ chain: cluster.chain, blockEngineUrl: server.url, clock: realClock });
+    const options = { chain: cluster.chain, blockEngineUrl: server.url, clock: realClock, requestIntervalMs: 1_000 };
+    const paced = createBundleSender(options);
     // A status that is not found in flight takes a second request.
     await paced.status(BUNDLE_ID);
     const [first = 0, second = 0] = server.times;
     assert.ok(second - first >= 990, `${second - first} ms`);
+  });
+
+  it('does not pace an engine on this machine', async () => {
+    const { server } = await engineThat(() => ({ result: null }));
+    const clock = instantClock();
+    await createBundleSender({ chain: cluster.chain, blockEngineUrl: server.url, clock }).status(BUNDLE_ID);
+    assert.equal(server.requests.length, 2);
+    assert.deepEqual(clock.sleeps, []);
   });
 });
 
