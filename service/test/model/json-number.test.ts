@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { ImpreciseNumber, parseJson } from '../../src/model/json-number.ts';
+
+describe('parseJson', () => {
+  it('reads what JSON.parse reads, when no number loses digits', () => {
+    const json = fc.json({ noUnicodeString: false } as fc.JsonSharedConstraints);
+    fc.assert(
+      fc.property(json, (text) => {
+        const hasLongNumber = /\d[\d.]{15,}/.test(text) || text.includes('__proto__');
+        fc.pre(!hasLongNumber);
+        assert.deepEqual(parseJson(text), JSON.parse(text));
+      }),
+    );
+  });
+
+  it('keeps every number of at most 15 significant digits exactly', () => {
+    for (const text of [
+      '0.1',
+      '123456789012345',
+      '1000000000000000000000',
+      '-0.000123456789012345',
+      '1.50000000000000000000',
+      '1e300',
+    ]) {
+      assert.equal(parseJson(text), Number(text));
+    }
+  });
+
+  it('marks a number of more, wherever it stands, with its source text', () => {
+    const parsed = parseJson('{"a":[1234567890123456],"b":0.1234567890123456789,"c":"1234567890123456"}');
+    assert.deepEqual(parsed, {
+      a: [new ImpreciseNumber('1234567890123456')],
+      b: new ImpreciseNumber('0.1234567890123456789'),
+      c: '1234567890123456',
+    });
+    assert.equal(new ImpreciseNumber('-0.1234567890123456789e10').significantDigits, 19);
+  });
+
+  it('cannot be made to take an object for such a number', () => {
+    const parsed = parseJson('{"imprecise":"1234567890123456","significantDigits":16}');
+    assert.ok(!(parsed instanceof ImpreciseNumber));
+  });
+
+  it('refuses a key that sets a prototype, nesting without end, and what is no JSON, with a SyntaxError', () => {
+    assert.throws(() => parseJson('{"a":{"__proto__":{"isAdmin":true}}}'), /SyntaxError: .*__proto__/);
+    assert.throws(() => parseJson('['.repeat(500_000) + ']'.repeat(500_000)), /SyntaxError: .*too deeply/);
+    for (const text of ['', '{', 'undefined', '01', '{"a":1,}']) assert.throws(() => parseJson(text), SyntaxError);
+  });
+});
