@@ -14,6 +14,9 @@ export interface LocalService {
 /** What a demo takes over from its own environment; all else would tie it to somebody’s database or cluster. */
 const INHERITED = ['FLYWHEEL_SQUADS_PROGRAM', 'LOG_LEVEL'] as const;
 
+/** A cluster's 400 ms would only make people wait. */
+const SLOT_MS = '100';
+
 /** Starts the database, the cluster and the service in a temporary directory, on free ports. */
 export async function startLocalService(
   environment: Readonly<Record<string, string | undefined>>,
@@ -27,6 +30,7 @@ export async function startLocalService(
       HOST: '127.0.0.1',
       PORT: '0',
       LOCALNET_PORT: '0',
+      LOCALNET_SLOT_MS: SLOT_MS,
       FLYWHEEL_DATA_DIR: directory,
     });
     const roles = new Set(['http', 'worker', 'localnet'] as const);

@@ -38,6 +38,10 @@ const DESCRIPTIONS: { readonly [type: string]: string } = {
   WATCH_AD: 'A rewarded video, watched to its end',
   PRODUCT_PURCHASE: 'An order, paid',
   REFERRAL: 'A friend who joined by an invitation',
+  COMMUNITY_DRAW: 'A draw among members, with its seed',
+  DAILY_STREAK: 'Days in a row',
+  BUYBACK_REPORT: 'A share of the month’s revenue, burned',
+  SURVEY: 'A survey, answered',
 };
 
 /** Creates the token. */

@@ -34,23 +34,28 @@ export function describeDemo(report: DemoReport, stream: Writable): string {
 type Figure = readonly [name: string, value: string, aside: string];
 
 function figures({ batch, pipelines, verification }: DemoReport): readonly Figure[] {
-  const { supply, recipients, proofs, messages, vault } = verification;
+  const { supply, recipients, proofs, messages, vault, burned, airdropped } = verification;
   const actions = pipelines.flatMap((pipeline) => pipeline.actions);
   const countOf = (name: string) => actions.filter(({ action }) => action === name).length;
   const signatures = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
   const proven = proofs.filter(({ ok }) => ok).length;
+  const found = messages.filter(({ ok }) => ok).length;
   const created = recipients.filter(({ isNew }) => isNew).length;
   return [
     ['pipelines', String(pipelines.length), typeMix(pipelines)],
-    ['burns', String(countOf('BURN')), `supply ${grouped(supply.before)} → ${grouped(supply.after)}`],
     [
-      'airdrops',
-      String(countOf('AIRDROP')),
-      `to ${count(recipients.length, 'wallet')}, ${created} of them new to the token`,
+      'burned',
+      grouped(burned),
+      `tokens in ${count(countOf('BURN'), 'burn')}; supply ${grouped(supply.before)} → ${grouped(supply.after)}`,
     ],
-    ['memos', String(countOf('MEMO')), `${messages.filter(({ ok }) => ok).length} found on chain`],
-    ['proofs', `${proven}/${proofs.length}`, 'found on chain, signed by the vault, recomputed from type and payload'],
-    ['vault', '', `${grouped(vault.before)} → ${grouped(vault.after)} tokens`],
+    [
+      'airdropped',
+      grouped(airdropped),
+      `tokens in ${count(countOf('AIRDROP'), 'airdrop')} to ${count(recipients.length, 'wallet')}, ${created} of them new`,
+    ],
+    ['vault', grouped(vault.after), `tokens left of ${grouped(vault.before)}`],
+    ['proofs', `${proven} of ${proofs.length}`, 'on chain, signed by the vault, recomputed from type and payload'],
+    ['memos', `${found} of ${messages.length}`, 'on chain, signed by the vault'],
     ['transactions', String(signatures.length), shownSignatures(signatures)],
   ];
 }

@@ -16,6 +16,9 @@ export interface Verification {
   readonly ok: boolean;
   /** A sentence per thing that is not as it must be. */
   readonly problems: readonly string[];
+  /** What the request burns and airdrops in all. */
+  readonly burned: string;
+  readonly airdropped: string;
   readonly supply: AmountCheck;
   readonly vault: AmountCheck;
   readonly recipients: readonly RecipientCheck[];
@@ -90,7 +93,17 @@ export function verify({ batch, expected, before, after, transactions }: Evidenc
       .filter(({ ok }) => !ok)
       .map(({ pipeline, message }) => `A memo of pipeline ${pipeline} is not on chain: ${message}`),
   ];
-  return { ok: problems.length === 0, problems, supply, vault, recipients, proofs, messages };
+  return {
+    ok: problems.length === 0,
+    problems,
+    burned: formatAmount(burnedBaseUnits, decimals),
+    airdropped: formatAmount(airdroppedBaseUnits, decimals),
+    supply,
+    vault,
+    recipients,
+    proofs,
+    messages,
+  };
 }
 
 function checkAmount(before: bigint, after: bigint, expected: bigint, decimals: number): AmountCheck {

@@ -12,6 +12,8 @@ const RUNNING_SHARE = 0.4;
 /** Below this the ring has no room beside the steps. */
 const MIN_COLUMNS_FOR_RING = 64;
 const GUTTER = '  ';
+/** Room for `999.9 s`, set apart by two spaces. */
+const DURATION_WIDTH = 9;
 const HIDE_CURSOR = '\u001B[?25l';
 const SHOW_CURSOR = '\u001B[?25h';
 const CLEAR_BELOW = '\u001B[J';
@@ -65,7 +67,8 @@ function fractionOf(steps: readonly Step[]): number {
 function paint(stream: WriteStream, steps: readonly Step[], fraction: number, frame: number): string[] {
   const hasFailed = steps.some(({ state }) => state === 'failed');
   const ring = drawRing(fraction).map((cells) => paintRow(stream, cells, fraction, hasFailed));
-  const list = steps.map((step) => paintStep(stream, step, frame));
+  const labelWidth = Math.max(...steps.map(({ label }) => label.length));
+  const list = steps.map((step) => paintStep(stream, step, labelWidth, frame));
   const withRing = stream.columns >= MIN_COLUMNS_FOR_RING;
   if (!withRing) return list.map((line) => cut(line, stream.columns));
 
@@ -87,25 +90,29 @@ function paintRow(stream: WriteStream, cells: readonly RingCell[], fraction: num
     .join('');
 }
 
-function paintStep(stream: WriteStream, step: Step, frame: number): string {
+function paintStep(stream: WriteStream, step: Step, labelWidth: number, frame: number): string {
+  const label = step.label.padEnd(labelWidth);
   const detail = step.detail === '' ? '' : styleText('dim', `  ${step.detail}`, { stream });
   switch (step.state) {
     case 'waiting':
-      return styleText('dim', `○ ${step.label}`, { stream });
+      return styleText('dim', `○ ${label}`, { stream });
     case 'running': {
-      const spinner = SPINNER[frame % SPINNER.length] ?? '◜';
-      const took = styleText('dim', `  ${formatDuration(Date.now() - step.startedAtMs)}`, { stream });
-      return `${styleText('cyan', spinner, { stream })} ${step.label}${detail}${took}`;
+      const spinner = styleText('cyan', SPINNER[frame % SPINNER.length] ?? '', { stream });
+      return `${spinner} ${label}${paintDuration(stream, Date.now() - step.startedAtMs)}${detail}`;
     }
     case 'done': {
-      const took = styleText('dim', `  ${formatDuration(step.endedAtMs - step.startedAtMs)}`, { stream });
-      return `${styleText('green', '●', { stream })} ${step.label}${detail}${took}`;
+      const mark = styleText('green', '●', { stream });
+      return `${mark} ${label}${paintDuration(stream, step.endedAtMs - step.startedAtMs)}${detail}`;
     }
     case 'failed':
-      return `${styleText('red', '✗', { stream })} ${step.label}${detail}`;
+      return `${styleText('red', '✗', { stream })} ${label}${detail}`;
     default:
       return step.state satisfies never;
   }
+}
+
+function paintDuration(stream: WriteStream, durationMs: number): string {
+  return styleText('dim', formatDuration(durationMs).padStart(DURATION_WIDTH), { stream });
 }
 
 /** Cuts a line to the terminal’s width: a wrapped line would break the redrawing. */
