@@ -1,10 +1,9 @@
 import { ApiError, type ExecuteBatchRequest } from '@flywheel/api';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
-import { type Batch, type ExecutionTrouble, isFinal } from '../model/batch.ts';
+import { type Batch, type BatchWithoutPipelines, type ExecutionTrouble, isFinal } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { checkApproval } from '../squads/approval-check.ts';
-import { findBatch, requestExecution } from '../store/batches.ts';
-import { findBundles } from '../store/bundles.ts';
+import { findBatchWithoutPipelines, hasExecutionBegun, requestExecution } from '../store/batches.ts';
 import type { Deps } from './deps.ts';
 import { findMissingFunds } from './funds.ts';
 import { readBatch } from './read.ts';
@@ -26,11 +25,12 @@ export async function executeBatch(
   project: Project,
   { batchId, signedTx }: ExecuteBatchRequest,
   wait: Wait,
-): Promise<Batch> {
+): Promise<BatchWithoutPipelines> {
   const batch = await readBatch(deps, project, batchId);
-  if (!isFinal(batch.status) && !(await wasSent(deps, batch))) await request(deps, project, batch, signedTx);
+  if (!isFinal(batch.status) && !(await hasExecutionBegun(deps.db, batchId)))
+    await request(deps, project, batch, signedTx);
   const awaited = await awaitEnd(deps, batch, wait);
-  if (awaited.status === 'FAILED' && !(await wasSent(deps, batch))) {
+  if (awaited.status === 'FAILED' && !(await hasExecutionBegun(deps.db, batchId))) {
     const reason = awaited.executeResult?.failedTxMsg ?? 'it ended without being executed.';
     throw new ApiError('ERR_BATCH_NOT_EXECUTABLE', { batchId, reason });
   }
@@ -54,10 +54,6 @@ export function troubleError(trouble: ExecutionTrouble): ApiError {
   }
 }
 
-async function wasSent({ db }: Deps, batch: Batch): Promise<boolean> {
-  return (await findBundles(db, batch.id, 'execution')).length > 0;
-}
-
 async function request(deps: Deps, project: Project, batch: Batch, signedTx: string): Promise<void> {
   const { multisig } = project.flywheel;
   await checkApproval(signedTx, { batchId: batch.id, batchIndex: batch.batchIndex, multisig, nonce: batch.nonce });
@@ -76,10 +72,14 @@ async function request(deps: Deps, project: Project, batch: Batch, signedTx: str
 /** A batch of five pipelines executes in about a second: a fraction of that is not felt. */
 const POLL_INTERVAL_MS = 150;
 
-async function awaitEnd({ db, clock }: Deps, { id: batchId }: Batch, { waitMs, signal }: Wait): Promise<Batch> {
+async function awaitEnd(
+  { db, clock }: Deps,
+  { id: batchId }: Batch,
+  { waitMs, signal }: Wait,
+): Promise<BatchWithoutPipelines> {
   const deadline = clock.now().getTime() + waitMs;
   for (;;) {
-    const batch = await findBatch(db, batchId);
+    const batch = await findBatchWithoutPipelines(db, batchId);
     if (!batch) throw new Error(`Batch ${batchId} vanished while it was executed.`);
     if (isFinal(batch.status) || isStopped(batch) || signal.aborted || clock.now().getTime() >= deadline) return batch;
     await clock.sleep(POLL_INTERVAL_MS);
@@ -87,6 +87,8 @@ async function awaitEnd({ db, clock }: Deps, { id: batchId }: Batch, { waitMs, s
 }
 
 /** The worker gave the request back before it sent anything. */
-function isStopped(batch: Batch): batch is Batch & { readonly executionError: ExecutionTrouble } {
+function isStopped(
+  batch: BatchWithoutPipelines,
+): batch is BatchWithoutPipelines & { readonly executionError: ExecutionTrouble } {
   return batch.signedTx === null && batch.executionError !== null;
 }

@@ -1,11 +1,11 @@
-import {
-  type CompiledPipeline,
-  ERRORS,
-  type ExecutionError,
-  type InitBatchResponse,
-  type InitWarning,
-  type Batch as WireBatch,
+import type {
+  CompiledPipeline,
+  ExecutionError,
+  InitBatchResponse,
+  InitWarning,
+  Batch as WireBatch,
 } from '@flywheel/api';
+import { troubleError } from '../batches/execute.ts';
 import type { BatchWithoutPipelines, ExecutionTrouble } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 
@@ -69,8 +69,7 @@ export function parseInclude(include: string | undefined): { readonly pipelines:
   return { pipelines: words.has('pipelines'), approval: words.has('approval') };
 }
 
-function presentTrouble({ code, context }: ExecutionTrouble): ExecutionError {
-  // The type pairs each code with its own context.
-  const sentence = ERRORS[code].message as (context: unknown) => string;
-  return { code, message: sentence(context) };
+function presentTrouble(trouble: ExecutionTrouble): ExecutionError {
+  const { code, message } = troubleError(trouble);
+  return { code, message };
 }

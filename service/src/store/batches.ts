@@ -159,10 +159,20 @@ export async function requestExecution(
   return numUpdatedRows === 1n;
 }
 
+/** Whether a bundle of its execution was recorded, and may have been sent. */
+export async function hasExecutionBegun(db: Db, batchId: string): Promise<boolean> {
+  const { execution_began_at } = await db
+    .selectFrom('batches')
+    .select('execution_began_at')
+    .where('id', '=', batchId)
+    .executeTakeFirstOrThrow();
+  return execution_began_at !== null;
+}
+
 /**
  * Shows what keeps a batch from being executed. Without `keepRequest` the approval is given back, so that execute can
- * be asked for again; that is refused, with false, once a bundle of the execution was recorded. False also for a batch
- * that has ended.
+ * be asked for again; that is refused, with false, while a bundle of the execution is in flight or once any of it has
+ * landed. False also for a batch that has ended.
  */
 export async function reportTrouble(
   db: Db,
@@ -173,12 +183,26 @@ export async function reportTrouble(
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('batches')
-    .set({ execution_error: JSON.stringify(trouble), updated_at: now, ...(!keepRequest && { signed_tx: null }) })
+    .set({
+      execution_error: JSON.stringify(trouble),
+      updated_at: now,
+      ...(!keepRequest && { signed_tx: null, execution_began_at: null }),
+    })
     .where('id', '=', batchId)
     .where('ended_at', 'is', null)
-    .$if(!keepRequest, (query) => query.where('execution_began_at', 'is', null))
+    .$if(!keepRequest, (query) => query.where(({ not, exists }) => not(exists(effectiveBundles(db, batchId)))))
     .executeTakeFirst();
   return numUpdatedRows === 1n;
+}
+
+/** Those of an execution that may still do something, or have. */
+function effectiveBundles(db: Db, batchId: string) {
+  return db
+    .selectFrom('bundles')
+    .select('id')
+    .where('batch_id', '=', batchId)
+    .where('phase', '=', 'execution')
+    .where((eb) => eb.or([eb('state', '!=', 'failed'), sql<boolean>`cardinality(landed_signatures) > 0`]));
 }
 
 /** The batch is on chain whole. False when that was known, or the batch has ended. */
