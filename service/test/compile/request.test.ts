@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  type ErrorCode,
+  InitBatchRequest,
+  isApiError,
+  MAX_PAYLOAD_BYTES,
+  type Pipeline,
+  type ProofType,
+} from '@flywheel/api';
+import fc from 'fast-check';
+import { checkPipelines, type PipelineRules } from '../../src/compile/request/check-pipelines.ts';
+import { parseInitRequest } from '../../src/compile/request/parse-request.ts';
+import { payloadSchemaProblem } from '../../src/compile/request/payload-schema.ts';
+import { parseJson } from '../../src/model/json-number.ts';
+
+const WALLET = '9Qqhn8ffraDwVnXWKAV7Y1um2p1uhdhq1N2F9cVN52UM';
+const OFF_CURVE = 'BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr';
+const BURN = { action: 'BURN', amount: 1 };
+
+describe('the body of init', () => {
+  it('is refused for its shape with the place and what would be right', () => {
+    invalidRequest(undefined, 'body is missing; it must be an object.');
+    invalidRequest([], 'body is an array; it must be an object.');
+    invalidRequest({}, 'pipelines is missing; it must be an array.');
+    invalidRequest({ pipelines: [1] }, 'pipelines[0] is 1; it must be an object.');
+    invalidRequest({ pipelines: [pipeline()], memo: 1 }, 'memo is no field of this object.');
+    invalidRequest(
+      { pipelines: [pipeline(), { ...pipeline(), id: 1 }] },
+      'pipelines[1].id is no field of this object.',
+    );
+    invalidRequest(
+      { pipelines: [{ ...pipeline(), type: 'watch ad' }] },
+      'pipelines[0].type must be 1 to 64 of A-Z a-z 0-9 _ -.',
+    );
+    invalidRequest(
+      { pipelines: [{ ...pipeline(), actions: {} }] },
+      'pipelines[0].actions is an object; it must be an array.',
+    );
+    invalidRequest(
+      { pipelines: Array.from({ length: 1_001 }, () => pipeline()) },
+      'pipelines has 1001 entries; at most 1000 are taken.',
+    );
+  });
+
+  it('is refused for a payload that is not the text of one JSON object, or is too long', () => {
+    const refuses = (payload: unknown, message: string | RegExp) =>
+      invalidRequest({ pipelines: [{ ...pipeline(), payload }] }, message);
+    refuses({}, 'pipelines[0].payload is an object; it must be a string.');
+    refuses('[]', 'pipelines[0].payload must be the text of one JSON object, not of an array.');
+    refuses('null', 'pipelines[0].payload must be the text of one JSON object, not of null.');
+    refuses('{}{}', /^pipelines\[0\]\.payload is not the text of a JSON object \(Unexpected .*\)\.$/);
+    refuses('', /^pipelines\[0\]\.payload is not the text of a JSON object/);
+    refuses('{"a":"\ud800"}', /half of a surrogate pair/);
+    const full = `{"a":"${'é'.repeat((MAX_PAYLOAD_BYTES - 8) / 2)}"}`;
+    assert.equal(Buffer.byteLength(full), MAX_PAYLOAD_BYTES);
+    assert.ok(parseInitRequest({ pipelines: [pipeline({ payload: full })] }));
+    refuses(`${full} `, 'pipelines[0].payload has 65537 bytes; at most 65536 are taken.');
+  });
+
+  it('is refused for emptiness only when its shape is right', () => {
+    refused(() => parseInitRequest({ pipelines: [] }), 'ERR_FLYWHEEL_NO_INSTRUCTIONS', /no pipelines/);
+    const empty = { ...pipeline(), actions: [] };
+    refused(
+      () => parseInitRequest({ pipelines: [pipeline(), empty] }),
+      'ERR_FLYWHEEL_ACTIONS_EMPTY',
+      /pipelines\[1\]\.actions is empty/,
+    );
+    invalidRequest({ pipelines: [empty, { ...pipeline(), type: '' }] }, /pipelines\[1\]\.type/);
+  });
+
+  it('is refused for any fault inside an action, after shape and emptiness of the whole request', () => {
+    const faulty = { ...pipeline(), actions: [BURN, { action: 'BURN' }] };
+    invalidAction(faulty.actions, 'pipelines[0].actions[1].amount is missing; it must be a number.');
+    refused(
+      () => parseInitRequest({ pipelines: [faulty, { ...pipeline(), actions: [] }] }),
+      'ERR_FLYWHEEL_ACTIONS_EMPTY',
+      /pipelines\[1\]/,
+    );
+    invalidRequest({ pipelines: [faulty, { ...pipeline(), payload: 'x' }] }, /pipelines\[1\]\.payload/);
+    invalidAction([null], 'pipelines[0].actions[0] is null; it must be an object.');
+    invalidAction([{ ...BURN, memo: 'x' }], 'pipelines[0].actions[0].memo is no field of this object.');
+    invalidAction([{ ...BURN, amount: '1' }], 'pipelines[0].actions[0].amount is "1"; it must be a number.');
+    invalidAction([{ ...BURN, amount: 0 }], 'pipelines[0].actions[0].amount 0 is not greater than zero.');
+    invalidAction([{ ...BURN, amount: -1.5 }], 'pipelines[0].actions[0].amount -1.5 is not greater than zero.');
+    invalidAction([{ action: 'MEMO', message: '' }], 'pipelines[0].actions[0].message is empty.');
+    invalidAction([{ action: 'MEMO', message: '\udc00' }], /message holds half of a surrogate pair/);
+    invalidAction(
+      [{ action: 'burn', amount: 1 }],
+      'pipelines[0].actions[0].action is "burn"; it must be one of BURN, AIRDROP and MEMO.',
+    );
+    invalidAction(
+      [{ amount: 1 }],
+      'pipelines[0].actions[0].action is missing; it must be one of BURN, AIRDROP and MEMO.',
+    );
+  });
+
+  it('says of BUYBACK, LOCK and UNLOCK that they are declared but not implemented', () => {
+    const actions = [
+      { action: 'BUYBACK', amount: 1 },
+      { action: 'LOCK', amount: 1, vesting: {} },
+      { action: 'UNLOCK' },
+    ];
+    for (const action of actions) {
+      invalidAction(
+        [action],
+        `pipelines[0].actions[0].action ${action.action} is declared but not implemented; BURN, AIRDROP and MEMO are.`,
+      );
+    }
+  });
+
+  it('is refused for a number that a double does not hold exactly, and for one that is no number at all', () => {
+    const text = (amount: string) =>
+      `{"pipelines":[{"type":"T","payload":"{}","actions":[{"action":"BURN","amount":${amount}}]}]}`;
+    const parse = (amount: string) => parseInitRequest(parseJson(text(amount)));
+    assert.ok(parse('123456789.012345'));
+    refused(
+      () => parse('1234567890.123456789'),
+      'ERR_FLYWHEEL_INVALID_ACTION',
+      /amount has 19 significant digits; at most 15 are read exactly/,
+    );
+    refused(() => parse('1e400'), 'ERR_FLYWHEEL_INVALID_ACTION', /amount is Infinity; it must be a number/);
+    refused(() => parse('1e-400'), 'ERR_FLYWHEEL_INVALID_ACTION', /amount 0 is not greater than zero/);
+  });
+
+  it('accepts exactly what the published schema accepts, payload text apart', () => {
+    const loose = fc.oneof(fc.jsonValue(), fc.constantFrom('BURN', 'MEMO', '{}', 'T', 1, 0.5, WALLET));
+    const action = fc.oneof(
+      fc.constant(BURN),
+      fc.record(
+        { action: fc.constantFrom('BURN', 'AIRDROP', 'MEMO', 'LOCK'), amount: loose, toAddress: loose, message: loose },
+        { requiredKeys: ['action'] },
+      ),
+      loose,
+    );
+    const body = fc.record(
+      {
+        pipelines: fc.array(
+          fc.oneof(
+            fc.record({
+              type: fc.constantFrom('T', 'WATCH_AD'),
+              payload: fc.constant('{}'),
+              actions: fc.array(action, { maxLength: 3 }),
+            }),
+            fc.record(
+              {
+                type: loose,
+                payload: fc.oneof(loose, fc.json()),
+                actions: fc.array(action, { maxLength: 2 }),
+                extra: loose,
+              },
+              { requiredKeys: [] },
+            ),
+          ),
+          { maxLength: 3 },
+        ),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.oneof(body, fc.jsonValue()), (generated) => {
+        // As it comes over the wire: without undefined and prototypes of its own.
+        const value: unknown = JSON.parse(JSON.stringify(generated));
+        const isValid = InitBatchRequest.safeParse(value).success;
+        try {
+          assert.deepEqual(parseInitRequest(value), value);
+          assert.ok(isValid);
+        } catch (error) {
+          assert.ok(isApiError(error), String(error));
+          assert.ok(!isValid || /payload/.test(error.message), error.message);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('parsed pipelines', () => {
+  it('are refused for an amount that the mint cannot express', () => {
+    checkRefused(
+      [pipeline({ actions: [{ action: 'BURN', amount: 0.0000001 }] })],
+      'ERR_FLYWHEEL_INVALID_ACTION',
+      /^pipelines\[0\]\.actions\[0\]\.amount 1e-7 has more than the 6 fraction digits/,
+    );
+    checkRefused(
+      [pipeline({ actions: [{ action: 'BURN', amount: 1e15 }] })],
+      'ERR_FLYWHEEL_INVALID_ACTION',
+      /amount 1000000000000000 exceeds 18446744073709.551615/,
+    );
+  });
+
+  it('are refused for a recipient that is no wallet', () => {
+    const to = (toAddress: string) => [pipeline({ actions: [{ action: 'AIRDROP', toAddress, amount: 1 }] })];
+    checkPipelines(to(WALLET), rules());
+    for (const text of ['', 'abc', `${WALLET}1`, WALLET.replace(/^./, '0'), ` ${WALLET}`]) {
+      checkRefused(to(text), 'ERR_FLYWHEEL_INVALID_ACTION', /toAddress is no address: base58 of 32 bytes/);
+    }
+    checkRefused(to(OFF_CURVE), 'ERR_FLYWHEEL_INVALID_ACTION', /toAddress BSTq.* is off the curve/);
+  });
+
+  it('need the scope of each action, and a memo none', () => {
+    const burn = pipeline();
+    const memo = pipeline({ actions: [{ action: 'MEMO', message: 'm' }] });
+    checkPipelines([memo], rules({ scopes: new Set() }));
+    checkRefused(
+      [memo, burn],
+      'ERR_KEY_SCOPES_UNAUTHORIZED',
+      /^pipelines\[1\]\.actions\[0\]: BURN needs the scope burn/,
+      rules({ scopes: new Set(['airdrop']) }),
+    );
+  });
+
+  it('need a registered type, if any is registered', () => {
+    const proofTypes = typesOf({ type: 'WATCH_AD' }, { type: 'REFERRAL' });
+    checkPipelines([pipeline({ type: 'REFERRAL' })], rules({ proofTypes }));
+    checkRefused(
+      [pipeline({ type: 'OTHER' })],
+      'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
+      /^pipelines\[0\]\.type OTHER is not registered; this project has WATCH_AD, REFERRAL\.$/,
+      rules({ proofTypes }),
+    );
+    // A name that objects inherit is not a registered one.
+    checkRefused(
+      [pipeline({ type: 'constructor' })],
+      'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
+      /not registered/,
+      rules({ proofTypes }),
+    );
+  });
+
+  it('are refused for an action before a scope, and for a scope before a type', () => {
+    const bad = pipeline({ type: 'OTHER', actions: [{ action: 'BURN', amount: 1e15 }] });
+    const all = rules({ scopes: new Set(), proofTypes: typesOf({ type: 'WATCH_AD' }) });
+    checkRefused([pipeline({ type: 'OTHER' }), bad], 'ERR_FLYWHEEL_INVALID_ACTION', /pipelines\[1\]/, all);
+    checkRefused([pipeline({ type: 'OTHER' })], 'ERR_KEY_SCOPES_UNAUTHORIZED', /BURN/, all);
+  });
+
+  it('must satisfy the schema registered for their type', () => {
+    const payloadSchema = {
+      type: 'object',
+      required: ['adId'],
+      properties: { adId: { type: 'string', maxLength: 3 } },
+    };
+    const proofTypes = typesOf({ type: 'WATCH_AD', payloadSchema }, { type: 'FREE' });
+    const check = (payload: string) =>
+      checkPipelines([pipeline({ type: 'FREE' }), pipeline({ type: 'WATCH_AD', payload })], rules({ proofTypes }));
+    check('{"adId":"123"}');
+    refused(
+      () => check('{"adId":"1234"}'),
+      'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
+      /^pipelines\[1\]\.payload does not satisfy the schema registered for WATCH_AD: \/adId must NOT have more than 3 characters\.$/,
+    );
+    refused(() => check('{}'), 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', /the payload must have required property 'adId'/);
+  });
+
+  it('are refused, without a crash or a stall, under a schema that nothing can satisfy', () => {
+    const hostile: [object, string, RegExp][] = [
+      [{ type: 'nonsense' }, '{}', /cannot be checked by the registered schema: type must be/],
+      [{ $ref: 'https://example.com/schema' }, '{}', /can't resolve reference/],
+      [{ $ref: '#' }, '{}', /call stack/],
+      [{ $async: true }, '{}', /\$async schemas are not supported/],
+      [{ properties: { a: { pattern: '^(a+)+$' } } }, `{"a":"${'a'.repeat(60)}b"}`, /timed out/],
+    ];
+    for (const [payloadSchema, payload, message] of hostile) {
+      const proofTypes = typesOf({ type: 'T', payloadSchema: { ...payloadSchema } });
+      checkRefused([pipeline({ payload })], 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', message, rules({ proofTypes }));
+    }
+  });
+
+  it('schemas that are none can be told at registration', () => {
+    assert.equal(
+      payloadSchemaProblem({ type: 'object', $schema: 'https://json-schema.org/draft/2020-12/schema' }),
+      null,
+    );
+    assert.match(payloadSchemaProblem({ type: 'nonsense' }) ?? '', /is no JSON Schema \(2020-12\): data\/type must be/);
+    assert.match(payloadSchemaProblem({ $async: true }) ?? '', /not supported/);
+  });
+});
+
+function pipeline(fields: Partial<Pipeline> = {}): Pipeline {
+  return { type: 'T', payload: '{}', actions: [{ action: 'BURN', amount: 1 }], ...fields };
+}
+
+function rules(fields: Partial<PipelineRules> = {}): PipelineRules {
+  return { scopes: new Set(['burn', 'airdrop']), token: { decimals: 6 }, proofTypes: new Map(), ...fields };
+}
+
+function typesOf(...proofTypes: ProofType[]): ReadonlyMap<string, ProofType> {
+  return new Map(proofTypes.map((proofType) => [proofType.type, proofType]));
+}
+
+function invalidRequest(body: unknown, message: string | RegExp): void {
+  refused(() => parseInitRequest(body), 'ERR_INVALID_REQUEST', message);
+}
+
+function invalidAction(actions: readonly unknown[], message: string | RegExp): void {
+  refused(() => parseInitRequest({ pipelines: [{ ...pipeline(), actions }] }), 'ERR_FLYWHEEL_INVALID_ACTION', message);
+}
+
+function checkRefused(pipelines: Pipeline[], code: ErrorCode, message: RegExp, as = rules()): void {
+  refused(() => checkPipelines(pipelines, as), code, message);
+}
+
+function refused(run: () => unknown, code: ErrorCode, message: string | RegExp): void {
+  assert.throws(run, (error) => {
+    assert.ok(isApiError(error, code), String(error));
+    if (typeof message === 'string') assert.equal(error.message, message);
+    else assert.match(error.message, message);
+    return true;
+  });
+}
