@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { address } from '@solana/kit';
 import { getBurnCheckedInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
-import { startCluster } from './cluster.ts';
+import { startCluster } from '../cluster.ts';
 
 const TOKEN_2022 = address('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
 const U64_MAX = 18_446_744_073_709_551_615n;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getTransferSolInstruction } from '@solana-program/system';
-import { preflightError, SOL, startCluster } from './cluster.ts';
-import { createTable, createUnripeTable } from './lookup-table.ts';
+import { preflightError, SOL, startCluster } from '../cluster.ts';
+import { createTable, createUnripeTable } from '../lookup-table.ts';
 
 test('a lookup table can be created with a recent slot, and used from the slot after it grew', async (t) => {
   const cluster = await startCluster(t);

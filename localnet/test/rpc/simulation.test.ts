@@ -7,7 +7,7 @@ import {
   getCreateAssociatedTokenIdempotentInstruction,
   TOKEN_PROGRAM_ADDRESS,
 } from '@solana-program/token';
-import { SOL, startCluster } from './cluster.ts';
+import { SOL, startCluster } from '../cluster.ts';
 
 const OLD_BLOCKHASH = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi' as Blockhash;
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Address, Instruction } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import fc from 'fast-check';
-import { SOL, startCluster } from './cluster.ts';
+import { SOL, startCluster } from '../cluster.ts';
 
 const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111' as Address;
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;

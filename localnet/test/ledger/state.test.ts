@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { type Address, address, type Signature, signature as toSignature } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
-import { startLocalnet } from '../src/index.ts';
-import { SOL, startCluster, useCluster } from './cluster.ts';
+import { startLocalnet } from '../../src/index.ts';
+import { SOL, startCluster, useCluster } from '../cluster.ts';
 
 const CONFIRMED_BEFORE_KILL = 12;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lamports } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
-import { SOL, startCluster } from './cluster.ts';
+import { SOL, startCluster } from '../cluster.ts';
 
 const TRANSFER_LAMPORTS = 25_000_000n;
 

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import type { Address, Instruction, KeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
-import { type Cluster, type SignedTransaction, SOL, startCluster } from './cluster.ts';
-import { createTable } from './lookup-table.ts';
+import { type Cluster, type SignedTransaction, SOL, startCluster } from '../cluster.ts';
+import { createTable } from '../lookup-table.ts';
 
 const ENGINE = '/api/v1/bundles';
 const TIP_LAMPORTS = 1_000n;

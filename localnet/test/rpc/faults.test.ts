@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getTransferSolInstruction } from '@solana-program/system';
-import { startCluster } from './cluster.ts';
+import { startCluster } from '../cluster.ts';
 
 test('answers with 429 or 500 as often as asked, for the method that was named', async (t) => {
   const { localnet, call } = await startCluster(t);

@@ -1,7 +1,7 @@
 import { generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
-import { startLocalnet } from '../src/index.ts';
-import { SOL, useCluster } from './cluster.ts';
+import { startLocalnet } from '../../src/index.ts';
+import { SOL, useCluster } from '../cluster.ts';
 
 // A process to be killed: it transfers without end and prints every signature once a client saw it confirmed.
 const [stateDirectory = null] = process.argv.slice(2);

@@ -24,7 +24,7 @@ import {
   getTransferSolInstruction,
   SYSTEM_PROGRAM_ADDRESS,
 } from '@solana-program/system';
-import { type Cluster, preflightError, SOL, startCluster } from './cluster.ts';
+import { type Cluster, preflightError, SOL, startCluster } from '../cluster.ts';
 
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;
 
