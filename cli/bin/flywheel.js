@@ -19,6 +19,10 @@ const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 
 if (Number(process.versions.node.split('.')[0]) >= MIN_NODE_MAJOR) {
   const { main } = await import('../src/main.ts');
+  process.stdout.on('error', (error) => {
+    // Whoever reads us has read enough: flywheel status … | head -1. What runs still ends in order.
+    if (error.code !== 'EPIPE') throw error;
+  });
   // A service that cannot start has already set the code.
   process.exitCode = (await main(process.argv.slice(2))) || process.exitCode;
 } else {

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { CliError } from './cli-error.ts';
@@ -14,18 +15,30 @@ import { addStatusCommand } from './commands/status.ts';
 import type { Context } from './context.ts';
 import { createOutput } from './output.ts';
 
+/** What a command line reads from and writes to; the process itself, or a test’s stand-in. */
+export interface Surroundings {
+  readonly stdout: Writable;
+  readonly stderr: Writable;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const JSON_OPTION = '--json';
+
 /**
- * Runs one command line of this process.
- * @returns the exit code: 0, or 1 after a failure was said on stderr.
+ * Runs one command line.
+ * @returns the exit code: 0, or another after a failure was said on stderr.
  */
-export async function main(words: readonly string[]): Promise<number> {
-  const { stdout, stderr, env } = process;
-  stdout.on('error', endQuietlyOnClosedPipe);
-  const output = createOutput({ json: words.includes('--json'), stdout, stderr, terminalKind: env.TERM });
+export async function main(words: readonly string[], { stdout, stderr, env }: Surroundings = process): Promise<number> {
+  const output = createOutput({ json: words.includes(JSON_OPTION), stdout, stderr, terminalKind: env.TERM });
   const program = createProgram({ environment: env, output });
   try {
     if (words.length === 0) program.outputHelp();
-    else await program.parseAsync(words, { from: 'user' });
+    // The word may stand anywhere, also where only a part of a command is given.
+    else
+      await program.parseAsync(
+        words.filter((word) => word !== JSON_OPTION),
+        { from: 'user' },
+      );
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) return output.fail(error);
@@ -55,9 +68,11 @@ function createProgram(context: Context): Command {
   );
   forEachCommand(program, (command) => {
     // Errors are said by us, in one voice and as JSON if asked; help keeps its place on stdout.
-    command.exitOverride().configureOutput({ writeErr: () => undefined });
+    command
+      .exitOverride()
+      .configureOutput({ writeOut: (text) => void context.output.stdout.write(text), writeErr: () => undefined });
     if (command.commands.length === 0) {
-      command.option('--json', 'print exactly one JSON document on stdout; failures as {error, message} on stderr');
+      command.option(JSON_OPTION, 'print exactly one JSON document on stdout; failures as {error, message} on stderr');
     }
   });
   return program;
@@ -81,10 +96,4 @@ function usageError(error: CommanderError, words: readonly string[]): CliError {
   const text = sentence.charAt(0).toUpperCase() + sentence.slice(1);
   const help = error.code === 'commander.unknownCommand' ? 'flywheel --help' : `flywheel ${group} --help`;
   return new CliError('ERR_USAGE', `${text} See ${help}.`, { cause: error });
-}
-
-/** Whoever reads us has read enough: `flywheel status … | head -1`. */
-function endQuietlyOnClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
 }

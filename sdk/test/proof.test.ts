@@ -3,8 +3,14 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { parseProofMemo, proofMemo } from '@flywheel/sdk';
 import fc from 'fast-check';
+import golden from '../../vectors/proof-memos.json' with { type: 'json' };
 
 describe('proofMemo', () => {
+  it('agrees with the golden memos', async () => {
+    assert.ok(golden.proofMemos.length > 0);
+    for (const { type, payload, memo } of golden.proofMemos) assert.equal(await proofMemo({ type, payload }), memo);
+  });
+
   it('is what sha256sum says of type, zero byte and payload', async () => {
     // printf 'WATCH_AD\0{"adId":"123"}' | sha256sum
     assert.equal(

@@ -36,8 +36,11 @@ export async function startLocalService(
     const roles = new Set(['http', 'worker', 'localnet'] as const);
     const app = await startApp(config, roles, createLog(config.logLevel));
     const stop = async () => {
-      await app.stop();
-      await removeDirectory();
+      try {
+        await app.stop();
+      } finally {
+        await removeDirectory();
+      }
     };
     if (app.url === null) {
       await stop();

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { runCommand } from './run-command.ts';
+import { makeTemporaryFolder, writeWallet } from './wallet-files.ts';
+
+/** Nothing listens on the discard port. */
+const NOWHERE = { FLYWHEEL_URL: 'http://127.0.0.1:9', FLYWHEEL_API_KEY: 'fw_key' };
+
+const COMMANDS = [
+  [],
+  ['demo'],
+  ['register'],
+  ['keys'],
+  ['keys', 'create'],
+  ['keys', 'revoke'],
+  ['run'],
+  ['init'],
+  ['sign'],
+  ['execute'],
+  ['status'],
+  ['localnet'],
+  ['localnet', 'start'],
+  ['localnet', 'create-token'],
+  ['localnet', 'fund'],
+  ['start'],
+  ['serve'],
+  ['work'],
+  ['migrate'],
+];
+
+describe('help', () => {
+  for (const words of COMMANDS) {
+    it(`of ${['flywheel', ...words].join(' ')} stays as it is, on stdout`, async (test) => {
+      const { exitCode, stdout, stderr } = await runCommand([...words, '--help']);
+      assert.equal(exitCode, 0);
+      assert.equal(stderr, '');
+      // The demo’s default file lies wherever the project does.
+      const text = stdout.replace(/\(default:\s+"[^"]*rewards\.json"\)/, '(default: examples/rewards.json)');
+      test.assert.snapshot(text, { serializers: [String] });
+    });
+  }
+
+  it('of every command that does something shows an example and offers --json', async () => {
+    for (const words of COMMANDS) {
+      const { stdout } = await runCommand([...words, '--help']);
+      if (stdout.includes('[command]')) continue;
+      assert.match(stdout, /\nExample:\n {2}\S/, words.join(' '));
+      assert.match(stdout, /--json/, words.join(' '));
+    }
+  });
+
+  it('is what flywheel alone prints', async () => {
+    const { exitCode, stdout } = await runCommand([]);
+    assert.equal(exitCode, 0);
+    assert.equal(stdout, (await runCommand(['--help'])).stdout);
+  });
+});
+
+describe('a failure', () => {
+  const failures: [words: string[], env: Record<string, string>, code: string, message: string][] = [
+    [['status', 'x'], {}, 'ERR_API_KEY_MISSING', 'No API key. Set FLYWHEEL_API_KEY; flywheel register shows one.'],
+    [
+      ['status', 'x'],
+      NOWHERE,
+      'ERR_UNREACHABLE',
+      'No service answers at http://127.0.0.1:9. Start one with npm start, or set FLYWHEEL_URL.',
+    ],
+    [
+      ['status', 'x', '--url', '127.0.0.1:4000'],
+      NOWHERE,
+      'ERR_USAGE',
+      '127.0.0.1:4000 is no http(s) address. Set FLYWHEEL_URL to one like http://127.0.0.1:4000.',
+    ],
+    [
+      ['init', '/nowhere.json'],
+      NOWHERE,
+      'ERR_FILE',
+      '/nowhere.json cannot be read. It must hold an init request, e.g. examples/rewards.json.',
+    ],
+    [['stat', 'x'], {}, 'ERR_USAGE', "Unknown command 'stat' (Did you mean start?) See flywheel --help."],
+    [['keys'], {}, 'ERR_USAGE', 'flywheel keys needs a command; flywheel keys --help lists them.'],
+    [['status'], NOWHERE, 'ERR_USAGE', "Missing required argument 'batch-id'. See flywheel status --help."],
+    [
+      ['execute', 'x', 'y', '--wait', '121'],
+      NOWHERE,
+      'ERR_USAGE',
+      "Option '--wait <seconds>' argument '121' is invalid. It must be a whole number from 0 to 120. See flywheel execute --help.",
+    ],
+    [
+      ['keys', 'create', '--wallet', 'w', '--project', 'p', '--scopes', 'burn,mint'],
+      {},
+      'ERR_USAGE',
+      "Option '--scopes <list>' argument 'burn,mint' is invalid. A scope is one of burn, airdrop. See flywheel keys --help.",
+    ],
+    [
+      ['localnet', 'fund', 'So11111111111111111111111111111111111111112'],
+      {},
+      'ERR_USAGE',
+      'Nothing to give. Say --sol N, or --mint ADDRESS --tokens N, or both.',
+    ],
+    [
+      ['localnet', 'fund', 'So11111111111111111111111111111111111111112', '--sol', '0.0000000001'],
+      {},
+      'ERR_USAGE',
+      '0.0000000001 is no amount: give a decimal number from 0 to 18446744073.709551615 with at most 9 fraction digits.',
+    ],
+    [
+      ['localnet', 'create-token', '--decimals', '6'],
+      { SOLANA_RPC_URL: 'http://127.0.0.1:9' },
+      'ERR_CLUSTER',
+      'No cluster answers at http://127.0.0.1:9. Start one with npm start or flywheel localnet start, or set SOLANA_RPC_URL.',
+    ],
+  ];
+
+  for (const [words, env, code, message] of failures) {
+    it(`is said as one JSON object on stderr: flywheel ${words.join(' ')}`, async () => {
+      const { exitCode, stdout, stderr } = await runCommand([...words, '--json'], env);
+      assert.deepEqual(JSON.parse(stderr), { error: code, message });
+      assert.deepEqual([exitCode, stdout], [1, '']);
+    });
+  }
+
+  it('is said to people with its code first and the next step under it', async () => {
+    const { exitCode, stdout, stderr } = await runCommand(['status', 'x'], NOWHERE);
+    assert.equal(
+      stderr,
+      '✗ ERR_UNREACHABLE  No service answers at http://127.0.0.1:9.\n  Start one with npm start, or set FLYWHEEL_URL.\n',
+    );
+    assert.deepEqual([exitCode, stdout], [1, '']);
+  });
+
+  it('of a file that is not JSON says so', async () => {
+    await using folder = await makeTemporaryFolder();
+    const file = await folder.write('request.json', '{"pipelines": [}');
+    const { stderr } = await runCommand(['init', file, '--json'], NOWHERE);
+    const { error, message } = JSON.parse(stderr);
+    assert.equal(error, 'ERR_FILE');
+    assert.match(message, /request\.json is not JSON: Unexpected token '}'/);
+  });
+
+  it('of signing names what was not signed', async () => {
+    await using folder = await makeTemporaryFolder();
+    const { file } = await writeWallet(folder);
+    const { stderr } = await runCommand(['sign', '--wallet', file, 'AAAA', '--json']);
+    assert.deepEqual(JSON.parse(stderr), {
+      error: 'ERR_SIGNING_REFUSED',
+      message:
+        'Not signed: it is no base64 transaction (4 characters). Check the wallet file and where the transaction came from.',
+    });
+  });
+});

@@ -1,0 +1,36 @@
+import { Writable } from 'node:stream';
+import { main } from '../src/main.ts';
+
+export interface CommandResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs one command line in this process, with an environment of its own. */
+export async function runCommand(
+  words: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<CommandResult> {
+  const stdout = collect();
+  const stderr = collect();
+  const exitCode = await main(words, { stdout: stdout.stream, stderr: stderr.stream, env });
+  return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+/** The one JSON document on stdout. */
+export function parseDocument<Document>({ stdout, stderr, exitCode }: CommandResult): Document {
+  if (exitCode !== 0) throw new Error(`The command failed with ${exitCode}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+function collect() {
+  const chunks: string[] = [];
+  const stream = new Writable({
+    write: (chunk, _, done) => {
+      chunks.push(String(chunk));
+      done();
+    },
+  });
+  return { stream, text: () => chunks.join('') };
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CliError } from '../src/cli-error.ts';
+import { readWallet } from '../src/wallet.ts';
+import { makeTemporaryFolder, newKeypairBytes, writeWallet } from './wallet-files.ts';
+
+describe('readWallet', () => {
+  it('reads a Solana CLI keypair file', async () => {
+    await using folder = await makeTemporaryFolder();
+    const { file, signer } = await writeWallet(folder);
+    assert.equal((await readWallet(file)).address, signer.address);
+  });
+
+  it('refuses any other file, names what it needs, and never quotes what the file holds', async () => {
+    await using folder = await makeTemporaryFolder();
+    const bytes = [...newKeypairBytes()];
+    const [, ...short] = bytes;
+    const contents: [string, RegExp][] = [
+      ['', /holds something else/],
+      ['{"secret":"4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi"}', /holds something else/],
+      [JSON.stringify(short), /64 numbers from 0 to 255, and holds 63 values/],
+      [JSON.stringify([256, ...short]), /64 numbers from 0 to 255/],
+      [JSON.stringify([bytes[0] === 7 ? 8 : 7, ...short]), /its public half does not belong to its private half/],
+    ];
+    for (const [content, pattern] of contents) {
+      const file = await folder.write('bad.json', content);
+      await assert.rejects(readWallet(file), (error) => {
+        assert.ok(error instanceof CliError && error.code === 'ERR_WALLET');
+        assert.match(error.message, pattern);
+        assert.ok(!error.message.includes(short.join(',')) && !error.message.includes('4vJ9'));
+        return true;
+      });
+    }
+  });
+
+  it('says how to make a wallet when there is none', async () => {
+    await assert.rejects(readWallet('/nowhere/wallet.json'), {
+      message:
+        'No wallet can be read from /nowhere/wallet.json. Make one with solana-keygen new -o /nowhere/wallet.json.',
+    });
+  });
+});
