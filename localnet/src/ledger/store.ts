@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Address, lamports, type MaybeEncodedAccount, type Signature } from '@solana/kit';
-import { parseJson, stringifyJson } from '../rpc/json.ts';
+import { parseJson, stringifyJson } from '../json.ts';
 import type { TransactionError } from '../runtime.ts';
 import type { TransactionMeta } from './transaction-meta.ts';
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Faults } from '../faults.ts';
-import { parseJson, stringifyJson } from './json.ts';
+import { parseJson, stringifyJson } from '../json.ts';
 import {
   INTERNAL_ERROR,
   INVALID_REQUEST,
