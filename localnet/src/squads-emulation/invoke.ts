@@ -46,7 +46,7 @@ export interface Invocation {
  * the fee, so that no account of theirs is a signer or writable beyond what the instructions say.
  */
 export function invoke(svm: LiteSVM, instructions: readonly Instruction[], budget: ComputeBudget): Invocation {
-  const requests = computeBudgetInstructions(budget);
+  const requests = computeBudgetInstructions(withOwnUnits(budget));
   const message = pipe(
     createTransactionMessage({ version: 0 }),
     (empty) => setTransactionMessageFeePayer(standIn, empty),
@@ -71,6 +71,12 @@ export function invoke(svm: LiteSVM, instructions: readonly Instruction[], budge
       ...innerTraces(execution, requests.length + position, addressAt),
     ]),
   };
+}
+
+/** Adds what asking for the budget takes itself. */
+function withOwnUnits(budget: ComputeBudget): ComputeBudget {
+  const requestCount = computeBudgetInstructions(budget).length;
+  return { ...budget, unitLimit: budget.unitLimit + requestCount * COMPUTE_BUDGET_INSTRUCTION_UNITS };
 }
 
 // Its name on the wire; nobody holds a key for it, and it exists only while a call of `invoke` lasts.

@@ -37,6 +37,8 @@ export interface Chain {
   read(address: Address): EncodedAccount | null;
   write(account: EncodedAccount): void;
   rentExemptLamports(bytes: number): bigint;
+  /** Charges what the program itself would compute. */
+  consumeUnits(units: number): void;
   /** Calls other programs, with `signers` (the program's own derived addresses) signing beside the caller's signers. */
   invoke(caller: readonly AccountMeta[], instructions: readonly Instruction[], signers: readonly Address[]): void;
 }

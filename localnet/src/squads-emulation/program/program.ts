@@ -1,12 +1,17 @@
 import type { AccountMeta, ReadonlyUint8Array } from '@solana/kit';
 import { anchorDiscriminator } from './accounts.ts';
-import { batchAddTransaction, batchCreate } from './batch.ts';
 import type { Call, Chain } from './call.ts';
-import { batchAccountsClose, vaultBatchTransactionAccountClose } from './close.ts';
-import { multisigAddMember, multisigChangeThreshold, multisigRemoveMember, multisigSetTimeLock } from './config.ts';
 import { check, failure, notEmulated } from './errors.ts';
-import { batchExecuteTransaction } from './execute.ts';
-import { multisigCreateV2 } from './multisig.ts';
+import { batchAddTransaction, batchCreate } from './instructions/batch.ts';
+import { batchAccountsClose, vaultBatchTransactionAccountClose } from './instructions/close.ts';
+import {
+  multisigAddMember,
+  multisigChangeThreshold,
+  multisigRemoveMember,
+  multisigSetTimeLock,
+} from './instructions/config.ts';
+import { batchExecuteTransaction } from './instructions/execute.ts';
+import { multisigCreateV2 } from './instructions/multisig.ts';
 import {
   proposalActivate,
   proposalApprove,
@@ -14,7 +19,7 @@ import {
   proposalCancelV2,
   proposalCreate,
   proposalReject,
-} from './proposal.ts';
+} from './instructions/proposal.ts';
 
 /** Which instruction of the program this data calls, by the program's name for it; null for none of them. */
 export function instructionName(instructionBytes: ReadonlyUint8Array): string | null {
@@ -34,31 +39,41 @@ export function runInstruction(
   check(instructionBytes.length >= DISCRIMINATOR_BYTES, 'InstructionMissing');
   const instruction = named(instructionBytes);
   if (!instruction) throw failure('InstructionFallbackNotFound');
-  if (!instruction.run) throw notEmulated(instruction.name);
-  instruction.run({ accounts, argumentBytes: instructionBytes.slice(DISCRIMINATOR_BYTES), chain });
+  if (!instruction.emulated) throw notEmulated(instruction.name);
+  chain.consumeUnits(instruction.emulated.units);
+  instruction.emulated.run({ accounts, argumentBytes: instructionBytes.slice(DISCRIMINATOR_BYTES), chain });
 }
 
 const DISCRIMINATOR_BYTES = 8;
 
 type Handler = (call: Call) => void;
 
-const emulated: Readonly<Record<string, Handler>> = {
-  MultisigCreateV2: multisigCreateV2,
-  MultisigAddMember: multisigAddMember,
-  MultisigRemoveMember: multisigRemoveMember,
-  MultisigChangeThreshold: multisigChangeThreshold,
-  MultisigSetTimeLock: multisigSetTimeLock,
-  BatchCreate: batchCreate,
-  BatchAddTransaction: batchAddTransaction,
-  BatchExecuteTransaction: batchExecuteTransaction,
-  ProposalCreate: proposalCreate,
-  ProposalActivate: proposalActivate,
-  ProposalApprove: proposalApprove,
-  ProposalReject: proposalReject,
-  ProposalCancel: proposalCancel,
-  ProposalCancelV2: proposalCancelV2,
-  VaultBatchTransactionAccountClose: vaultBatchTransactionAccountClose,
-  BatchAccountsClose: batchAccountsClose,
+interface Emulated {
+  readonly run: Handler;
+  /**
+   * Compute units of the program itself, without those of programs it calls: the median measured on the real program.
+   * It varies by some thousands with the addresses. What depends on the vault message is charged where that is read.
+   */
+  readonly units: number;
+}
+
+const emulated: Readonly<Record<string, Emulated>> = {
+  MultisigCreateV2: { run: multisigCreateV2, units: 17_500 },
+  MultisigAddMember: { run: multisigAddMember, units: 8_600 },
+  MultisigRemoveMember: { run: multisigRemoveMember, units: 8_100 },
+  MultisigChangeThreshold: { run: multisigChangeThreshold, units: 7_200 },
+  MultisigSetTimeLock: { run: multisigSetTimeLock, units: 7_200 },
+  BatchCreate: { run: batchCreate, units: 19_000 },
+  BatchAddTransaction: { run: batchAddTransaction, units: 21_100 },
+  BatchExecuteTransaction: { run: batchExecuteTransaction, units: 17_300 },
+  ProposalCreate: { run: proposalCreate, units: 15_000 },
+  ProposalActivate: { run: proposalActivate, units: 8_900 },
+  ProposalApprove: { run: proposalApprove, units: 9_300 },
+  ProposalReject: { run: proposalReject, units: 9_200 },
+  ProposalCancel: { run: proposalCancel, units: 9_700 },
+  ProposalCancelV2: { run: proposalCancelV2, units: 14_700 },
+  VaultBatchTransactionAccountClose: { run: vaultBatchTransactionAccountClose, units: 17_000 },
+  BatchAccountsClose: { run: batchAccountsClose, units: 12_000 },
 };
 
 // The rest of the deployed program's instructions, so that they can be refused by name.
@@ -87,12 +102,12 @@ const notEmulatedNames = [
 
 interface NamedInstruction {
   readonly name: string;
-  readonly run: Handler | null;
+  readonly emulated: Emulated | null;
 }
 
 const instructions = new Map<string, NamedInstruction>([
-  ...Object.entries(emulated).map(([name, run]) => [discriminatorOf(name), { name, run }] as const),
-  ...notEmulatedNames.map((name) => [discriminatorOf(name), { name, run: null }] as const),
+  ...Object.entries(emulated).map(([name, each]) => [discriminatorOf(name), { name, emulated: each }] as const),
+  ...notEmulatedNames.map((name) => [discriminatorOf(name), { name, emulated: null }] as const),
 ]);
 
 function named(instructionBytes: ReadonlyUint8Array): NamedInstruction | null {

@@ -1,6 +1,6 @@
 import type { Address } from '@solana/kit';
-import type { Batch, Multisig, ProposalStatus } from './accounts.ts';
-import { batchTransactionAddress, proposalAddress } from './addresses.ts';
+import type { Batch, Multisig, ProposalStatus } from '../accounts.ts';
+import { batchTransactionAddress, proposalAddress } from '../addresses.ts';
 import {
   accountAt,
   type Call,
@@ -11,8 +11,8 @@ import {
   loadAt,
   save,
   systemProgramAt,
-} from './call.ts';
-import { check } from './errors.ts';
+} from '../call.ts';
+import { check } from '../errors.ts';
 import { checkMultisigSeeds } from './multisig.ts';
 
 /** Closes the last transaction of a batch that can no longer be executed; its rent goes to the rent collector. */

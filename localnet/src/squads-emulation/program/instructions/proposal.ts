@@ -1,7 +1,7 @@
 import { type Address, getStructDecoder, getU64Decoder } from '@solana/kit';
-import { type Multisig, type Proposal, permission, proposalBytes, type TimedStatus } from './accounts.ts';
-import { compareAddresses, proposalAddress } from './addresses.ts';
-import { booleanDecoder, memoDecoder } from './borsh.ts';
+import { type Multisig, type Proposal, permission, proposalBytes, type TimedStatus } from '../accounts.ts';
+import { compareAddresses, proposalAddress } from '../addresses.ts';
+import { booleanDecoder, memoDecoder } from '../borsh.ts';
 import {
   accountAt,
   type Call,
@@ -14,8 +14,8 @@ import {
   save,
   signerAt,
   systemProgramAt,
-} from './call.ts';
-import { check, type ErrorName } from './errors.ts';
+} from '../call.ts';
+import { check, type ErrorName } from '../errors.ts';
 import { checkMember, checkMultisigSeeds, isMember, voterCount } from './multisig.ts';
 
 const createArguments = getStructDecoder([

@@ -1,9 +1,9 @@
 import type { Address } from '@solana/kit';
 import { getAddressCodec, getStructDecoder, getU16Decoder, getU32Decoder } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { type Member, type Multisig, memberCodec, multisigBytes, permission } from './accounts.ts';
-import { compareAddresses, multisigAddress, programConfigAddress } from './addresses.ts';
-import { listCodec, memoDecoder, optionCodec } from './borsh.ts';
+import { type Member, type Multisig, memberCodec, multisigBytes, permission } from '../accounts.ts';
+import { compareAddresses, multisigAddress, programConfigAddress } from '../addresses.ts';
+import { listCodec, memoDecoder, optionCodec } from '../borsh.ts';
 import {
   accountAt,
   type Call,
@@ -16,8 +16,8 @@ import {
   signerAt,
   systemProgramAt,
   transfer,
-} from './call.ts';
-import { check } from './errors.ts';
+} from '../call.ts';
+import { check } from '../errors.ts';
 
 const createArguments = getStructDecoder([
   ['configAuthority', optionCodec(getAddressCodec())],

@@ -1,7 +1,7 @@
 import { type Address, getAddressDecoder, getStructDecoder, getU16Decoder, getU32Decoder } from '@solana/kit';
-import { type Multisig, memberCodec, multisigBytes } from './accounts.ts';
-import { SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
-import { memoDecoder } from './borsh.ts';
+import { type Multisig, memberCodec, multisigBytes } from '../accounts.ts';
+import { SQUADS_PROGRAM_ADDRESS } from '../addresses.ts';
+import { memoDecoder } from '../borsh.ts';
 import {
   type Call,
   checkWritable,
@@ -12,8 +12,8 @@ import {
   save,
   signerAt,
   systemProgramAt,
-} from './call.ts';
-import { check } from './errors.ts';
+} from '../call.ts';
+import { check } from '../errors.ts';
 import { byAddress, checkInvariant, checkMultisigSeeds, isMember } from './multisig.ts';
 
 const addMemberArguments = getStructDecoder([

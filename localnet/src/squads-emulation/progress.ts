@@ -1,0 +1,115 @@
+import type { AccountMeta, Address } from '@solana/kit';
+import type { Execution, InnerInstructions, TransactionError } from '../runtime.ts';
+import type { ComputeBudget } from './compute-budget.ts';
+import { InstructionFailure } from './failure.ts';
+import type { Invocation, TracedInstruction } from './invoke.ts';
+
+/** How far a transaction has got: what it has used up, and what will be told of it. */
+export interface Progress {
+  /** The transaction's accounts, which inner instructions are told by position in. */
+  readonly accounts: readonly AccountMeta[];
+  readonly budget: ComputeBudget;
+  readonly logs: string[];
+  readonly innerInstructions: Map<number, InnerInstructions['instructions'][number][]>;
+  unitsConsumed: number;
+  /** Instructions begun, at every depth. */
+  instructionsBegun: number;
+  returnData: Execution['returnData'];
+}
+
+export function startProgress(accounts: readonly AccountMeta[], budget: ComputeBudget): Progress {
+  return {
+    accounts,
+    budget,
+    logs: [],
+    innerInstructions: new Map(),
+    unitsConsumed: 0,
+    instructionsBegun: 0,
+    returnData: null,
+  };
+}
+
+export function executionOf(progress: Progress, err: TransactionError | null): Execution {
+  return {
+    err,
+    logs: progress.logs,
+    unitsConsumed: BigInt(progress.unitsConsumed),
+    innerInstructions: Array.from(progress.innerInstructions, ([index, instructions]) => ({ index, instructions })),
+    returnData: progress.returnData,
+  };
+}
+
+/** What is left of the budget. */
+export function budgetLeft({ budget, unitsConsumed }: Progress): ComputeBudget {
+  return { ...budget, unitLimit: Math.max(0, budget.unitLimit - unitsConsumed) };
+}
+
+/** @throws InstructionFailure when the transaction has no such units left. */
+export function consumeUnits(progress: Progress, units: number): void {
+  progress.unitsConsumed += units;
+  if (progress.unitsConsumed > progress.budget.unitLimit) {
+    throw new InstructionFailure('ProgramFailedToComplete', 'exceeded CUs meter');
+  }
+}
+
+/** @throws InstructionFailure when the runtime would not begin so many instructions in one transaction. */
+export function beginInstructions(progress: Progress, count: number): void {
+  progress.instructionsBegun += count;
+  if (progress.instructionsBegun > MAX_INSTRUCTIONS) {
+    const message = `The transaction begins more than ${MAX_INSTRUCTIONS} instructions.`;
+    throw new InstructionFailure('MaxInstructionTraceLengthExceeded', message);
+  }
+}
+
+/** How many more instructions the transaction may begin. */
+export function instructionsLeft({ instructionsBegun }: Progress): number {
+  return MAX_INSTRUCTIONS - instructionsBegun;
+}
+
+/** Notes the inner instructions of the outer one at `index`. */
+export function addInnerInstructions(progress: Progress, index: number, inner: readonly TracedInstruction[]): void {
+  if (inner.length === 0) return;
+  const instructions = progress.innerInstructions.get(index) ?? [];
+  progress.innerInstructions.set(index, instructions);
+  for (const { programAddress, accounts, data, stackHeight } of inner) {
+    instructions.push({
+      programIdIndex: positionOf(progress, programAddress),
+      accounts: accounts.map((address) => positionOf(progress, address)),
+      data: Uint8Array.from(data),
+      stackHeight,
+    });
+  }
+}
+
+/** Turns an account index of what was invoked, in an error such as InsufficientFundsForRent, into the transaction's. */
+export function inOuterAccounts(
+  progress: Progress,
+  err: TransactionError,
+  { addresses }: Invocation,
+): TransactionError {
+  if (typeof err === 'string') return err;
+  return Object.fromEntries(
+    Object.entries(err).map(([name, details]) => {
+      const address = hasAccountIndex(details) ? addresses[details.account_index] : undefined;
+      return [name, address === undefined ? details : { account_index: positionOf(progress, address) }];
+    }),
+  );
+}
+
+// agave: MAX_INSTRUCTION_TRACE_LENGTH.
+const MAX_INSTRUCTIONS = 64;
+
+function positionOf({ accounts }: Progress, wanted: Address): number {
+  const position = accounts.findIndex(({ address }) => address === wanted);
+  if (position === -1) throw new Error(`${wanted} is none of the transaction's ${accounts.length} accounts.`);
+  return position;
+}
+
+function hasAccountIndex(details: unknown): details is { account_index: number } {
+  return (
+    typeof details === 'object' &&
+    details !== null &&
+    'account_index' in details &&
+    typeof details.account_index === 'number'
+  );
+}
