@@ -1,7 +1,8 @@
 import {
   AccountRole,
   addCodecSizePrefix,
-  getAddressCodec,
+  combineCodec,
+  getAddressDecoder,
   getArrayCodec,
   getBase64Codec,
   getBooleanCodec,
@@ -12,6 +13,7 @@ import {
   isSignerRole,
   isWritableRole,
 } from '@solana/kit';
+import { addressEncoder } from '../model/address-encoder.ts';
 
 /** An instruction as the wire shows it: base64 of the Borsh layout that SPL Governance calls InstructionData. */
 export function encodeInstruction({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): string {
@@ -40,13 +42,15 @@ export function decodeInstruction(encoded: string): Instruction {
   };
 }
 
+const addressCodec = combineCodec(addressEncoder, getAddressDecoder());
+
 const codec = getStructCodec([
-  ['programAddress', getAddressCodec()],
+  ['programAddress', addressCodec],
   [
     'accounts',
     getArrayCodec(
       getStructCodec([
-        ['address', getAddressCodec()],
+        ['address', addressCodec],
         ['isSigner', getBooleanCodec()],
         ['isWritable', getBooleanCodec()],
       ]),

@@ -1,5 +1,12 @@
-import { type Address, createNoopSigner, type Instruction, type TransactionSigner } from '@solana/kit';
-import { findAssociatedTokenPda } from '@solana-program/token';
+import {
+  type Address,
+  createNoopSigner,
+  getProgramDerivedAddress,
+  type Instruction,
+  type TransactionSigner,
+} from '@solana/kit';
+import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { addressEncoder } from '../model/address-encoder.ts';
 import type { Project, Token } from '../model/project.ts';
 
 /** Where a project's tokens lie and who moves them: what every action is compiled for. */
@@ -39,6 +46,9 @@ export function plainInstruction({ programAddress, accounts = [], data = new Uin
 
 /** The same derivation serves SPL Token and Token-2022: the token program is one of its seeds. */
 async function deriveTokenAccount(owner: Address, { mint, programAddress }: Token): Promise<Address> {
-  const [tokenAccount] = await findAssociatedTokenPda({ owner, mint, tokenProgram: programAddress });
+  const [tokenAccount] = await getProgramDerivedAddress({
+    programAddress: ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
+    seeds: [owner, programAddress, mint].map((seed) => addressEncoder.encode(seed)),
+  });
   return tokenAccount;
 }

@@ -1,12 +1,12 @@
 import {
   type Address,
   address,
-  getAddressEncoder,
   getProgramDerivedAddress,
   getU32Encoder,
   getU64Encoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
+import { addressEncoder } from '../model/address-encoder.ts';
 
 /** Squads v4, immutable on every public cluster (its upgrade authority is none). */
 export const SQUADS_PROGRAM_ADDRESS = address('SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf');
@@ -51,7 +51,6 @@ export function chainIndex(position: number): number {
 }
 
 const PREFIX = 'multisig';
-const addressEncoder = getAddressEncoder();
 
 type Seed = string | ReadonlyUint8Array;
 

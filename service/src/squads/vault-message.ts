@@ -6,7 +6,6 @@ import {
   addEncoderSizePrefix,
   combineCodec,
   getAddressDecoder,
-  getAddressEncoder,
   getArrayDecoder,
   getArrayEncoder,
   getBytesDecoder,
@@ -22,6 +21,7 @@ import {
   mergeRoles,
   type ReadonlyUint8Array,
 } from '@solana/kit';
+import { addressEncoder } from '../model/address-encoder.ts';
 import type { Multisig } from '../model/project.ts';
 
 type VaultMessageOwner = Pick<Multisig, 'vault' | 'lookupTable'>;
@@ -171,7 +171,7 @@ const codec = combineCodec(
     ['signerCount', getU8Encoder()],
     ['writableSignerCount', getU8Encoder()],
     ['writableNonSignerCount', getU8Encoder()],
-    ['staticAccounts', getArrayEncoder(getAddressEncoder(), small)],
+    ['staticAccounts', getArrayEncoder(addressEncoder, small)],
     [
       'instructions',
       getArrayEncoder(
@@ -187,7 +187,7 @@ const codec = combineCodec(
       'lookups',
       getArrayEncoder(
         getStructEncoder([
-          ['lookupTable', getAddressEncoder()],
+          ['lookupTable', addressEncoder],
           ['writableIndices', getArrayEncoder(getU8Encoder(), small)],
           ['readonlyIndices', getArrayEncoder(getU8Encoder(), small)],
         ]),
