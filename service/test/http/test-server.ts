@@ -47,7 +47,7 @@ export interface TestServer extends AsyncDisposable {
   /** Adds a key that opens the project, as it stands in a store. */
   addKey(key?: Partial<FoundApiKey>): string;
   fetch(path: string, init?: RequestInit & { readonly apiKey?: string | null }): Promise<Response>;
-  /** Sends bytes as they are; resolves with all that came back once the server has closed the connection. */
+  /** Sends bytes as they are, and nothing after; resolves with all that came back once the connection is closed. */
   send(bytes: string | Uint8Array): Promise<string>;
 }
 

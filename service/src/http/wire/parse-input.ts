@@ -68,6 +68,7 @@ function problemOf(issue: z.core.$ZodIssue): string {
     case 'invalid_format':
       return FORMATS[issue.format] ?? issue.message;
     case 'too_small':
+      if (issue.inclusive && issue.minimum === 1) return 'must not be empty';
       return issue.inclusive
         ? `must have at least ${issue.minimum} ${UNITS[issue.origin] ?? issue.origin}`
         : `must be greater than ${issue.minimum}`;

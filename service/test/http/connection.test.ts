@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { startTestServer, type TestServer } from './test-server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server[Symbol.asyncDispose]());
+
+describe('what is no request', () => {
+  it('is answered in JSON like every other failure, and the connection closed', async () => {
+    const header = (bytes: number) => `GET / HTTP/1.1\r\nhost: x\r\npad: ${'x'.repeat(bytes)}\r\n\r\n`;
+    for (const [bytes, message] of [
+      ['garbage\r\n\r\n', /^request is not HTTP\/1\.1\.$/],
+      ['GET / HTTP/3.7\r\nhost: x\r\n\r\n', /^request is not/],
+      ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^request is not/],
+      ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', /^request is not/],
+      ['GET / HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n', /^request is not/],
+      ['POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n', /^request is not/],
+      [`GET /${'a'.repeat(16_384)} HTTP/1.1\r\nhost: x\r\n\r\n`, /more than 16384 bytes/],
+      [header(16_384), /more than 16384 bytes/],
+    ] as const) {
+      const answer = await server.send(bytes);
+      assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/);
+      assert.match(answer, /\r\nx-request-id: [0-9a-f-]{36}\r\n/);
+      assert.match(answer, /\r\nx-content-type-options: nosniff\r\n/);
+      const body: { error: string; message: string } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
+      assert.equal(body.error, 'ERR_INVALID_REQUEST');
+      assert.match(body.message, message);
+    }
+  });
+
+  it('that follows an answered request does not garble the answer', async () => {
+    const answer = await server.send('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\ngarbage\r\n\r\n');
+    assert.equal(answer.match(/HTTP\/1\.1 /g)?.length, 1);
+    assert.match(answer, /\{"status":"ok"\}$/);
+  });
+
+  it('is told from a request whose Host is missing, in JSON as well', async () => {
+    const answer = await server.send('GET /health/live HTTP/1.1\r\nconnection: close\r\n\r\n');
+    assert.match(answer, /^HTTP\/1\.1 400 .*"headers\.host is missing\."/s);
+  });
+});
+
+describe('an expectation', () => {
+  it('of 100-continue is met, and any other ignored', async () => {
+    const head = `POST /v1/flywheel/batch/init HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n`;
+    assert.match(await server.send(`${head}expect: 100-continue\r\n\r\n`), /^HTTP\/1\.1 100 .*HTTP\/1\.1 401 /s);
+    assert.match(await server.send(`${head}expect: the unexpected\r\n\r\n`), /^HTTP\/1\.1 401 /);
+  });
+});
+
+describe('a body that breaks off', () => {
+  it('leaves the server standing and is nothing unforeseen', async () => {
+    const admitted = Promise.withResolvers<void>();
+    await using broken = await startTestServer({ touchApiKey: async () => admitted.resolve() });
+    const accepted = once(broken.server.server, 'connection');
+    const socket = connect(Number(new URL(broken.url).port), '127.0.0.1');
+    socket.write(
+      `POST /v1/flywheel/batch/init HTTP/1.1\r\nhost: x\r\nx-service-api-key: ${broken.apiKey}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"pipe`,
+    );
+    const [connection] = await accepted;
+    await admitted.promise;
+    const closed = once(connection, 'close');
+    socket.destroy();
+    await closed;
+    assert.equal((await broken.fetch('/health/live')).status, 200);
+    assert.doesNotMatch(broken.log(), /request failed/);
+  });
+});
+
+describe('closing', () => {
+  it('lets the request in flight finish, tells it, closes idle connections and accepts no others', async () => {
+    const started = Promise.withResolvers<void>();
+    await using closing = await startTestServer({
+      handlers: {
+        getCurrentBatch: async ({ closing: signal }) => {
+          started.resolve();
+          await once(signal, 'abort');
+          return { status: 200, body: null };
+        },
+      },
+    });
+    const agent = new Agent({ keepAlive: true });
+    // An idle connection that a client keeps would hold a server open for more than a minute.
+    const idle = await get(agent, `${closing.url}/health/live`, {});
+    assert.equal(idle.headers.connection, 'keep-alive');
+    const inFlight = get(agent, `${closing.url}/v1/flywheel/batch/current`, { 'x-service-api-key': closing.apiKey });
+    await started.promise;
+    const startedAt = performance.now();
+    await closing.server.close();
+    assert.ok(performance.now() - startedAt < 5_000);
+    const answer = await inFlight;
+    assert.deepEqual([answer.status, answer.body, answer.headers.connection], [200, 'null', 'close']);
+    await assert.rejects(fetch(`${closing.url}/health/live`));
+    agent.destroy();
+  });
+});
+
+function get(agent: Agent, url: string, headers: { readonly [name: string]: string }) {
+  return new Promise<{ status: number | undefined; body: string; headers: NodeJS.Dict<string | string[]> }>(
+    (resolve, reject) => {
+      const sent = request(url, { agent, headers }, (response) => {
+        let body = '';
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => {
+          body += chunk;
+        });
+        response.on('end', () => resolve({ status: response.statusCode, body, headers: response.headers }));
+      });
+      sent.on('error', reject);
+      sent.end();
+    },
+  );
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { InitBatchResponse } from '@flywheel/api';
+import { BATCH_ID, json, SESSION_TOKEN, startTestServer, type TestServer } from './test-server.ts';
+
+const IDEMPOTENCY_KEY = 'A6F8D0B2-2C1E-4B8A-9D57-6E0F1A2B3C4D';
+
+let server: TestServer;
+const received: unknown[] = [];
+before(async () => {
+  server = await startTestServer({
+    handlers: {
+      initBatch: {
+        checksBody: async (_context, input) => {
+          received.push(input);
+          return { status: 200, body: { proposalApproveTx: '', batch: INITIALIZED } };
+        },
+      },
+      executeBatch: async (_context, input) => {
+        received.push(input);
+        return { status: 202, body: { batchId: input.body.batchId, status: 'FINALIZED' } };
+      },
+      getBatch: async (_context, { query }) => {
+        received.push(query);
+        return { status: 200, body: BATCH };
+      },
+    },
+    consoleHandlers: {
+      createRegistration: async (_context, { body }) => {
+        received.push(body);
+        return { status: 200, body: REGISTRATION };
+      },
+    },
+  });
+});
+after(() => server[Symbol.asyncDispose]());
+
+describe('a handler', () => {
+  it('receives each part parsed by the row’s schemas, and nothing else of the request', async () => {
+    const body = { batchId: BATCH_ID, signedTx: 'AA==' };
+    assert.equal((await execute(body, { prefer: 'wait=5' })).status, 202);
+    assert.deepEqual(received.pop(), { headers: { prefer: 'wait=5' }, body });
+    assert.equal((await server.fetch(`/v1/flywheel/batch/${BATCH_ID}?include=pipelines&x=1`)).status, 200);
+    assert.deepEqual(received.pop(), { include: 'pipelines' });
+  });
+
+  it('receives defaults where the row has them', async () => {
+    const body = { mint: '1'.repeat(32), burnLimit: '1', airdropLimit: '0.5', scopes: ['burn'] };
+    assert.equal((await register(body)).status, 200);
+    assert.deepEqual(received.pop(), { ...body, proofTypes: [] });
+  });
+
+  it('that checks its body receives it unchecked, its headers checked all the same', async () => {
+    for (const body of [{ pipelines: 'no array', extra: 1 }, [], 'text', 5, null, false]) {
+      assert.equal((await init(body, { 'x-idempotency-key': IDEMPOTENCY_KEY })).status, 200);
+      assert.deepEqual(received.pop(), { headers: { 'x-idempotency-key': IDEMPOTENCY_KEY }, body });
+    }
+    await refused(init({}, {}), /^headers\.x-idempotency-key is missing\.$/);
+    await refused(init({}, { 'x-idempotency-key': 'x' }), /^headers\.x-idempotency-key must be a UUID\.$/);
+    const unsent = server.fetch('/v1/flywheel/batch/init', { method: 'POST' });
+    await refused(unsent, /^headers\.x-idempotency-key is missing, and 1 more\.$/);
+  });
+
+  it('receives numbers only as exact as they were written', async () => {
+    await init('{"amount":1.23456789012345678}', { 'x-idempotency-key': IDEMPOTENCY_KEY });
+    assert.match(JSON.stringify(received.pop()), /"imprecise":"1.23456789012345678"/);
+  });
+});
+
+describe('a fault', () => {
+  it('is named by its place, the first of them, with how many more there are', async () => {
+    await refused(execute({}), /^body\.batchId is missing, and 1 more\.$/);
+    await refused(execute({ batchId: 'x', signedTx: 'y' }), /^body\.batchId must be a UUID\.$/);
+    await refused(
+      execute({ batchId: 7, signedTx: null }),
+      /^body\.batchId must be a string, not a number, and 1 more\.$/,
+    );
+    await refused(execute({ batchId: BATCH_ID, signedTx: '' }), /^body\.signedTx must not be empty\.$/);
+    await refused(execute({ batchId: BATCH_ID, signedTx: 'y', wait: 1 }), /^body has the unknown field "wait"\.$/);
+    await refused(execute([]), /^body must be an object, not an array\.$/);
+    await refused(server.fetch('/v1/flywheel/batch/x'), /^params\.batchId must be a UUID\.$/);
+    const include = server.fetch(`/v1/flywheel/batch/${BATCH_ID}?include=all`);
+    await refused(include, /^query\.include must be pipelines, approval or both, joined by a comma\.$/);
+    const twice = server.fetch(`/v1/flywheel/batch/${BATCH_ID}?include=pipelines&include=approval`);
+    await refused(twice, /^query\.include must be a string, not an array\.$/);
+    const registration = { mint: '0', burnLimit: 'x', airdropLimit: '1', scopes: ['mint'], proofTypes: [{ type: '' }] };
+    await refused(register(registration), /^body\.mint must be a base58 address, and 3 more\.$/);
+    await refused(
+      register({ ...registration, mint: '1'.repeat(32), burnLimit: '1' }),
+      /^body\.scopes\[0\] must be "burn" or "airdrop", and 1 more\.$/,
+    );
+    const empty = { ...registration, mint: '1'.repeat(32), burnLimit: '1', scopes: [], proofTypes: [] };
+    await refused(register(empty), /^body\.scopes must not be empty\.$/);
+  });
+
+  it('repeats what the caller named, though not at any length', async () => {
+    const name = 'n'.repeat(100_000);
+    const message = await refused(execute({ batchId: BATCH_ID, signedTx: 'y', [name]: 1 }), /unknown field "n+…"/);
+    assert.ok(message.length < 200);
+  });
+});
+
+describe('hostile JSON', () => {
+  it('cannot set a prototype', async () => {
+    for (const text of [
+      `{"__proto__":{"admin":true},"batchId":"${BATCH_ID}","signedTx":"y"}`,
+      `{"constructor":{"prototype":{"admin":true}},"batchId":"${BATCH_ID}","signedTx":"y"}`,
+    ]) {
+      await refused(execute(text), /__proto__|constructor/);
+    }
+    await init('{"constructor":{"prototype":{"admin":true}}}', { 'x-idempotency-key': IDEMPOTENCY_KEY });
+    assert.equal(Reflect.get({}, 'admin'), undefined);
+  });
+
+  it('with a key twice means the last one, as JSON.parse has it', async () => {
+    const text = `{"batchId":"x","batchId":"${BATCH_ID}","signedTx":"y"}`;
+    assert.equal((await execute(text)).status, 202);
+  });
+
+  it('cannot smuggle text that the database does not hold', async () => {
+    const registration = { mint: '1'.repeat(32), burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
+    for (const description of ['a\\u0000b', '\\ud800', '\\udc00x']) {
+      const proofTypes = `[{"type":"A","description":"${description}"}]`;
+      const text = JSON.stringify(registration).replace(/}$/, `,"proofTypes":${proofTypes}}`);
+      await refused(register(text), /^body\.proofTypes\[0\]\.description must be Unicode text without U\+0000\.$/);
+    }
+    const schema = '[{"type":"A","payloadSchema":{"a\\u0000":1}}]';
+    const text = JSON.stringify(registration).replace(/}$/, `,"proofTypes":${schema}}`);
+    await refused(register(text), /^body\.proofTypes\[0\]\.payloadSchema must have field names without U\+0000\.$/);
+  });
+});
+
+const INITIALIZED: InitBatchResponse['batch'] = {
+  id: BATCH_ID,
+  flywheelId: 'f',
+  status: 'AVAILABLE_TO_QUEUE',
+  pipelines: [],
+  dateCreated: '2026-11-21T12:00:00.000Z',
+};
+
+const BATCH = {
+  id: BATCH_ID,
+  flywheelId: 'f',
+  tokenId: 't',
+  mintAddress: 'm',
+  status: 'FINALIZED',
+  batchIndex: '1',
+  vaultIndex: '0',
+  multisig: 's',
+  vaultAddress: 'v',
+  dateCreated: '2026-11-21T12:00:00.000Z',
+  dateUpdated: '2026-11-21T12:00:00.000Z',
+} as const;
+
+const REGISTRATION = {
+  registrationId: BATCH_ID,
+  transaction: '',
+  multisig: 's',
+  vaultAddress: 'v',
+  costLamports: '0',
+  warnings: [],
+};
+
+function init(body: unknown, headers: { readonly [name: string]: string }) {
+  return server.fetch(
+    '/v1/flywheel/batch/init',
+    json(typeof body === 'string' && body !== 'text' ? body : JSON.stringify(body), headers),
+  );
+}
+
+function execute(body: unknown, headers: { readonly [name: string]: string } = {}) {
+  return server.fetch('/v1/flywheel/batch/execute', json(body, headers));
+}
+
+function register(body: unknown) {
+  return server.fetch('/console/api/registrations', json(body, { cookie: `flywheel_session=${SESSION_TOKEN}` }));
+}
+
+async function refused(answer: Promise<Response>, message: RegExp): Promise<string> {
+  const response = await answer;
+  const body: { error: string; message: string } = JSON.parse(await response.text());
+  assert.equal(response.status, 400, body.message);
+  assert.equal(body.error, 'ERR_INVALID_REQUEST');
+  assert.match(body.message, message);
+  return body.message;
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { InitBatchResponse, Batch as WireBatch } from '@flywheel/api';
+import { address, type Base64EncodedWireTransaction, type Nonce } from '@solana/kit';
+import { parseInclude, presentBatch, presentInitializedBatch } from '../../src/http/present.ts';
+import type { Batch } from '../../src/model/batch.ts';
+import { BATCH_ID, PROJECT } from './test-server.ts';
+
+const BATCH: Batch = {
+  id: BATCH_ID,
+  projectId: PROJECT.id,
+  flywheelId: 'f',
+  tokenId: 't',
+  status: 'FINALIZED',
+  batchIndex: 9_007_199_254_740_993n,
+  pipelines: [],
+  nonce: { address: address('11111111111111111111111111111111'), value: 'nonce' as Nonce },
+  signedTx: 'AA==' as Base64EncodedWireTransaction,
+  initResult: null,
+  executeResult: null,
+  executionError: null,
+  createdAt: new Date('2026-11-21T12:00:00.000Z'),
+  updatedAt: new Date('2026-11-21T12:00:01.500Z'),
+  endedAt: null,
+};
+
+const PIPELINE = {
+  type: 'A',
+  payload: '{}',
+  actions: [{ action: 'BURN' as const, amount: 1 }],
+  instructions: ['AA=='],
+};
+
+describe('a batch on the wire', () => {
+  it('has exactly its fields, indices as text and times in ISO 8601', () => {
+    const wire = presentBatch(BATCH, PROJECT);
+    assert.deepEqual(wire, {
+      id: BATCH_ID,
+      flywheelId: 'f',
+      tokenId: 't',
+      mintAddress: PROJECT.token.mint,
+      status: 'FINALIZED',
+      batchIndex: '9007199254740993',
+      vaultIndex: '0',
+      multisig: PROJECT.flywheel.multisig.address,
+      vaultAddress: PROJECT.flywheel.multisig.vault,
+      dateCreated: '2026-11-21T12:00:00.000Z',
+      dateUpdated: '2026-11-21T12:00:01.500Z',
+    });
+    assert.deepEqual(WireBatch.parse(wire), wire);
+  });
+
+  it('shows its results once they exist, and trouble by its code and sentence', () => {
+    const initResult = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [], batchIndex: 1 };
+    const executionError = {
+      code: 'ERR_VAULT_UNDERFUNDED',
+      context: { problems: ['The vault holds 1 SOL.'] },
+    } as const;
+    const wire = presentBatch({ ...BATCH, initResult, executionError }, PROJECT);
+    assert.deepEqual(wire.initResult, initResult);
+    assert.equal(wire.executionError?.code, 'ERR_VAULT_UNDERFUNDED');
+    assert.match(wire.executionError?.message ?? '', /^The vault holds 1 SOL\. Deposit the rest/);
+  });
+
+  it('includes what was asked for, and no approval where there is none', () => {
+    const included = { pipelines: [PIPELINE], proposalApproveTx: 'AAAA' };
+    const wire = presentBatch(BATCH, PROJECT, included);
+    assert.deepEqual([wire.pipelines, wire.proposalApproveTx], [[PIPELINE], 'AAAA']);
+    assert.ok(!('proposalApproveTx' in presentBatch(BATCH, PROJECT, { proposalApproveTx: null })));
+    assert.deepEqual(parseInclude('approval,pipelines'), { pipelines: true, approval: true });
+    assert.deepEqual(parseInclude('approval'), { pipelines: false, approval: true });
+    assert.deepEqual(parseInclude(undefined), { pipelines: false, approval: false });
+  });
+
+  it('is answered by init as it was made, however far it has come since', () => {
+    const parts = { pipelines: [PIPELINE], proposalApproveTx: 'AAAA' };
+    const wire = presentInitializedBatch({ ...BATCH, status: 'EXECUTED' }, parts, []);
+    assert.equal(wire.batch.status, 'AVAILABLE_TO_QUEUE');
+    assert.deepEqual(InitBatchResponse.parse(wire), wire);
+    assert.ok(!('warnings' in wire));
+    const warnings = [{ pipeline: 0, message: 'seen before' }];
+    assert.deepEqual(presentInitializedBatch(BATCH, parts, warnings).warnings, warnings);
+  });
+});

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { BATCH_ID, json, SESSION_TOKEN, startTestServer, WALLET } from './test-server.ts';
+
+const CURRENT = '/v1/flywheel/batch/current';
+
+describe('a rate limit', () => {
+  it('is told in every answer that got past authentication, refusals included', async () => {
+    await using server = await startTestServer({ requestsPerWindow: 10 });
+    const answers = [
+      await server.fetch('/v1/flywheel/batch/x'),
+      await server.fetch('/v1/flywheel/batch/execute', json('{')),
+      await server.fetch('/v1/flywheel/batch/execute', { method: 'POST', body: 'text' }),
+      await server.fetch(CURRENT),
+    ];
+    assert.deepEqual(
+      answers.map(({ status, headers }) => [status, headers.get('ratelimit-policy'), headers.get('ratelimit')]),
+      [
+        [400, '"get";q=10;w=60', '"get";r=9;t=41'],
+        [400, '"execute";q=10;w=60', '"execute";r=9;t=41'],
+        [415, '"execute";q=10;w=60', '"execute";r=8;t=41'],
+        [200, '"current";q=10;w=60', '"current";r=9;t=41'],
+      ],
+    );
+    for (const untold of [await server.fetch(CURRENT, { apiKey: null }), await server.fetch('/nowhere')]) {
+      assert.equal(untold.headers.get('ratelimit'), null);
+    }
+  });
+
+  it('answers 429 with Retry-After once it is passed, before the body is looked at', async () => {
+    await using server = await startTestServer({ requestsPerWindow: 2 });
+    const execute = () => server.fetch('/v1/flywheel/batch/execute', json({ batchId: BATCH_ID, signedTx: 'y' }));
+    assert.deepEqual([(await execute()).status, (await execute()).status], [202, 202]);
+    const response = await server.fetch('/v1/flywheel/batch/execute', { method: 'POST', body: 'no JSON' });
+    assert.equal(response.status, 429);
+    assert.equal(response.headers.get('retry-after'), '41');
+    assert.equal(response.headers.get('ratelimit'), '"execute";r=0;t=41');
+    assert.deepEqual(await response.json(), {
+      error: 'ERR_RATE_LIMITED',
+      message: 'More than 2 requests in 60 s. Try again in 41 s.',
+    });
+    assert.equal((await server.fetch(CURRENT)).status, 200, 'another operation is counted by itself');
+    const otherKey = server.addKey();
+    const other = json({ batchId: BATCH_ID, signedTx: 'y' });
+    assert.equal((await server.fetch('/v1/flywheel/batch/execute', { ...other, apiKey: otherKey })).status, 202);
+  });
+
+  it('counts the console by wallet, or by address before anyone has signed in', async () => {
+    const counted: string[] = [];
+    await using server = await startTestServer({
+      rateLimits: {
+        limits: Object.fromEntries(NAMES.map((name) => [name, { requests: 5, seconds: 1 }])) as Limits,
+        consume: async (name, key) => {
+          counted.push(`${name} ${key}`);
+          return { allowed: true, remaining: 4, resetSeconds: 0 };
+        },
+      },
+    });
+    await server.fetch('/console/api/sign-in/challenge', json({ wallet: WALLET }, { 'x-forwarded-for': '9.9.9.9' }));
+    await server.fetch('/console/api/sign-out', json('', { cookie: `flywheel_session=${SESSION_TOKEN}` }));
+    assert.deepEqual(counted, ['console 127.0.0.1', `console ${WALLET}`]);
+  });
+});
+
+const NAMES = ['init', 'execute', 'get', 'current', 'console'] as const;
+type Limits = Record<(typeof NAMES)[number], { requests: number; seconds: number }>;

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { ApiError } from '@flywheel/api';
+import { createApiKey } from '../../src/projects/api-key.ts';
+import { BATCH_ID, json, PROJECT, startTestServer, type TestServer } from './test-server.ts';
+
+const EXECUTE = '/v1/flywheel/batch/execute';
+const INIT = '/v1/flywheel/batch/init';
+const CURRENT = '/v1/flywheel/batch/current';
+const MEBIBYTE = 1024 * 1024;
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server[Symbol.asyncDispose]());
+
+describe('a route', () => {
+  it('answers 404 when there is none, whatever is sent to it', async () => {
+    await refused(server.fetch('/nowhere'), 404, 'ERR_ROUTE_NOT_FOUND', /^No route GET \/nowhere\. /);
+    await refused(
+      server.fetch('/nowhere?key=secret', json('{')),
+      404,
+      'ERR_ROUTE_NOT_FOUND',
+      /^No route POST \/nowhere\. /,
+    );
+    await refused(server.fetch('/v1/flywheel/batch/init/', json({})), 404, 'ERR_ROUTE_NOT_FOUND');
+    await refused(server.fetch('/V1/flywheel/batch/current'), 404, 'ERR_ROUTE_NOT_FOUND');
+    await refused(server.fetch('/nowhere', { method: 'PROPFIND' }), 404, 'ERR_ROUTE_NOT_FOUND');
+  });
+
+  it('answers 405 with Allow for another method, before it looks at the key or the body', async () => {
+    for (const [path, method, allow] of [
+      [INIT, 'GET', 'POST'],
+      [EXECUTE, 'DELETE', 'POST'],
+      [CURRENT, 'POST', 'GET, HEAD'],
+      [`/v1/flywheel/batch/${BATCH_ID}`, 'PATCH', 'GET, HEAD'],
+      ['/health/live', 'PUT', 'GET, HEAD'],
+      ['/docs', 'OPTIONS', 'GET, HEAD'],
+      [CURRENT, 'MKCOL', 'GET, HEAD'],
+      ['/console/api/sign-out', 'GET', 'POST'],
+    ] as const) {
+      const body = method === 'GET' ? {} : { body: 'no JSON' };
+      const response = await server.fetch(path, { method, apiKey: null, ...body });
+      assert.equal(response.headers.get('allow'), allow, `${method} ${path}`);
+      await refused(response, 405, 'ERR_METHOD_NOT_ALLOWED', new RegExp(`takes ${allow}, not ${method}`));
+    }
+  });
+
+  it('answers HEAD wherever it answers GET', async () => {
+    const response = await server.fetch(CURRENT, { method: 'HEAD' });
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-length'), '4');
+    assert.equal((await server.fetch(CURRENT, { method: 'HEAD', apiKey: null })).status, 401);
+  });
+
+  it('answers 400 for a path that is not percent-encoded UTF-8', async () => {
+    for (const path of ['/%', '/%zz', '/v1/flywheel/batch/%ff', '/v1/flywheel/batch/%c3%28']) {
+      await refused(server.fetch(path), 400, 'ERR_INVALID_REQUEST', /^path is not/);
+    }
+  });
+});
+
+describe('an API key', () => {
+  it('answers 401 when it is missing, a bearer credential, or no key of ours by its shape', async () => {
+    const mistyped = server.apiKey.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
+    await refused(server.fetch(CURRENT, { apiKey: null }), 401, 'ERR_UNAUTHORIZED', /x-service-api-key/);
+    const headers = { authorization: `Bearer ${server.apiKey}` };
+    const bearer = await server.fetch(CURRENT, { apiKey: null, headers });
+    assert.equal(bearer.headers.get('www-authenticate'), 'ApiKey header="x-service-api-key"');
+    await refused(bearer, 401, 'ERR_UNAUTHORIZED');
+    for (const apiKey of ['', 'fwk_', mistyped, `${server.apiKey}x`, server.apiKey.slice(1), '🔑'.length.toString()]) {
+      const response = await server.fetch(CURRENT, { apiKey });
+      assert.equal(response.headers.get('ratelimit'), null);
+      const message = await refused(response, 401, 'ERR_UNAUTHORIZED');
+      assert.ok(apiKey === '' || apiKey === 'fwk_' || !message.includes(apiKey), 'the key is repeated');
+    }
+  });
+
+  it('answers 404 when it is well formed and unknown, its prefix known or not', async () => {
+    const { apiKey: unknown } = createApiKey(new Uint8Array(32).fill(7));
+    await refused(server.fetch(CURRENT, { apiKey: unknown }), 404, 'ERR_KEY_NOT_FOUND');
+    const otherHash = server.addKey({ hash: new Uint8Array(32).fill(1) });
+    await refused(server.fetch(CURRENT, { apiKey: otherHash }), 404, 'ERR_KEY_NOT_FOUND');
+  });
+
+  it('answers 401 when it is revoked or expired, and says which and when', async () => {
+    const revoked = server.addKey({ revokedAt: new Date('2026-11-01T00:00:00Z') });
+    await refused(
+      server.fetch(CURRENT, { apiKey: revoked }),
+      401,
+      'ERR_UNAUTHORIZED',
+      /revoked at 2026-11-01T00:00:00/,
+    );
+    const expired = server.addKey({ expiresAt: new Date('2026-11-21T12:00:00Z') });
+    await refused(
+      server.fetch(CURRENT, { apiKey: expired }),
+      401,
+      'ERR_UNAUTHORIZED',
+      /expired at 2026-11-21T12:00:00/,
+    );
+    const lasting = server.addKey({ expiresAt: new Date('2026-11-21T12:00:01Z') });
+    assert.equal((await server.fetch(CURRENT, { apiKey: lasting })).status, 200);
+  });
+
+  it('answers 404 when what it opens is gone', async () => {
+    for (const [found, code] of [
+      ['token-gone', 'ERR_TOKEN_NOT_FOUND'],
+      ['flywheel-gone', 'ERR_FLYWHEEL_NOT_FOUND'],
+      [null, 'ERR_KEY_NOT_FOUND'],
+    ] as const) {
+      await using emptied = await startTestServer({ findProject: async () => found });
+      await refused(emptied.fetch(CURRENT), 404, code);
+    }
+  });
+
+  it('tells the handler whose it is, and notes its use', async () => {
+    const touched: string[] = [];
+    const seen: unknown[] = [];
+    await using noting = await startTestServer({
+      touchApiKey: async (keyId) => void touched.push(keyId),
+      handlers: {
+        getCurrentBatch: async ({ project, keyId, keyScopes }) => {
+          seen.push([project.id, keyId, [...keyScopes]]);
+          return { status: 200, body: null };
+        },
+      },
+    });
+    await noting.fetch(CURRENT);
+    assert.deepEqual(seen, [[PROJECT.id, 'key-1', ['burn']]]);
+    assert.deepEqual(touched, ['key-1']);
+  });
+});
+
+describe('a body', () => {
+  it('answers 415 for anything but JSON, before its size or its text', async () => {
+    for (const contentType of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/jsonp',
+      'json',
+      ',;/=',
+    ]) {
+      const request = { method: 'POST', body: '{'.repeat(3 * MEBIBYTE), headers: { 'content-type': contentType } };
+      await refused(server.fetch(EXECUTE, request), 415, 'ERR_UNSUPPORTED_MEDIA_TYPE', /application\/json/);
+    }
+    const untyped = { method: 'POST', body: new Uint8Array([1]) };
+    await refused(server.fetch(EXECUTE, untyped), 415, 'ERR_UNSUPPORTED_MEDIA_TYPE', /not nothing/);
+    const packed = json({}, { 'content-encoding': 'gzip' });
+    await refused(server.fetch(EXECUTE, packed), 415, 'ERR_UNSUPPORTED_MEDIA_TYPE', /gzip/);
+  });
+
+  it('is read whatever the parameters and the case of its type', async () => {
+    const body = { batchId: BATCH_ID, signedTx: 'AA==' };
+    const response = await server.fetch(EXECUTE, json(body, { 'content-type': 'Application/JSON ; Charset="UTF-8"' }));
+    assert.equal(response.status, 202);
+  });
+
+  it('answers 413 past 2 MiB, by its length or as it arrives, and reads 2 MiB', async () => {
+    const exactly = JSON.stringify({ pad: 'x'.repeat(2 * MEBIBYTE - 10) });
+    assert.equal(exactly.length, 2 * MEBIBYTE);
+    const idempotent = { 'x-idempotency-key': BATCH_ID };
+    assert.equal((await server.fetch(INIT, json(exactly, idempotent))).status, 200);
+    await refused(server.fetch(INIT, json(`${exactly} `, idempotent)), 413, 'ERR_BODY_TOO_LARGE', /2097152 bytes/);
+    const chunks = ['x'.repeat(MEBIBYTE), 'x'.repeat(MEBIBYTE), 'x'];
+    const head = `POST ${INIT} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-service-api-key: ${server.apiKey}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+    const body = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('');
+    const answer = await server.send(`${head}${body}0\r\n\r\n`);
+    assert.match(answer, /^HTTP\/1\.1 413 .*ERR_BODY_TOO_LARGE/s);
+  });
+
+  it('answers 400 when it is empty, no JSON, no UTF-8 or too deep, and says where', async () => {
+    const invalid = async (body: string | Uint8Array<ArrayBuffer>, message: RegExp) => {
+      const request = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
+      await refused(server.fetch(EXECUTE, request), 400, 'ERR_INVALID_REQUEST', message);
+    };
+    await refused(
+      server.fetch(EXECUTE, { method: 'POST' }),
+      400,
+      'ERR_INVALID_REQUEST',
+      /^body is empty; send JSON\.$/,
+    );
+    await invalid('', /^body is empty; send JSON\.$/);
+    await invalid(' ', /^body is not JSON\.$/);
+    await invalid('{"batchId":}', /^body is not JSON/);
+    await invalid(`{"batchId":"${BATCH_ID}","signedTx":oops} and more text`, /^body is not JSON/);
+    await invalid(new Uint8Array([0x7b, 0xff, 0x7d]), /^body is not UTF-8 \(3 bytes\)\.$/);
+    await invalid(new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22]), /^body is not UTF-8 \(5 bytes\)\.$/);
+    await invalid('['.repeat(65), /^body nests deeper than 64 levels, at character 65\.$/);
+    await invalid('['.repeat(MEBIBYTE), /^body nests deeper than 64 levels/);
+    await invalid('"[[[[[', /^body is not JSON/);
+    await invalid('[]', /^body must be an object, not an array\.$/);
+    await invalid('null', /^body must be an object, not null\.$/);
+  });
+
+  it('never repeats what does not parse, since it may hold a secret', async () => {
+    const response = await server.fetch(EXECUTE, json(`oops ${server.apiKey}`));
+    assert.ok(!(await response.text()).includes(server.apiKey));
+  });
+});
+
+describe('a failure', () => {
+  it('of ours is the operation’s own 500, and tells nothing of its cause', async () => {
+    const broken = async () => {
+      throw new Error('select * from api_keys: connection refused');
+    };
+    await using failing = await startTestServer({
+      handlers: { initBatch: { checksBody: broken }, executeBatch: broken, getBatch: broken, getCurrentBatch: broken },
+      consoleHandlers: { createSignInChallenge: broken },
+    });
+    const body = { batchId: BATCH_ID, signedTx: 'AA==' };
+    const init = failing.fetch(INIT, json({}, { 'x-idempotency-key': BATCH_ID }));
+    await refused(init, 500, 'ERR_BATCH_INIT_FAILED', /nothing was stored/);
+    await refused(failing.fetch(EXECUTE, json(body)), 500, 'ERR_BATCH_EXECUTE_FAILED');
+    await refused(failing.fetch(CURRENT), 500, 'ERR_BATCH_CURRENT_FAILED');
+    await refused(failing.fetch(`/v1/flywheel/batch/${BATCH_ID}`), 500, 'ERR_INTERNAL', /^Unforeseen\./);
+    const challenge = json({ wallet: PROJECT.wallet });
+    await refused(failing.fetch('/console/api/sign-in/challenge', challenge), 500, 'ERR_INTERNAL');
+    assert.match(failing.log(), /connection refused/);
+  });
+
+  it('while the key is looked up is the operation’s own 500', async () => {
+    await using failing = await startTestServer({ findApiKey: () => Promise.reject(new Error('no database')) });
+    await refused(failing.fetch(CURRENT), 500, 'ERR_BATCH_CURRENT_FAILED');
+  });
+
+  it('thrown as an ApiError is answered as the catalogue has it, Retry-After included', async () => {
+    await using refusing = await startTestServer({
+      handlers: {
+        getBatch: async (_context, { params }) => {
+          throw new ApiError('ERR_BATCH_NOT_FOUND', params);
+        },
+        getCurrentBatch: async () => {
+          throw new ApiError('ERR_NONCE_POOL_EMPTY', { retryAfterSeconds: 5 });
+        },
+      },
+    });
+    await refused(refusing.fetch(`/v1/flywheel/batch/${BATCH_ID}`), 404, 'ERR_BATCH_NOT_FOUND', new RegExp(BATCH_ID));
+    const empty = await refusing.fetch(CURRENT);
+    assert.equal(empty.headers.get('retry-after'), '5');
+    await refused(empty, 503, 'ERR_NONCE_POOL_EMPTY');
+  });
+});
+
+/** Checks a refusal and what every answer carries; returns its message. */
+async function refused(
+  answer: Response | Promise<Response>,
+  status: number,
+  code: string,
+  message = /./,
+): Promise<string> {
+  const response = await answer;
+  const text = await response.text();
+  assert.equal(response.status, status, text);
+  assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+  assert.match(response.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+  assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
+  assert.match(response.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
+  assert.equal(response.headers.get('x-powered-by'), null);
+  const body: { error: string; message: string } = JSON.parse(text);
+  assert.deepEqual(Object.keys(body), ['error', 'message']);
+  assert.equal(body.error, code);
+  assert.match(body.message, message);
+  return body.message;
+}

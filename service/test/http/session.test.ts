@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { json, SESSION_TOKEN, startTestServer, type TestServer, WALLET } from './test-server.ts';
+
+const COOKIE = `flywheel_session=${SESSION_TOKEN}`;
+const SIGN_IN = { wallet: WALLET, message: 'm', signature: 's' };
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server[Symbol.asyncDispose]());
+
+describe('a console session', () => {
+  it('is opened by a cookie that scripts cannot read and other sites cannot send', async () => {
+    const response = await server.fetch('/console/api/sign-in', json(SIGN_IN));
+    assert.equal(response.status, 200);
+    assert.equal(
+      response.headers.get('set-cookie'),
+      `flywheel_session=${SESSION_TOKEN}; Path=/console; Max-Age=60; HttpOnly; SameSite=Strict`,
+    );
+  });
+
+  it('travels over https alone where the service is reached so', async () => {
+    await using secure = await startTestServer({ publicUrl: 'https://flywheel.example' });
+    const response = await secure.fetch('/console/api/sign-in', json(SIGN_IN));
+    assert.match(response.headers.get('set-cookie') ?? '', /; Secure$/);
+    await using proxied = await startTestServer({ trustProxy: true });
+    const forwarded = await proxied.fetch('/console/api/sign-in', json(SIGN_IN, { 'x-forwarded-proto': 'https' }));
+    assert.match(forwarded.headers.get('set-cookie') ?? '', /; Secure$/);
+    const believed = await server.fetch('/console/api/sign-in', json(SIGN_IN, { 'x-forwarded-proto': 'https' }));
+    assert.doesNotMatch(believed.headers.get('set-cookie') ?? '', /Secure/);
+  });
+
+  it('is found among other cookies, and cleared by signing out', async () => {
+    const cookie = `theme=dark; ${COOKIE}; flywheel_session2=x`;
+    const response = await server.fetch('/console/api/sign-out', json('', { cookie }));
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get('set-cookie') ?? '', /^flywheel_session=; .*Max-Age=0/);
+  });
+
+  it('answers 401 when it is missing, empty or over', async () => {
+    for (const cookie of ['', 'flywheel_session=', 'flywheel_session=other', 'x_flywheel_session=1', '=; ;;']) {
+      const response = await server.fetch('/console/api/sign-out', json('', { cookie }));
+      assert.equal(response.status, 401, cookie);
+      assert.match(await response.text(), /ERR_UNAUTHORIZED.*[Ss]ign in/);
+    }
+  });
+
+  it('does not open /v1, nor does an API key open the console', async () => {
+    const v1 = await server.fetch('/v1/flywheel/batch/current', { apiKey: null, headers: { cookie: COOKIE } });
+    assert.equal(v1.status, 401);
+    assert.equal((await server.fetch('/console/api/sign-out', json(''))).status, 401);
+  });
+});
+
+describe('a change asked for by another site', () => {
+  it('is refused by its Origin', async () => {
+    const host = new URL(server.url).host;
+    for (const [origin, status] of [
+      [`http://${host}`, 200],
+      [`https://${host}`, 200],
+      ['https://evil.example', 400],
+      [`http://${host}.evil.example`, 400],
+      ['null', 400],
+      ['', 400],
+    ] as const) {
+      const response = await server.fetch('/console/api/sign-out', json('', { cookie: COOKIE, origin }));
+      assert.equal(response.status, status, origin);
+      if (status === 400) assert.match(await response.text(), /ERR_INVALID_REQUEST.*headers\.origin must be http:/);
+    }
+  });
+
+  it('is measured by the public address where one is known', async () => {
+    await using known = await startTestServer({ publicUrl: 'https://flywheel.example/' });
+    const signOut = (origin: string) => known.fetch('/console/api/sign-out', json('', { cookie: COOKIE, origin }));
+    assert.equal((await signOut('https://flywheel.example')).status, 200);
+    assert.equal((await signOut(known.url)).status, 400);
+  });
+
+  it('is refused by the types a form can send, with a body or without', async () => {
+    for (const contentType of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+      const form = { method: 'POST', body: '{}', headers: { cookie: COOKIE, 'content-type': contentType } };
+      assert.equal((await server.fetch('/console/api/sign-out', form)).status, 415, contentType);
+    }
+    const bare = await server.fetch('/console/api/sign-out', { method: 'POST', headers: { cookie: COOKIE } });
+    assert.equal(bare.status, 415);
+    const path = '/console/api/projects/6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d/keys/6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d';
+    assert.equal((await server.fetch(path, { method: 'DELETE', headers: { cookie: COOKIE } })).status, 415);
+    const typed = { method: 'DELETE', headers: { cookie: COOKIE, 'content-type': 'application/json' } };
+    assert.equal((await server.fetch(path, typed)).status, 200);
+  });
+});
+
+describe('a host', () => {
+  it('that is no host is refused before anything is made of it', async () => {
+    for (const host of ['', '[', 'a b', 'x:99999999', '/'].map((name) => `host: ${name}\r\n`)) {
+      const answer = await server.send(
+        `POST /console/api/sign-in/challenge HTTP/1.1\r\n${host}connection: close\r\ncontent-length: 0\r\n\r\n`,
+      );
+      assert.match(answer, /^HTTP\/1\.1 400 .*ERR_INVALID_REQUEST","message":"headers\.host/s, host);
+    }
+  });
+});
