@@ -43,6 +43,7 @@ describe('a console session', () => {
     for (const cookie of ['', 'flywheel_session=', 'flywheel_session=other', 'x_flywheel_session=1', '=; ;;']) {
       const response = await server.fetch('/console/api/sign-out', json('', { cookie }));
       assert.equal(response.status, 401, cookie);
+      assert.equal(response.headers.get('www-authenticate'), 'Session');
       assert.match(await response.text(), /ERR_UNAUTHORIZED.*[Ss]ign in/);
     }
   });

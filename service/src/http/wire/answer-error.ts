@@ -23,7 +23,10 @@ export function answerError(
   if (answer.status >= 500) log.error({ err: answer }, 'request failed');
   else if (answer.cause !== undefined) log.info({ err: answer }, 'request refused');
 
-  if (answer.status === 401) reply.header('www-authenticate', `ApiKey header="${API_KEY_HEADER}"`);
+  // RFC 9110, 15.5.2: a 401 names a challenge. Neither of ours is a scheme that browsers act on.
+  if (answer.status === 401) {
+    reply.header('www-authenticate', request.url.startsWith('/v1/') ? `ApiKey header="${API_KEY_HEADER}"` : 'Session');
+  }
   if (isApiError(answer, 'ERR_RATE_LIMITED') || isApiError(answer, 'ERR_NONCE_POOL_EMPTY')) {
     reply.header('retry-after', String(answer.context.retryAfterSeconds));
   }
