@@ -15,7 +15,7 @@ export const MAX_INSTRUCTION_TRACE = 64;
  * @throws ApiError ERR_FLYWHEEL_PIPELINE_TOO_BIG.
  */
 export function checkTrace(pipeline: Pick<Pipeline, 'actions'>, position: number): void {
-  const length = executionTrace([pipeline]);
+  const length = traceLength(pipeline);
   if (length <= MAX_INSTRUCTION_TRACE) return;
   throw new ApiError('ERR_FLYWHEEL_PIPELINE_TOO_BIG', {
     pipeline: position,
@@ -33,16 +33,9 @@ export function checkBytes(vaultMessageBytes: number, position: number): void {
 }
 
 /**
- * How many instructions a transaction that executes these pipelines may run at the most, inner ones included: beside
- * them, a compute limit, a compute price, a heap frame and a tip.
+ * A compute limit, a compute price, a heap frame and a tip beside `batchExecuteTransaction`; the proof memo inside it.
  */
-export function executionTrace(pipelines: readonly Pick<Pipeline, 'actions'>[]): number {
-  return TRACE_OF_TRANSACTION + pipelines.reduce((sum, pipeline) => sum + traceLength(pipeline), 0);
-}
-
-const TRACE_OF_TRANSACTION = 4;
-/** `batchExecuteTransaction`, and the proof memo inside. */
-const TRACE_BEFORE_ACTIONS = 2;
+const TRACE_BEFORE_ACTIONS = 6;
 /** The creation and the transfer. */
 const TRACE_PER_AIRDROP = 2;
 /**

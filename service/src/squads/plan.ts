@@ -21,11 +21,6 @@ export interface TransactionLimits {
   readonly maxBytes: number;
   /** Groups a transaction may hold; unbounded when absent. */
   readonly maxGroups?: number;
-  /**
-   * A further bound: whether groups `first` to `first + count - 1` may share a transaction, e.g. by the instructions they
-   * run inside. A group alone is never asked about.
-   */
-  readonly mayShare?: (first: number, count: number) => boolean;
   readonly feePayer: Address;
   readonly lookupTables: readonly LookupTable[];
   readonly computeUnitLimit: number;
@@ -55,8 +50,7 @@ export function planTransactions(
   const planned: PlannedTransaction[] = [];
   let current = empty;
   for (const [index, group] of groups.entries()) {
-    const isClosed = current.groupCount > 0 && !mayTakeAnother(index - current.groupCount, current.groupCount, limits);
-    let next = isClosed ? null : withGroup(current, group, limits);
+    let next = withGroup(current, group, limits);
     if (next === null && current.groupCount > 0) {
       planned.push(current);
       next = withGroup(empty, group, limits);
@@ -94,15 +88,12 @@ function emptyMessage(limits: TransactionLimits): PlannedMessage {
   );
 }
 
-function mayTakeAnother(first: number, count: number, { maxGroups, mayShare }: TransactionLimits): boolean {
-  return count < (maxGroups ?? Number.POSITIVE_INFINITY) && (mayShare?.(first, count + 1) ?? true);
-}
-
 function withGroup(
   { message, groupCount }: PlannedTransaction,
   group: readonly Instruction[],
   limits: TransactionLimits,
 ): PlannedTransaction | null {
+  if (groupCount >= (limits.maxGroups ?? Number.POSITIVE_INFINITY)) return null;
   const grown = compressed(appendTransactionMessageInstructions(group, message), limits);
   return getTransactionMessageSize(grown) <= limits.maxBytes ? { message: grown, groupCount: groupCount + 1 } : null;
 }

@@ -56,12 +56,9 @@ describe('planning transactions', () => {
 
   it('plans nothing for no groups', () => assert.deepEqual(plan([]), []));
 
-  it('holds to a number of groups, and to what may share a transaction', () => {
-    const groups = [10, 10, 10, 10].map((bytes) => [instructionOf(bytes)]);
-    assert.deepEqual(counts(planTransactions(groups, { ...LIMITS, maxGroups: 2 })), [2, 2]);
-    // [ 0 | 1 ] [ 2 ] [ 3 ]: from the second group on, none may share
-    const mayShare = (first: number) => first === 0;
-    assert.deepEqual(counts(planTransactions(groups, { ...LIMITS, mayShare, maxGroups: 2 })), [2, 1, 1]);
+  it('holds to a number of groups', () => {
+    const groups = [10, 10, 10].map((bytes) => [instructionOf(bytes)]);
+    assert.deepEqual(counts(planTransactions(groups, { ...LIMITS, maxGroups: 2 })), [2, 1]);
   });
 
   it('puts compute limit, price and heap into every transaction', () => {
