@@ -176,12 +176,12 @@ function failure(code: ErrorCode, name: Html): Html {
 }
 
 /** What says nothing in a list of links. */
-const COMMON_PATH = /^\/v1\/flywheel\/|^\/console\/api\//;
+const PATH_PREFIX = /^\/v1\/flywheel\/|^\/console\/api\//;
 
 function operationLinks(table: Table): { id: string; label: Html }[] {
   return Object.entries<Operation>(table).map(([id, { method, path }]) => ({
     id,
-    label: html`<span class="method ${method}">${method}</span><span>${breakable(path.replace(COMMON_PATH, ''))}</span>`,
+    label: html`<span class="method ${method}">${method}</span><span>${breakable(path.replace(PATH_PREFIX, ''))}</span>`,
   }));
 }
 
