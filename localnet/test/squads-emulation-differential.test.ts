@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import type { TransactionError } from '../src/runtime.ts';
 import { failedInstruction } from '../src/squads-emulation/failure.ts';
 import { createCast } from './squads/cast.ts';
-import { compareRun, createLookupTable } from './squads/compare-run.ts';
+import { compareRun } from './squads/compare-run.ts';
 import { runPlan } from './squads/fuzz-plan.ts';
+import { createLookupTable } from './squads/lookup-table.ts';
 
 const programFile = process.env.FLYWHEEL_SQUADS_PROGRAM ?? '';
 const hasProgram = programFile !== '' && programFile !== 'emulation';

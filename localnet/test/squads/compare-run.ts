@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import type { TransactionError } from '../../src/runtime.ts';
 import { permission } from '../../src/squads-emulation/program/accounts.ts';
 import type { Cast } from './cast.ts';
@@ -9,7 +8,6 @@ import type { RunPlan } from './fuzz-plan.ts';
 import { multisigCreateV2 } from './instructions.ts';
 import type { TransactionInput } from './transaction.ts';
 import { createTwinChains } from './twin-chains.ts';
-import { tokenAccountOf } from './vault-instructions.ts';
 
 /** Carries out a run on both chains; throws at the first difference. */
 export async function compareRun(
@@ -18,8 +16,8 @@ export async function compareRun(
   plan: RunPlan,
   programFile: string,
 ): Promise<(TransactionError | null)[]> {
-  const { creationFeeLamports, timeLockSeconds, hasRentCollector } = plan;
-  const chains = createTwinChains(cast, programFile, { creationFeeLamports, lookupTable: table });
+  const { creationFeeLamports, timeLockSeconds, hasRentCollector, walletLamports } = plan;
+  const chains = createTwinChains(cast, programFile, { creationFeeLamports, walletLamports, lookupTable: table });
   const { operator, company, wallet, createKey, treasury } = cast;
   const founding = multisigCreateV2({
     createKey,
@@ -47,13 +45,4 @@ export async function compareRun(
     await send(await act({ cast, svm: chains.svm, table }, transaction));
   }
   return outcomes;
-}
-
-/** A table of what batches keep using, so that both the transactions and the vault messages in them can look it up. */
-export async function createLookupTable({ lookupTable, tokens, multisig, recipients }: Cast): Promise<LookupTable> {
-  const [first, second] = recipients;
-  const owners = [first, second].filter((owner) => owner !== undefined);
-  const accounts = await Promise.all(owners.map((owner) => tokenAccountOf(tokens[0], owner)));
-  const perToken = tokens.flatMap(({ program, mint, vaultAccount }) => [program, mint, vaultAccount]);
-  return { address: lookupTable, addresses: [SYSTEM_PROGRAM_ADDRESS, multisig, ...perToken, ...owners, ...accounts] };
 }

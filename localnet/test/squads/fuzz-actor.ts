@@ -13,7 +13,7 @@ import { ephemeralSignerAddress } from '../../src/squads-emulation/program/addre
 import { decodeAccount, transfer } from '../../src/squads-emulation/program/call.ts';
 import type { Cast } from './cast.ts';
 import type { LookupTable } from './compile-vault-message.ts';
-import { damageInstruction, plannedMessage } from './fuzz-damage.ts';
+import { damageInstruction, plannedMessage, signedOrNot } from './fuzz-damage.ts';
 import type { Addition, ConfigChange, Person, Step, TransactionPlan } from './fuzz-plan.ts';
 import {
   type BatchKey,
@@ -119,9 +119,9 @@ async function perform(moment: Moment, step: Step): Promise<Instruction[]> {
     case 'found':
       return [foundInstruction(cast, step)];
     case 'pay':
-      return [transfer(cast[step.from], payee(moment, step.to), step.lamports)];
+      return [signedOrNot(transfer(cast[step.from], payee(moment, step.to), step.lamports), step)];
     case 'burn directly':
-      return [burn(cast, cast.tokens[0], step.amount)];
+      return [signedOrNot(burn(cast, cast.tokens[0], step.amount), step)];
   }
 }
 

@@ -48,6 +48,13 @@ export function damageInstruction(instruction: Instruction, damage: Damage): Ins
   }
 }
 
+/** The instruction as it is, or with its signers asked for as mere accounts. */
+export function signedOrNot(instruction: Instruction, { signed }: { readonly signed: boolean }): Instruction {
+  if (signed) return instruction;
+  const accounts = (instruction.accounts ?? []).map((meta) => weaken(meta, 'not signing'));
+  return { ...instruction, accounts };
+}
+
 async function innerInstructions(cast: Cast, key: BatchKey, plan: InnerPlan): Promise<readonly Instruction[]> {
   const recipient = (each: number) => cast.recipients[each] ?? cast.stranger;
   switch (plan.kind) {
@@ -67,9 +74,7 @@ async function innerInstructions(cast: Cast, key: BatchKey, plan: InnerPlan): Pr
     case 'pay': {
       const to = { company: cast.company, recipient: recipient(0), multisig: cast.multisig }[plan.to];
       const payment = transfer(cast[plan.from], to, plan.lamports);
-      return [
-        plan.signed ? payment : { ...payment, accounts: payment.accounts?.map((meta) => weaken(meta, 'not signing')) },
-      ];
+      return [signedOrNot(payment, plan)];
     }
     case 'touch': {
       const what = { batch: batchOf(key), proposal: proposalOf(key), multisig: cast.multisig }[plan.what];

@@ -117,13 +117,14 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: is('pay'),
-      from: fc.constantFrom('operator', 'operator', 'stranger', 'vault'),
+      from: fc.constantFrom('operator', 'operator', 'stranger', 'vault', 'vault'),
       to: fc.constantFrom('vault', 'next batch', 'next proposal', 'company'),
+      signed: fc.boolean(),
       // Never less than an empty account's rent: between two instructions the emulation is stricter than the chain.
       lamports: fc.constantFrom(890_880n, 3_000_000n),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: is('burn directly'), amount }) },
+  { weight: 1, arbitrary: fc.record({ kind: is('burn directly'), amount, signed: unlikely(true) }) },
 );
 
 const damage = fc.oneof(
@@ -147,6 +148,7 @@ export function runPlan(transactions: number) {
   return fc.record({
     timeLockSeconds: fc.constantFrom(0, 0, 0, 5),
     hasRentCollector: likely(true),
+    walletLamports: fc.constantFrom(100_000_000_000n, 100_000_000_000n, 100_000_000_000n, 12_000_000n, 25_000_000n),
     creationFeeLamports: fc.constantFrom(0n, 0n, 1_000_000n),
     transactions: fc.array(transactionPlan, { minLength: 1, maxLength: transactions, size: 'max' }),
   });

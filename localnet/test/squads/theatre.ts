@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import type { Address, EncodedAccount, Instruction } from '@solana/kit';
+import { type Address, type EncodedAccount, getCompiledTransactionMessageDecoder, type Instruction } from '@solana/kit';
 import { getMintDecoder, getTokenDecoder } from '@solana-program/token';
 import type { LiteSVM } from 'litesvm';
 import type { Execution, Runtime } from '../../src/runtime.ts';
 import { createSquadsEmulation } from '../../src/squads-emulation/index.ts';
+import { readTransaction } from '../../src/squads-emulation/outer-transaction.ts';
 import { type Accounts, permission } from '../../src/squads-emulation/program/accounts.ts';
 import { decodeAccount } from '../../src/squads-emulation/program/call.ts';
 import { type Cast, createCast, type Token } from './cast.ts';
@@ -31,6 +32,8 @@ export interface Theatre {
   /** Sends instructions in one v0 transaction that the operator pays. */
   send(...instructions: readonly Instruction[]): Promise<Execution>;
   sendAs(input: Omit<TransactionInput, 'feePayer'>): Promise<Execution>;
+  /** The transaction's accounts in the order in which inner instructions count them. */
+  addressesOf(input: TransactionInput): readonly Address[];
   /** Sends, and expects it to succeed. */
   mustSend(...instructions: readonly Instruction[]): Promise<Execution>;
   /** Creates the next batch with these messages and opens it to votes. */
@@ -70,6 +73,11 @@ export async function openTheatre(name: string, { founding, stage }: TheatreOpti
     send,
     sendAs,
     mustSend,
+    addressesOf: (input) => {
+      const { messageBytes } = buildTransaction(svm, input);
+      const message = getCompiledTransactionMessageDecoder().decode(messageBytes);
+      return readTransaction(svm, message).accounts.map(({ address }) => address);
+    },
     setUp: async (...messages) => {
       const key = { multisig, index: theatre.account(multisig, 'Multisig').transactionIndex + 1n };
       await mustSend(batchCreate(key, operator), proposalCreate(key, operator));

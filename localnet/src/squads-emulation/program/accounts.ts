@@ -4,6 +4,7 @@ import {
   type Codec,
   getAddressCodec,
   getDiscriminatedUnionCodec,
+  getEncodedSize,
   getI64Codec,
   getStructCodec,
   getU8Codec,
@@ -175,6 +176,11 @@ export function accountDiscriminator(name: keyof Accounts): ReadonlyUint8Array {
 /** Anchor's tag of an account (`account:Name`) or an instruction (`global:name`). */
 export function anchorDiscriminator(name: string): ReadonlyUint8Array {
   return createHash('sha256').update(name).digest().subarray(0, DISCRIMINATOR_BYTES);
+}
+
+/** How many bytes `encodeAccount` makes of this. */
+export function encodedBytes<Name extends keyof Accounts>(name: Name, value: Accounts[Name]): number {
+  return DISCRIMINATOR_BYTES + getEncodedSize(value, accountCodecs[name]);
 }
 
 /** The account's bytes: discriminator and fields, without the room that the account may have beyond them. */

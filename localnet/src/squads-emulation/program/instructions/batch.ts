@@ -7,7 +7,7 @@ import {
   type ReadonlyUint8Array,
 } from '@solana/kit';
 import { InstructionFailure } from '../../failure.ts';
-import { BATCH_BYTES, encodeAccount, permission, type VaultBatchTransaction } from '../accounts.ts';
+import { BATCH_BYTES, encodedBytes, permission, type VaultBatchTransaction } from '../accounts.ts';
 import {
   batchAddress,
   batchTransactionAddress,
@@ -94,7 +94,7 @@ export function batchAddTransaction(call: Call): void {
   };
   const { accountKeys, instructions } = transaction.message;
   call.chain.consumeUnits(accountKeys.length * UNITS_PER_KEY + instructions.length * UNITS_PER_INSTRUCTION);
-  const bytes = encodeAccount('VaultBatchTransaction', transaction).length;
+  const bytes = encodedBytes('VaultBatchTransaction', transaction);
   initialize(call, { position: 3, expected, payer: rentPayer, bytes });
   checkMultisigSeeds(multisig);
   check(proposal.address === proposalAddress(multisig.address, index).address, 'ConstraintSeeds');

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Address, createNoopSigner, type Instruction } from '@solana/kit';
+import {
+  decodeNonce,
+  getAdvanceNonceAccountInstruction,
+  getCreateAccountInstruction,
+  getInitializeNonceAccountInstruction,
+  getNonceSize,
+  SYSTEM_PROGRAM_ADDRESS,
+} from '@solana-program/system';
+import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { computeBudgetInstructions } from '../src/squads-emulation/compute-budget.ts';
+import { createCast } from './squads/cast.ts';
+import { type CompiledVaultMessage, compileVaultMessage } from './squads/compile-vault-message.ts';
+import { proposalOf, proposalVote } from './squads/instructions.ts';
+import { createLookupTable } from './squads/lookup-table.ts';
+import { customError, openTheatre, type Theatre } from './squads/theatre.ts';
+import { airdrop, burn, MEMO_PROGRAM_ADDRESS, memo } from './squads/vault-instructions.ts';
+
+/** A theatre with an approved batch of one pipeline: proof memo, burn, airdrop to a new token account. */
+async function openPipeline(name: string) {
+  const table = await createLookupTable(await createCast(name));
+  const theatre = await openTheatre(name, { stage: { lookupTable: table } });
+  const { cast } = theatre;
+  const {
+    vault,
+    tokens: [token],
+    recipients: [recipient = vault],
+  } = cast;
+  const gifts = await airdrop(cast, token, { recipient, amount: 7n });
+  const inner = [memo('flywheel:v1', vault), burn(cast, token, 10n), ...gifts];
+  return { theatre, table, token, recipient, inner };
+}
+
+async function approve(theatre: Theatre, message: CompiledVaultMessage) {
+  const key = await theatre.setUp(message);
+  await theatre.approve(key);
+  return theatre.execute(key, 1, message);
+}
+
+describe('what the emulation tells of an execution', () => {
+  for (const [what, version, useTable] of [
+    ['a legacy transaction', 'legacy', false],
+    ['a v0 transaction', 0, false],
+    ['a v0 transaction and a vault message with lookup tables', 0, true],
+    ['a v1 transaction', 1, false],
+  ] as const) {
+    it(`lists the inner instructions of ${what} by its own accounts`, async () => {
+      const { theatre, table, token, recipient, inner } = await openPipeline(`inner of ${what}`);
+      const { vault, operator } = theatre.cast;
+      const tables = useTable ? [table] : [];
+      const message = compileVaultMessage(vault, inner, tables);
+      const execution = await approve(theatre, message);
+      const input = { version, tables, instructions: [memo('outside'), execution] };
+      const result = await theatre.sendAs(input);
+      assert.equal(result.err, null);
+      assert.equal(result.innerInstructions.length, 1);
+      const [called] = result.innerInstructions;
+      assert.equal(called?.index, 1);
+      const addresses = theatre.addressesOf({ feePayer: operator, ...input });
+      const told = called?.instructions.map(({ programIdIndex, accounts, data, stackHeight }) => ({
+        program: addresses[programIdIndex],
+        accounts: accounts.map((index) => addresses[index]),
+        text: Buffer.from(data).toString(),
+        stackHeight,
+      }));
+      const ownCalls = told?.filter(({ stackHeight }) => stackHeight === 2) ?? [];
+      assert.deepEqual(
+        ownCalls.map(({ program }) => program),
+        inner.map(({ programAddress }) => programAddress),
+      );
+      assert.deepEqual(
+        ownCalls.map(({ accounts }) => accounts),
+        inner.map(accountAddresses),
+      );
+      assert.deepEqual([ownCalls[0]?.program, ownCalls[0]?.text], [MEMO_PROGRAM_ADDRESS, 'flywheel:v1']);
+      const deeper = told?.filter(({ stackHeight }) => stackHeight === 3) ?? [];
+      // The associated token program asks for the size, creates, and initializes.
+      assert.deepEqual(new Set(deeper.map(({ program }) => program)), new Set([token.program, SYSTEM_PROGRAM_ADDRESS]));
+      assert.ok(deeper.some(({ accounts }) => accounts.includes(told?.[2]?.accounts[1])));
+      assert.equal(await theatre.tokens(token, recipient), 7n);
+    });
+  }
+
+  it('logs each program at its depth, between the lines of Squads', async () => {
+    const { theatre, inner } = await openPipeline('logs');
+    const { logs } = await theatre.mustSend(await approve(theatre, compileVaultMessage(theatre.cast.vault, inner)));
+    const squads = 'Program SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf';
+    assert.deepEqual(logs.slice(0, 3), [
+      `${squads} invoke [1]`,
+      'Program log: Instruction: BatchExecuteTransaction',
+      `Program ${MEMO_PROGRAM_ADDRESS} invoke [2]`,
+    ]);
+    assert.ok(logs.includes('Program log: flywheel:v1'));
+    assert.ok(logs.includes(`Program ${ASSOCIATED_TOKEN_PROGRAM_ADDRESS} invoke [2]`));
+    assert.ok(logs.includes(`Program ${SYSTEM_PROGRAM_ADDRESS} invoke [3]`));
+    assert.equal(logs.at(-1), `${squads} success`);
+  });
+
+  it('counts compute units near those of the real program, and fails past the limit', async () => {
+    const { theatre, inner } = await openPipeline('units');
+    const execution = await approve(theatre, compileVaultMessage(theatre.cast.vault, inner));
+    const tooLow = computeBudgetInstructions({ unitLimit: 20_000, heapBytes: null });
+    const { err } = await theatre.send(...tooLow, execution);
+    assert.deepEqual(err, { InstructionError: [1, 'ProgramFailedToComplete'] });
+    const { unitsConsumed } = await theatre.mustSend(execution);
+    // 40,200 by Squads itself and 18,000 to 24,000 by the others, as measured on the real program.
+    assert.ok(unitsConsumed > 50_000n && unitsConsumed < 75_000n, `${unitsConsumed} units`);
+  });
+
+  it('stops where the runtime stops: after 64 instructions at all depths', async () => {
+    const theatre = await openTheatre('trace');
+    const { cast } = theatre;
+    const message = compileVaultMessage(
+      cast.vault,
+      Array.from({ length: 62 }, () => memo('')),
+    );
+    const execution = await approve(theatre, message);
+    const version = 1;
+    const tooMany = { version, instructions: [execution, memo('63rd'), memo('64th')] } as const;
+    assert.deepEqual((await theatre.sendAs(tooMany)).err, {
+      InstructionError: [2, 'MaxInstructionTraceLengthExceeded'],
+    });
+    assert.equal((await theatre.sendAs({ version, instructions: [execution, memo('63rd')] })).err, null);
+  });
+});
+
+describe('the fee of an emulated transaction', () => {
+  it('counts the signatures of the transaction, not those of the vault', async () => {
+    const { theatre, inner } = await openPipeline('fee');
+    const execution = await approve(theatre, compileVaultMessage(theatre.cast.vault, inner));
+    assert.equal(await cost(theatre, execution), 5_000n);
+  });
+
+  it('includes the priority fee for the limit that is set, or the default one', async () => {
+    const { theatre } = await openPipeline('priority');
+    const { company, multisig } = theatre.cast;
+    await theatre.setUp(compileVaultMessage(theatre.cast.vault, [memo('x')]));
+    const vote = proposalVote('approve', { multisig, index: 1n }, company);
+    const rejection = proposalVote('reject', { multisig, index: 1n }, company);
+    const limits = computeBudgetInstructions({ unitLimit: 60_000, heapBytes: null });
+    assert.equal(await cost(theatre, ...limits, unitPrice(10_000_000n), vote), 2n * 5_000n + 600_000n);
+    // Without a limit: 200,000 for the vote and 3,000 for the builtin that sets the price.
+    assert.equal(await cost(theatre, unitPrice(1_000_000n), rejection), 2n * 5_000n + 203_000n);
+  });
+});
+
+describe('an emulated transaction with a durable nonce', () => {
+  it('advances the nonce and carries both votes', async () => {
+    const { theatre, nonce, advance } = await openNonce('nonce');
+    const { multisig, company, wallet, vault } = theatre.cast;
+    const key = await theatre.setUp(compileVaultMessage(vault, [memo('x')]));
+    const before = nonceValue(theatre, nonce);
+    theatre.svm.expireBlockhash();
+    const votes = [wallet, company].map((voter) => proposalVote('approve', { multisig, index: key.index }, voter));
+    const limits = computeBudgetInstructions({ unitLimit: 60_000, heapBytes: null });
+    await theatre.mustSend(advance, ...limits, ...votes);
+    assert.notEqual(nonceValue(theatre, nonce), before);
+    assert.equal(theatre.account(proposalOf(key), 'Proposal').status.__kind, 'approved');
+  });
+
+  it('leaves the nonce to the ledger when it fails', async () => {
+    const { theatre, nonce, advance } = await openNonce('failed nonce');
+    const { operator, vault } = theatre.cast;
+    const key = await theatre.setUp(compileVaultMessage(vault, [memo('x')]));
+    const before = nonceValue(theatre, nonce);
+    theatre.svm.expireBlockhash();
+    assert.deepEqual((await theatre.send(advance, proposalVote('approve', key, operator))).err, customError(1, 6004));
+    assert.equal(nonceValue(theatre, nonce), before);
+  });
+});
+
+function accountAddresses({ accounts = [] }: Instruction): Address[] {
+  return accounts.map(({ address }) => address);
+}
+
+async function cost(theatre: Theatre, ...instructions: Instruction[]): Promise<bigint> {
+  const { operator } = theatre.cast;
+  const before = theatre.lamports(operator);
+  await theatre.mustSend(...instructions);
+  return before - theatre.lamports(operator);
+}
+
+function unitPrice(microLamports: bigint): Instruction {
+  const [limit] = computeBudgetInstructions({ unitLimit: 0, heapBytes: null });
+  const data = new Uint8Array(9);
+  new DataView(data.buffer).setBigUint64(1, microLamports, true);
+  // Discriminator of SetComputeUnitPrice.
+  data[0] = 3;
+  return { programAddress: limit?.programAddress ?? SYSTEM_PROGRAM_ADDRESS, data };
+}
+
+async function openNonce(name: string) {
+  const theatre = await openTheatre(name);
+  const {
+    operator,
+    recipients: [nonce = operator],
+  } = theatre.cast;
+  const authority = createNoopSigner(operator);
+  const space = getNonceSize();
+  await theatre.mustSend(
+    getCreateAccountInstruction({
+      payer: authority,
+      newAccount: createNoopSigner(nonce),
+      lamports: theatre.svm.minimumBalanceForRentExemption(BigInt(space)),
+      space,
+      programAddress: SYSTEM_PROGRAM_ADDRESS,
+    }),
+    getInitializeNonceAccountInstruction({ nonceAccount: nonce, nonceAuthority: operator }),
+  );
+  const advance = getAdvanceNonceAccountInstruction({ nonceAccount: nonce, nonceAuthority: authority });
+  return { theatre, nonce, advance };
+}
+
+function nonceValue({ svm }: Theatre, nonce: Address): string {
+  const account = svm.getAccount(nonce);
+  assert.ok(account.exists);
+  return decodeNonce(account).data.blockhash;
+}
