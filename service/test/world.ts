@@ -17,10 +17,17 @@ export interface World {
   readonly rpc: ReturnType<typeof createSolanaRpc>;
   /** The service's own database, to look behind the wire and to bring about what no request can. */
   readonly db: Db;
+  readonly databaseUrl: string;
   readonly app: App;
   /** Stops the service and starts it again on the same data, with other variables if any are given. */
   restart(environment?: Readonly<Record<string, string>>): Promise<void>;
   stop(): Promise<void>;
+}
+
+export interface WorldDatabase {
+  /** A DATABASE_URL. */
+  readonly url: string;
+  close(): Promise<void>;
 }
 
 /** Rate limits that no test reaches by accident, and slots short enough not to be waited for. */
@@ -37,11 +44,15 @@ const ENVIRONMENT = {
 const SLOT_MS = 50;
 const ROLES: ReadonlySet<Role> = new Set(['http', 'worker']);
 
-export async function openWorld(environment: Readonly<Record<string, string>> = {}): Promise<World> {
+/** `database` is another than the tests' own, which forgoes fsync. */
+export async function openWorld(
+  environment: Readonly<Record<string, string>> = {},
+  openDatabase: () => Promise<WorldDatabase> = openTestDatabase,
+): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-test-'));
   const [localnet, database] = await Promise.all([
     startLocalnet({ slotMs: SLOT_MS, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM }),
-    openTestDatabase(),
+    openDatabase(),
   ]);
   const signers = await createSignerFiles(directory, localnet);
   const start = (changes: Readonly<Record<string, string>>) => {
@@ -69,6 +80,7 @@ export async function openWorld(environment: Readonly<Record<string, string>> = 
     localnet,
     rpc: createSolanaRpc(localnet.url),
     db,
+    databaseUrl: database.url,
     restart: async (changes = {}) => {
       await app.stop();
       app = await start(changes);

@@ -1,0 +1,25 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog } from '../service/src/log.ts';
+import { startPostgres } from '../service/src/store/postgres.ts';
+import { openWorld, type World, type WorldDatabase } from '../service/test/world.ts';
+
+/** A whole service as in production: the database flushes every commit to disk. */
+export function openBenchWorld(environment: Readonly<Record<string, string>> = {}): Promise<World> {
+  const unbounded = { MAX_OPEN_BATCHES: '10000', MAX_OPEN_PIPELINES: '1000000', NONCE_POOL_SIZE: '400' };
+  return openWorld({ ...unbounded, ...environment }, openDurableDatabase);
+}
+
+async function openDurableDatabase(): Promise<WorldDatabase> {
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'flywheel-bench-'));
+  const { poolConfig, directory, stop } = await startPostgres({ dataDirectory, log: createLog('error') });
+  const { user, database, host, port } = poolConfig;
+  return {
+    url: `postgresql://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host ?? '')}`,
+    close: async () => {
+      await stop();
+      await Promise.all([dataDirectory, directory].map((path) => rm(path, { recursive: true, force: true })));
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import type { Pipeline } from '@flywheel/api';
+import { generateKeyPairSigner } from '@solana/kit';
+import type { Deps } from '../service/src/batches/deps.ts';
+import { initBatch } from '../service/src/batches/init.ts';
+import { systemClock } from '../service/src/clock.ts';
+import { compilePipelines } from '../service/src/compile/compile-pipeline.ts';
+import { createLog } from '../service/src/log.ts';
+import type { Project } from '../service/src/model/project.ts';
+import { createChain } from '../service/src/solana/chain.ts';
+import { startJobs } from '../service/src/store/jobs.ts';
+import { findProject } from '../service/src/store/projects.ts';
+import { init } from '../service/test/client.ts';
+import { createProject, requireOk } from '../service/test/project.ts';
+import type { World } from '../service/test/world.ts';
+import { openBenchWorld } from './bench-world.ts';
+import { type Figures, ms, percent, percentile, timeMs } from './figures.ts';
+
+const SAMPLES = 200;
+const WARM_UP = 20;
+const PIPELINES = 10;
+
+/** POST /init of ten pipelines, whole and in its parts: no chain round trip is in it. */
+export async function benchInit(): Promise<Figures> {
+  const world = await openBenchWorld();
+  try {
+    return await measure(world);
+  } finally {
+    await world.stop();
+  }
+}
+
+async function measure(world: World): Promise<Figures> {
+  const { apiKey, projectId } = await createProject(world);
+  const project = await findProject(world.db, projectId);
+  if (project === null || typeof project === 'string') throw new Error('The project is gone.');
+  const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log: createLog('error') });
+  const deps: Deps = {
+    db: world.db,
+    jobs,
+    chain: createChain({ rpcUrl: world.localnet.url, clock: systemClock }),
+    clock: systemClock,
+    log: createLog('error'),
+    fairUse: { maxOpenBatches: 10_000, maxOpenPipelines: 1_000_000 },
+  };
+  const [http, useCase, compile]: [number[], number[], number[]] = [[], [], []];
+  // In turn, so that a slow moment of the machine hits all three.
+  for (let i = 0; i < SAMPLES + WARM_UP; i++) {
+    const [one, other, third] = await Promise.all([makePipelines(), makePipelines(), makePipelines()]);
+    http.push(await timeMs(async () => requireOk(await init(world.url, apiKey, one))));
+    useCase.push(await timeMs(() => initInProcess(deps, project, other)));
+    compile.push(await timeMs(() => compilePipelines(third, project)));
+  }
+  await jobs.stop();
+  const [whole, inProcess, compiling] = [http, useCase, compile].map((sample) => sample.slice(WARM_UP));
+  if (!whole || !inProcess || !compiling) throw new Error('Three samples were taken.');
+  const [p50, useCaseP50, compileP50] = [whole, inProcess, compiling].map((sample) => percentile(sample, 0.5));
+  if (p50 === undefined || useCaseP50 === undefined || compileP50 === undefined) throw new Error('Three samples.');
+  return {
+    title: `init of ${PIPELINES} pipelines, one client, ${SAMPLES} requests`,
+    note: 'Each pipeline burns and airdrops to a new wallet; setup on chain runs behind on the same two cores.',
+    rows: [
+      ['p50', ms(p50)],
+      ['p99', ms(percentile(whole, 0.99))],
+      ['of p50: compile', `${ms(compileP50)}  ${percent(compileP50, p50)}`],
+      ['of p50: database', `${ms(useCaseP50 - compileP50)}  ${percent(useCaseP50 - compileP50, p50)}`],
+      ['of p50: HTTP, key, rate limit', `${ms(p50 - useCaseP50)}  ${percent(p50 - useCaseP50, p50)}`],
+    ],
+  };
+}
+
+function initInProcess(deps: Deps, project: Project, pipelines: readonly Pipeline[]): Promise<unknown> {
+  return initBatch(deps, {
+    project,
+    scopes: project.scopes,
+    idempotencyKey: randomUUID(),
+    body: { pipelines },
+  });
+}
+
+export function makePipelines(count = PIPELINES): Promise<Pipeline[]> {
+  return Promise.all(
+    Array.from({ length: count }, async () => ({
+      type: 'PRODUCT_PURCHASE',
+      payload: JSON.stringify({ orderId: randomUUID() }),
+      actions: [
+        { action: 'BURN' as const, amount: 0.5 },
+        { action: 'AIRDROP' as const, toAddress: (await generateKeyPairSigner()).address, amount: 0.25 },
+      ],
+    })),
+  );
+}
