@@ -120,7 +120,7 @@ export const ERRORS = {
   ),
   ERR_RATE_LIMITED: define(
     429,
-    'Too many requests with this API key.',
+    'Too many requests with this API key, wallet or address.',
     (c: { requests: number; seconds: number; retryAfterSeconds: number }) =>
       `More than ${c.requests} requests in ${c.seconds} s. Try again in ${c.retryAfterSeconds} s.`,
   ),

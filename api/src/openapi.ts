@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ERRORS, type ErrorCode } from './errors.ts';
-import { ERRORS_BY_AUTHENTICATION, type Operation } from './operation.ts';
+import { errorsOf, type Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 import { ErrorBody } from './schemas.ts';
 
@@ -30,12 +30,7 @@ export function openapi() {
 
 /** The codes an operation may answer, by status. */
 export function errorsByStatus(operation: Operation): ReadonlyMap<number, readonly ErrorCode[]> {
-  const codes = new Set<ErrorCode>([
-    ...ERRORS_BY_AUTHENTICATION[operation.authentication],
-    ...operation.errors,
-    operation.fallback,
-  ]);
-  const grouped = Map.groupBy(codes, (code) => ERRORS[code].status);
+  const grouped = Map.groupBy(errorsOf(operation), (code) => ERRORS[code].status);
   return new Map([...grouped].sort(([a], [b]) => a - b));
 }
 

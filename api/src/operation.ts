@@ -53,8 +53,13 @@ export type OperationReply<O> = O extends { readonly responses: infer Responses 
     }[keyof Responses]
   : never;
 
-/** Codes an operation may answer because of how it authenticates and is limited, before its handler runs. */
-export const ERRORS_BY_AUTHENTICATION = {
+/** Every code an operation may answer: its own, and those of what happens before its handler runs. */
+export function errorsOf({ method, authentication, errors, fallback }: Operation): ReadonlySet<ErrorCode> {
+  const beforeHandler = [...ERRORS_BY_AUTHENTICATION[authentication], ...(method === 'GET' ? [] : ERRORS_OF_BODIES)];
+  return new Set([...beforeHandler, ...errors, fallback]);
+}
+
+const ERRORS_BY_AUTHENTICATION = {
   apiKey: [
     'ERR_INVALID_REQUEST',
     'ERR_UNAUTHORIZED',
@@ -66,3 +71,5 @@ export const ERRORS_BY_AUTHENTICATION = {
   session: ['ERR_INVALID_REQUEST', 'ERR_UNAUTHORIZED', 'ERR_RATE_LIMITED'],
   none: ['ERR_INVALID_REQUEST', 'ERR_RATE_LIMITED'],
 } as const satisfies { [A in Operation['authentication']]: readonly ErrorCode[] };
+
+const ERRORS_OF_BODIES = ['ERR_BODY_TOO_LARGE', 'ERR_UNSUPPORTED_MEDIA_TYPE'] as const satisfies readonly ErrorCode[];

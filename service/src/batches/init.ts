@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { ApiError, type InitWarning, type Scope } from '@flywheel/api';
-import canonicalize from 'canonicalize';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
 import { proofHash } from '../compile/proof-memo.ts';
 import { checkPipelines } from '../compile/request/check-pipelines.ts';
@@ -146,9 +145,18 @@ async function findReplay(
 
 /** Two bodies are the same when they are the same JSON, whatever their spacing and the order of their members. */
 function hashOf(body: unknown): Uint8Array {
+  const canonical = JSON.stringify(body, (_name, value: unknown) => (isObject(value) ? sortMembers(value) : value));
   return createHash('sha256')
-    .update(canonicalize(body) ?? '')
+    .update(canonical ?? '')
     .digest();
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function sortMembers(value: object): object {
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function requireRoom(open: number, asked: number, max: number, unit: 'batches' | 'pipelines'): void {

@@ -67,13 +67,15 @@ function payloadProblem(payload: string): string | null {
 function parseAction(action: unknown, path: Path): Action {
   const parsed = Action.safeParse(action);
   if (!parsed.success) throw new ApiError('ERR_FLYWHEEL_INVALID_ACTION', actionFault(parsed.error, action, path));
-  if (parsed.data.action === 'MEMO' && !parsed.data.message.isWellFormed()) {
-    throw new ApiError('ERR_FLYWHEEL_INVALID_ACTION', {
-      place: placeOf([...path, 'message']),
-      problem: 'holds half of a surrogate pair, which UTF-8 cannot express.',
-    });
-  }
+  const problem = parsed.data.action === 'MEMO' ? textProblem(parsed.data.message) : null;
+  if (problem) throw new ApiError('ERR_FLYWHEEL_INVALID_ACTION', { place: placeOf([...path, 'message']), problem });
   return parsed.data;
+}
+
+function textProblem(text: string): string | null {
+  if (!text.isWellFormed()) return 'holds half of a surrogate pair, which UTF-8 cannot express.';
+  if (text.includes('\0')) return 'holds the character U+0000, which no database or explorer shows as it is.';
+  return null;
 }
 
 function actionFault(error: z.ZodError, action: unknown, path: Path): { place: string; problem: string } {
