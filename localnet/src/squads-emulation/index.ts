@@ -10,10 +10,13 @@ import { SQUADS_PROGRAM_ADDRESS } from './program/addresses.ts';
 import { runTransaction } from './run-transaction.ts';
 
 /**
- * Executes transactions as if the Squads v4 program were deployed in `svm`, where it is not. The program's instructions
- * take effect on its accounts as the deployed program's do, error codes included; see `program/program.ts` for which.
- * Differences: compute units count only what other programs use; the limits on heap, call depth and instructions in one
- * transaction are not those of the chain.
+ * Executes transactions as if the Squads v4 program were deployed in `svm`, where it is not. The instructions named in
+ * `program/program.ts` do to accounts and lamports what the deployed program does, and fail with its codes; any other
+ * fails with a log line that says so.
+ *
+ * What differs from the deployed program: its compute units are estimates, some percent off; its own heap has no limit;
+ * programs may call one level deeper; and no account may be left with less than its rent between two instructions,
+ * where the chain looks only after the last.
  *
  * Switches off LiteSVM's signature check and its memory of past transactions: both are the ledger's business, and one
  * transaction may take several in LiteSVM.
@@ -31,19 +34,26 @@ export function createSquadsEmulation(svm: LiteSVM): Runtime {
 function execute(svm: LiteSVM, transaction: Transaction): Execution {
   const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
   if (!callsSquads(message)) return executeInSvm(svm, transaction);
-  const beforeFee = captureAccounts(svm, message.staticAccounts.slice(0, 1));
-  const refusal = chargeFee(svm, transaction, message);
-  if (refusal !== null) return refused(refusal);
-  const outer = readTransaction(svm, message);
-  const afterFee = captureAccounts(svm, writableAddresses(outer));
+  const feePayer = captureAccounts(svm, message.staticAccounts.slice(0, 1));
   try {
-    const execution = runTransaction(svm, outer, computeBudgetOf(message));
-    if (execution.err !== null) restoreAccounts(svm, afterFee);
-    return execution;
+    const refusal = chargeFee(svm, transaction, message);
+    return refusal === null ? executeInstructions(svm, message) : refused(refusal);
   } catch (cause) {
-    restoreAccounts(svm, afterFee);
-    restoreAccounts(svm, beforeFee);
+    restoreAccounts(svm, feePayer);
     throw cause;
+  }
+}
+
+function executeInstructions(svm: LiteSVM, message: CompiledMessage): Execution {
+  const transaction = readTransaction(svm, message);
+  const before = captureAccounts(svm, writableAddresses(transaction));
+  let succeeded = false;
+  try {
+    const execution = runTransaction(svm, transaction, computeBudgetOf(message));
+    succeeded = execution.err === null;
+    return execution;
+  } finally {
+    if (!succeeded) restoreAccounts(svm, before);
   }
 }
 

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { TransactionError } from '../../src/runtime.ts';
 import { permission } from '../../src/squads-emulation/program/accounts.ts';
 import type { Cast } from './cast.ts';
 import type { LookupTable } from './compile-vault-message.ts';
@@ -7,7 +6,7 @@ import { act } from './fuzz-actor.ts';
 import type { RunPlan } from './fuzz-plan.ts';
 import { multisigCreateV2 } from './instructions.ts';
 import type { TransactionInput } from './transaction.ts';
-import { createTwinChains } from './twin-chains.ts';
+import { type Comparison, createTwinChains } from './twin-chains.ts';
 
 /** Carries out a run on both chains; throws at the first difference. */
 export async function compareRun(
@@ -15,7 +14,7 @@ export async function compareRun(
   table: LookupTable,
   plan: RunPlan,
   programFile: string,
-): Promise<(TransactionError | null)[]> {
+): Promise<Comparison[]> {
   const { creationFeeLamports, timeLockSeconds, hasRentCollector, walletLamports } = plan;
   const chains = createTwinChains(cast, programFile, { creationFeeLamports, walletLamports, lookupTable: table });
   const { operator, company, wallet, createKey, treasury } = cast;
@@ -33,16 +32,16 @@ export async function compareRun(
     configAuthority: operator,
     rentCollector: hasRentCollector ? operator : null,
   });
-  const outcomes: (TransactionError | null)[] = [];
+  const comparisons: Comparison[] = [];
   const send = async (input: TransactionInput) => {
-    const { differences, emulated } = await chains.send(input);
-    assert.deepEqual(differences, [], `transaction ${outcomes.length}`);
-    outcomes.push(emulated.err);
+    const comparison = await chains.send(input);
+    assert.deepEqual(comparison.differences, [], `transaction ${comparisons.length}`);
+    comparisons.push(comparison);
   };
   await send({ feePayer: operator, instructions: [founding] });
   for (const transaction of plan.transactions) {
     chains.advanceSeconds(BigInt(transaction.waitSeconds));
     await send(await act({ cast, svm: chains.svm, table }, transaction));
   }
-  return outcomes;
+  return comparisons;
 }

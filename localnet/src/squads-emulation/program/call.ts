@@ -17,6 +17,7 @@ import {
   getTransferSolInstruction,
   SYSTEM_PROGRAM_ADDRESS,
 } from '@solana-program/system';
+import { emptyAccount } from '../../ledger/account-journal.ts';
 import { type Accounts, accountCodecs, accountDiscriminator, encodeAccount } from './accounts.ts';
 import { type DerivedAddress, SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
 import { check, type ErrorName, failure } from './errors.ts';
@@ -133,6 +134,7 @@ export function initialize(call: Call, { position, expected, payer, bytes }: New
     call.chain.invoke(call.accounts, [createAccount(payer, target, rentLamports, bytes)], [target]);
     return;
   }
+  check(payer !== target, 'TryingToInitPayerAsProgramAccount');
   // Anyone may have sent lamports to the address; the System Program then refuses to create it in one step.
   const missingLamports = rentLamports - existing.lamports;
   const funding = missingLamports > 0n ? [transfer(payer, target, missingLamports)] : [];
@@ -160,18 +162,6 @@ export function close(call: Call, target: Address, destination: Address): void {
   const receiver = call.chain.read(destination) ?? emptyAccount(destination);
   call.chain.write({ ...receiver, lamports: lamports(receiver.lamports + account.lamports) });
   call.chain.write(emptyAccount(target));
-}
-
-/** An account that does not exist: no lamports, no data, of the System Program. */
-export function emptyAccount(target: Address): EncodedAccount {
-  return {
-    address: target,
-    data: new Uint8Array(),
-    executable: false,
-    lamports: lamports(0n),
-    programAddress: SYSTEM_PROGRAM_ADDRESS,
-    space: 0n,
-  };
 }
 
 /** A transfer by the System Program, for `Chain.invoke`. */

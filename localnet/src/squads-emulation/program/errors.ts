@@ -19,6 +19,7 @@ const errorCodes = {
   InvalidProgramId: 3008,
   AccountNotSigner: 3010,
   AccountNotInitialized: 3012,
+  TryingToInitPayerAsProgramAccount: 4101,
   DuplicateMember: 6000,
   InvalidThreshold: 6003,
   Unauthorized: 6004,
