@@ -27,7 +27,8 @@ export interface TestDatabase {
 export async function openTestDatabase(): Promise<TestDatabase> {
   server ??= startTestServer();
   template ??= server.then(provideTemplate);
-  const poolConfig = await copyTemplate(await server, await template);
+  // A file that is done ends without waiting for its pools to notice.
+  const poolConfig = { ...(await copyTemplate(await server, await template)), allowExitOnIdle: true };
   const db = openDb(poolConfig, quietLog);
   const close = once(() => closeDb(db));
   after(close);

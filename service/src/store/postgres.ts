@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, chown, mkdir, realpath } from 'node:fs/promises';
+import { chmod, chown, mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
@@ -9,6 +9,7 @@ import { provideBinaries } from './postgres/binaries.ts';
 import {
   connectToServer,
   initializeServer,
+  isLocked,
   type Server,
   type ServerConnection,
   startServer,
@@ -58,9 +59,9 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     if (connected) log.error({ err: error, directory }, 'connection to the embedded PostgreSQL lost');
     connected = false;
   });
-  // The lock it holds is no reason for a process that is done to stay.
-  socket.unref();
   if (exclusive) await takeExclusively(client, dataDirectory);
+  // The locks it holds are no reason for a process that is done to stay.
+  socket.unref();
   const { host, port, user, database } = client;
   log.info({ directory, socket: host, account: account?.name, adopted }, 'PostgreSQL runs');
   return {
@@ -79,29 +80,41 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   };
 }
 
+/** Deletes the server's files of a data directory, which as root lie elsewhere. Nobody may be using the server. */
+export async function removePostgres(dataDirectory: string): Promise<void> {
+  const account = await findServerAccount();
+  await rm(placeOf(await realpath(dataDirectory), account), { recursive: true, force: true });
+}
+
 /** For root only: a folder a data directory, beside the binaries that all of them share. */
 const ROOT_DIRECTORY = '/var/lib/flywheel';
 
-async function makeDirectory(dataDirectory: string, account: ServerAccount | null): Promise<string> {
-  if (!account) {
-    const directory = join(dataDirectory, 'postgres');
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    return directory;
-  }
+function placeOf(dataDirectory: string, account: ServerAccount | null): string {
+  if (!account) return join(dataDirectory, 'postgres');
   const hash = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16);
-  const directory = join(ROOT_DIRECTORY, hash);
-  await mkdir(directory, { recursive: true });
-  await chmod(ROOT_DIRECTORY, 0o755);
-  await chown(directory, account.uid, account.gid);
-  await chmod(directory, 0o700);
+  return join(ROOT_DIRECTORY, hash);
+}
+
+async function makeDirectory(dataDirectory: string, account: ServerAccount | null): Promise<string> {
+  const directory = placeOf(dataDirectory, account);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  if (account) {
+    await chmod(ROOT_DIRECTORY, 0o755);
+    await chown(directory, account.uid, account.gid);
+    // For whoever finds the folder and wonders.
+    await writeFile(join(directory, 'data-directory'), `${dataDirectory}\n`);
+  }
   return directory;
 }
 
-/** A start fails when another process is starting the same server: soon after, that one can be adopted. */
-const START_ATTEMPTS = 5;
+/** A start that fails is tried again: another process may be starting or stopping the same server. */
+const START_ATTEMPTS = 3;
 const START_RETRY_MS = 200;
+/** A killed server holds its lock for as long as its parent has not buried it, which some init systems take time for. */
+const LOCK_TIMEOUT_MS = 15_000;
 
 async function startOrAdopt(server: Server): Promise<ServerConnection & { readonly adopted: boolean }> {
+  const deadline = Date.now() + LOCK_TIMEOUT_MS;
   for (let attempt = 1; ; attempt++) {
     const running = await connectAsUser(server);
     if (running) return { ...running, adopted: true };
@@ -109,7 +122,8 @@ async function startOrAdopt(server: Server): Promise<ServerConnection & { readon
       await initializeServer(server);
       await startServer(server);
     } catch (error) {
-      if (attempt === START_ATTEMPTS) throw error;
+      const mayMend = attempt < START_ATTEMPTS || ((await isLocked(server)) && Date.now() < deadline);
+      if (!mayMend) throw error;
       await sleep(START_RETRY_MS);
       continue;
     }

@@ -48,6 +48,8 @@ export async function connectToServer({ directory }: Server): Promise<ServerConn
       application_name: `Flywheel process ${process.pid}`,
       connectionTimeoutMillis: SERVER_TIMEOUT_SECONDS * 1000,
     });
+    // A connection that breaks is an error of its queries.
+    client.on('error', () => undefined);
     try {
       await client.connect();
       return { client, socket };
@@ -116,6 +118,11 @@ export async function startServer(server: Server): Promise<void> {
 
 const LOG_LINES = 10;
 
+/** True while a server of this folder runs, starts or stops, or was killed. */
+export async function isLocked({ directory }: Server): Promise<boolean> {
+  return (await readIfThere(lockFile(directory))) !== null;
+}
+
 export async function stopServer(server: Server, socketFolder: string): Promise<void> {
   await control(server, ['--mode', 'fast', 'stop']);
   await removeSocketFolder(socketFolder);
@@ -160,12 +167,16 @@ function databaseFolder(directory: string): string {
   return join(directory, 'database');
 }
 
+function lockFile(directory: string): string {
+  return join(databaseFolder(directory), 'postmaster.pid');
+}
+
 /**
  * Where the server listens, or listened before it was killed; null when it was stopped or is only just starting.
- * Lines of postmaster.pid: process, folder, start time, port, socket folder (PostgreSQL, `src/include/utils/pidfile.h`).
+ * Lines of the lock file: process, folder, start time, port, socket folder (PostgreSQL, `src/include/utils/pidfile.h`).
  */
 async function readAddress(directory: string): Promise<{ host: string; port: number } | null> {
-  const lines = (await readIfThere(join(databaseFolder(directory), 'postmaster.pid')))?.split('\n') ?? [];
+  const lines = (await readIfThere(lockFile(directory)))?.split('\n') ?? [];
   const [, , , port, host] = lines;
   return port && host ? { port: Number(port), host } : null;
 }

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { Project } from '../../src/model/project.ts';
+import { type ApiKeyRecord, findApiKey, insertApiKey, revokeApiKey, touchApiKey } from '../../src/store/api-keys.ts';
+import { openTestDatabase } from '../postgres.ts';
+import { later, NOW, storeProject } from './records.ts';
+
+const { db } = await openTestDatabase();
+
+test('a key is found by its prefix, as it was stored', async () => {
+  const key = await storeKey(await storeProject(db), { expiresAt: later(1_000), scopes: new Set(['burn']) });
+  const { id, projectId, hash, scopes, expiresAt } = key;
+  assert.deepEqual(await findApiKey(db, key.prefix), { id, projectId, hash, scopes, expiresAt, revokedAt: null });
+  assert.equal(await findApiKey(db, 'fwk_unknown1'), null);
+});
+
+test('a prefix belongs to one key', async () => {
+  const project = await storeProject(db);
+  const { prefix } = await storeKey(project);
+  await assert.rejects(storeKey(project, { prefix }), /api_keys_prefix_key/);
+});
+
+test('a revoked key keeps the date of its first revocation', async () => {
+  const project = await storeProject(db);
+  const key = await storeKey(project);
+  assert.deepEqual(await revokeApiKey(db, project.id, key.id, NOW), NOW);
+  assert.deepEqual(await revokeApiKey(db, project.id, key.id, later(5_000)), NOW);
+  assert.deepEqual((await findApiKey(db, key.prefix))?.revokedAt, NOW);
+});
+
+test('another project’s key cannot be revoked', async () => {
+  const key = await storeKey(await storeProject(db));
+  const stranger = await storeProject(db);
+  assert.equal(await revokeApiKey(db, stranger.id, key.id, NOW), null);
+  assert.equal((await findApiKey(db, key.prefix))?.revokedAt, null);
+});
+
+test('use is written at most once a minute', async () => {
+  const key = await storeKey(await storeProject(db));
+  const lastUse = async () => {
+    const { last_used_at } = await db
+      .selectFrom('api_keys')
+      .select('last_used_at')
+      .where('id', '=', key.id)
+      .executeTakeFirstOrThrow();
+    return last_used_at;
+  };
+  await touchApiKey(db, key.id, NOW);
+  await touchApiKey(db, key.id, later(60_000));
+  assert.deepEqual(await lastUse(), NOW);
+  await touchApiKey(db, key.id, later(60_001));
+  assert.deepEqual(await lastUse(), later(60_001));
+});
+
+async function storeKey(project: Project, changes: Partial<ApiKeyRecord> = {}): Promise<ApiKeyRecord> {
+  const key: ApiKeyRecord = {
+    id: randomUUID(),
+    projectId: project.id,
+    prefix: `fwk_${randomBytes(4).toString('hex')}`,
+    hash: new Uint8Array(randomBytes(32)),
+    name: null,
+    scopes: new Set(['burn', 'airdrop']),
+    createdAt: NOW,
+    expiresAt: null,
+    ...changes,
+  };
+  await insertApiKey(db, key);
+  return key;
+}

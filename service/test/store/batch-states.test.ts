@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { ExecuteResult, InitResult } from '@flywheel/api';
+import type { Base64EncodedWireTransaction } from '@solana/kit';
+import type { Batch } from '../../src/model/batch.ts';
+import type { Project } from '../../src/model/project.ts';
+import { endBatch, finalizeBatch, findBatch, reportTrouble, requestExecution } from '../../src/store/batches.ts';
+import { findBundles, insertBundle, settleBundle } from '../../src/store/bundles.ts';
+import { closeDb, openDb } from '../../src/store/db.ts';
+import { openTestDatabase, quietLog } from '../postgres.ts';
+import { DAY, later, NOW, newBundle, SIGNED_TX, storeBatch, storeNonces, storeProject } from './records.ts';
+
+const { db, poolConfig } = await openTestDatabase();
+await storeNonces(db, 100);
+
+const INIT_RESULT: InitResult = {
+  total: 2,
+  totalSuccessful: 2,
+  totalFailed: 0,
+  successfulExecutions: [{ bundleId: 'b', txHashes: ['x'] }],
+  batchIndex: 1,
+};
+const EXECUTE_RESULT: ExecuteResult = { total: 2, totalSuccessful: 2, totalFailed: 0, successfulExecutions: [] };
+const TROUBLE = { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: ['The approval fails.'] } } as const;
+
+test('setup is recorded once, and only for a batch that waits for it', async () => {
+  const { batch } = await stored();
+  assert.equal(await finalizeBatch(db, batch.id, INIT_RESULT, later(1)), true);
+  assert.equal(await finalizeBatch(db, batch.id, { ...INIT_RESULT, total: 9 }, later(2)), false);
+  assert.deepEqual(await findBatch(db, batch.id), {
+    ...batch,
+    status: 'FINALIZED',
+    initResult: INIT_RESULT,
+    updatedAt: later(1),
+  });
+});
+
+test('an executed batch keeps its amounts, forgets its trouble and gives its nonce back', async () => {
+  const { batch, project } = await stored('FINALIZED');
+  await reportTrouble(db, batch.id, TROUBLE, { keepRequest: true }, NOW);
+  const ended = await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', executeResult: EXECUTE_RESULT }, later(5));
+  assert.equal(ended, true);
+  const { status, executeResult, executionError, endedAt, updatedAt } = await reread(batch);
+  assert.deepEqual(
+    { status, executeResult, executionError, endedAt, updatedAt },
+    {
+      status: 'EXECUTED',
+      executeResult: EXECUTE_RESULT,
+      executionError: null,
+      endedAt: later(5),
+      updatedAt: later(5),
+    },
+  );
+  assert.deepEqual(await used(project), { burned: 10n, airdropped: 20n });
+  assert.equal(await nonceState(batch), 'refreshing');
+});
+
+for (const event of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED'] as const) {
+  test(`${event} ends a batch FAILED, and its amounts go back to the day they came from`, async () => {
+    const { batch, project } = await stored('FINALIZED');
+    await storeBatch(db, project, { day: '2026-11-22' });
+    assert.equal(await endBatch(db, batch.id, { event, executionError: TROUBLE }, later(5)), true);
+    const { status, executionError } = await reread(batch);
+    assert.deepEqual({ status, executionError }, { status: 'FAILED', executionError: TROUBLE });
+    assert.deepEqual(await used(project), { burned: 0n, airdropped: 0n });
+    assert.deepEqual(await used(project, '2026-11-22'), { burned: 10n, airdropped: 20n });
+    assert.equal(await nonceState(batch), 'refreshing');
+  });
+}
+
+test('of ten that end a batch at once, over two pools, one does; amounts go back once', async () => {
+  const { batch, project } = await stored('FINALIZED');
+  await storeBatch(db, project);
+  const other = openDb(poolConfig, quietLog);
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, i) =>
+      endBatch(i % 2 ? db : other, batch.id, { event: 'EXECUTION_FAILED' }, later(i)),
+    ),
+  );
+  await closeDb(other);
+  assert.equal(answers.filter(Boolean).length, 1);
+  assert.deepEqual(await used(project), { burned: 10n, airdropped: 20n });
+});
+
+test('of EXECUTED and FAILED at once one stands whole', async () => {
+  for (let i = 0; i < 10; i++) {
+    const { batch, project } = await stored('FINALIZED');
+    const [landed, failed] = await Promise.all([
+      endBatch(db, batch.id, { event: 'EXECUTION_LANDED' }, NOW),
+      endBatch(db, batch.id, { event: 'EXECUTION_FAILED' }, NOW),
+    ]);
+    assert.notEqual(landed, failed);
+    const { status } = await reread(batch);
+    assert.equal(status, landed ? 'EXECUTED' : 'FAILED');
+    const expected = landed ? { burned: 10n, airdropped: 20n } : { burned: 0n, airdropped: 0n };
+    assert.deepEqual(await used(project), expected);
+  }
+});
+
+test('a move that does not exist is an error and changes nothing', async () => {
+  const { batch, project } = await stored();
+  await assert.rejects(endBatch(db, batch.id, { event: 'EXECUTION_LANDED' }, NOW), /AVAILABLE_TO_QUEUE cannot move/);
+  assert.deepEqual(await findBatch(db, batch.id), batch);
+  assert.deepEqual(await used(project), { burned: 10n, airdropped: 20n });
+  assert.equal(await nonceState(batch), 'leased');
+});
+
+test('execution can be asked for again until a bundle of it is recorded', async () => {
+  const { batch } = await stored('FINALIZED');
+  assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(1)), true);
+  assert.equal(await reportTrouble(db, batch.id, TROUBLE, { keepRequest: false }, later(2)), true);
+  assert.deepEqual(await request(batch), { signedTx: null, executionError: TROUBLE, updatedAt: later(2) });
+  assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(3)), true);
+  assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: null, updatedAt: later(3) });
+
+  await insertBundle(db, newBundle(batch, { phase: 'execution', pipelineCount: 2 }));
+  const other = 'b3RoZXI=' as Base64EncodedWireTransaction;
+  assert.equal(await requestExecution(db, batch.id, other, later(4)), false);
+  assert.equal(await reportTrouble(db, batch.id, TROUBLE, { keepRequest: false }, later(5)), false);
+  assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: null, updatedAt: later(3) });
+  assert.equal(await reportTrouble(db, batch.id, TROUBLE, { keepRequest: true }, later(6)), true);
+  assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: TROUBLE, updatedAt: later(6) });
+});
+
+test('a request and the first bundle at once: the bundle is of the request that is kept', async () => {
+  for (let i = 0; i < 10; i++) {
+    const { batch } = await stored('FINALIZED');
+    await requestExecution(db, batch.id, SIGNED_TX, NOW);
+    const other = 'b3RoZXI=' as Base64EncodedWireTransaction;
+    const [isReplaced, kept] = await Promise.all([
+      requestExecution(db, batch.id, other, NOW),
+      db.transaction().execute(async (trx) => {
+        await insertBundle(trx, newBundle(batch, { phase: 'execution' }));
+        return (await findBatch(trx, batch.id))?.signedTx;
+      }),
+    ]);
+    assert.equal(kept, isReplaced ? other : SIGNED_TX);
+    assert.equal((await reread(batch)).signedTx, kept);
+  }
+});
+
+test('nothing is asked of, and no trouble shown on, a batch that has ended', async () => {
+  const { batch } = await stored('FINALIZED');
+  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED' }, NOW);
+  const before = await reread(batch);
+  assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(1)), false);
+  assert.equal(await reportTrouble(db, batch.id, TROUBLE, { keepRequest: true }, later(1)), false);
+  assert.equal(await finalizeBatch(db, batch.id, INIT_RESULT, later(1)), false);
+  assert.deepEqual(await reread(batch), before);
+});
+
+test('bundles come back as they were recorded, in order, and settle once', async () => {
+  const { batch } = await stored();
+  const first = await insertBundle(db, newBundle(batch, { isAtomic: false }));
+  const { createdAt: _, ...recorded } = newBundle(batch, { bundleId: first.bundleId, isAtomic: false });
+  assert.deepEqual(first, { ...recorded, id: first.id, state: 'sent', landedSignatures: [] });
+  await finalizeBatch(db, batch.id, INIT_RESULT, NOW);
+  const second = await insertBundle(db, newBundle(batch, { phase: 'execution', firstPipeline: 1, pipelineCount: 1 }));
+  assert.equal(await settleBundle(db, first.id, 'failed', ['first'], NOW), true);
+  assert.equal(await settleBundle(db, first.id, 'landed', ['first', 'second'], NOW), false);
+  const settled = { ...first, state: 'failed', landedSignatures: ['first'] };
+  assert.deepEqual(await findBundles(db, batch.id), [settled, second]);
+  assert.deepEqual(await findBundles(db, batch.id, 'execution'), [second]);
+  assert.deepEqual(await findBundles(db, randomUUID()), []);
+});
+
+test('no bundle is recorded for a phase that a batch is not in', async () => {
+  const { batch } = await stored();
+  await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'execution' })), /is AVAILABLE_TO_QUEUE/);
+  await finalizeBatch(db, batch.id, INIT_RESULT, NOW);
+  await assert.rejects(insertBundle(db, newBundle(batch)), /is FINALIZED/);
+  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED' }, NOW);
+  await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'execution' })), /is FAILED/);
+  assert.deepEqual(await findBundles(db, batch.id), []);
+});
+
+test('an end and a bundle at once: no bundle is recorded after the end', async () => {
+  for (let i = 0; i < 10; i++) {
+    const { batch } = await stored('FINALIZED');
+    const inserting = insertBundle(db, newBundle(batch, { phase: 'execution' })).then(
+      () => true,
+      () => false,
+    );
+    const [isInserted] = await Promise.all([inserting, endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED' }, NOW)]);
+    assert.equal((await findBundles(db, batch.id)).length, isInserted ? 1 : 0);
+    assert.equal((await reread(batch)).status, 'FAILED');
+  }
+});
+
+async function stored(status: 'AVAILABLE_TO_QUEUE' | 'FINALIZED' = 'AVAILABLE_TO_QUEUE') {
+  const project = await storeProject(db);
+  const batch = await storeBatch(db, project);
+  if (status === 'FINALIZED') await finalizeBatch(db, batch.id, INIT_RESULT, NOW);
+  return { project, batch };
+}
+
+async function reread({ id }: Batch): Promise<Batch> {
+  const batch = await findBatch(db, id);
+  assert.ok(batch);
+  return batch;
+}
+
+async function request(batch: Batch) {
+  const { signedTx, executionError, updatedAt } = await reread(batch);
+  return { signedTx, executionError, updatedAt };
+}
+
+function used({ id }: Project, day = DAY) {
+  return db
+    .selectFrom('daily_amounts')
+    .select(['burned', 'airdropped'])
+    .where('project_id', '=', id)
+    .where('day', '=', day)
+    .executeTakeFirst();
+}
+
+async function nonceState({ nonce }: Batch) {
+  const { state } = await db
+    .selectFrom('nonces')
+    .select('state')
+    .where('address', '=', nonce.address)
+    .executeTakeFirstOrThrow();
+  return state;
+}

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { AccountRole } from '@solana/kit';
+import { proofHash } from '../../src/compile/proof-memo.ts';
+import {
+  countOpen,
+  endBatch,
+  finalizeBatch,
+  findBatch,
+  findBatchByIdempotencyKey,
+  findBatchesToSetUp,
+  findBatchWithoutPipelines,
+  findCurrentBatch,
+  findSeenProofs,
+  insertBatch,
+  takeBatchIndex,
+  updateNonceValue,
+} from '../../src/store/batches.ts';
+import { leaseNonce } from '../../src/store/nonces.ts';
+import { openTestDatabase } from '../postgres.ts';
+import {
+  DAY,
+  later,
+  NOW,
+  newPipeline,
+  randomAddress,
+  randomNonce,
+  storeBatch,
+  storeNonces,
+  storeProject,
+} from './records.ts';
+
+const { db } = await openTestDatabase();
+await storeNonces(db, 100);
+
+const INIT_RESULT = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [], batchIndex: 1 };
+
+test('a batch comes back as it was stored', async () => {
+  const project = await storeProject(db);
+  const batch = await storeBatch(db, project, {
+    pipelines: [
+      newPipeline({
+        actions: [
+          { action: 'AIRDROP', toAddress: randomAddress(), amount: 0.000001 },
+          { action: 'MEMO', message: 'zero \u0000, half a pair \ud800, and ”' },
+        ],
+        payload: ' {"spaces" : "kept", "emoji": "🎁"}\n',
+        instructions: [
+          { programAddress: randomAddress(), accounts: [], data: new Uint8Array() },
+          {
+            programAddress: randomAddress(),
+            accounts: [
+              { address: randomAddress(), role: AccountRole.READONLY },
+              { address: randomAddress(), role: AccountRole.WRITABLE },
+              { address: randomAddress(), role: AccountRole.READONLY_SIGNER },
+              { address: randomAddress(), role: AccountRole.WRITABLE_SIGNER },
+            ],
+            data: new Uint8Array([0, 255]),
+          },
+        ],
+      }),
+      newPipeline({ instructions: [] }),
+    ],
+  });
+  assert.deepEqual(await findBatch(db, batch.id), batch);
+  assert.deepEqual(await findBatch(db, batch.id, project.id), batch);
+  const { pipelines: _, ...rest } = batch;
+  assert.deepEqual(await findBatchWithoutPipelines(db, batch.id, project.id), rest);
+});
+
+test('a thousand pipelines keep their order', async () => {
+  const pipelines = Array.from({ length: 1_000 }, (_, i) => newPipeline({ payload: `{"position":${i}}` }));
+  const batch = await storeBatch(db, await storeProject(db), { pipelines });
+  assert.deepEqual((await findBatch(db, batch.id))?.pipelines, pipelines);
+});
+
+test('another project’s batch is found by no one who names his own', async () => {
+  const [owner, stranger] = [await storeProject(db), await storeProject(db)];
+  const idempotencyKey = randomUUID();
+  const batch = await storeBatch(db, owner, { idempotencyKey });
+  assert.equal(await findBatch(db, batch.id, stranger.id), null);
+  assert.equal(await findBatchWithoutPipelines(db, batch.id, stranger.id), null);
+  assert.equal(await findBatchByIdempotencyKey(db, stranger.id, idempotencyKey), null);
+  assert.equal(await findCurrentBatch(db, stranger.id, new Date(0)), null);
+  assert.deepEqual(await countOpen(db, stranger.id), { batches: 0, pipelines: 0 });
+  const hashes = batch.pipelines.map(proofHash);
+  assert.equal((await findSeenProofs(db, stranger.id, hashes)).size, 0);
+  assert.deepEqual(await findBatchesToSetUp(db, stranger.flywheel.id, 1_000n), []);
+});
+
+test('20 batches of one project at once get the indices 1 to 20, and those that fail leave no gap', async () => {
+  const project = await storeProject(db);
+  const attempts = await Promise.allSettled(
+    Array.from({ length: 40 }, (_, i) =>
+      db.transaction().execute(async (trx) => {
+        const batchIndex = await takeBatchIndex(trx, project.flywheel.id);
+        if (i % 2) throw new Error('later trouble');
+        return batchIndex;
+      }),
+    ),
+  );
+  const indices = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []));
+  assert.deepEqual(
+    indices.toSorted((a, b) => Number(a - b)),
+    Array.from({ length: 20 }, (_, i) => BigInt(i + 1)),
+  );
+});
+
+test('the same idempotency key from 20 connections at once makes one batch', async () => {
+  const project = await storeProject(db);
+  const idempotencyKey = randomUUID();
+  const attempts = await Promise.allSettled(
+    Array.from({ length: 20 }, () => storeBatch(db, project, { idempotencyKey })),
+  );
+  assert.equal(attempts.filter(({ status }) => status === 'fulfilled').length, 1);
+  const found = await findBatchByIdempotencyKey(db, project.id, idempotencyKey);
+  assert.equal(found?.batch.batchIndex, 1n);
+  assert.deepEqual(await countOpen(db, project.id), { batches: 1, pipelines: 2 });
+});
+
+test('a batch is found by its idempotency key with the request’s hash and the warnings', async () => {
+  const project = await storeProject(db);
+  const [key, requestHash, warnings] = [randomUUID(), new Uint8Array(32).fill(7), [{ pipeline: 0, message: 'seen' }]];
+  const stored = await db.transaction().execute(async (trx) => {
+    const id = randomUUID();
+    const nonce = await leaseNonce(trx, id);
+    assert.ok(nonce);
+    const batch = {
+      id,
+      projectId: project.id,
+      flywheelId: project.flywheel.id,
+      tokenId: project.token.id,
+      status: 'AVAILABLE_TO_QUEUE' as const,
+      batchIndex: await takeBatchIndex(trx, project.flywheel.id),
+      pipelines: [newPipeline()],
+      nonce,
+      signedTx: null,
+      initResult: null,
+      executeResult: null,
+      executionError: null,
+      createdAt: NOW,
+      updatedAt: NOW,
+      endedAt: null,
+    };
+    const totals = { burnBaseUnits: 0n, airdropBaseUnits: 0n };
+    await insertBatch(trx, batch, { key, requestHash }, { day: DAY, totals }, warnings);
+    return batch;
+  });
+  assert.deepEqual(await findBatchByIdempotencyKey(db, project.id, key), { batch: stored, requestHash, warnings });
+});
+
+test('open batches and their pipelines are counted until they end', async () => {
+  const project = await storeProject(db);
+  const [first] = [await storeBatch(db, project), await storeBatch(db, project, { pipelines: [newPipeline()] })];
+  assert.deepEqual(await countOpen(db, project.id), { batches: 2, pipelines: 3 });
+  await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED' }, NOW);
+  assert.deepEqual(await countOpen(db, project.id), { batches: 1, pipelines: 1 });
+});
+
+test('the current batch is the newest open one, else the newest that ended lately, else none', async () => {
+  const project = await storeProject(db);
+  const current = async (endedAfter: Date) => (await findCurrentBatch(db, project.id, endedAfter))?.id;
+  assert.equal(await current(new Date(0)), undefined);
+  const [first, second, third] = [
+    await storeBatch(db, project),
+    await storeBatch(db, project, { createdAt: later(1) }),
+    await storeBatch(db, project, { createdAt: later(2) }),
+  ];
+  assert.equal(await current(NOW), third.id);
+  await endBatch(db, third.id, { event: 'ENDED_UNEXECUTED' }, later(10));
+  assert.equal(await current(NOW), second.id);
+  await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED' }, later(30));
+  await endBatch(db, second.id, { event: 'ENDED_UNEXECUTED' }, later(20));
+  assert.equal(await current(later(9)), third.id);
+  assert.equal(await current(later(10)), second.id);
+  assert.equal(await current(later(29)), first.id);
+  assert.equal(await current(later(30)), undefined);
+});
+
+test('batches to set up are those not on chain yet, in index order, up to the one asked for', async () => {
+  const project = await storeProject(db);
+  const batches = [];
+  for (let i = 0; i < 5; i++) batches.push(await storeBatch(db, project));
+  const [first, , third] = batches;
+  assert.ok(first && third);
+  await finalizeBatch(db, first.id, INIT_RESULT, NOW);
+  await endBatch(db, third.id, { event: 'SETUP_FAILED' }, NOW);
+  const found = await findBatchesToSetUp(db, project.flywheel.id, 4n);
+  assert.deepEqual(
+    found.map(({ batchIndex }) => batchIndex),
+    [2n, 4n],
+  );
+  assert.deepEqual(found[0], batches[1]);
+});
+
+test('proofs used before are known by the hash that their memo carries', async () => {
+  const project = await storeProject(db);
+  const [used, unused] = [newPipeline({ payload: '{"half a pair":"\ud800"}' }), newPipeline({ payload: '{}' })];
+  await storeBatch(db, project, { pipelines: [used, used] });
+  const seen = await findSeenProofs(db, project.id, [proofHash(used), proofHash(unused)]);
+  assert.deepEqual([...seen], [proofHash(used)]);
+  assert.deepEqual([...(await findSeenProofs(db, project.id, []))], []);
+});
+
+test('a rebuilt approval’s nonce value is kept with the batch and its lease, while the batch is open', async () => {
+  const batch = await storeBatch(db, await storeProject(db));
+  const value = randomNonce();
+  const values = async () => {
+    const { address } = batch.nonce;
+    const lease = await db.selectFrom('nonces').select('value').where('address', '=', address).executeTakeFirst();
+    return [(await findBatch(db, batch.id))?.nonce.value, lease?.value];
+  };
+  await updateNonceValue(db, batch.id, value);
+  assert.deepEqual(await values(), [value, value]);
+  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED' }, NOW);
+  await updateNonceValue(db, batch.id, randomNonce());
+  assert.deepEqual(await values(), [value, value]);
+});

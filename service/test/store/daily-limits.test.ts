@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { releaseDailyAmounts, reserveDailyAmounts } from '../../src/store/daily-limits.ts';
+import { closeDb, openDb } from '../../src/store/db.ts';
+import { openTestDatabase, quietLog } from '../postgres.ts';
+import { DAY, storeProject } from './records.ts';
+
+const { db, poolConfig } = await openTestDatabase();
+
+test('50 reservations at once from two pools against a cap for 20 give exactly 20', async () => {
+  const project = await storeProject(db, { dailyLimits: { burnBaseUnits: 200n, airdropBaseUnits: 1_000n } });
+  const other = openDb(poolConfig, quietLog);
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, i) =>
+      (i % 2 ? db : other)
+        .transaction()
+        .execute((trx) => reserveDailyAmounts(trx, project, DAY, { burnBaseUnits: 10n, airdropBaseUnits: 1n })),
+    ),
+  );
+  await closeDb(other);
+  assert.equal(answers.filter((answer) => answer === null).length, 20);
+  for (const answer of answers) assert.ok(answer === null || answer.kind === 'burn');
+  assert.deepEqual(await used(project.id), { burned: 200n, airdropped: 20n });
+});
+
+test('a refusal says which limit, and what the day has', async () => {
+  const project = await storeProject(db, { dailyLimits: { burnBaseUnits: 100n, airdropBaseUnits: 100n } });
+  await reserveDailyAmounts(db, project, DAY, { burnBaseUnits: 40n, airdropBaseUnits: 70n });
+  assert.deepEqual(await reserveDailyAmounts(db, project, DAY, { burnBaseUnits: 61n, airdropBaseUnits: 31n }), {
+    kind: 'burn',
+    usedBaseUnits: 40n,
+  });
+  assert.deepEqual(await reserveDailyAmounts(db, project, DAY, { burnBaseUnits: 60n, airdropBaseUnits: 31n }), {
+    kind: 'airdrop',
+    usedBaseUnits: 70n,
+  });
+  assert.deepEqual(await used(project.id), { burned: 40n, airdropped: 70n });
+});
+
+test('a refused transaction leaves nothing behind, and the rest of the day as it was', async () => {
+  const project = await storeProject(db);
+  await assert.rejects(
+    db.transaction().execute(async (trx) => {
+      await reserveDailyAmounts(trx, project, DAY, { burnBaseUnits: 5n, airdropBaseUnits: 5n });
+      throw new Error('later trouble');
+    }),
+    /later trouble/,
+  );
+  assert.deepEqual(await used(project.id), undefined);
+});
+
+test('amounts are exact to the last base unit of u64', async () => {
+  const most = 2n ** 64n - 1n;
+  const project = await storeProject(db, { dailyLimits: { burnBaseUnits: most, airdropBaseUnits: most } });
+  const totals = { burnBaseUnits: most - 1n, airdropBaseUnits: most };
+  assert.equal(await reserveDailyAmounts(db, project, DAY, totals), null);
+  assert.equal(await reserveDailyAmounts(db, project, DAY, { burnBaseUnits: 1n, airdropBaseUnits: 0n }), null);
+  assert.deepEqual(await used(project.id), { burned: most, airdropped: most });
+  assert.deepEqual(await reserveDailyAmounts(db, project, DAY, { burnBaseUnits: most, airdropBaseUnits: most }), {
+    kind: 'burn',
+    usedBaseUnits: most,
+  });
+});
+
+test('a kind that is not asked for passes, even when its limit was lowered below use', async () => {
+  const project = await storeProject(db);
+  await reserveDailyAmounts(db, project, DAY, { burnBaseUnits: 50n, airdropBaseUnits: 0n });
+  const lowered = { ...project, dailyLimits: { burnBaseUnits: 10n, airdropBaseUnits: 10n } };
+  assert.equal(await reserveDailyAmounts(db, lowered, DAY, { burnBaseUnits: 0n, airdropBaseUnits: 10n }), null);
+});
+
+test('days and projects are counted apart', async () => {
+  const limits = { burnBaseUnits: 10n, airdropBaseUnits: 10n };
+  const [one, two] = [await storeProject(db, { dailyLimits: limits }), await storeProject(db, { dailyLimits: limits })];
+  assert.equal(await reserveDailyAmounts(db, one, DAY, limits), null);
+  assert.equal(await reserveDailyAmounts(db, two, DAY, limits), null);
+  assert.equal(await reserveDailyAmounts(db, one, '2026-11-22', limits), null);
+});
+
+test('what was given back can be used again, and nothing is given back twice', async () => {
+  const limits = { burnBaseUnits: 10n, airdropBaseUnits: 10n };
+  const project = await storeProject(db, { dailyLimits: limits });
+  await reserveDailyAmounts(db, project, DAY, limits);
+  await releaseDailyAmounts(db, project.id, DAY, limits);
+  await assert.rejects(releaseDailyAmounts(db, project.id, DAY, limits), /check constraint/);
+  assert.equal(await reserveDailyAmounts(db, project, DAY, limits), null);
+});
+
+function used(projectId: string) {
+  return db
+    .selectFrom('daily_amounts')
+    .select(['burned', 'airdropped'])
+    .where('project_id', '=', projectId)
+    .where('day', '=', DAY)
+    .executeTakeFirst();
+}

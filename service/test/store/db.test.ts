@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { closeDb, inTransaction, openDb, ping } from '../../src/store/db.ts';
+import { openTestDatabase, quietLog } from '../postgres.ts';
+import { storeProject } from './records.ts';
+
+const { db, poolConfig } = await openTestDatabase();
+
+test('integers, days and bytes come out exactly, and the driver’s own types stay as they were', async () => {
+  const { rows } = await sql`select
+    9223372036854775807::bigint as index, 18446744073709551615::numeric(20) as amount, '2026-11-21'::date as day,
+    '\\x00ff'::bytea as bytes, array['\\x01'::bytea, ''] as many, null::bigint as nothing, 7::integer as count`.execute(
+    db,
+  );
+  assert.deepEqual(rows, [
+    {
+      index: 2n ** 63n - 1n,
+      amount: 2n ** 64n - 1n,
+      day: '2026-11-21',
+      bytes: new Uint8Array([0, 255]),
+      many: [new Uint8Array([1]), new Uint8Array()],
+      nothing: null,
+      count: 7,
+    },
+  ]);
+  assert.equal(pg.types.getTypeParser(pg.types.builtins.INT8, 'text')('1'), '1');
+});
+
+test('connections that are killed, idle or in a transaction, are errors of their queries, not of the process', async () => {
+  const losses: object[] = [];
+  const pool = openDb({ ...poolConfig, max: 2 }, { error: (fields) => losses.push(fields) });
+  const killAll = sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'flywheel' and pid <> pg_backend_pid()`;
+  const killer = openDb({ ...poolConfig, application_name: 'killer' }, quietLog);
+  await ping(pool);
+  const broken = pool.transaction().execute(async (trx) => {
+    await ping(trx);
+    await killAll.execute(killer);
+    while (losses.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await ping(trx);
+  });
+  await assert.rejects(broken);
+  await ping(pool);
+  await killAll.execute(killer);
+  while (losses.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  await ping(pool);
+  await Promise.all([closeDb(pool), closeDb(killer)]);
+});
+
+test('no query, and no transaction left alone, lasts for ever', async () => {
+  const settings = await Promise.all(
+    ['statement_timeout', 'idle_in_transaction_session_timeout', 'application_name'].map(async (name) => {
+      const { rows } = await sql<{ value: string }>`select current_setting(${name}) as value`.execute(db);
+      return rows[0]?.value;
+    }),
+  );
+  assert.deepEqual(settings, ['30s', '1min', 'flywheel']);
+});
+
+test('a transaction within a transaction is a part of it', async () => {
+  const failing = db.transaction().execute(async (trx) => {
+    await inTransaction(trx, (inner) => storeProject(inner));
+    throw new Error('later trouble');
+  });
+  await assert.rejects(failing, /later trouble/);
+  const { rows } = await sql`select from projects`.execute(db);
+  assert.equal(rows.length, 0);
+});

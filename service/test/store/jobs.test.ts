@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { after, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Address } from '@solana/kit';
+import { type Job, type JobHandler, type Jobs, startJobs } from '../../src/store/jobs.ts';
+import { openTestDatabase, quietLog, type TestDatabase } from '../postgres.ts';
+import { randomAddress } from './records.ts';
+
+test('a handler starts within 50 ms of the commit, at the median of 20', async () => {
+  const begun = new Map<string, number>();
+  const { enqueue } = await openQueue(async (job) => {
+    if (job.type !== 'refill-nonces') begun.set(job.batchId, performance.now());
+  });
+  const latencies: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    const job = newJob(randomAddress());
+    await enqueue(job);
+    const committed = performance.now();
+    const startedAt = await until(() => begun.get(job.batchId));
+    latencies.push(startedAt - committed);
+  }
+  const median = latencies.toSorted((a, b) => a - b)[10] ?? Number.NaN;
+  assert.ok(median < 50, `${median} ms`);
+});
+
+describe('the queue', { concurrency: true }, () => {
+  test('a job runs when its transaction commits, and never when it does not', async () => {
+    const { db, enqueue, ran } = await openQueue();
+    const multisig = randomAddress();
+    const [dropped, kept] = [newJob(multisig), newJob(multisig)];
+    const failing = db.transaction().execute(async (trx) => {
+      await enqueue(dropped, {}, trx);
+      throw new Error('later trouble');
+    });
+    await assert.rejects(failing, /later trouble/);
+    await db.transaction().execute(async (trx) => {
+      await enqueue(kept, {}, trx);
+      await sleep(50);
+      assert.deepEqual(ran, []);
+    });
+    await until(() => ran.length > 0);
+    assert.deepEqual(ran, [kept]);
+  });
+
+  test('jobs of one multisig run one at a time, in order, over two processes, while others go on', async () => {
+    const { queue, database, enqueue } = await openQueue(null);
+    const second = await openJobs(database);
+    const [slow, quick] = [randomAddress(), randomAddress()];
+    const running = new Set<Address>();
+    const overlapping: Job[] = [];
+    const ended: Job[] = [];
+    const handler: JobHandler = async (job) => {
+      if (job.type === 'refill-nonces') return;
+      if (running.has(job.multisig)) overlapping.push(job);
+      running.add(job.multisig);
+      await sleep(job.multisig === slow ? 30 : 1);
+      running.delete(job.multisig);
+      ended.push(job);
+    };
+    const sent: Record<Address, Job[]> = { [slow]: [], [quick]: [] };
+    for (let i = 0; i < 20; i++) {
+      for (const multisig of [slow, quick]) {
+        const job = newJob(multisig);
+        sent[multisig]?.push(job);
+        await enqueue(job);
+      }
+    }
+    await Promise.all([queue.work(handler), second.work(handler)]);
+    await until(() => ended.length === 40);
+    assert.deepEqual(overlapping, []);
+    for (const multisig of [slow, quick]) {
+      assert.deepEqual(
+        ended.filter((job) => 'multisig' in job && job.multisig === multisig),
+        sent[multisig],
+      );
+    }
+    const lastQuick = ended.findLastIndex((job) => 'multisig' in job && job.multisig === quick);
+    assert.ok(lastQuick < 30, `the quick multisig waited for the slow one: ${lastQuick}`);
+  });
+
+  test('a job for later lets those enqueued after it go first', async () => {
+    const { enqueue, ran } = await openQueue();
+    const multisig = randomAddress();
+    const [deferred, next] = [newJob(multisig), newJob(multisig)];
+    const due = Date.now() + 1_500;
+    await enqueue(deferred, { startAfter: new Date(due) });
+    await enqueue(next);
+    await until(() => ran.length === 1);
+    assert.ok(Date.now() < due);
+    await until(() => ran.length === 2);
+    assert.ok(Date.now() >= due);
+    assert.deepEqual(ran, [next, deferred]);
+  });
+
+  test('a job that failed is run again first; its multisig waits meanwhile, others do not', async () => {
+    const attempts: Job[] = [];
+    const { enqueue } = await openQueue(async (job) => {
+      attempts.push(job);
+      if (attempts.filter((attempt) => isSame(attempt, job)).length === 1 && isSame(job, failing)) {
+        throw new Error('not this time');
+      }
+    });
+    const multisig = randomAddress();
+    const [failing, waiting, other] = [newJob(multisig), newJob(multisig), newJob(randomAddress())];
+    await enqueue(failing);
+    await until(() => attempts.length === 1);
+    await enqueue(waiting);
+    await enqueue(other);
+    await until(() => attempts.length === 4);
+    assert.deepEqual(attempts, [failing, other, failing, waiting]);
+  });
+
+  test('one refill waits while one runs; none overlap, and none that was asked for is lost', async () => {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let [begun, ended, overlapping] = [0, 0, 0];
+    const handler: JobHandler = async () => {
+      if (begun !== ended) overlapping += 1;
+      const gate = gates[begun];
+      begun += 1;
+      await gate?.promise;
+      ended += 1;
+    };
+    const { enqueue, database } = await openQueue(handler);
+    const second = await openJobs(database);
+    await second.work(handler);
+    const askOften = () => Promise.all(Array.from({ length: 5 }, () => enqueue({ type: 'refill-nonces' })));
+    await askOften();
+    await until(() => begun === 1);
+    await askOften();
+    gates[0]?.resolve();
+    await until(() => begun === 2);
+    await askOften();
+    gates[1]?.resolve();
+    await until(() => ended === 3);
+    await enqueue({ type: 'refill-nonces' });
+    await until(() => ended === 4);
+    assert.equal(overlapping, 0);
+  });
+
+  test('a queue that only sends polls nothing: its job waits for a worker', async () => {
+    const { queue, database, enqueue } = await openQueue(null);
+    const job = newJob(randomAddress());
+    await enqueue(job);
+    await queue.stop();
+    const ran: Job[] = [];
+    const worker = await openJobs(database);
+    await worker.work(async (taken) => {
+      ran.push(taken);
+    });
+    await until(() => ran.length === 1);
+    assert.deepEqual(ran, [job]);
+  });
+
+  test('a stop waits for the job that runs', async () => {
+    const gate = Promise.withResolvers<void>();
+    const ended: Job[] = [];
+    const { queue, enqueue, ran } = await openQueue(async (job) => {
+      ran.push(job);
+      await gate.promise;
+      ended.push(job);
+    });
+    await enqueue(newJob(randomAddress()));
+    await until(() => ran.length === 1);
+    const stopped = queue.stop({ timeoutSeconds: 10 });
+    gate.resolve();
+    await stopped;
+    assert.equal(ended.length, 1);
+  });
+
+  test('a stop gives back the job that takes too long, which then runs elsewhere', async () => {
+    const signals: AbortSignal[] = [];
+    const { queue, database, enqueue } = await openQueue(async (_job, signal) => {
+      signals.push(signal);
+      await once(signal, 'abort');
+    });
+    const second = await openJobs(database);
+    const job = newJob(randomAddress());
+    await enqueue(job);
+    await until(() => signals.length === 1);
+    const ran: Job[] = [];
+    await second.work(async (taken) => {
+      ran.push(taken);
+    });
+    const startedAt = Date.now();
+    await queue.stop({ timeoutSeconds: 0.1 });
+    assert.ok(Date.now() - startedAt < 1_000);
+    assert.equal(signals[0]?.aborted, true);
+    await until(() => ran.length === 1);
+    assert.deepEqual(ran, [job]);
+  });
+
+  test('a killed worker’s job is taken over, and its multisig waits for that', async () => {
+    const { database, enqueue, queue } = await openQueue(null);
+    const worker = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('jobs-worker.ts', import.meta.url)), JSON.stringify(database.poolConfig)],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    const multisig = randomAddress();
+    const [held, waiting] = [newJob(multisig), newJob(multisig)];
+    await enqueue(held);
+    const [line] = await once(createInterface(worker.stdout), 'line');
+    assert.deepEqual(JSON.parse(line), held);
+    const ran: Job[] = [];
+    await queue.work(async (job) => {
+      ran.push(job);
+    });
+    await enqueue(waiting);
+    worker.kill('SIGKILL');
+    await once(worker, 'exit');
+    await until(() => ran.length === 2, 30_000);
+    assert.deepEqual(ran, [held, waiting]);
+  });
+});
+
+interface Queue {
+  readonly database: TestDatabase;
+  readonly db: TestDatabase['db'];
+  readonly queue: Jobs;
+  /** Jobs run, unless the test brings a handler of its own. */
+  readonly ran: Job[];
+  enqueue(job: Job, options?: { readonly startAfter?: Date }, db?: TestDatabase['db']): Promise<void>;
+}
+
+/** A queue in a database of its own, being worked on unless the handler is null. */
+async function openQueue(handler?: JobHandler | null): Promise<Queue> {
+  const database = await openTestDatabase();
+  const queue = await openJobs(database);
+  const ran: Job[] = [];
+  const record: JobHandler = async (job) => {
+    ran.push(job);
+  };
+  if (handler !== null) await queue.work(handler ?? record);
+  const { db } = database;
+  return { database, db, queue, ran, enqueue: (job, options, trx = db) => queue.enqueue(trx, job, options) };
+}
+
+async function openJobs({ poolConfig }: TestDatabase): Promise<Jobs> {
+  const jobs = await startJobs({ poolConfig, log: quietLog });
+  after(() => jobs.stop({ timeoutSeconds: 0 }));
+  return jobs;
+}
+
+function newJob(multisig: Address): Extract<Job, { batchId: string }> {
+  return { type: 'setup', batchId: randomUUID(), multisig };
+}
+
+function isSame(one: Job, other: Job): boolean {
+  return 'batchId' in one && 'batchId' in other && one.batchId === other.batchId;
+}
+
+/** What `look` finds, once it finds something. */
+async function until<T>(look: () => T | undefined | false, timeoutMs = 10_000): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const found = look();
+    if (found !== undefined && found !== false) return found;
+    assert.ok(Date.now() < deadline, `nothing within ${timeoutMs} ms`);
+    await sleep(2);
+  }
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { endBatch } from '../../src/store/batches.ts';
+import { findNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src/store/nonces.ts';
+import { openTestDatabase } from '../postgres.ts';
+import { NOW, randomAddress, randomNonce, storeBatch, storeNonces, storeProject } from './records.ts';
+
+const addressOf = async () => randomAddress();
+
+test('20 batches at once and 10 nonces: each nonce is leased once, ten batches get none and none waits', async () => {
+  const { db } = await openTestDatabase();
+  await storeNonces(db, 10);
+  const projects = await Promise.all(Array.from({ length: 20 }, () => storeProject(db)));
+  const results = await Promise.allSettled(projects.map((project) => storeBatch(db, project)));
+  const leased = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.nonce.address] : []));
+  assert.equal(leased.length, 10);
+  assert.equal(new Set(leased).size, 10);
+  assert.equal((await findNonces(db, 'leased')).length, 10);
+  assert.equal((await findNonces(db, 'available')).length, 0);
+});
+
+test('a lease whose transaction fails is no lease', async () => {
+  const { db } = await openTestDatabase();
+  await storeNonces(db, 1);
+  const failing = db.transaction().execute(async (trx) => {
+    assert.ok(await leaseNonce(trx, randomUUID()));
+    throw new Error('later trouble');
+  });
+  await assert.rejects(failing, /later trouble/);
+  assert.equal((await findNonces(db, 'available')).length, 1);
+});
+
+test('a lease without its batch is refused at the end of the transaction', async () => {
+  const { db } = await openTestDatabase();
+  await storeNonces(db, 1);
+  const failing = db.transaction().execute((trx) => leaseNonce(trx, randomUUID()));
+  await assert.rejects(failing, /foreign key/);
+});
+
+test('a leased nonce comes back only by way of a new value', async () => {
+  const { db } = await openTestDatabase();
+  await storeNonces(db, 1);
+  const batch = await storeBatch(db, await storeProject(db));
+  const value = randomNonce();
+  assert.equal(await setNonceAvailable(db, batch.nonce.address, value), false);
+  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED' }, NOW);
+  assert.deepEqual(
+    (await findNonces(db, 'refreshing')).map((nonce) => nonce.value),
+    [batch.nonce.value],
+  );
+  assert.equal(await setNonceAvailable(db, batch.nonce.address, value), true);
+  assert.equal(await setNonceAvailable(db, batch.nonce.address, randomNonce()), false);
+  assert.deepEqual(
+    (await findNonces(db, 'available')).map((nonce) => nonce.value),
+    [value],
+  );
+});
+
+test('planning fills the pool up to its target, leases apart, also from three processes at once', async () => {
+  const { db } = await openTestDatabase();
+  const plans = await Promise.all([1, 2, 3].map(() => planNonces(db, { target: 4, addressOf })));
+  assert.equal(plans.flat().length, 4);
+  const creating = await findNonces(db, 'creating');
+  assert.equal(creating.length, 4);
+  assert.equal(new Set(creating.map(({ seed }) => seed)).size, 4);
+  for (const { seed } of creating) assert.match(seed, /^[0-9a-f]{32}$/);
+
+  for (const { address } of creating) await setNonceAvailable(db, address, randomNonce());
+  await storeBatch(db, await storeProject(db));
+  assert.equal((await planNonces(db, { target: 4, addressOf })).length, 1);
+  assert.deepEqual(await planNonces(db, { target: 4, addressOf }), []);
+});

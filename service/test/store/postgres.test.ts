@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import {
+  type EmbeddedPostgres,
+  type PostgresOptions,
+  removePostgres,
+  startPostgres,
+} from '../../src/store/postgres.ts';
+import { quietLog } from '../postgres.ts';
+
+const root = await mkdtemp(join(tmpdir(), 'flywheel postgres tests '));
+const dataDirectories = new Set<string>();
+after(async () => {
+  for (const dataDirectory of dataDirectories) await removePostgres(dataDirectory);
+  await rm(root, { recursive: true });
+});
+
+test('three starts at once on an empty directory make one server, which stops with its last user', async () => {
+  const dataDirectory = join(root, 'shared');
+  const users = await Promise.all([1, 2, 3].map(() => start(dataDirectory)));
+  assert.deepEqual(users.map(({ adopted }) => adopted).toSorted(), [false, true, true]);
+  assert.equal(new Set(users.map(({ poolConfig }) => poolConfig.host)).size, 1);
+
+  const starter = users.find(({ adopted }) => !adopted);
+  const [second, third] = users.filter(({ adopted }) => adopted);
+  assert.ok(starter && second && third);
+  await starter.stop();
+  assert.equal(await answers(second), true);
+  await Promise.all([second.stop(), third.stop()]);
+  assert.equal(await answers(second), false);
+});
+
+test('a server that was stopped starts again with its rows; of many that stop and start at once none is in the way', async () => {
+  const dataDirectory = join(root, 'shared');
+  await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      for (let i = 0; i < 2; i++) {
+        const user = await start(dataDirectory);
+        assert.equal(await answers(user), true);
+        await user.stop();
+      }
+    }),
+  );
+});
+
+test('only its own user can reach the socket, whose path is short however long the directory’s is', async () => {
+  const dataDirectory = join(root, 'a long name '.repeat(15), 'ümlaut ’ "quoted" $HOME');
+  const home = join(root, 'a long name '.repeat(15));
+  await mkdir(home, { recursive: true });
+  await chmod(home, 0o700);
+  const { poolConfig, stop } = await start(dataDirectory);
+  const host = poolConfig.host ?? '';
+  assert.equal((await stat(host)).mode & 0o777, 0o700);
+  assert.ok(Buffer.byteLength(`${host}/.s.PGSQL.5432`) <= 103);
+  await stop();
+  await assert.rejects(stat(host), /ENOENT/);
+});
+
+test('rows acknowledged before SIGKILL, first of their writer, then of the server, are there afterwards', async () => {
+  const dataDirectory = join(root, 'killed');
+  const writer = spawnUser(dataDirectory);
+  const acknowledged = await killAfter(writer, 300);
+  const adopting = await start(dataDirectory);
+  assert.equal(adopting.adopted, true);
+  assert.ok((await countRows(adopting)) >= acknowledged);
+
+  const lock = await readFile(join(adopting.directory, 'database', 'postmaster.pid'), 'utf8');
+  process.kill(Number(lock.split('\n')[0]), 'SIGKILL');
+  const restarted = await start(dataDirectory);
+  assert.equal(restarted.adopted, false);
+  assert.ok((await countRows(restarted)) >= acknowledged);
+  await assert.rejects(stat(adopting.poolConfig.host ?? ''), /ENOENT/);
+  await restarted.stop();
+  await adopting.stop();
+});
+
+test('an exclusive user is the only one of its kind until it ends, even by SIGKILL', async () => {
+  const dataDirectory = join(root, 'killed');
+  const first = await start(dataDirectory, { exclusive: true });
+  const refused = new RegExp(`killed is in use by Flywheel process ${process.pid}`);
+  await assert.rejects(start(dataDirectory, { exclusive: true }), refused);
+  const guest = await start(dataDirectory);
+  await first.stop();
+  const second = await start(dataDirectory, { exclusive: true });
+  await Promise.all([second.stop(), guest.stop()]);
+
+  const fresh = join(root, 'exclusive');
+  await killAfter(spawnUser(fresh), 1);
+  const heir = await start(fresh, { exclusive: true });
+  assert.equal(heir.adopted, true);
+  await heir.stop();
+});
+
+test('the environment and the folder of whoever starts it take no part', async () => {
+  const user = spawnUser(join(root, 'environment'), {
+    rows: 3,
+    cwd: root,
+    env: { ...process.env, PGHOST: 'nowhere', PGPORT: '1', PGUSER: 'x', PGDATABASE: 'x', PGSSLMODE: 'require' },
+  });
+  const [code] = await once(user, 'exit');
+  assert.equal(code, 0);
+  dataDirectories.add(join(root, 'environment'));
+});
+
+test('a server that does not start says why', async () => {
+  const starting = start(join(root, 'shared'), { settings: { shared_buffers: 'plenty' } });
+  await assert.rejects(
+    starting,
+    /PostgreSQL did not start[\s\S]*invalid value for parameter "shared_buffers": "plenty"/,
+  );
+});
+
+async function start(dataDirectory: string, options: Partial<PostgresOptions> = {}): Promise<EmbeddedPostgres> {
+  dataDirectories.add(dataDirectory);
+  const user = await startPostgres({ dataDirectory, log: quietLog, ...options });
+  after(user.stop);
+  return user;
+}
+
+interface UserOptions {
+  readonly rows?: number;
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+function spawnUser(dataDirectory: string, { rows, ...options }: UserOptions = {}): ChildProcess {
+  const program = fileURLToPath(new URL('postgres-user.ts', import.meta.url));
+  const args = [program, dataDirectory, ...(rows === undefined ? [] : [String(rows)])];
+  return spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+/** How many rows it said were written when it was dead. */
+async function killAfter(writer: ChildProcess, rows: number): Promise<number> {
+  assert.ok(writer.stdout);
+  let lines = 0;
+  for await (const _ of createInterface(writer.stdout)) {
+    lines += 1;
+    if (lines === rows) writer.kill('SIGKILL');
+  }
+  assert.equal(writer.signalCode ?? (await once(writer, 'exit'))[1], 'SIGKILL');
+  return lines;
+}
+
+async function countRows({ poolConfig }: EmbeddedPostgres): Promise<number> {
+  const client = new pg.Client(poolConfig);
+  await client.connect();
+  const { rows } = await client.query<{ count: string }>('select count(*) from sign_in_challenges');
+  await client.end();
+  return Number(rows[0]?.count);
+}
+
+async function answers({ poolConfig }: EmbeddedPostgres): Promise<boolean> {
+  const client = new pg.Client(poolConfig);
+  try {
+    await client.connect();
+    await client.end();
+    return true;
+  } catch {
+    return false;
+  }
+}

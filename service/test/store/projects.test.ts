@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import type { ProofType } from '@flywheel/api';
+import { findProject, findProjectOfBatch, findProjectOfWallet, insertProject } from '../../src/store/projects.ts';
+import { openTestDatabase } from '../postgres.ts';
+import { NOW, newProject, randomAddress, storeBatch, storeNonces, storeProject } from './records.ts';
+
+const { db } = await openTestDatabase();
+
+test('a project comes back as it was stored', async () => {
+  const proofTypes: ProofType[] = [
+    { type: 'PRODUCT_PURCHASE' },
+    { type: 'WATCH_AD', description: 'An ad, watched.', payloadSchema: { type: 'object', required: ['adId'] } },
+  ];
+  const project = newProject({
+    scopes: new Set(['airdrop']),
+    proofTypes: new Map(proofTypes.map((proofType) => [proofType.type, proofType])),
+    dailyLimits: { burnBaseUnits: 0n, airdropBaseUnits: 2n ** 64n - 1n },
+  });
+  await insertProject(db, project, NOW);
+  assert.deepEqual(await findProject(db, project.id), project);
+});
+
+test('a proof type may hold any text that JSON can', async () => {
+  const payloadSchema = { const: 'zero \u0000, half a pair \ud800' };
+  const project = newProject({ proofTypes: new Map([['ODD', { type: 'ODD', payloadSchema }]]) });
+  await insertProject(db, project, NOW);
+  assert.deepEqual(await findProject(db, project.id), project);
+});
+
+test('nothing of a project is stored when a part is refused', async () => {
+  const project = await storeProject(db);
+  const second = newProject({ flywheel: { ...newProject().flywheel, multisig: project.flywheel.multisig } });
+  await assert.rejects(insertProject(db, second, NOW), /flywheels_multisig_key/);
+  assert.equal(await findProject(db, second.id), null);
+});
+
+test('says which part of a project is gone', async () => {
+  const [token, flywheel] = [await storeProject(db), await storeProject(db)];
+  await db.updateTable('tokens').set({ archived_at: NOW }).where('project_id', '=', token.id).execute();
+  await db.updateTable('flywheels').set({ archived_at: NOW }).where('project_id', '=', flywheel.id).execute();
+  assert.equal(await findProject(db, token.id), 'token-gone');
+  assert.equal(await findProject(db, flywheel.id), 'flywheel-gone');
+  assert.equal(await findProject(db, randomUUID()), null);
+  assert.equal(await findProjectOfWallet(db, token.wallet, token.id), null);
+});
+
+test('a wallet finds its own projects only', async () => {
+  const project = await storeProject(db);
+  assert.deepEqual(await findProjectOfWallet(db, project.wallet, project.id), project);
+  assert.equal(await findProjectOfWallet(db, randomAddress(), project.id), null);
+});
+
+test('a batch is brought to its end after its project’s token is gone', async () => {
+  await storeNonces(db, 1);
+  const project = await storeProject(db);
+  const batch = await storeBatch(db, project);
+  await db.updateTable('tokens').set({ archived_at: NOW }).where('project_id', '=', project.id).execute();
+  assert.deepEqual(await findProjectOfBatch(db, batch), project);
+});

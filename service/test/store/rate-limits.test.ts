@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { closeDb, openDb } from '../../src/store/db.ts';
+import { createRateLimits, type RateLimits } from '../../src/store/rate-limits.ts';
+import { openTestDatabase, quietLog } from '../postgres.ts';
+
+const { db, poolConfig } = await openTestDatabase();
+
+const LIMITS: RateLimits['limits'] = {
+  init: { requests: 10, seconds: 60 },
+  execute: { requests: 10, seconds: 60 },
+  get: { requests: 3, seconds: 1 },
+  current: { requests: 3, seconds: 1 },
+  console: { requests: 60, seconds: 60 },
+};
+
+test('of 200 requests at once over two pools exactly the limit passes', async () => {
+  const other = openDb(poolConfig, quietLog);
+  const limits = [createRateLimits(db, LIMITS), createRateLimits(other, LIMITS)];
+  const key = randomUUID();
+  const states = await Promise.all(
+    limits.flatMap((rateLimits) => Array.from({ length: 100 }, () => rateLimits.consume('init', key))),
+  );
+  await closeDb(other);
+  assert.equal(states.filter(({ allowed }) => allowed).length, 10);
+});
+
+test('says what remains and when the count starts anew', async () => {
+  const rateLimits = createRateLimits(db, LIMITS);
+  const key = randomUUID();
+  assert.deepEqual(await rateLimits.consume('init', key), { allowed: true, remaining: 9, resetSeconds: 60 });
+  for (let i = 0; i < 9; i++) await rateLimits.consume('init', key);
+  const refused = await rateLimits.consume('init', key);
+  assert.deepEqual({ ...refused, resetSeconds: 60 }, { allowed: false, remaining: 0, resetSeconds: 60 });
+  assert.ok(refused.resetSeconds > 50 && refused.resetSeconds <= 60, String(refused.resetSeconds));
+});
+
+test('keys and limits are counted apart', async () => {
+  const rateLimits = createRateLimits(db, LIMITS);
+  const [one, two] = [randomUUID(), randomUUID()];
+  for (let i = 0; i < 11; i++) await rateLimits.consume('init', one);
+  assert.equal((await rateLimits.consume('init', one)).allowed, false);
+  assert.equal((await rateLimits.consume('init', two)).allowed, true);
+  assert.equal((await rateLimits.consume('execute', one)).allowed, true);
+});
+
+test('a refused key passes again in its next window', async () => {
+  const rateLimits = createRateLimits(db, LIMITS);
+  const key = randomUUID();
+  const states = await Promise.all([1, 2, 3, 4].map(() => rateLimits.consume('get', key)));
+  assert.equal(states.filter(({ allowed }) => allowed).length, 3);
+  const deadline = Date.now() + 5_000;
+  while (!(await rateLimits.consume('get', key)).allowed) assert.ok(Date.now() < deadline, 'still refused after 5 s');
+});
+
+test('trouble of the database is an error, neither a pass nor a refusal', async () => {
+  const broken = openDb({ ...poolConfig, host: '/nowhere' }, quietLog);
+  await assert.rejects(createRateLimits(broken, LIMITS).consume('init', 'key'), /ENOENT/);
+  await closeDb(broken);
+});

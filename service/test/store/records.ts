@@ -1,0 +1,147 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import {
+  AccountRole,
+  type Address,
+  type Base64EncodedWireTransaction,
+  getAddressDecoder,
+  type Nonce,
+} from '@solana/kit';
+import type { DailyTotals } from '../../src/model/amount.ts';
+import type { Batch, CompiledPipeline } from '../../src/model/batch.ts';
+import type { Project } from '../../src/model/project.ts';
+import { insertBatch, takeBatchIndex } from '../../src/store/batches.ts';
+import type { NewBundle } from '../../src/store/bundles.ts';
+import { reserveDailyAmounts } from '../../src/store/daily-limits.ts';
+import type { Db } from '../../src/store/db.ts';
+import { leaseNonce, planNonces, setNonceAvailable } from '../../src/store/nonces.ts';
+import { insertProject } from '../../src/store/projects.ts';
+
+export const NOW = new Date('2026-11-21T12:00:00.000Z');
+export const DAY = '2026-11-21';
+
+export function later(ms: number): Date {
+  return new Date(NOW.getTime() + ms);
+}
+
+export function randomAddress(): Address {
+  return getAddressDecoder().decode(randomBytes(32));
+}
+
+export function newProject(changes: Partial<Project> = {}): Project {
+  const wallet = randomAddress();
+  return {
+    id: randomUUID(),
+    wallet,
+    scopes: new Set(['burn', 'airdrop']),
+    proofTypes: new Map(),
+    dailyLimits: { burnBaseUnits: 1_000_000n, airdropBaseUnits: 1_000_000n },
+    token: { id: randomUUID(), mint: randomAddress(), decimals: 6, programAddress: randomAddress() },
+    flywheel: {
+      id: randomUUID(),
+      multisig: {
+        address: randomAddress(),
+        vault: randomAddress(),
+        vaultIndex: 0,
+        operator: randomAddress(),
+        company: randomAddress(),
+        wallet,
+        lookupTable: { address: randomAddress(), addresses: [randomAddress(), randomAddress()] },
+      },
+    },
+    ...changes,
+  };
+}
+
+export async function storeProject(db: Db, changes: Partial<Project> = {}): Promise<Project> {
+  const project = newProject(changes);
+  await insertProject(db, project, NOW);
+  return project;
+}
+
+/** With `count` nonces ready to be leased. */
+export async function storeNonces(db: Db, count: number): Promise<void> {
+  const planned = await planNonces(db, { target: count, addressOf: async () => randomAddress() });
+  for (const { address } of planned) await setNonceAvailable(db, address, randomNonce());
+}
+
+export function randomNonce(): Nonce {
+  return randomAddress() as string as Nonce; // a nonce's value is 32 bytes of base58 too
+}
+
+export function newPipeline(changes: Partial<CompiledPipeline> = {}): CompiledPipeline {
+  return {
+    type: 'WATCH_AD',
+    payload: '{"adId":"123"}',
+    actions: [{ action: 'BURN', amount: 1.5 }],
+    instructions: [
+      {
+        programAddress: randomAddress(),
+        accounts: [
+          { address: randomAddress(), role: AccountRole.WRITABLE },
+          { address: randomAddress(), role: AccountRole.READONLY_SIGNER },
+        ],
+        data: new Uint8Array(randomBytes(9)),
+      },
+    ],
+    vaultMessage: new Uint8Array(randomBytes(200)),
+    ...changes,
+  };
+}
+
+export interface BatchOptions {
+  readonly pipelines?: readonly CompiledPipeline[];
+  readonly totals?: DailyTotals;
+  readonly idempotencyKey?: string;
+  readonly createdAt?: Date;
+  readonly day?: string;
+}
+
+/** As init stores it, with a nonce made for it. */
+export async function storeBatch(db: Db, project: Project, options: BatchOptions = {}): Promise<Batch> {
+  const { totals = { burnBaseUnits: 10n, airdropBaseUnits: 20n }, createdAt = NOW, day = DAY } = options;
+  const id = randomUUID();
+  return db.transaction().execute(async (trx) => {
+    const batchIndex = await takeBatchIndex(trx, project.flywheel.id);
+    await reserveDailyAmounts(trx, project, day, totals);
+    const nonce = await leaseNonce(trx, id);
+    if (!nonce) throw new Error('The test stored too few nonces.');
+    const batch: Batch = {
+      id,
+      projectId: project.id,
+      flywheelId: project.flywheel.id,
+      tokenId: project.token.id,
+      status: 'AVAILABLE_TO_QUEUE',
+      batchIndex,
+      pipelines: options.pipelines ?? [newPipeline(), newPipeline()],
+      nonce,
+      signedTx: null,
+      initResult: null,
+      executeResult: null,
+      executionError: null,
+      createdAt,
+      updatedAt: createdAt,
+      endedAt: null,
+    };
+    const idempotency = { key: options.idempotencyKey ?? randomUUID(), requestHash: new Uint8Array(randomBytes(32)) };
+    await insertBatch(trx, batch, idempotency, { day, totals }, []);
+    return batch;
+  });
+}
+
+export const SIGNED_TX = 'c2lnbmVk' as Base64EncodedWireTransaction;
+
+export function newBundle({ id: batchId }: Batch, changes: Partial<NewBundle> = {}): NewBundle {
+  return {
+    batchId,
+    phase: 'setup',
+    bundleId: randomBytes(32).toString('hex'),
+    transactions: [SIGNED_TX],
+    signatures: ['first', 'second'],
+    lastValidBlockHeight: 2n ** 60n,
+    firstPipeline: 0,
+    pipelineCount: 0,
+    isAtomic: true,
+    createdAt: NOW,
+    ...changes,
+  };
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import {
+  deleteExpired,
+  deleteSession,
+  findSession,
+  insertChallenge,
+  insertSession,
+  takeChallenge,
+} from '../../src/store/sessions.ts';
+import { openTestDatabase } from '../postgres.ts';
+import { later, NOW, randomAddress } from './records.ts';
+
+const { db } = await openTestDatabase();
+
+test('a challenge is handed out once, to one of ten that ask at once', async () => {
+  const challenge = newChallenge(later(1_000));
+  await insertChallenge(db, challenge);
+  const taken = await Promise.all(Array.from({ length: 10 }, () => takeChallenge(db, challenge.nonce)));
+  assert.deepEqual(
+    taken.filter((one) => one !== null),
+    [challenge],
+  );
+});
+
+test('a session is found by its hash until it is deleted', async () => {
+  const session = newSession(later(1_000));
+  await insertSession(db, session);
+  assert.deepEqual(await findSession(db, session.hash), session);
+  assert.equal(await findSession(db, newSession(NOW).hash), null);
+  await deleteSession(db, session.hash);
+  assert.equal(await findSession(db, session.hash), null);
+});
+
+test('what is over is forgotten, the rest stays', async () => {
+  const [over, open] = [newSession(NOW), newSession(later(1))];
+  const [lapsed, valid] = [newChallenge(NOW), newChallenge(later(1))];
+  for (const session of [over, open]) await insertSession(db, session);
+  for (const challenge of [lapsed, valid]) await insertChallenge(db, challenge);
+  await deleteExpired(db, NOW);
+  assert.equal(await findSession(db, over.hash), null);
+  assert.deepEqual(await findSession(db, open.hash), open);
+  assert.equal(await takeChallenge(db, lapsed.nonce), null);
+  assert.deepEqual(await takeChallenge(db, valid.nonce), valid);
+});
+
+function newChallenge(expiresAt: Date) {
+  return { nonce: randomBytes(16).toString('hex'), wallet: randomAddress(), message: 'line\nline', expiresAt };
+}
+
+function newSession(expiresAt: Date) {
+  return { hash: new Uint8Array(randomBytes(32)), wallet: randomAddress(), expiresAt };
+}
