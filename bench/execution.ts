@@ -1,0 +1,154 @@
+import {
+  type Address,
+  type EncodedAccount,
+  fetchEncodedAccounts,
+  getBase64Encoder,
+  getTransactionDecoder,
+  type Transaction,
+} from '@solana/kit';
+import { LiteSVM } from 'litesvm';
+import { TIP_ACCOUNTS } from '../localnet/src/genesis.ts';
+import { createRealProgram } from '../localnet/src/real-program.ts';
+import type { Runtime } from '../localnet/src/runtime.ts';
+import { createSquadsEmulation } from '../localnet/src/squads-emulation/index.ts';
+import type { Batch } from '../service/src/model/batch.ts';
+import type { Multisig } from '../service/src/model/project.ts';
+import { batchAddress, proposalAddress, SQUADS_PROGRAM_ADDRESS } from '../service/src/squads/addresses.ts';
+import { executeInstruction } from '../service/src/squads/execute.ts';
+import { findBatch } from '../service/src/store/batches.ts';
+import { findBundles } from '../service/src/store/bundles.ts';
+import { findProjectOfBatch } from '../service/src/store/projects.ts';
+import { execute, getBatch, init } from '../service/test/client.ts';
+import { createProject, requireOk, signWith, type TestProject } from '../service/test/project.ts';
+import type { World } from '../service/test/world.ts';
+import { openBenchWorld } from './bench-world.ts';
+import type { Figures } from './figures.ts';
+import { makePipelines } from './init.ts';
+
+const PIPELINES = 200;
+
+/**
+ * Pipelines executed per second through the service and the local cluster, beside the rate at which LiteSVM alone
+ * executes the very same transactions from the very same accounts.
+ */
+export async function benchExecution(): Promise<Figures> {
+  const world = await openBenchWorld();
+  try {
+    return await measure(world);
+  } finally {
+    await world.stop();
+  }
+}
+
+async function measure(world: World): Promise<Figures> {
+  const project = await createProject(world);
+  const batch = await finalize(world, project);
+  const { multisig } = (await findProjectOfBatch(world.db, batch)).flywheel;
+  const before = await readAccounts(world, await accountsOf(batch, multisig));
+
+  const signedTx = await signWith(project.wallet, await approvalOf(world, project, batch));
+  const start = performance.now();
+  const { status } = requireOk(await execute(world.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=120' }));
+  const serviceMs = performance.now() - start;
+  if (status !== 'EXECUTED') throw new Error(`The batch is ${status}.`);
+
+  const bundles = await findBundles(world.db, batch.id, 'execution');
+  const transactions = bundles.flatMap((bundle) => bundle.transactions.map(decode));
+  const rawMs = await replay(before, transactions, world);
+  const [serviceRate, rawRate] = [serviceMs, rawMs].map((ms) => (PIPELINES * 1_000) / ms);
+  return {
+    title: `execution of ${PIPELINES} pipelines, ${transactions.length} transactions in ${bundles.length} bundles (${world.localnet.program})`,
+    note: `Slots of 50 ms: a bundle is sent when the one before it is confirmed, so ${(serviceMs / bundles.length).toFixed(0)} ms a bundle is mostly waiting.`,
+    rows: [
+      ['through the service', `${serviceRate?.toFixed(0)} pipelines/s`],
+      ['LiteSVM alone, the same transactions', `${rawRate?.toFixed(0)} pipelines/s`],
+      ['ratio', `1 : ${(serviceMs / rawMs).toFixed(1)}`],
+    ],
+  };
+}
+
+/** A batch that is set up on chain and awaits its approval. */
+async function finalize(world: World, { apiKey }: TestProject): Promise<Batch> {
+  const { batch } = requireOk(await init(world.url, apiKey, await makePipelines(PIPELINES)));
+  for (;;) {
+    const { status } = requireOk(await getBatch(world.url, apiKey, batch.id));
+    if (status === 'FINALIZED') break;
+    if (status === 'FAILED') throw new Error('The batch could not be set up.');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  const found = await findBatch(world.db, batch.id);
+  if (!found) throw new Error('The batch is gone.');
+  return found;
+}
+
+async function approvalOf(world: World, { apiKey }: TestProject, { id }: Batch): Promise<string> {
+  return requireOk(await getBatch(world.url, apiKey, id, '?include=approval')).proposalApproveTx;
+}
+
+/** Everything that approving and executing a batch may touch. */
+async function accountsOf(batch: Batch, multisig: Multisig): Promise<Address[]> {
+  const instructions = await Promise.all(
+    batch.pipelines.map(({ vaultMessage }, i) => executeInstruction(multisig, batch.batchIndex, i, vaultMessage)),
+  );
+  const named = instructions.flatMap(({ accounts = [] }) => accounts.map((account) => account.address));
+  return [
+    ...new Set([
+      ...named,
+      multisig.address,
+      await batchAddress(multisig.address, batch.batchIndex),
+      await proposalAddress(multisig.address, batch.batchIndex),
+      multisig.lookupTable.address,
+      multisig.operator,
+      multisig.company,
+      multisig.wallet,
+      batch.nonce.address,
+      ...TIP_ACCOUNTS,
+    ]),
+  ];
+}
+
+async function readAccounts({ rpc }: World, addresses: readonly Address[]): Promise<EncodedAccount[]> {
+  const accounts: EncodedAccount[] = [];
+  for (let i = 0; i < addresses.length; i += MAX_ACCOUNTS) {
+    const found = await fetchEncodedAccounts(rpc, addresses.slice(i, i + MAX_ACCOUNTS), { commitment: 'confirmed' });
+    // Programs are LiteSVM's own.
+    for (const account of found) if (account.exists && !account.executable) accounts.push(account);
+  }
+  return accounts;
+}
+
+/** Solana RPC, getMultipleAccounts. */
+const MAX_ACCOUNTS = 100;
+
+function decode(wire: string): Transaction {
+  return getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+}
+
+/** Milliseconds that LiteSVM takes for the transactions, one after the other, on a state of its own. */
+async function replay(
+  before: readonly EncodedAccount[],
+  transactions: readonly Transaction[],
+  { localnet }: World,
+): Promise<number> {
+  const { svm, runtime } = emptyRuntime(localnet.program);
+  for (const account of before) svm.setAccount(account);
+  svm.warpToSlot(REPLAY_SLOT);
+  const start = performance.now();
+  for (const transaction of transactions) {
+    const { err } = await runtime.execute(transaction);
+    if (err !== null) throw new Error(`A transaction that landed fails in the replay: ${JSON.stringify(err)}`);
+  }
+  return performance.now() - start;
+}
+
+/** Past the slot in which the lookup table was extended, so that it serves. */
+const REPLAY_SLOT = 1_000_000n;
+
+function emptyRuntime(program: Runtime['program']): { readonly svm: LiteSVM; readonly runtime: Runtime } {
+  const svm = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n);
+  if (program === 'emulation') return { svm, runtime: createSquadsEmulation(svm) };
+  const path = process.env.FLYWHEEL_SQUADS_PROGRAM;
+  if (path === undefined) throw new Error('The cluster runs the real program, but FLYWHEEL_SQUADS_PROGRAM names none.');
+  svm.addProgramFromFile(SQUADS_PROGRAM_ADDRESS, path);
+  return { svm, runtime: createRealProgram(svm) };
+}
