@@ -1,7 +1,7 @@
 import type { Deps, WorkerDeps } from './batches/deps.ts';
-import { refillNonces } from './batches/refill-nonces.ts';
-import { runBatch } from './batches/run.ts';
-import { setUpBatch } from './batches/setup.ts';
+import { refillNonces } from './batches/work/refill-nonces.ts';
+import { runBatch } from './batches/work/run.ts';
+import { setUpBatch } from './batches/work/setup.ts';
 import type { Signers } from './signers.ts';
 import { createBundleSender } from './solana/bundles.ts';
 import { findBatch } from './store/batches.ts';

@@ -1,9 +1,9 @@
 import type { Address } from '@solana/kit';
-import type { Batch } from '../model/batch.ts';
-import type { Multisig } from '../model/project.ts';
-import { decodeBatch, decodeProposal, type ProposalStatus } from '../squads/accounts.ts';
-import { batchAddress, proposalAddress } from '../squads/addresses.ts';
-import type { WorkerDeps } from './deps.ts';
+import type { Batch } from '../../model/batch.ts';
+import type { Multisig } from '../../model/project.ts';
+import { decodeBatch, decodeProposal, type ProposalStatus } from '../../squads/accounts.ts';
+import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
+import type { WorkerDeps } from '../deps.ts';
 
 export interface Progress {
   readonly status: ProposalStatus;

@@ -1,16 +1,16 @@
 import type { InitResult } from '@flywheel/api';
-import type { Batch } from '../model/batch.ts';
-import type { Multisig } from '../model/project.ts';
-import { decodeBatch, decodeMultisig, decodeProposal } from '../squads/accounts.ts';
-import { batchAddress, proposalAddress } from '../squads/addresses.ts';
-import { planTransactions } from '../squads/plan.ts';
-import { type SetupCursor, setupInstructions } from '../squads/setup.ts';
-import { endBatch, finalizeBatch, findBatchesToSetUp } from '../store/batches.ts';
-import { findBundles } from '../store/bundles.ts';
-import { assembleBundle, operatorLimits } from './assemble-bundle.ts';
-import type { WorkerDeps } from './deps.ts';
-import { followBundle, landBundle } from './land.ts';
-import { executeResultOf, landedExecutions } from './results.ts';
+import type { Batch } from '../../model/batch.ts';
+import type { Multisig } from '../../model/project.ts';
+import { decodeBatch, decodeMultisig, decodeProposal } from '../../squads/accounts.ts';
+import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
+import { planTransactions } from '../../squads/plan.ts';
+import { type SetupCursor, setupInstructions } from '../../squads/setup.ts';
+import { endBatch, finalizeBatch, findBatchesToSetUp } from '../../store/batches.ts';
+import { findBundles } from '../../store/bundles.ts';
+import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
+import { followBundle, landBundle } from '../bundles/land.ts';
+import { executeResultOf, landedExecutions } from '../bundles/results.ts';
+import type { WorkerDeps } from '../deps.ts';
 
 /**
  * Creates a batch on chain, and before it every earlier one of the same multisig that is not there yet: Squads takes

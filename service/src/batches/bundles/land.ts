@@ -1,9 +1,9 @@
 import type { Base64EncodedWireTransaction, Signature } from '@solana/kit';
-import type { Bundle } from '../model/batch.ts';
-import { bundleIdOf, isBundleRejected } from '../solana/bundles.ts';
-import type { SignedTransaction } from '../solana/transactions.ts';
-import { insertBundle, settleBundle } from '../store/bundles.ts';
-import type { WorkerDeps } from './deps.ts';
+import type { Bundle } from '../../model/batch.ts';
+import { bundleIdOf, isBundleRejected } from '../../solana/bundles.ts';
+import type { SignedTransaction } from '../../solana/transactions.ts';
+import { insertBundle, settleBundle } from '../../store/bundles.ts';
+import type { WorkerDeps } from '../deps.ts';
 
 /** What became of a bundle, by the chain’s own word. */
 export type Landing =

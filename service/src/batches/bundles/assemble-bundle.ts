@@ -1,14 +1,14 @@
 import { createTransactionMessage, type Instruction, setTransactionMessageFeePayer } from '@solana/kit';
-import type { Multisig } from '../model/project.ts';
-import { type SignedTransaction, signTransaction } from '../solana/transactions.ts';
+import type { Multisig } from '../../model/project.ts';
+import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import {
   appendIfFits,
   MAX_V0_TRANSACTION_BYTES,
   type PlannedMessage,
   type PlannedTransaction,
   type TransactionLimits,
-} from '../squads/plan.ts';
-import type { WorkerDeps } from './deps.ts';
+} from '../../squads/plan.ts';
+import type { WorkerDeps } from '../deps.ts';
 
 export interface AssembledBundle {
   readonly transactions: readonly SignedTransaction[];

@@ -1,12 +1,12 @@
-import type { Batch, ExecutionTrouble } from '../model/batch.ts';
-import type { Project } from '../model/project.ts';
-import { signTransaction } from '../solana/transactions.ts';
-import { executeInstruction } from '../squads/execute.ts';
-import { planTransactions } from '../squads/plan.ts';
-import { operatorLimits } from './assemble-bundle.ts';
-import type { WorkerDeps } from './deps.ts';
-import { findMissingFunds } from './funds.ts';
-import type { Landing } from './land.ts';
+import type { Batch, ExecutionTrouble } from '../../model/batch.ts';
+import type { Project } from '../../model/project.ts';
+import { signTransaction } from '../../solana/transactions.ts';
+import { executeInstruction } from '../../squads/execute.ts';
+import { planTransactions } from '../../squads/plan.ts';
+import { operatorLimits } from '../bundles/assemble-bundle.ts';
+import type { Landing } from '../bundles/land.ts';
+import type { WorkerDeps } from '../deps.ts';
+import { findMissingFunds } from '../funds.ts';
 import { readProgress } from './progress.ts';
 import type { Next } from './run.ts';
 

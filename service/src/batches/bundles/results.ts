@@ -1,7 +1,7 @@
 import type { BundleExecution, ExecuteResult } from '@flywheel/api';
 import type { Signature } from '@solana/kit';
-import type { Batch, Bundle } from '../model/batch.ts';
-import { bundleIdOf } from '../solana/bundles.ts';
+import type { Batch, Bundle } from '../../model/batch.ts';
+import { bundleIdOf } from '../../solana/bundles.ts';
 
 /** What is known of an execution: the bundles, the chain’s cursor, and the failure that ended it, if one did. */
 export interface Execution {

@@ -1,7 +1,7 @@
-import type { Batch, ExecutionTrouble } from '../model/batch.ts';
-import type { Project } from '../model/project.ts';
-import { reportTrouble } from '../store/batches.ts';
-import type { WorkerDeps } from './deps.ts';
+import type { Batch, ExecutionTrouble } from '../../model/batch.ts';
+import type { Project } from '../../model/project.ts';
+import { reportTrouble } from '../../store/batches.ts';
+import type { WorkerDeps } from '../deps.ts';
 
 /** Deposits and clusters take about this long to mend at the soonest. */
 const RETRY_MS = 15_000;

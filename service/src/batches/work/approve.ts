@@ -1,19 +1,19 @@
 import { type ErrorContext, isApiError } from '@flywheel/api';
-import type { Batch } from '../model/batch.ts';
-import type { Multisig, Project } from '../model/project.ts';
-import { readNonces } from '../solana/nonces.ts';
-import { addSignatures, type SignedTransaction, signTransaction } from '../solana/transactions.ts';
-import { decodeVaultBatchTransaction, vaultTransactionMatches } from '../squads/accounts.ts';
-import { batchTransactionAddress } from '../squads/addresses.ts';
-import { companyOnlyApproval } from '../squads/approval.ts';
-import { checkApproval } from '../squads/approval-check.ts';
-import { planTransactions } from '../squads/plan.ts';
-import { endBatch } from '../store/batches.ts';
-import { operatorLimits } from './assemble-bundle.ts';
-import type { WorkerDeps } from './deps.ts';
-import { findMissingFunds } from './funds.ts';
+import type { Batch } from '../../model/batch.ts';
+import type { Multisig, Project } from '../../model/project.ts';
+import { readNonces } from '../../solana/nonces.ts';
+import { addSignatures, type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
+import { decodeVaultBatchTransaction, vaultTransactionMatches } from '../../squads/accounts.ts';
+import { batchTransactionAddress } from '../../squads/addresses.ts';
+import { companyOnlyApproval } from '../../squads/approval.ts';
+import { checkApproval } from '../../squads/approval-check.ts';
+import { planTransactions } from '../../squads/plan.ts';
+import { endBatch } from '../../store/batches.ts';
+import { operatorLimits } from '../bundles/assemble-bundle.ts';
+import { executeResultOf } from '../bundles/results.ts';
+import type { WorkerDeps } from '../deps.ts';
+import { findMissingFunds } from '../funds.ts';
 import type { Progress } from './progress.ts';
-import { executeResultOf } from './results.ts';
 import { giveBack } from './trouble.ts';
 
 /**

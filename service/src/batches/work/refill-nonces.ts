@@ -5,10 +5,10 @@ import {
   setTransactionMessageFeePayer,
 } from '@solana/kit';
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
-import { createNonceAccounts, nonceAddress, readNonces } from '../solana/nonces.ts';
-import { signTransaction } from '../solana/transactions.ts';
-import { findNonces, planNonces, setNonceAvailable } from '../store/nonces.ts';
-import type { WorkerDeps } from './deps.ts';
+import { createNonceAccounts, nonceAddress, readNonces } from '../../solana/nonces.ts';
+import { signTransaction } from '../../solana/transactions.ts';
+import { findNonces, planNonces, setNonceAvailable } from '../../store/nonces.ts';
+import type { WorkerDeps } from '../deps.ts';
 
 /** How soon after a nonce was used its new value may be final. */
 const RETRY_MS = 2_000;

@@ -1,17 +1,17 @@
-import { type Batch, isFinal } from '../model/batch.ts';
-import type { Project } from '../model/project.ts';
-import type { SignedTransaction } from '../solana/transactions.ts';
-import { executeInstruction } from '../squads/execute.ts';
-import { planTransactions } from '../squads/plan.ts';
-import { endBatch, findBatch } from '../store/batches.ts';
-import { findBundles } from '../store/bundles.ts';
+import { type Batch, isFinal } from '../../model/batch.ts';
+import type { Project } from '../../model/project.ts';
+import type { SignedTransaction } from '../../solana/transactions.ts';
+import { executeInstruction } from '../../squads/execute.ts';
+import { planTransactions } from '../../squads/plan.ts';
+import { endBatch, findBatch } from '../../store/batches.ts';
+import { findBundles } from '../../store/bundles.ts';
+import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
+import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
+import { type ExecutionFailure, executeResultOf } from '../bundles/results.ts';
+import type { WorkerDeps } from '../deps.ts';
 import { approve } from './approve.ts';
-import { assembleBundle, operatorLimits } from './assemble-bundle.ts';
-import type { WorkerDeps } from './deps.ts';
 import { explainFailure } from './explain-failure.ts';
-import { followBundle, type Landing, landBundle } from './land.ts';
 import { readProgress } from './progress.ts';
-import { type ExecutionFailure, executeResultOf } from './results.ts';
 import { setUpBatch } from './setup.ts';
 import { postpone } from './trouble.ts';
 
