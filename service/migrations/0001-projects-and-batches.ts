@@ -102,7 +102,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       payload text not null,
       actions json not null,
       proof_hash bytea not null check (length(proof_hash) = 32),
-      instructions bytea[] not null,
+      instructions json not null,
       vault_message bytea not null,
       primary key (batch_id, position)
     );

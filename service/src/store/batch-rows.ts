@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Instruction } from '@solana/kit';
 import type { Insertable, Selectable } from 'kysely';
 import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../model/batch.ts';
-import { decodeInstruction, encodeInstruction } from './instruction-bytes.ts';
-import type { BatchesTable, PipelinesTable } from './schema.ts';
+import type { BatchesTable, PipelinesTable, StoredInstruction } from './schema.ts';
 
 /** The columns that make a batch. */
 export const BATCH_COLUMNS = [
@@ -60,7 +60,7 @@ export function toPipeline(row: PipelineRow): CompiledPipeline {
     type: row.type,
     payload: row.payload,
     actions: row.actions,
-    instructions: row.instructions.map(decodeInstruction),
+    instructions: row.instructions.map(toInstruction),
     vaultMessage: row.vault_message,
   };
 }
@@ -74,9 +74,26 @@ export function toPipelineRows({ id: batchId, projectId, pipelines }: Batch): In
     payload: pipeline.payload,
     actions: JSON.stringify(pipeline.actions),
     proof_hash: proofHash(pipeline),
-    instructions: pipeline.instructions.map(encodeInstruction),
+    instructions: JSON.stringify(pipeline.instructions.map(toStoredInstruction)),
     vault_message: pipeline.vaultMessage,
   }));
+}
+
+function toStoredInstruction({
+  programAddress,
+  accounts = [],
+  data = new Uint8Array(),
+}: Instruction): StoredInstruction {
+  return {
+    programAddress,
+    accounts: accounts.map(({ address, role }) => ({ address, role })),
+    dataBase64: Buffer.from(data).toString('base64'),
+  };
+}
+
+/** Absent accounts and absent data come back empty, which is the same to the chain. */
+function toInstruction({ programAddress, accounts, dataBase64 }: StoredInstruction): Instruction {
+  return { programAddress, accounts, data: new Uint8Array(Buffer.from(dataBase64, 'base64')) };
 }
 
 /** What the proof memo carries: SHA-256 of the type, a zero byte and the payload as it was received. */

@@ -43,26 +43,17 @@ const DEFAULTS = {
   keepAlive: true,
 } as const satisfies pg.PoolConfig;
 
-/** Not among the driver's names. */
-const BYTEA_ARRAY: number = 1001;
-
 /** By type oid (PostgreSQL, `pg_type.dat`). The schema has no numeric with a fraction. */
 const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
   [pg.types.builtins.INT8, BigInt],
   [pg.types.builtins.NUMERIC, BigInt],
   [pg.types.builtins.DATE, String],
   [pg.types.builtins.BYTEA, parseBytes],
-  [BYTEA_ARRAY, parseBytesArray],
 ]);
 
 function getTypeParser(oid: number, format: 'text' | 'binary' = 'text') {
   const parser = format === 'text' ? PARSERS.get(oid) : undefined;
   return parser ?? pg.types.getTypeParser(oid, format);
-}
-
-function parseBytesArray(text: string): Uint8Array[] {
-  const buffers: Buffer[] = pg.types.getTypeParser(BYTEA_ARRAY, 'text')(text);
-  return buffers.map((buffer) => new Uint8Array(buffer));
 }
 
 function parseBytes(text: string): Uint8Array {

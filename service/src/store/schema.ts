@@ -7,7 +7,7 @@ import type {
   RegistrationRequest,
   Scope,
 } from '@flywheel/api';
-import type { Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
+import type { AccountMeta, Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
 import type { Bundle, ExecutionTrouble } from '../model/batch.ts';
 import type { Multisig, Token } from '../model/project.ts';
@@ -120,8 +120,15 @@ export interface PipelinesTable {
   payload: string;
   actions: Json<Action[]>;
   proof_hash: Uint8Array;
-  instructions: Uint8Array[];
+  instructions: Json<StoredInstruction[]>;
   vault_message: Uint8Array;
+}
+
+/** Addresses as text: turning thousands of them into bytes and back would take longer than everything else. */
+export interface StoredInstruction {
+  readonly programAddress: Address;
+  readonly accounts: readonly AccountMeta[];
+  readonly dataBase64: string;
 }
 
 interface DailyAmountsTable {

@@ -11,16 +11,13 @@ const { db, poolConfig } = await openTestDatabase();
 test('integers, days and bytes come out exactly, and the driver’s own types stay as they were', async () => {
   const { rows } = await sql`select
     9223372036854775807::bigint as index, 18446744073709551615::numeric(20) as amount, '2026-11-21'::date as day,
-    '\\x00ff'::bytea as bytes, array['\\x01'::bytea, ''] as many, null::bigint as nothing, 7::integer as count`.execute(
-    db,
-  );
+    '\\x00ff'::bytea as bytes, null::bigint as nothing, 7::integer as count`.execute(db);
   assert.deepEqual(rows, [
     {
       index: 2n ** 63n - 1n,
       amount: 2n ** 64n - 1n,
       day: '2026-11-21',
       bytes: new Uint8Array([0, 255]),
-      many: [new Uint8Array([1]), new Uint8Array()],
       nothing: null,
       count: 7,
     },

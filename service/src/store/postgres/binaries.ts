@@ -70,6 +70,7 @@ async function makeLink(target: string, path: string): Promise<void> {
 async function copyBinaries({ native, links }: BinariesPackage, copy: string): Promise<void> {
   const unfinished = `${copy}.${randomUUID()}`;
   await makePublicFolder(dirname(copy));
+  await makePublicFolder(unfinished);
   for (const folder of ['bin', 'lib', 'share']) await copyTree(join(native, folder), join(unfinished, folder));
   for (const { path, target } of links) await makeLink(target, join(unfinished, path.slice(native.length)));
   await rename(unfinished, copy).catch(async (error: unknown) => {

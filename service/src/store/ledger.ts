@@ -1,0 +1,58 @@
+import type { Bundle, LedgerEntry } from '../model/batch.ts';
+import type { Db } from './db.ts';
+
+/** Signatures of a batch's settled bundles that the ledger does not have yet, with what is known of them. */
+export async function findUnrecorded(
+  db: Db,
+  batchId: string,
+): Promise<{ readonly signature: string; readonly phase: Bundle['phase']; readonly tipLamports: bigint }[]> {
+  const bundles = await db
+    .selectFrom('bundles')
+    .select(['phase', 'signatures', 'tip_lamports'])
+    .where('batch_id', '=', batchId)
+    .where('state', '!=', 'sent')
+    .orderBy('id')
+    .execute();
+  const recorded = await db.selectFrom('ledger_entries').select('signature').where('batch_id', '=', batchId).execute();
+  const known = new Set(recorded.map(({ signature }) => signature));
+  return bundles.flatMap(({ phase, signatures, tip_lamports }) =>
+    signatures
+      // The tip is in a bundle's last transaction.
+      .map((signature, i) => ({ signature, phase, tipLamports: i === signatures.length - 1 ? tip_lamports : 0n }))
+      .filter(({ signature }) => !known.has(signature)),
+  );
+}
+
+/** A transaction is recorded once, however often it is read. */
+export async function insertLedgerEntries(db: Db, batchId: string, entries: readonly LedgerEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  await db
+    .insertInto('ledger_entries')
+    .values(
+      entries.map((entry) => ({
+        signature: entry.signature,
+        batch_id: batchId,
+        phase: entry.phase,
+        fee_lamports: entry.feeLamports,
+        tip_lamports: entry.tipLamports,
+        rent_out_lamports: entry.rentOutLamports,
+        rent_back_lamports: entry.rentBackLamports,
+        vault_rent_lamports: entry.vaultRentLamports,
+      })),
+    )
+    .onConflict((conflict) => conflict.column('signature').doNothing())
+    .execute();
+}
+
+export async function findLedgerEntries(db: Db, batchId: string): Promise<LedgerEntry[]> {
+  const rows = await db.selectFrom('ledger_entries').selectAll().where('batch_id', '=', batchId).execute();
+  return rows.map((row) => ({
+    signature: row.signature,
+    phase: row.phase,
+    feeLamports: row.fee_lamports,
+    tipLamports: row.tip_lamports,
+    rentOutLamports: row.rent_out_lamports,
+    rentBackLamports: row.rent_back_lamports,
+    vaultRentLamports: row.vault_rent_lamports,
+  }));
+}
