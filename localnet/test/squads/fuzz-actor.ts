@@ -5,6 +5,7 @@ import {
   getU32Encoder,
   getU64Encoder,
   type Instruction,
+  isWritableRole,
 } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '../../src/squads-emulation/compute-budget.ts';
@@ -53,7 +54,9 @@ export async function act(scene: Scene, plan: TransactionPlan): Promise<Transact
   const { damage } = plan;
   const damaged = instructions.map((instruction, each) => {
     const isChosen = damage !== null && each === damage.instruction % instructions.length;
-    return isChosen ? damageInstruction(instruction, damage.damage) : instruction;
+    if (!isChosen) return instruction;
+    const candidate = damageInstruction(instruction, damage.damage);
+    return writesProgram(candidate, instructions) ? instruction : candidate;
   });
   return {
     feePayer: scene.cast.operator,
@@ -61,6 +64,12 @@ export async function act(scene: Scene, plan: TransactionPlan): Promise<Transact
     tables: plan.tables ? [scene.table] : [],
     instructions: [...priceInstructions(plan), ...damaged],
   };
+}
+
+/** Kit builds no transaction that asks to write a program it calls. */
+function writesProgram({ accounts = [] }: Instruction, instructions: readonly Instruction[]): boolean {
+  const programs = new Set(instructions.map(({ programAddress }) => programAddress));
+  return accounts.some(({ address, role }) => isWritableRole(role) && programs.has(address));
 }
 
 /** What earlier steps of the same transaction will have done when a step's turn comes. */
