@@ -148,8 +148,8 @@ async function removeSocketFolder(folder: string): Promise<void> {
 }
 
 async function control(server: Server, args: readonly string[]): Promise<void> {
-  const common = ['--silent', '--wait', '--timeout', String(SERVER_TIMEOUT_SECONDS)];
-  await run(server, 'pg_ctl', ['--pgdata', databaseFolder(server.directory), ...common, ...args]);
+  const always = ['--silent', '--wait', '--timeout', String(SERVER_TIMEOUT_SECONDS)];
+  await run(server, 'pg_ctl', ['--pgdata', databaseFolder(server.directory), ...always, ...args]);
 }
 
 const execute = promisify(execFile);
