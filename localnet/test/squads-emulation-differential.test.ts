@@ -2,10 +2,10 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { failedInstruction } from '../src/squads-emulation/failure.ts';
 import { createCast } from './squads/cast.ts';
-import { compareRun } from './squads/compare-run.ts';
-import { runPlan } from './squads/fuzz-plan.ts';
+import { compareRun } from './squads/fuzz/compare-run.ts';
+import { runPlan } from './squads/fuzz/run-plan.ts';
+import type { Comparison } from './squads/fuzz/twin-chains.ts';
 import { createLookupTable } from './squads/lookup-table.ts';
-import type { Comparison } from './squads/twin-chains.ts';
 
 const programFile = process.env.FLYWHEEL_SQUADS_PROGRAM ?? '';
 const hasProgram = programFile !== '' && programFile !== 'emulation';

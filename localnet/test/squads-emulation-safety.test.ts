@@ -3,9 +3,17 @@ import { describe, it } from 'node:test';
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
 import { transfer } from '../src/squads-emulation/program/call.ts';
 import { compileVaultMessage } from './squads/compile-vault-message.ts';
-import { batchOf, proposalOf, proposalVote, transactionOf } from './squads/instructions.ts';
+import {
+  batchCreate,
+  batchOf,
+  proposalCreate,
+  proposalOf,
+  proposalVote,
+  transactionOf,
+} from './squads/instructions.ts';
 import { VAULT_TOKENS_BASE_UNITS } from './squads/stage.ts';
 import { customError, openTheatre, stateOf, type Theatre } from './squads/theatre.ts';
+import { buildTransaction } from './squads/transaction.ts';
 import { airdrop, burn, memo, tokenAccountOf } from './squads/vault-instructions.ts';
 
 /** A theatre with an approved batch of this one message. */
@@ -128,7 +136,6 @@ describe('a failed transaction', () => {
   it('leaves no trace of accounts that it had created', async () => {
     const theatre = await openTheatre('unborn');
     const { cast } = theatre;
-    const { batchCreate, proposalCreate } = await import('./squads/instructions.ts');
     const key = { multisig: cast.multisig, index: 1n };
     const { err } = await theatre.send(
       batchCreate(key, cast.operator),
@@ -167,7 +174,6 @@ describe('a failed transaction', () => {
     const { theatre, cast, key } = await openApproved('poor', ({ cast: { vault } }) => [memo('x', vault)]);
     const [recipient = cast.operator] = cast.recipients;
     const vote = proposalVote('cancel', key, cast.company);
-    const { buildTransaction } = await import('./squads/transaction.ts');
     const transaction = buildTransaction(theatre.svm, { feePayer: recipient, instructions: [vote] });
     const { err } = await theatre.runtime.execute(transaction);
     assert.equal(err, 'AccountNotFound');

@@ -8,14 +8,12 @@ import {
   isWritableRole,
 } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
-import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '../../src/squads-emulation/compute-budget.ts';
-import type { Accounts, Batch, Proposal } from '../../src/squads-emulation/program/accounts.ts';
-import { ephemeralSignerAddress } from '../../src/squads-emulation/program/addresses.ts';
-import { decodeAccount, transfer } from '../../src/squads-emulation/program/call.ts';
-import type { Cast } from './cast.ts';
-import type { LookupTable } from './compile-vault-message.ts';
-import { damageInstruction, plannedMessage, signedOrNot } from './fuzz-damage.ts';
-import type { Addition, ConfigChange, Person, Step, TransactionPlan } from './fuzz-plan.ts';
+import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '../../../src/squads-emulation/compute-budget.ts';
+import type { Accounts, Batch, Proposal } from '../../../src/squads-emulation/program/accounts.ts';
+import { ephemeralSignerAddress } from '../../../src/squads-emulation/program/addresses.ts';
+import { decodeAccount, transfer } from '../../../src/squads-emulation/program/call.ts';
+import type { Cast } from '../cast.ts';
+import type { LookupTable } from '../compile-vault-message.ts';
 import {
   type BatchKey,
   batchAccountsClose,
@@ -34,10 +32,13 @@ import {
   proposalVote,
   transactionOf,
   vaultBatchTransactionAccountClose,
-} from './instructions.ts';
+} from '../instructions.ts';
+import type { TransactionInput } from '../transaction.ts';
+import { burn } from '../vault-instructions.ts';
+import { damageInstruction } from './damage-instruction.ts';
+import { plannedMessage, signedOrNot } from './planned-message.ts';
 import { remainingAccounts } from './remaining-accounts.ts';
-import type { TransactionInput } from './transaction.ts';
-import { burn } from './vault-instructions.ts';
+import type { Addition, ConfigChange, Person, Step, TransactionPlan } from './run-plan.ts';
 
 /** Where a run takes place. */
 export interface Scene {

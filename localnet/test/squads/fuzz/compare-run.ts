@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { permission } from '../../src/squads-emulation/program/accounts.ts';
-import type { Cast } from './cast.ts';
-import type { LookupTable } from './compile-vault-message.ts';
-import { act } from './fuzz-actor.ts';
-import type { RunPlan } from './fuzz-plan.ts';
-import { multisigCreateV2 } from './instructions.ts';
-import type { TransactionInput } from './transaction.ts';
+import { permission } from '../../../src/squads-emulation/program/accounts.ts';
+import type { Cast } from '../cast.ts';
+import type { LookupTable } from '../compile-vault-message.ts';
+import { multisigCreateV2 } from '../instructions.ts';
+import type { TransactionInput } from '../transaction.ts';
+import { act } from './act.ts';
+import type { RunPlan } from './run-plan.ts';
 import { type Comparison, createTwinChains } from './twin-chains.ts';
 
 /** Carries out a run on both chains; throws at the first difference. */

@@ -1,13 +1,13 @@
 import type { Address, EncodedAccount, Instruction } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
-import { executeInSvm } from '../../src/real-program.ts';
-import type { Execution, Runtime, TransactionError } from '../../src/runtime.ts';
-import { failedInstruction } from '../../src/squads-emulation/failure.ts';
-import { createSquadsEmulation } from '../../src/squads-emulation/index.ts';
-import { SQUADS_PROGRAM_ADDRESS } from '../../src/squads-emulation/program/addresses.ts';
-import type { Cast } from './cast.ts';
-import { type StageOptions, setStage } from './stage.ts';
-import { buildTransaction, type TransactionInput } from './transaction.ts';
+import { executeInSvm } from '../../../src/real-program.ts';
+import type { Execution, Runtime, TransactionError } from '../../../src/runtime.ts';
+import { failedInstruction } from '../../../src/squads-emulation/failure.ts';
+import { createSquadsEmulation } from '../../../src/squads-emulation/index.ts';
+import { SQUADS_PROGRAM_ADDRESS } from '../../../src/squads-emulation/program/addresses.ts';
+import type { Cast } from '../cast.ts';
+import { type StageOptions, setStage } from '../stage.ts';
+import { buildTransaction, type TransactionInput } from '../transaction.ts';
 
 /** The same chain twice, once with the real Squads program and once with the emulation. */
 export interface TwinChains {

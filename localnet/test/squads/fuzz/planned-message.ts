@@ -1,11 +1,12 @@
-import { type AccountMeta, AccountRole, type Instruction, isSignerRole, isWritableRole } from '@solana/kit';
-import { ephemeralSignerAddress } from '../../src/squads-emulation/program/addresses.ts';
-import { transfer } from '../../src/squads-emulation/program/call.ts';
-import type { Cast } from './cast.ts';
-import { compileVaultMessage, type LookupTable } from './compile-vault-message.ts';
-import type { Addition, Damage, InnerPlan } from './fuzz-plan.ts';
-import { type BatchKey, batchOf, proposalOf } from './instructions.ts';
-import { airdrop, burn, memo } from './vault-instructions.ts';
+import { AccountRole, type Instruction } from '@solana/kit';
+import { ephemeralSignerAddress } from '../../../src/squads-emulation/program/addresses.ts';
+import { transfer } from '../../../src/squads-emulation/program/call.ts';
+import type { Cast } from '../cast.ts';
+import { compileVaultMessage, type LookupTable } from '../compile-vault-message.ts';
+import { type BatchKey, batchOf, proposalOf } from '../instructions.ts';
+import { airdrop, burn, memo } from '../vault-instructions.ts';
+import { weaken } from './damage-instruction.ts';
+import type { Addition, InnerPlan } from './run-plan.ts';
 
 /** The vault message that a plan asks for, spoilt if it says so. */
 export async function plannedMessage(
@@ -20,32 +21,6 @@ export async function plannedMessage(
   if (spoil === null) return bytes;
   if (spoil.kind === 'cut') return bytes.slice(0, Math.max(0, bytes.length - spoil.bytes));
   return bytes.with(spoil.at, spoil.byte);
-}
-
-/** An instruction as a mistaken or hostile client could send it. */
-export function damageInstruction(instruction: Instruction, damage: Damage): Instruction {
-  const accounts = instruction.accounts ?? [];
-  switch (damage.kind) {
-    case 'drop account':
-      return { ...instruction, accounts: accounts.slice(0, -1) };
-    case 'weaken': {
-      const chosen = damage.account % Math.max(1, accounts.length);
-      return {
-        ...instruction,
-        accounts: accounts.map((meta, each) => (each === chosen ? weaken(meta, damage.to) : meta)),
-      };
-    }
-    case 'swap': {
-      const chosen = damage.account % Math.max(1, accounts.length);
-      const other = accounts[damage.from % Math.max(1, accounts.length)];
-      const swapped = accounts.map((meta, each) =>
-        each === chosen && other ? { ...meta, address: other.address } : meta,
-      );
-      return { ...instruction, accounts: swapped };
-    }
-    case 'cut':
-      return { ...instruction, data: instruction.data?.slice(0, Math.max(0, instruction.data.length - damage.bytes)) };
-  }
 }
 
 /** The instruction as it is, or with its signers asked for as mere accounts. */
@@ -87,11 +62,4 @@ async function innerInstructions(cast: Cast, key: BatchKey, plan: InnerPlan): Pr
 
 function tokenAt({ tokens }: Cast, each: number) {
   return each === 0 ? tokens[0] : tokens[1];
-}
-
-function weaken({ address, role }: AccountMeta, to: 'readonly' | 'not signing'): AccountMeta {
-  const signs = isSignerRole(role) && to !== 'not signing';
-  const writable = isWritableRole(role) && to !== 'readonly';
-  if (signs) return { address, role: writable ? AccountRole.WRITABLE_SIGNER : AccountRole.READONLY_SIGNER };
-  return { address, role: writable ? AccountRole.WRITABLE : AccountRole.READONLY };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-// What a fuzz run does, as plain values that fast-check can generate, print and shrink. `fuzz-actor.ts` turns them into
+// What a fuzz run does, as plain values that fast-check can generate, print and shrink. `act.ts` turns them into
 // instructions for the state that the chain is then in. Most choices lean to what makes progress.
 
 export type RunPlan = Value<ReturnType<typeof runPlan>>;

@@ -3,8 +3,8 @@ import {
   isSignerIndex,
   isStaticWritableIndex,
   type VaultMessage,
-} from '../../src/squads-emulation/program/vault-message.ts';
-import type { LookupTable } from './compile-vault-message.ts';
+} from '../../../src/squads-emulation/program/vault-message.ts';
+import type { LookupTable } from '../compile-vault-message.ts';
 
 /** The accounts that executing a stored message takes. `pdas` sign by the program, not by the transaction. */
 export function remainingAccounts(
