@@ -12,10 +12,11 @@ export type Db = Kysely<Schema>;
  */
 export function openDb(config: pg.PoolConfig, log: Pick<Log, 'error'>): Db {
   const pool = new pg.Pool({ ...DEFAULTS, ...config, types: { getTypeParser } });
-  const logLoss = (error: Error) => log.error({ err: error }, 'database connection lost');
   // Without these a connection that breaks, idle or between two statements of a transaction, ends the process.
-  pool.on('error', logLoss);
-  pool.on('connect', (client) => client.on('error', logLoss));
+  pool.on('connect', (client) => {
+    client.on('error', (error) => log.error({ err: error }, 'database connection lost'));
+  });
+  pool.on('error', () => undefined); // the connection has said so itself
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 }
 

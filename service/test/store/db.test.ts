@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { closeDb, inTransaction, openDb, ping } from '../../src/store/db.ts';
-import { openTestDatabase, quietLog } from '../postgres.ts';
+import { openTestDatabase } from '../postgres.ts';
 import { storeProject } from './records.ts';
 
 const { db, poolConfig } = await openTestDatabase();
@@ -26,24 +26,24 @@ test('integers, days and bytes come out exactly, and the driver’s own types st
 });
 
 test('connections that are killed, idle or in a transaction, are errors of their queries, not of the process', async () => {
-  const losses: object[] = [];
-  const pool = openDb({ ...poolConfig, max: 2 }, { error: (fields) => losses.push(fields) });
-  const killAll = sql`select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and application_name = 'flywheel' and pid <> pg_backend_pid()`;
-  const killer = openDb({ ...poolConfig, application_name: 'killer' }, quietLog);
-  await ping(pool);
+  let losses = 0;
+  const pool = openDb({ ...poolConfig, max: 1, application_name: 'killed' }, { error: () => (losses += 1) });
+  const killThem = async () => {
+    const before = losses;
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'killed'`.execute(db);
+    while (losses === before) await new Promise((resolve) => setImmediate(resolve));
+  };
   const broken = pool.transaction().execute(async (trx) => {
     await ping(trx);
-    await killAll.execute(killer);
-    while (losses.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await killThem();
     await ping(trx);
   });
   await assert.rejects(broken);
   await ping(pool);
-  await killAll.execute(killer);
-  while (losses.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  await killThem();
   await ping(pool);
-  await Promise.all([closeDb(pool), closeDb(killer)]);
+  await closeDb(pool);
 });
 
 test('no query, and no transaction left alone, lasts for ever', async () => {
