@@ -10,6 +10,7 @@ const errorCodes = {
   InstructionDidNotDeserialize: 102,
   ConstraintMut: 2000,
   ConstraintSeeds: 2006,
+  ConstraintClose: 2011,
   AccountDiscriminatorNotFound: 3001,
   AccountDiscriminatorMismatch: 3002,
   AccountDidNotDeserialize: 3003,

@@ -30,6 +30,7 @@ export function vaultBatchTransactionAccountClose(call: Call): void {
   check(batch.value.multisig === multisig.address, 'TransactionForAnotherMultisig');
   check(batch.value.index === proposal.value.transactionIndex, 'TransactionNotMatchingProposal');
   checkWritable(call, 3);
+  check(transaction.address !== accountAt(call, 4).address, 'ConstraintClose');
   const rentCollector = rentCollectorAt(call, 4, multisig.value);
   const last = batchTransactionAddress(multisig.address, batch.value.index, batch.value.size);
   check(transaction.address === last.address, 'TransactionNotLastInBatch');
@@ -52,6 +53,7 @@ export function batchAccountsClose(call: Call): void {
   checkWritable(call, 1);
   checkWritable(call, 2);
   check(batch.value.multisig === multisig.address, 'TransactionForAnotherMultisig');
+  check(batch.address !== accountAt(call, 3).address, 'ConstraintClose');
   const rentCollector = rentCollectorAt(call, 3, multisig.value);
   const isStale = batch.value.index <= multisig.value.staleTransactionIndex;
   const proposal = call.chain.read(proposalTarget);
