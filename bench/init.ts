@@ -41,6 +41,7 @@ async function measure(world: World): Promise<Figures> {
     chain: createChain({ rpcUrl: world.localnet.url, clock: systemClock }),
     clock: systemClock,
     log: createLog('error'),
+    batchExpirySeconds: 86_400,
     fairUse: { maxOpenBatches: 10_000, maxOpenPipelines: 1_000_000 },
   };
   const [http, useCase, compile]: [number[], number[], number[]] = [[], [], []];

@@ -82,6 +82,10 @@ export const ERROR_NOTES: {
     remedy: 'Use the method that the header `Allow` names.',
     example: { method: 'GET', path: '/v1/flywheel/batch/init', allow: 'POST' },
   },
+  ERR_BATCH_NOT_CANCELLABLE: {
+    remedy: 'Nothing: the batch has done its work. Read its `executeResult`.',
+    example: { batchId: '5b1c7f6e-6a0d-4a57-9d0e-1f1f0c9e2a44' },
+  },
   ERR_BATCH_NOT_EXECUTABLE: {
     remedy: 'Initialize a new batch. Nothing of this one was executed and its daily amounts went back.',
     example: { batchId: '5b1c7f6e-6a0d-4a57-9d0e-1f1f0c9e2a44', reason: 'The proposal is rejected on chain.' },

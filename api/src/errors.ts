@@ -86,6 +86,11 @@ export const ERRORS = {
     'The batch ended without any execution being sent.',
     (c: { batchId: string; reason: string }) => `Batch ${c.batchId} can never be executed: ${c.reason}`,
   ),
+  ERR_BATCH_NOT_CANCELLABLE: define(
+    409,
+    'The batch was executed before it could be cancelled.',
+    (c: { batchId: string }) => `Batch ${c.batchId} was executed; what is on chain cannot be taken back.`,
+  ),
   ERR_VAULT_UNDERFUNDED: define(
     409,
     'The vault holds too little; nothing was sent.',

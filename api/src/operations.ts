@@ -2,6 +2,9 @@ import * as z from 'zod';
 import type { Operation } from './operation.ts';
 import {
   Batch,
+  BatchList,
+  BatchStatus,
+  CancelBatchResponse,
   ExecuteBatchPending,
   ExecuteBatchRequest,
   ExecuteBatchResponse,
@@ -68,6 +71,43 @@ export const OPERATIONS = {
     ],
     fallback: 'ERR_BATCH_EXECUTE_FAILED',
   },
+  cancelBatch: {
+    method: 'POST',
+    path: '/v1/flywheel/batch/{batchId}/cancel',
+    summary: 'Cancel an open batch',
+    description:
+      'A batch whose execution has not begun ends FAILED at once and its limits are given back; one in the midst of it ends when the bundle in flight has landed, with what was executed counted. Nothing of it is ever executed again. Waits like execute.',
+    authentication: 'apiKey',
+    rateLimit: 'execute',
+    headers: z.object({ prefer: z.string().optional().describe('RFC 7240, e.g. `wait=60`.') }),
+    params: z.object({ batchId }),
+    responses: {
+      200: { description: 'The batch has ended.', schema: CancelBatchResponse },
+      202: { description: 'The cancellation goes on; poll `Location`.', schema: ExecuteBatchPending },
+    },
+    errors: ['ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_CANCELLABLE'],
+    fallback: 'ERR_INTERNAL',
+  },
+  listBatches: {
+    method: 'GET',
+    path: '/v1/flywheel/batches',
+    summary: 'List the batches of the key’s project',
+    description: 'Newest first, a page at a time.',
+    authentication: 'apiKey',
+    rateLimit: 'get',
+    query: z.object({
+      status: BatchStatus.optional().describe('Only batches of this status.'),
+      cursor: z.string().max(64).optional().describe('`nextCursor` of the page before.'),
+      limit: z
+        .string()
+        .regex(/^([1-9]\d?|100)$/, 'must be a number from 1 to 100')
+        .optional()
+        .describe('How many to answer; 20 by default.'),
+    }),
+    responses: { 200: { description: 'A page of batches.', schema: BatchList } },
+    errors: [],
+    fallback: 'ERR_INTERNAL',
+  },
   getCurrentBatch: {
     method: 'GET',
     path: '/v1/flywheel/batch/current',
@@ -97,7 +137,7 @@ export const OPERATIONS = {
         )
         .optional()
         .describe(
-          '`pipelines` adds the compiled pipelines, `approval` the current proposalApproveTx; comma-separated.',
+          '`pipelines` adds the compiled pipelines, `approval` the current proposalApproveTx, `ledger` what it cost; comma-separated.',
         ),
     }),
     responses: { 200: { description: 'The batch.', schema: Batch } },

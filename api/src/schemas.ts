@@ -93,6 +93,33 @@ export const ExecutionError = z
   .object({ code: z.string(), message: z.string() })
   .meta({ id: 'ExecutionError', description: 'Trouble found after execute answered 202, or what a retry waits for.' });
 
+export const LedgerEntry = z
+  .object({
+    signature: z.string(),
+    phase: z.enum(['setup', 'execution', 'close']),
+    feeLamports: z.string(),
+    tipLamports: z.string(),
+    rentOutLamports: z.string().describe('Locked in Squads accounts until they are closed.'),
+    rentBackLamports: z.string(),
+    vaultRentLamports: z.string().describe('Paid by the vault for recipients’ token accounts.'),
+  })
+  .meta({ id: 'LedgerEntry' });
+
+export const Ledger = z
+  .object({
+    feeLamports: z.string(),
+    tipLamports: z.string(),
+    rentOutLamports: z.string(),
+    rentBackLamports: z.string(),
+    vaultRentLamports: z.string(),
+    operatorNetLamports: z
+      .string()
+      .describe('What the operator has paid so far: fees, tips and rent out, less rent back.'),
+    isComplete: z.boolean().describe('True once every account of the batch is closed.'),
+    entries: z.array(LedgerEntry).describe('One per transaction on chain.'),
+  })
+  .meta({ id: 'Ledger', description: 'What a batch cost, in lamports as decimal strings.' });
+
 export const Batch = z
   .object({
     id: z.guid(),
@@ -111,6 +138,7 @@ export const Batch = z
     dateUpdated: isoDateTime,
     pipelines: z.array(CompiledPipeline).optional().describe('With ?include=pipelines.'),
     proposalApproveTx: z.base64().optional().describe('With ?include=approval, while the batch awaits approval.'),
+    ledger: Ledger.optional().describe('With ?include=ledger.'),
   })
   .meta({ id: 'Batch' });
 
@@ -151,6 +179,24 @@ export const ExecuteBatchPending = z
   .object({ batchId: z.guid(), status: BatchStatus })
   .meta({ id: 'ExecuteBatchPending' });
 
+export const CancelBatchResponse = z
+  .object({
+    batchId: z.guid(),
+    status: BatchStatus,
+    cancelTx: z
+      .base64()
+      .optional()
+      .describe('Present where the chain needs the wallet’s cancel too: for it to sign, pay and send within a minute.'),
+  })
+  .meta({ id: 'CancelBatchResponse' });
+
+export const BatchList = z
+  .object({
+    batches: z.array(Batch).describe('Newest first.'),
+    nextCursor: z.string().optional().describe('Pass it as cursor for the next page; absent on the last.'),
+  })
+  .meta({ id: 'BatchList' });
+
 export const ErrorBody = z.object({ error: z.string(), message: z.string() }).meta({ id: 'Error' });
 
 export const Scope = z.enum(['burn', 'airdrop']).meta({ id: 'Scope' });
@@ -170,5 +216,8 @@ export type InitWarning = z.output<typeof InitWarning>;
 export type ExecuteBatchRequest = z.output<typeof ExecuteBatchRequest>;
 export type ExecuteBatchResponse = z.output<typeof ExecuteBatchResponse>;
 export type ExecuteBatchPending = z.output<typeof ExecuteBatchPending>;
+export type CancelBatchResponse = z.output<typeof CancelBatchResponse>;
+export type Ledger = z.output<typeof Ledger>;
+export type BatchList = z.output<typeof BatchList>;
 export type ErrorBody = z.output<typeof ErrorBody>;
 export type Scope = z.output<typeof Scope>;

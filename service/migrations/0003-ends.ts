@@ -13,7 +13,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     alter table bundles add column tip_lamports bigint not null default 0 check (tip_lamports >= 0);
 
     create table ledger_entries (
-      signature text primary key,
+      id bigint generated always as identity primary key,
+      signature text not null unique,
       batch_id uuid not null references batches,
       phase text not null check (phase in ('setup', 'execution', 'close')),
       fee_lamports bigint not null check (fee_lamports >= 0),

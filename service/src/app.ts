@@ -66,7 +66,8 @@ async function compose(
   const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
   const jobs = await startJobs({ poolConfig, log });
   started.defer(() => jobs.stop());
-  const deps: Deps = { db, jobs, chain, clock, log, fairUse: config.fairUse };
+  const { fairUse, batchExpirySeconds } = config;
+  const deps: Deps = { db, jobs, chain, clock, log, fairUse, batchExpirySeconds };
 
   if (signers.keys !== null) {
     const worker = await startWorker(deps, jobs, {

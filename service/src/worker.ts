@@ -1,12 +1,18 @@
 import type { Deps, WorkerDeps } from './batches/deps.ts';
+import type { RunDeps } from './batches/in-run.ts';
+import { closeBatch } from './batches/work/close.ts';
+import { endOpen } from './batches/work/end.ts';
 import { refillNonces } from './batches/work/refill-nonces.ts';
 import { runBatch } from './batches/work/run.ts';
 import { setUpBatch } from './batches/work/setup.ts';
+import type { Batch } from './model/batch.ts';
+import type { Project } from './model/project.ts';
 import type { Signers } from './signers.ts';
 import { createBundleSender } from './solana/bundles.ts';
 import { findBatch } from './store/batches.ts';
 import type { Job, Jobs } from './store/jobs.ts';
 import { findProjectOfBatch } from './store/projects.ts';
+import { beginRun } from './store/runs.ts';
 
 export interface WorkerOptions {
   readonly signers: NonNullable<Signers['keys']>;
@@ -39,23 +45,30 @@ export async function startWorker(
 
 /** One job of the queue. Throws to have it tried again: every step goes on from the chain’s cursor. */
 async function work(deps: WorkerDeps, job: Job): Promise<void> {
-  switch (job.type) {
-    case 'refill-nonces':
-      return refillNonces(deps);
-    case 'setup':
-    case 'execute':
-      return workOnBatch(deps, job);
-    default:
-      throw new Error(`Job ${JSON.stringify(job satisfies never)} is of no known type.`);
-  }
-}
-
-async function workOnBatch(deps: WorkerDeps, { type, batchId }: Extract<Job, { batchId: string }>): Promise<void> {
-  const batch = await findBatch(deps.db, batchId);
-  if (!batch) throw new Error(`Job ${type} names batch ${batchId}, which does not exist.`);
+  if (job.type === 'refill-nonces') return refillNonces(deps);
+  const batch = await findBatch(deps.db, job.batchId);
+  if (!batch) throw new Error(`Job ${job.type} names batch ${job.batchId}, which does not exist.`);
   const project = await findProjectOfBatch(deps.db, batch);
-  if (type === 'setup') await setUpBatch(deps, project.flywheel.multisig, batch);
-  else await runBatch(deps, project, batch);
+  await workOnBatch({ ...deps, run: await beginRun(deps.db, batch.flywheelId) }, job.type, project, batch);
   // Init leased a nonce, the end gave one back: either way the pool has moved.
   await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
 }
+
+async function workOnBatch(deps: RunDeps, type: BatchJob['type'], project: Project, batch: Batch): Promise<void> {
+  switch (type) {
+    case 'setup':
+      return setUpBatch(deps, project, batch);
+    case 'execute':
+      return runBatch(deps, project, batch);
+    case 'expire':
+      return endOpen(deps, project, batch, 'The batch expired.');
+    case 'cancel':
+      return endOpen(deps, project, batch, 'The batch was cancelled.');
+    case 'close':
+      return closeBatch(deps, project, batch);
+    default:
+      throw new Error(`Job ${type satisfies never} is of no known type.`);
+  }
+}
+
+type BatchJob = Extract<Job, { batchId: string }>;

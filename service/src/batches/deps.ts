@@ -13,6 +13,8 @@ export interface Deps {
   readonly clock: Clock;
   readonly log: Log;
   readonly fairUse: FairUse;
+  /** An open batch that was not executed by then ends FAILED. */
+  readonly batchExpirySeconds: number;
 }
 
 /** What a project may have open at once: each open batch locks the operator's rent. */

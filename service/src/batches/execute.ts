@@ -3,16 +3,11 @@ import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { type Batch, type BatchWithoutPipelines, type ExecutionTrouble, isFinal } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { checkApproval } from '../squads/approval-check.ts';
-import { findBatchWithoutPipelines, hasExecutionBegun, requestExecution } from '../store/batches.ts';
+import { hasExecutionBegun, requestExecution } from '../store/batches.ts';
+import { awaitBatch, type Wait } from './await-batch.ts';
 import type { Deps } from './deps.ts';
 import { findMissingFunds } from './funds.ts';
 import { readBatch } from './read.ts';
-
-export interface Wait {
-  readonly waitMs: number;
-  /** Ends the wait early: the execution goes on without it. */
-  readonly signal: AbortSignal;
-}
 
 /**
  * Asks for a batch to be executed and waits for its end for at most `wait`. Repeating joins what was sent before:
@@ -29,7 +24,8 @@ export async function executeBatch(
   const batch = await readBatch(deps, project, batchId);
   if (!isFinal(batch.status) && !(await hasExecutionBegun(deps.db, batchId)))
     await request(deps, project, batch, signedTx);
-  const awaited = await awaitEnd(deps, batch, wait);
+  const isOver = (seen: BatchWithoutPipelines) => isFinal(seen.status) || isStopped(seen);
+  const awaited = await awaitBatch(deps, batchId, isOver, wait);
   if (awaited.status === 'FAILED' && !(await hasExecutionBegun(deps.db, batchId))) {
     const reason = awaited.executeResult?.failedTxMsg ?? 'it ended without being executed.';
     throw new ApiError('ERR_BATCH_NOT_EXECUTABLE', { batchId, reason });
@@ -67,23 +63,6 @@ async function request(deps: Deps, project: Project, batch: Batch, signedTx: str
       await deps.jobs.enqueue(trx, { type: 'execute', batchId: batch.id, multisig: multisig.address });
     }
   });
-}
-
-/** A batch of five pipelines executes in about a second: a fraction of that is not felt. */
-const POLL_INTERVAL_MS = 150;
-
-async function awaitEnd(
-  { db, clock }: Deps,
-  { id: batchId }: Batch,
-  { waitMs, signal }: Wait,
-): Promise<BatchWithoutPipelines> {
-  const deadline = clock.now().getTime() + waitMs;
-  for (;;) {
-    const batch = await findBatchWithoutPipelines(db, batchId);
-    if (!batch) throw new Error(`Batch ${batchId} vanished while it was executed.`);
-    if (isFinal(batch.status) || isStopped(batch) || signal.aborted || clock.now().getTime() >= deadline) return batch;
-    await clock.sleep(POLL_INTERVAL_MS);
-  }
 }
 
 /** The worker gave the request back before it sent anything. */

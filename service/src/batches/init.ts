@@ -69,7 +69,7 @@ class SeenMeanwhile extends Error {
 const NONCE_REFILL_SECONDS = 5;
 
 async function store(
-  { jobs, clock, fairUse }: Deps,
+  { jobs, clock, fairUse, batchExpirySeconds }: Deps,
   trx: Db,
   request: InitRequest,
   requestHash: Uint8Array,
@@ -126,7 +126,10 @@ async function store(
   };
   const warnings = await findWarnings(trx, batch);
   await insertBatch(trx, batch, { key: idempotencyKey, requestHash }, { day, totals }, warnings);
-  await jobs.enqueue(trx, { type: 'setup', batchId: id, multisig: flywheel.multisig.address });
+  const job = { batchId: id, multisig: flywheel.multisig.address };
+  const startAfter = new Date(now.getTime() + batchExpirySeconds * 1_000);
+  await jobs.enqueue(trx, { type: 'setup', ...job });
+  await jobs.enqueue(trx, { type: 'expire', ...job }, { startAfter });
   return { batch, warnings, replayed: false };
 }
 

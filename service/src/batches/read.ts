@@ -1,10 +1,12 @@
-import { ApiError } from '@flywheel/api';
+import { ApiError, type BatchStatus } from '@flywheel/api';
 import { type Address, address, type Base64EncodedWireTransaction } from '@solana/kit';
-import { type Batch, type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
+import { type Batch, type BatchWithoutPipelines, isFinal, type LedgerEntry } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { readNonces } from '../solana/nonces.ts';
 import { approveTransaction } from '../squads/approval.ts';
-import { findBatch, findCurrentBatch, updateNonceValue } from '../store/batches.ts';
+import { findBatch, findBatches, findCurrentBatch, updateNonceValue } from '../store/batches.ts';
+import { isClosed } from '../store/ends.ts';
+import { findLedgerEntries } from '../store/ledger.ts';
 import type { Deps } from './deps.ts';
 
 /** @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch. */
@@ -41,4 +43,51 @@ export async function readApproval(
   // An approval that failed on chain has moved the nonce: what was signed before is void, this one is to be signed.
   await updateNonceValue(db, batch.id, value);
   return buildApproval(project, { ...batch, nonce: { address: nonceAddress, value } });
+}
+
+export interface Page {
+  readonly batches: readonly BatchWithoutPipelines[];
+  /** null on the last page. */
+  readonly nextCursor: string | null;
+}
+
+/**
+ * A project's batches, newest first. The cursor is the batch index of the last one seen, in our own words.
+ * @throws ApiError ERR_INVALID_REQUEST for a cursor that is none of ours.
+ */
+export async function listBatches(
+  { db }: Deps,
+  project: Project,
+  {
+    status,
+    cursor,
+    limit,
+  }: { readonly status: BatchStatus | undefined; readonly cursor: string | undefined; readonly limit: number },
+): Promise<Page> {
+  const found = await findBatches(db, project.id, { status, below: parseCursor(cursor), limit: limit + 1 });
+  const batches = found.slice(0, limit);
+  const last = batches.at(-1);
+  return { batches, nextCursor: found.length > limit && last ? `b${last.batchIndex}` : null };
+}
+
+function parseCursor(cursor: string | undefined): bigint | null {
+  if (cursor === undefined) return null;
+  const index = /^b([1-9]\d{0,17})$/.exec(cursor)?.[1];
+  if (index !== undefined) return BigInt(index);
+  throw new ApiError('ERR_INVALID_REQUEST', {
+    place: 'query.cursor',
+    problem: 'is none that this operation answered.',
+  });
+}
+
+/** What a batch has cost, in the order in which it was spent. */
+export interface Ledger {
+  readonly entries: readonly LedgerEntry[];
+  /** Every account is closed: nothing more will come. */
+  readonly isComplete: boolean;
+}
+
+export async function readLedger({ db }: Deps, { id }: Batch): Promise<Ledger> {
+  const [entries, isComplete] = await Promise.all([findLedgerEntries(db, id), isClosed(db, id)]);
+  return { entries, isComplete };
 }

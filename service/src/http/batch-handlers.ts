@@ -1,16 +1,18 @@
 import type { OPERATIONS, CompiledPipeline as WirePipeline } from '@flywheel/api';
+import { cancelBatch } from '../batches/cancel.ts';
 import type { Deps } from '../batches/deps.ts';
 import { executeBatch } from '../batches/execute.ts';
 import { initBatch } from '../batches/init.ts';
-import { buildApproval, readApproval, readBatch, readCurrentBatch } from '../batches/read.ts';
+import { buildApproval, listBatches, readApproval, readBatch, readCurrentBatch, readLedger } from '../batches/read.ts';
 import { encodeInstruction } from '../compile/instruction-bytes.ts';
-import { type Batch, isFinal } from '../model/batch.ts';
-import type { Handlers, Reply } from './handlers.ts';
-import { parsePreferredWait } from './prefer.ts';
-import { parseInclude, presentBatch, presentInitializedBatch } from './present.ts';
+import { type Batch, type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
+import type { Handlers } from './handlers.ts';
+import { type PreferredWait, parsePreferredWait } from './prefer.ts';
+import { parseInclude, presentBatch, presentInitializedBatch, presentLedger } from './present.ts';
 
 /** How often it is worth asking for a batch that is being executed. */
 const POLL_AFTER_SECONDS = 2;
+const DEFAULT_PAGE = 20;
 
 /** The operations under `/v1`. */
 export function createBatchHandlers(deps: Deps): Handlers<typeof OPERATIONS> {
@@ -34,15 +36,26 @@ export function createBatchHandlers(deps: Deps): Handlers<typeof OPERATIONS> {
       const preferred = parsePreferredWait(headers.prefer);
       const batch = await executeBatch(deps, project, body, { waitMs: preferred.seconds * 1_000, signal });
       const { id: batchId, status, executeResult } = batch;
-      const applied: Reply['headers'] = preferred.isGiven ? { 'preference-applied': `wait=${preferred.seconds}` } : {};
-      if (isFinal(status) && executeResult !== null) {
-        return { status: 200, body: { batchId, status, result: executeResult }, headers: applied };
-      }
-      return {
-        status: 202,
-        body: { batchId, status },
-        headers: { ...applied, location: `/v1/flywheel/batch/${batchId}`, 'retry-after': String(POLL_AFTER_SECONDS) },
-      };
+      if (!isFinal(status) || executeResult === null) return pending(batch, preferred);
+      return { status: 200, body: { batchId, status, result: executeResult }, headers: applied(preferred) };
+    },
+
+    cancelBatch: async ({ project, closing: signal }, { headers, params }) => {
+      const batchId = params.batchId.toLowerCase();
+      const preferred = parsePreferredWait(headers.prefer);
+      const { batch, cancelTx } = await cancelBatch(deps, project, batchId, {
+        waitMs: preferred.seconds * 1_000,
+        signal,
+      });
+      if (!isFinal(batch.status)) return pending(batch, preferred);
+      const body = { batchId, status: batch.status, ...(cancelTx !== null && { cancelTx }) };
+      return { status: 200, body, headers: applied(preferred) };
+    },
+
+    listBatches: async ({ project }, { query: { status, cursor, limit } }) => {
+      const page = await listBatches(deps, project, { status, cursor, limit: Number(limit ?? DEFAULT_PAGE) });
+      const batches = page.batches.map((batch) => presentBatch(batch, project));
+      return { status: 200, body: { batches, ...(page.nextCursor !== null && { nextCursor: page.nextCursor }) } };
     },
 
     getBatch: async ({ project }, { params, query }) => {
@@ -50,6 +63,7 @@ export function createBatchHandlers(deps: Deps): Handlers<typeof OPERATIONS> {
       const include = parseInclude(query.include);
       const included = {
         ...(include.pipelines && { pipelines: presentPipelines(batch) }),
+        ...(include.ledger && { ledger: presentLedger(await readLedger(deps, batch)) }),
         ...(include.approval && { proposalApproveTx: await readApproval(deps, project, batch) }),
       };
       return { status: 200, body: presentBatch(batch, project, included) };
@@ -60,6 +74,17 @@ export function createBatchHandlers(deps: Deps): Handlers<typeof OPERATIONS> {
       return { status: 200, body: batch && presentBatch(batch, project) };
     },
   };
+}
+
+/** Not done yet: where to look, and when. */
+function pending({ id: batchId, status }: BatchWithoutPipelines, preferred: PreferredWait) {
+  const location = `/v1/flywheel/batch/${batchId}`;
+  const headers = { ...applied(preferred), location, 'retry-after': String(POLL_AFTER_SECONDS) };
+  return { status: 202 as const, body: { batchId, status }, headers };
+}
+
+function applied({ isGiven, seconds }: PreferredWait): { readonly [name: string]: string } {
+  return isGiven ? { 'preference-applied': `wait=${seconds}` } : {};
 }
 
 function presentPipelines({ pipelines }: Batch): WirePipeline[] {

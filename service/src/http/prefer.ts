@@ -2,11 +2,14 @@
 const DEFAULT_WAIT_SECONDS = 30;
 const MAX_WAIT_SECONDS = 120;
 
-/** RFC 7240 `Prefer: wait=SECONDS`. Nonsense is ignored, as the RFC asks; more than the most is cut to it. */
-export function parsePreferredWait(header: string | undefined): {
+export interface PreferredWait {
   readonly seconds: number;
+  /** Asked for, not ours by default. */
   readonly isGiven: boolean;
-} {
+}
+
+/** RFC 7240 `Prefer: wait=SECONDS`. Nonsense is ignored, as the RFC asks; more than the most is cut to it. */
+export function parsePreferredWait(header: string | undefined): PreferredWait {
   for (const preference of header?.split(',') ?? []) {
     const seconds = /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;.*)?$/i.exec(preference)?.[1];
     if (seconds !== undefined) return { seconds: Math.min(Number(seconds), MAX_WAIT_SECONDS), isGiven: true };

@@ -4,9 +4,11 @@ import type {
   InitBatchResponse,
   InitWarning,
   Batch as WireBatch,
+  Ledger as WireLedger,
 } from '@flywheel/api';
 import { troubleError } from '../batches/execute.ts';
-import type { BatchWithoutPipelines, ExecutionTrouble } from '../model/batch.ts';
+import type { Ledger } from '../batches/read.ts';
+import type { BatchWithoutPipelines, ExecutionTrouble, LedgerEntry } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 
 /** What a caller may ask for beside a batch's own fields. */
@@ -15,6 +17,7 @@ export interface Included {
   readonly pipelines?: readonly CompiledPipeline[];
   /** null once the batch has ended: the field is then absent. */
   readonly proposalApproveTx?: string | null;
+  readonly ledger?: WireLedger;
 }
 
 /** A batch as the status endpoints answer it. */
@@ -36,6 +39,7 @@ export function presentBatch(batch: BatchWithoutPipelines, project: Project, inc
     dateCreated: batch.createdAt.toISOString(),
     dateUpdated: batch.updatedAt.toISOString(),
     ...(included.pipelines && { pipelines: [...included.pipelines] }),
+    ...(included.ledger && { ledger: included.ledger }),
     ...(included.proposalApproveTx && { proposalApproveTx: included.proposalApproveTx }),
   };
 }
@@ -63,10 +67,42 @@ export function presentInitializedBatch(
   };
 }
 
+/** Lamports as text: JSON numbers stop being exact where sums of rent begin. */
+export function presentLedger({ entries, isComplete }: Ledger): WireLedger {
+  const total = (lamportsOf: (entry: LedgerEntry) => bigint) =>
+    entries.reduce((sum, entry) => sum + lamportsOf(entry), 0n);
+  const fee = total(({ feeLamports }) => feeLamports);
+  const tip = total(({ tipLamports }) => tipLamports);
+  const rentOut = total(({ rentOutLamports }) => rentOutLamports);
+  const rentBack = total(({ rentBackLamports }) => rentBackLamports);
+  return {
+    feeLamports: String(fee),
+    tipLamports: String(tip),
+    rentOutLamports: String(rentOut),
+    rentBackLamports: String(rentBack),
+    vaultRentLamports: String(total(({ vaultRentLamports }) => vaultRentLamports)),
+    operatorNetLamports: String(fee + tip + rentOut - rentBack),
+    isComplete,
+    entries: entries.map((entry) => ({
+      signature: entry.signature,
+      phase: entry.phase,
+      feeLamports: String(entry.feeLamports),
+      tipLamports: String(entry.tipLamports),
+      rentOutLamports: String(entry.rentOutLamports),
+      rentBackLamports: String(entry.rentBackLamports),
+      vaultRentLamports: String(entry.vaultRentLamports),
+    })),
+  };
+}
+
 /** What `?include=` names; the schema has checked its words. */
-export function parseInclude(include: string | undefined): { readonly pipelines: boolean; readonly approval: boolean } {
+export function parseInclude(include: string | undefined): {
+  readonly pipelines: boolean;
+  readonly approval: boolean;
+  readonly ledger: boolean;
+} {
   const words = new Set(include?.split(','));
-  return { pipelines: words.has('pipelines'), approval: words.has('approval') };
+  return { pipelines: words.has('pipelines'), approval: words.has('approval'), ledger: words.has('ledger') };
 }
 
 function presentTrouble(trouble: ExecutionTrouble): ExecutionError {

@@ -78,17 +78,32 @@ export function isFinal(status: BatchStatus): boolean {
 export interface Bundle {
   readonly id: bigint;
   readonly batchId: string;
-  readonly phase: 'setup' | 'execution';
+  readonly phase: 'setup' | 'execution' | 'close';
   readonly bundleId: string;
   readonly transactions: readonly Base64EncodedWireTransaction[];
   readonly signatures: readonly string[];
   readonly lastValidBlockHeight: bigint;
-  /** Zero-based position of the first pipeline it executes, and how many; 0 and 0 for setup. */
+  /** Zero-based position of the first pipeline it executes, and how many; 0 and 0 in the other phases. */
   readonly firstPipeline: number;
   readonly pipelineCount: number;
   /** Sent to a block engine, which lands all of it or nothing; otherwise its transactions went out one by one. */
   readonly isAtomic: boolean;
+  /** What its last transaction pays the block engine. */
+  readonly tipLamports: bigint;
   readonly state: 'sent' | 'landed' | 'failed';
   /** Of its signatures, those that landed and succeeded: all when landed, some when a bundle came apart. */
   readonly landedSignatures: readonly string[];
+}
+
+/** What one transaction of a batch cost, landed well or badly. The operator’s balance falls by fee + tip + rent out − rent back. */
+export interface LedgerEntry {
+  readonly signature: string;
+  readonly phase: Bundle['phase'];
+  readonly feeLamports: bigint;
+  readonly tipLamports: bigint;
+  /** Locked in Squads accounts, until they are closed. */
+  readonly rentOutLamports: bigint;
+  readonly rentBackLamports: bigint;
+  /** What the vault paid for recipients’ token accounts. */
+  readonly vaultRentLamports: bigint;
 }

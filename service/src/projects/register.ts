@@ -141,9 +141,9 @@ export async function confirmRegistration(
     flywheel: { id: randomUUID(), multisig },
   };
   const { apiKey } = await db.transaction().execute(async (trx) => {
-    await insertProject(trx, project, clock.now());
     const isFirst = await completeRegistration(trx, registrationId, project.id);
     if (!isFirst) throw new ApiError('ERR_REGISTRATION_NOT_FOUND', { registrationId });
+    await insertProject(trx, project, clock.now());
     return storeNewKey({ db: trx, clock }, project, { scopes: project.scopes, name: 'first key', expiresAt: null });
   });
   return {

@@ -31,6 +31,8 @@ export interface Chain {
   slot(): Promise<bigint>;
   /** In the order asked for, the node’s whole history searched. */
   signatureOutcomes(signatures: readonly Signature[]): Promise<readonly SignatureOutcome[]>;
+  /** A confirmed transaction’s fee and what it did to balances; null when the node does not know it (yet, or any more). */
+  transactionCosts(signature: Signature): Promise<TransactionCosts | null>;
   /** As of `confirmed`. A transaction that would fail is an answer, not an error. */
   simulate(transaction: Base64EncodedWireTransaction, options: SimulateOptions): Promise<Simulation>;
   /**
@@ -51,6 +53,14 @@ export interface ChainAccount {
   /** The program that owns it. */
   readonly programAddress: Address;
   readonly data: Uint8Array;
+}
+
+/** Lamports. A failed transaction changes nothing but its fee payer’s balance. */
+export interface TransactionCosts {
+  readonly feeLamports: bigint;
+  /** What each account has gained, or lost. Only accounts of the transaction are in it. */
+  readonly changes: ReadonlyMap<Address, bigint>;
+  readonly failed: boolean;
 }
 
 export type SignatureOutcome = 'unknown' | LandedSignature;
@@ -102,6 +112,11 @@ export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
         const { value } = await ask('getSignatureStatuses', request, StatusesAnswer);
         return paired('getSignatureStatuses', chunk, value, (_signature, status) => status ?? 'unknown');
       }),
+
+    transactionCosts: (signature) => {
+      const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
+      return ask('getTransaction', rpc.getTransaction(signature, config), TransactionAnswer);
+    },
 
     simulate: async (transaction, { sigVerify, replaceRecentBlockhash }) => {
       const config = { commitment: 'confirmed', encoding: 'base64' } as const;
@@ -170,6 +185,29 @@ const StatusesAnswer = z.object({
       .nullable(),
   ),
 });
+
+const TransactionAnswer = z
+  .object({
+    transaction: z.object({ message: z.object({ accountKeys: z.array(shapes.address) }) }),
+    meta: z.object({
+      err: shapes.transactionError,
+      fee: shapes.u64,
+      preBalances: z.array(shapes.u64),
+      postBalances: z.array(shapes.u64),
+      loadedAddresses: z.object({ writable: z.array(shapes.address), readonly: z.array(shapes.address) }).nullish(),
+    }),
+  })
+  .transform(({ transaction, meta }): TransactionCosts => {
+    const { writable = [], readonly = [] } = meta.loadedAddresses ?? {};
+    const accounts = [...transaction.message.accountKeys, ...writable, ...readonly];
+    const balances = paired('getTransaction', meta.preBalances, meta.postBalances, (before, after) => after - before);
+    return {
+      feeLamports: meta.fee,
+      failed: meta.err !== null,
+      changes: new Map(paired('getTransaction', accounts, balances, (account, change) => [account, change] as const)),
+    };
+  })
+  .nullable();
 
 const SimulationAnswer = z.object({
   value: z

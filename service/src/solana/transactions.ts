@@ -52,6 +52,16 @@ export async function partiallySignTransaction(
   return { wire: getBase64EncodedWireTransaction(transaction), messageBytes: transaction.messageBytes };
 }
 
+/** Compiles a message on a recent block, for others to sign. */
+export function compileUnsigned(
+  message: TransactionMessage & TransactionMessageWithFeePayer,
+  lifetime: BlockhashLifetime,
+): Base64EncodedWireTransaction {
+  return getBase64EncodedWireTransaction(
+    compileTransaction(setTransactionMessageLifetimeUsingBlockhash(lifetime, message)),
+  );
+}
+
 /**
  * Adds the signatures that a transaction still lacks to those it has, which stay as they are.
  * @throws Error as `signTransaction`, and when the text is no transaction.

@@ -1,4 +1,4 @@
-import type { ExecuteResult, InitResult, InitWarning } from '@flywheel/api';
+import type { BatchStatus, ExecuteResult, InitResult, InitWarning } from '@flywheel/api';
 import type { Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import { sql } from 'kysely';
 import type { DailyTotals } from '../model/amount.ts';
@@ -126,6 +126,22 @@ export async function findCurrentBatch(
   return row ? toBatch(row) : null;
 }
 
+/** A page of a project's batches, newest first: those below a batch index, if one is given. */
+export async function findBatches(
+  db: Db,
+  projectId: string,
+  {
+    status,
+    below,
+    limit,
+  }: { readonly status: BatchStatus | undefined; readonly below: bigint | null; readonly limit: number },
+): Promise<BatchWithoutPipelines[]> {
+  let query = db.selectFrom('batches').select(BATCH_COLUMNS).where('project_id', '=', projectId);
+  if (status !== undefined) query = query.where('status', '=', status);
+  if (below !== null) query = query.where('batch_index', '<', below);
+  return (await query.orderBy('batch_index', 'desc').limit(limit).execute()).map(toBatch);
+}
+
 /** Those of a flywheel that are not on chain yet, up to an index, in the order in which the chain takes them. */
 export async function findBatchesToSetUp(db: Db, flywheelId: string, upToIndex: bigint): Promise<Batch[]> {
   const rows = await db
@@ -224,26 +240,27 @@ export interface BatchEnd {
   readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
   readonly initResult?: InitResult;
   readonly executeResult?: ExecuteResult;
-  readonly executionError?: ExecutionTrouble;
+  /** What a batch that failed gives back to the limits of its day. */
+  readonly released: DailyTotals;
 }
 
 /**
  * Ends a batch, once: false, and nothing changed, when it has ended before. In the same transaction its nonce goes back
- * to be refreshed, and a batch that failed gives its amounts back to the day they came from.
+ * to be refreshed, and a batch that failed gives what it did not use back to the day it came from.
  * @throws Error for an event that the batch's status does not know.
  */
 export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     const batch = await trx
       .selectFrom('batches')
-      .select(['project_id', 'status', 'reserved_day', 'burn_amount', 'airdrop_amount'])
+      .select(['project_id', 'status', 'reserved_day'])
       .where('id', '=', batchId)
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow();
     if (isFinal(batch.status)) return false;
 
     const status = nextStatus(batch.status, end.event);
-    const { initResult, executeResult, executionError } = end;
+    const { initResult, executeResult, released } = end;
     await trx
       .updateTable('batches')
       .set({
@@ -252,15 +269,13 @@ export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date
         ended_at: now,
         ...(initResult && { init_result: JSON.stringify(initResult) }),
         ...(executeResult && { execute_result: JSON.stringify(executeResult) }),
-        ...(executionError && { execution_error: JSON.stringify(executionError) }),
-        ...(status === 'EXECUTED' && { execution_error: null }),
+        execution_error: null,
       })
       .where('id', '=', batchId)
       .execute();
     await releaseNonce(trx, batchId);
     if (status === 'FAILED') {
-      const totals = { burnBaseUnits: batch.burn_amount, airdropBaseUnits: batch.airdrop_amount };
-      await releaseDailyAmounts(trx, batch.project_id, batch.reserved_day, totals);
+      await releaseDailyAmounts(trx, batch.project_id, batch.reserved_day, released);
     }
     return true;
   });

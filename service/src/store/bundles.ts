@@ -1,3 +1,4 @@
+import type { BatchStatus } from '@flywheel/api';
 import type { Selectable } from 'kysely';
 import type { Bundle } from '../model/batch.ts';
 import { type Db, inTransaction } from './db.ts';
@@ -26,6 +27,7 @@ export async function insertBundle(db: Db, bundle: NewBundle): Promise<Bundle> {
         first_pipeline: bundle.firstPipeline,
         pipeline_count: bundle.pipelineCount,
         is_atomic: bundle.isAtomic,
+        tip_lamports: bundle.tipLamports,
         state: 'sent',
         landed_signatures: [],
         created_at: bundle.createdAt,
@@ -65,7 +67,11 @@ export async function findBundles(db: Db, batchId: string, phase?: Bundle['phase
   return rows.map(toBundle);
 }
 
-const STATUS_OF_PHASE = { setup: 'AVAILABLE_TO_QUEUE', execution: 'FINALIZED' } as const;
+const STATUSES_OF_PHASE: { readonly [P in Bundle['phase']]: readonly BatchStatus[] } = {
+  setup: ['AVAILABLE_TO_QUEUE'],
+  execution: ['FINALIZED'],
+  close: ['EXECUTED', 'FAILED'],
+};
 
 /** Locks the batch's row, so that it cannot end between this look and the insertion. */
 async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): Promise<void> {
@@ -75,8 +81,9 @@ async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): 
     .where('id', '=', batchId)
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
-  if (status !== STATUS_OF_PHASE[phase]) {
-    throw new Error(`Batch ${batchId} is ${status}; a bundle for its ${phase} takes ${STATUS_OF_PHASE[phase]}.`);
+  const statuses = STATUSES_OF_PHASE[phase];
+  if (!statuses.includes(status)) {
+    throw new Error(`Batch ${batchId} is ${status}; a bundle for its ${phase} takes ${statuses.join(' or ')}.`);
   }
   if (phase === 'execution' && execution_began_at === null) {
     await trx.updateTable('batches').set({ execution_began_at: createdAt }).where('id', '=', batchId).execute();
@@ -95,6 +102,7 @@ function toBundle(row: Selectable<BundlesTable>): Bundle {
     firstPipeline: row.first_pipeline,
     pipelineCount: row.pipeline_count,
     isAtomic: row.is_atomic,
+    tipLamports: row.tip_lamports,
     state: row.state,
     landedSignatures: row.landed_signatures,
   };

@@ -7,7 +7,11 @@ import type { Log } from './log.ts';
 
 /** Work behind the API. Jobs of one multisig run one after another, in the order in which they were enqueued. */
 export type Job =
-  | { readonly type: 'setup' | 'execute'; readonly batchId: string; readonly multisig: Address }
+  | {
+      readonly type: 'setup' | 'execute' | 'expire' | 'cancel' | 'close';
+      readonly batchId: string;
+      readonly multisig: Address;
+    }
   | { readonly type: 'refill-nonces' };
 
 export interface Jobs {

@@ -45,7 +45,12 @@ export async function insertLedgerEntries(db: Db, batchId: string, entries: read
 }
 
 export async function findLedgerEntries(db: Db, batchId: string): Promise<LedgerEntry[]> {
-  const rows = await db.selectFrom('ledger_entries').selectAll().where('batch_id', '=', batchId).execute();
+  const rows = await db
+    .selectFrom('ledger_entries')
+    .selectAll()
+    .where('batch_id', '=', batchId)
+    .orderBy('id')
+    .execute();
   return rows.map((row) => ({
     signature: row.signature,
     phase: row.phase,

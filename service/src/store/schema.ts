@@ -23,6 +23,7 @@ export interface Schema {
   pipelines: PipelinesTable;
   daily_amounts: DailyAmountsTable;
   bundles: BundlesTable;
+  ledger_entries: LedgerEntriesTable;
   nonces: NoncesTable;
   registrations: RegistrationsTable;
   sign_in_challenges: SignInChallengesTable;
@@ -70,6 +71,7 @@ interface FlywheelsTable {
   lookup_table: Address;
   lookup_table_addresses: Address[];
   last_batch_index: Generated<bigint>;
+  run_number: Generated<bigint>;
   archived_at: Date | null;
 }
 
@@ -110,6 +112,7 @@ export interface BatchesTable {
   created_at: Date;
   updated_at: Date;
   ended_at: Date | null;
+  closed_at: Date | null;
 }
 
 export interface PipelinesTable {
@@ -149,10 +152,23 @@ export interface BundlesTable {
   first_pipeline: number;
   pipeline_count: number;
   is_atomic: boolean;
+  tip_lamports: bigint;
   state: Bundle['state'];
   landed_signatures: string[];
   created_at: Date;
   settled_at: Date | null;
+}
+
+interface LedgerEntriesTable {
+  id: Generated<bigint>;
+  signature: string;
+  batch_id: string;
+  phase: Bundle['phase'];
+  fee_lamports: bigint;
+  tip_lamports: bigint;
+  rent_out_lamports: bigint;
+  rent_back_lamports: bigint;
+  vault_rent_lamports: bigint;
 }
 
 interface NoncesTable {

@@ -165,6 +165,8 @@ const HANDLERS: Handlers<typeof OPERATIONS> = {
   },
   executeBatch: async (_context, { body }) => ({ status: 202, body: { batchId: body.batchId, status: 'FINALIZED' } }),
   getCurrentBatch: async () => ({ status: 200, body: null }),
+  cancelBatch: async (_context, { params }) => ({ status: 200, body: { batchId: params.batchId, status: 'FAILED' } }),
+  listBatches: async () => ({ status: 200, body: { batches: [] } }),
   getBatch: async (_context, { params }) => ({
     status: 200,
     body: {

@@ -9,7 +9,7 @@ import { endBatch, finalizeBatch, findBatch, reportTrouble, requestExecution } f
 import { findBundles, insertBundle, settleBundle } from '../../src/store/bundles.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { openTestDatabase, quietLog } from '../postgres.ts';
-import { DAY, later, NOW, newBundle, SIGNED_TX, storeBatch, storeNonces, storeProject } from './records.ts';
+import { DAY, later, NOW, newBundle, RESERVED, SIGNED_TX, storeBatch, storeNonces, storeProject } from './records.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 await storeNonces(db, 100);
@@ -39,7 +39,12 @@ test('setup is recorded once, and only for a batch that waits for it', async () 
 test('an executed batch keeps its amounts, forgets its trouble and gives its nonce back', async () => {
   const { batch, project } = await stored('FINALIZED');
   await reportTrouble(db, batch.id, TROUBLE, { keepRequest: true }, NOW);
-  const ended = await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', executeResult: EXECUTE_RESULT }, later(5));
+  const ended = await endBatch(
+    db,
+    batch.id,
+    { event: 'EXECUTION_LANDED', released: RESERVED, executeResult: EXECUTE_RESULT },
+    later(5),
+  );
   assert.equal(ended, true);
   const { status, executeResult, executionError, endedAt, updatedAt } = await reread(batch);
   assert.deepEqual(
@@ -57,12 +62,11 @@ test('an executed batch keeps its amounts, forgets its trouble and gives its non
 });
 
 for (const event of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED'] as const) {
-  test(`${event} ends a batch FAILED, and its amounts go back to the day they came from`, async () => {
+  test(`${event} ends a batch FAILED, and what it did not use goes back to the day it came from`, async () => {
     const { batch, project } = await stored('FINALIZED');
     await storeBatch(db, project, { day: '2026-11-22' });
-    assert.equal(await endBatch(db, batch.id, { event, executionError: TROUBLE }, later(5)), true);
-    const { status, executionError } = await reread(batch);
-    assert.deepEqual({ status, executionError }, { status: 'FAILED', executionError: TROUBLE });
+    assert.equal(await endBatch(db, batch.id, { event, released: RESERVED }, later(5)), true);
+    assert.equal((await reread(batch)).status, 'FAILED');
     assert.deepEqual(await used(project), { burned: 0n, airdropped: 0n });
     assert.deepEqual(await used(project, '2026-11-22'), { burned: 10n, airdropped: 20n });
     assert.equal(await nonceState(batch), 'refreshing');
@@ -75,7 +79,7 @@ test('of ten that end a batch at once, over two pools, one does; amounts go back
   const other = openDb(poolConfig, quietLog);
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, i) =>
-      endBatch(i % 2 ? db : other, batch.id, { event: 'EXECUTION_FAILED' }, later(i)),
+      endBatch(i % 2 ? db : other, batch.id, { event: 'EXECUTION_FAILED', released: RESERVED }, later(i)),
     ),
   );
   await closeDb(other);
@@ -87,8 +91,8 @@ test('of EXECUTED and FAILED at once one stands whole', async () => {
   for (let i = 0; i < 10; i++) {
     const { batch, project } = await stored('FINALIZED');
     const [landed, failed] = await Promise.all([
-      endBatch(db, batch.id, { event: 'EXECUTION_LANDED' }, NOW),
-      endBatch(db, batch.id, { event: 'EXECUTION_FAILED' }, NOW),
+      endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW),
+      endBatch(db, batch.id, { event: 'EXECUTION_FAILED', released: RESERVED }, NOW),
     ]);
     assert.notEqual(landed, failed);
     const { status } = await reread(batch);
@@ -100,7 +104,10 @@ test('of EXECUTED and FAILED at once one stands whole', async () => {
 
 test('a move that does not exist is an error and changes nothing', async () => {
   const { batch, project } = await stored();
-  await assert.rejects(endBatch(db, batch.id, { event: 'EXECUTION_LANDED' }, NOW), /AVAILABLE_TO_QUEUE cannot move/);
+  await assert.rejects(
+    endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW),
+    /AVAILABLE_TO_QUEUE cannot move/,
+  );
   assert.deepEqual(await findBatch(db, batch.id), batch);
   assert.deepEqual(await used(project), { burned: 10n, airdropped: 20n });
   assert.equal(await nonceState(batch), 'leased');
@@ -142,7 +149,7 @@ test('a request and the first bundle at once: the bundle is of the request that 
 
 test('nothing is asked of, and no trouble shown on, a batch that has ended', async () => {
   const { batch } = await stored('FINALIZED');
-  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED' }, NOW);
+  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW);
   const before = await reread(batch);
   assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(1)), false);
   assert.equal(await reportTrouble(db, batch.id, TROUBLE, { keepRequest: true }, later(1)), false);
@@ -170,7 +177,7 @@ test('no bundle is recorded for a phase that a batch is not in', async () => {
   await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'execution' })), /is AVAILABLE_TO_QUEUE/);
   await finalizeBatch(db, batch.id, INIT_RESULT, NOW);
   await assert.rejects(insertBundle(db, newBundle(batch)), /is FINALIZED/);
-  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED' }, NOW);
+  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'execution' })), /is FAILED/);
   assert.deepEqual(await findBundles(db, batch.id), []);
 });
@@ -182,7 +189,10 @@ test('an end and a bundle at once: no bundle is recorded after the end', async (
       () => true,
       () => false,
     );
-    const [isInserted] = await Promise.all([inserting, endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED' }, NOW)]);
+    const [isInserted] = await Promise.all([
+      inserting,
+      endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW),
+    ]);
     assert.equal((await findBundles(db, batch.id)).length, isInserted ? 1 : 0);
     assert.equal((await reread(batch)).status, 'FAILED');
   }

@@ -24,6 +24,7 @@ import {
   later,
   NOW,
   newPipeline,
+  RESERVED,
   randomAddress,
   randomNonce,
   storeBatch,
@@ -154,7 +155,7 @@ test('open batches and their pipelines are counted until they end', async () => 
   const project = await storeProject(db);
   const [first] = [await storeBatch(db, project), await storeBatch(db, project, { pipelines: [newPipeline()] })];
   assert.deepEqual(await countOpen(db, project.id), { batches: 2, pipelines: 3 });
-  await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED' }, NOW);
+  await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   assert.deepEqual(await countOpen(db, project.id), { batches: 1, pipelines: 1 });
 });
 
@@ -168,10 +169,10 @@ test('the current batch is the newest open one, else the newest that ended latel
     await storeBatch(db, project, { createdAt: later(2) }),
   ];
   assert.equal(await current(NOW), third.id);
-  await endBatch(db, third.id, { event: 'ENDED_UNEXECUTED' }, later(10));
+  await endBatch(db, third.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, later(10));
   assert.equal(await current(NOW), second.id);
-  await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED' }, later(30));
-  await endBatch(db, second.id, { event: 'ENDED_UNEXECUTED' }, later(20));
+  await endBatch(db, first.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, later(30));
+  await endBatch(db, second.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, later(20));
   assert.equal(await current(later(9)), third.id);
   assert.equal(await current(later(10)), second.id);
   assert.equal(await current(later(29)), first.id);
@@ -185,7 +186,7 @@ test('batches to set up are those not on chain yet, in index order, up to the on
   const [first, , third] = batches;
   assert.ok(first && third);
   await finalizeBatch(db, first.id, INIT_RESULT, NOW);
-  await endBatch(db, third.id, { event: 'SETUP_FAILED' }, NOW);
+  await endBatch(db, third.id, { event: 'SETUP_FAILED', released: RESERVED }, NOW);
   const found = await findBatchesToSetUp(db, project.flywheel.id, 4n);
   assert.deepEqual(
     found.map(({ batchIndex }) => batchIndex),
@@ -213,7 +214,7 @@ test('a rebuilt approval’s nonce value is kept with the batch and its lease, w
   };
   await updateNonceValue(db, batch.id, value);
   assert.deepEqual(await values(), [value, value]);
-  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED' }, NOW);
+  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   await updateNonceValue(db, batch.id, randomNonce());
   assert.deepEqual(await values(), [value, value]);
 });

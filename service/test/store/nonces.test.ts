@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { endBatch } from '../../src/store/batches.ts';
 import { findNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src/store/nonces.ts';
 import { openTestDatabase } from '../postgres.ts';
-import { NOW, randomAddress, randomNonce, storeBatch, storeNonces, storeProject } from './records.ts';
+import { NOW, RESERVED, randomAddress, randomNonce, storeBatch, storeNonces, storeProject } from './records.ts';
 
 const addressOf = async () => randomAddress();
 
@@ -44,7 +44,7 @@ test('a leased nonce comes back only by way of a new value', async () => {
   const batch = await storeBatch(db, await storeProject(db));
   const value = randomNonce();
   assert.equal(await setNonceAvailable(db, batch.nonce.address, value), false);
-  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED' }, NOW);
+  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   assert.deepEqual(
     (await findNonces(db, 'refreshing')).map((nonce) => nonce.value),
     [batch.nonce.value],

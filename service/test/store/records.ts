@@ -98,7 +98,7 @@ export interface BatchOptions {
 
 /** As init stores it, with a nonce made for it. */
 export async function storeBatch(db: Db, project: Project, options: BatchOptions = {}): Promise<Batch> {
-  const { totals = { burnBaseUnits: 10n, airdropBaseUnits: 20n }, createdAt = NOW, day = DAY } = options;
+  const { totals = RESERVED, createdAt = NOW, day = DAY } = options;
   const id = randomUUID();
   return db.transaction().execute(async (trx) => {
     const batchIndex = await takeBatchIndex(trx, project.flywheel.id);
@@ -128,6 +128,8 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
   });
 }
 
+/** What a batch reserves unless told otherwise. */
+export const RESERVED: DailyTotals = { burnBaseUnits: 10n, airdropBaseUnits: 20n };
 export const SIGNED_TX = 'c2lnbmVk' as Base64EncodedWireTransaction;
 
 export function newBundle({ id: batchId }: Batch, changes: Partial<NewBundle> = {}): NewBundle {
@@ -141,6 +143,7 @@ export function newBundle({ id: batchId }: Batch, changes: Partial<NewBundle> = 
     firstPipeline: 0,
     pipelineCount: 0,
     isAtomic: true,
+    tipLamports: 1_000n,
     createdAt: NOW,
     ...changes,
   };

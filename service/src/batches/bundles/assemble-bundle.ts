@@ -1,4 +1,12 @@
-import { createTransactionMessage, type Instruction, setTransactionMessageFeePayer } from '@solana/kit';
+import {
+  createTransactionMessage,
+  type Instruction,
+  isSignerRole,
+  setTransactionMessageFeePayer,
+  type TransactionPartialSigner,
+} from '@solana/kit';
+import { getTransferSolInstructionDataDecoder } from '@solana-program/system';
+import type { Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import {
@@ -13,6 +21,7 @@ import type { WorkerDeps } from '../deps.ts';
 export interface AssembledBundle {
   readonly transactions: readonly SignedTransaction[];
   readonly lastValidBlockHeight: bigint;
+  readonly tipLamports: bigint;
   /** The planned transactions it holds: the first of those given. */
   readonly planned: readonly PlannedTransaction[];
 }
@@ -28,22 +37,30 @@ export async function assembleBundle(
   {
     maxTransactions,
     signed = [],
-  }: { readonly maxTransactions: number; readonly signed?: readonly SignedTransaction[] },
+    signers = [deps.operator],
+  }: {
+    readonly maxTransactions: number;
+    readonly signed?: readonly SignedTransaction[];
+    readonly signers?: readonly TransactionPartialSigner[];
+  },
 ): Promise<AssembledBundle> {
   const { chain, bundles, operator } = deps;
   const room = maxTransactions - signed.length;
   const [lifetime, tip] = await Promise.all([chain.latestBlockhash(), bundles.tip(operator.address)]);
   const { messages, count } = withTip(planned.slice(0, room), tip, room, deps);
-  const transactions = await Promise.all(messages.map((message) => signTransaction(message, lifetime, [operator])));
+  const transactions = await Promise.all(
+    messages.map((message) => signTransaction(message, lifetime, signersOf(message, signers))),
+  );
   return {
     transactions: [...signed, ...transactions],
     lastValidBlockHeight: lifetime.lastValidBlockHeight,
+    tipLamports: tip?.data ? getTransferSolInstructionDataDecoder().decode(tip.data).amount : 0n,
     planned: planned.slice(0, count),
   };
 }
 
 /** What the operator may put into one transaction besides the votes a wallet signs. */
-export function operatorLimits(multisig: Multisig, phase: 'setup' | 'execution'): TransactionLimits {
+export function operatorLimits(multisig: Multisig, phase: Bundle['phase']): TransactionLimits {
   return {
     version: 0,
     maxBytes: MAX_V0_TRANSACTION_BYTES,
@@ -62,6 +79,19 @@ const MAX_COMPUTE_UNITS = 1_400_000;
 const COMPUTE_UNIT_PRICE_MICRO_LAMPORTS = 1_000n;
 /** About 25 burns exhaust the default heap of 32 KiB. */
 const EXECUTION_HEAP_BYTES = 256 * 1_024;
+
+/** A vote needs the voter too; what comes beside it does not. */
+function signersOf(
+  { instructions, feePayer }: PlannedMessage,
+  signers: readonly TransactionPartialSigner[],
+): readonly TransactionPartialSigner[] {
+  const signing = new Set(
+    instructions.flatMap(({ accounts = [] }) =>
+      accounts.filter(({ role }) => isSignerRole(role)).map(({ address }) => address),
+    ),
+  );
+  return signers.filter(({ address }) => address === feePayer.address || signing.has(address));
+}
 
 function withTip(
   planned: readonly PlannedTransaction[],

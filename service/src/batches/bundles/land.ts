@@ -4,6 +4,7 @@ import { bundleIdOf, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { insertBundle, settleBundle } from '../../store/bundles.ts';
 import type { WorkerDeps } from '../deps.ts';
+import { inRun, type RunDeps } from '../in-run.ts';
 
 /** What became of a bundle, by the chain’s own word. */
 export type Landing =
@@ -20,20 +21,22 @@ export interface BundleToSend {
   readonly pipelineCount: number;
   readonly transactions: readonly SignedTransaction[];
   readonly lastValidBlockHeight: bigint;
+  readonly tipLamports: bigint;
 }
 
 /** Records a bundle, sends it and follows it to its end. The row is committed before the first byte leaves. */
-export async function landBundle(deps: WorkerDeps, toSend: BundleToSend): Promise<Landing> {
+export async function landBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing> {
   const { transactions, ...rest } = toSend;
   const signatures = transactions.map(({ signature }) => signature);
-  const bundle = await insertBundle(deps.db, {
+  const newBundle = {
     ...rest,
     bundleId: bundleIdOf(signatures),
     isAtomic: deps.bundles.isAtomic,
     transactions: transactions.map(({ wire }) => wire),
     signatures,
     createdAt: deps.clock.now(),
-  });
+  };
+  const bundle = await inRun(deps, (trx) => insertBundle(trx, newBundle));
   try {
     await deps.bundles.send(bundle.transactions as readonly Base64EncodedWireTransaction[]);
   } catch (error) {
@@ -52,7 +55,7 @@ const POLLS_PER_ENGINE_STATUS = 5;
 const ENGINE_FAILURES_BELIEVED = 2;
 
 /** Waits until every transaction of a sent bundle has landed, one has failed, or none can land any more. */
-export async function followBundle(deps: WorkerDeps, bundle: Bundle): Promise<Landing> {
+export async function followBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
   const { chain, clock, signal } = deps;
   const signatures = bundle.signatures as readonly Signature[];
   let engineFailures = 0;
@@ -81,13 +84,9 @@ function errorOf(outcome: 'unknown' | { readonly err: string | null } | undefine
   return outcome === undefined || outcome === 'unknown' ? null : outcome.err;
 }
 
-async function settle(
-  { db, clock }: WorkerDeps,
-  bundle: Bundle,
-  landed: readonly Signature[],
-  landing: Landing,
-): Promise<Landing> {
-  await settleBundle(db, bundle.id, landing.state === 'landed' ? 'landed' : 'failed', landed, clock.now());
+async function settle(deps: RunDeps, bundle: Bundle, landed: readonly Signature[], landing: Landing): Promise<Landing> {
+  const state = landing.state === 'landed' ? 'landed' : 'failed';
+  await inRun(deps, (trx) => settleBundle(trx, bundle.id, state, landed, deps.clock.now()));
   return landing;
 }
 

@@ -1,4 +1,4 @@
-import type { BundleExecution, ExecuteResult } from '@flywheel/api';
+import type { BundleExecution, ExecuteResult, InitResult } from '@flywheel/api';
 import type { Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 import { bundleIdOf } from '../../solana/bundles.ts';
@@ -38,4 +38,21 @@ export function landedExecutions(bundles: readonly Bundle[]): BundleExecution[] 
           txHashes: [signature],
         })),
   );
+}
+
+/** What setting a batch up took, in transactions; the message of what ended it, if something did. */
+export function initResultOf(
+  { batchIndex }: Batch,
+  { bundles, failedTxMsg }: { readonly bundles: readonly Bundle[]; readonly failedTxMsg: string | null },
+): InitResult {
+  const totalSuccessful = bundles.reduce((sum, { landedSignatures }) => sum + landedSignatures.length, 0);
+  const totalFailed = failedTxMsg === null ? 0 : 1;
+  return {
+    total: totalSuccessful + totalFailed,
+    totalSuccessful,
+    totalFailed,
+    successfulExecutions: landedExecutions(bundles),
+    ...(failedTxMsg !== null && { failedTxMsg }),
+    batchIndex: Number(batchIndex),
+  };
 }

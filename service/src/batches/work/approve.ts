@@ -8,11 +8,10 @@ import { batchTransactionAddress } from '../../squads/addresses.ts';
 import { companyOnlyApproval } from '../../squads/approval.ts';
 import { checkApproval } from '../../squads/approval-check.ts';
 import { planTransactions } from '../../squads/plan.ts';
-import { endBatch } from '../../store/batches.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
-import { executeResultOf } from '../bundles/results.ts';
-import type { WorkerDeps } from '../deps.ts';
 import { findMissingFunds } from '../funds.ts';
+import type { RunDeps } from '../in-run.ts';
+import { end } from './end.ts';
 import type { Progress } from './progress.ts';
 import { giveBack } from './trouble.ts';
 
@@ -22,7 +21,7 @@ import { giveBack } from './trouble.ts';
  * says why.
  */
 export async function approve(
-  deps: WorkerDeps,
+  deps: RunDeps,
   project: Project,
   batch: Batch,
   { status, approved }: Pick<Progress, 'status' | 'approved'>,
@@ -31,7 +30,12 @@ export async function approve(
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
   const foreign = await findForeignPosition(deps, project, batch);
   if (foreign !== null) {
-    return stopForGood(deps, batch, `pipelines[${foreign}] is not what the chain holds at index ${batch.batchIndex}.`);
+    return stopForGood(
+      deps,
+      project,
+      batch,
+      `pipelines[${foreign}] is not what the chain holds at index ${batch.batchIndex}.`,
+    );
   }
   const problems = await findMissingFunds(deps, project, batch);
   if (problems.length > 0) return stop(deps, batch, { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } });
@@ -52,7 +56,7 @@ export async function approve(
 
 /** The first pipeline that the chain holds otherwise than it was compiled, or null. */
 async function findForeignPosition(
-  { chain }: WorkerDeps,
+  { chain }: RunDeps,
   { flywheel: { multisig } }: Project,
   { batchIndex, pipelines }: Batch,
 ): Promise<number | null> {
@@ -68,7 +72,7 @@ async function findForeignPosition(
 }
 
 /** The wallet has voted on chain by other means: its signature is not needed any more, and voting twice fails. */
-async function signCompanyOnly(deps: WorkerDeps, { flywheel }: Project, batch: Batch): Promise<SignedTransaction> {
+async function signCompanyOnly(deps: RunDeps, { flywheel }: Project, batch: Batch): Promise<SignedTransaction> {
   const { multisig } = flywheel;
   const instructions = await companyOnlyApproval(multisig, batch.batchIndex);
   const [planned] = planTransactions([instructions], operatorLimits(multisig, 'setup'));
@@ -76,7 +80,7 @@ async function signCompanyOnly(deps: WorkerDeps, { flywheel }: Project, batch: B
   return signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator, deps.company]);
 }
 
-async function hasNonceMoved({ chain }: WorkerDeps, { flywheel }: Project, { nonce }: Batch): Promise<boolean> {
+async function hasNonceMoved({ chain }: RunDeps, { flywheel }: Project, { nonce }: Batch): Promise<boolean> {
   const values = await readNonces(chain, flywheel.multisig.operator, [nonce.address], 'confirmed');
   return values.get(nonce.address) !== nonce.value;
 }
@@ -86,7 +90,7 @@ async function hasNonceMoved({ chain }: WorkerDeps, { flywheel }: Project, { non
  * comes from was written by another.
  */
 async function signApproval(
-  { company, operator }: WorkerDeps,
+  { company, operator }: RunDeps,
   multisig: Multisig,
   { id: batchId, batchIndex, nonce, signedTx }: Batch,
 ): Promise<SignedTransaction | ErrorContext<'ERR_SIGNED_TX_INVALID'>> {
@@ -100,14 +104,12 @@ async function signApproval(
   return addSignatures(signedTx, [company, operator]);
 }
 
-async function stop(deps: WorkerDeps, batch: Batch, trouble: Parameters<typeof giveBack>[2]): Promise<'stopped'> {
+async function stop(deps: RunDeps, batch: Batch, trouble: Parameters<typeof giveBack>[2]): Promise<'stopped'> {
   await giveBack(deps, batch, trouble);
   return 'stopped';
 }
 
-async function stopForGood({ db, clock, log }: WorkerDeps, batch: Batch, failedTxMsg: string): Promise<'stopped'> {
-  const executeResult = executeResultOf(batch, { bundles: [], executed: 0, failure: { failedTxMsg } });
-  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', executeResult }, clock.now());
-  log.error({ batchId: batch.id, failedTxMsg }, 'batch ended without being executed');
+async function stopForGood(deps: RunDeps, project: Project, batch: Batch, failedTxMsg: string): Promise<'stopped'> {
+  await end(deps, project, batch, { event: 'ENDED_UNEXECUTED', executed: 0, failure: { failedTxMsg } });
   return 'stopped';
 }

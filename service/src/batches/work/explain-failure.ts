@@ -5,8 +5,8 @@ import { executeInstruction } from '../../squads/execute.ts';
 import { planTransactions } from '../../squads/plan.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import type { Landing } from '../bundles/land.ts';
-import type { WorkerDeps } from '../deps.ts';
 import { findMissingFunds } from '../funds.ts';
+import type { RunDeps } from '../in-run.ts';
 import { readProgress } from './progress.ts';
 import type { Next } from './run.ts';
 
@@ -21,7 +21,7 @@ export type Failure =
  * one of several and which is at fault is still to be found.
  */
 export async function explainFailure(
-  deps: WorkerDeps,
+  deps: RunDeps,
   project: Project,
   batch: Batch,
   { executed, approval, isSingle, landing }: Next & { readonly landing: Landing },
@@ -45,7 +45,7 @@ export async function explainFailure(
 }
 
 async function simulatePipeline(
-  deps: WorkerDeps,
+  deps: RunDeps,
   { flywheel: { multisig } }: Project,
   { batchIndex, pipelines }: Batch,
   position: number,

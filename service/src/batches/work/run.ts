@@ -3,13 +3,13 @@ import type { Project } from '../../model/project.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { executeInstruction } from '../../squads/execute.ts';
 import { planTransactions } from '../../squads/plan.ts';
-import { endBatch, findBatch } from '../../store/batches.ts';
+import { findBatch } from '../../store/batches.ts';
 import { findBundles } from '../../store/bundles.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
-import { type ExecutionFailure, executeResultOf } from '../bundles/results.ts';
-import type { WorkerDeps } from '../deps.ts';
+import type { RunDeps } from '../in-run.ts';
 import { approve } from './approve.ts';
+import { end } from './end.ts';
 import { explainFailure } from './explain-failure.ts';
 import { readProgress } from './progress.ts';
 import { setUpBatch } from './setup.ts';
@@ -22,9 +22,9 @@ const MAX_FRUITLESS_BUNDLES = 5;
  * Approves a batch whose execution was asked for, and executes it to its end. The chain’s cursor says what is left, so
  * it may be repeated at any moment and by any process; the chain refuses to execute a pipeline twice.
  */
-export async function runBatch(deps: WorkerDeps, project: Project, requested: Batch): Promise<void> {
+export async function runBatch(deps: RunDeps, project: Project, requested: Batch): Promise<void> {
   const { multisig } = project.flywheel;
-  if (requested.status === 'AVAILABLE_TO_QUEUE') await setUpBatch(deps, multisig, requested);
+  if (requested.status === 'AVAILABLE_TO_QUEUE') await setUpBatch(deps, project, requested);
   const batch = await findBatch(deps.db, requested.id);
   if (!batch || isFinal(batch.status) || batch.signedTx === null) return;
   for (const bundle of await findBundles(deps.db, batch.id, 'execution')) {
@@ -33,9 +33,12 @@ export async function runBatch(deps: WorkerDeps, project: Project, requested: Ba
   let isSingle = false;
   for (let fruitless = 0; ; ) {
     const { status, executed, approved } = await readProgress(deps, multisig, batch);
-    if (executed === batch.pipelines.length) return finish(deps, batch);
+    if (executed === batch.pipelines.length) {
+      return end(deps, project, batch, { event: 'EXECUTION_LANDED', executed, failure: null });
+    }
     if (status === 'Rejected' || status === 'Cancelled') {
-      return fail(deps, batch, executed, { failedTxMsg: `The proposal is ${status.toLowerCase()} on chain.` });
+      const failure = { failedTxMsg: `The proposal is ${status.toLowerCase()} on chain.` };
+      return end(deps, project, batch, { event: 'EXECUTION_FAILED', executed, failure });
     }
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
     if (approval === 'stopped') return;
@@ -54,10 +57,14 @@ export async function runBatch(deps: WorkerDeps, project: Project, requested: Ba
       continue;
     }
     if (failure.mends) return postpone(deps, project, batch, failure.trouble);
-    return fail(deps, batch, failure.pipeline, {
-      failedTxMsg: failure.message,
-      failedOnTransactionIndex: failure.pipeline,
-      failedStartTransactionIndex: firstPipeline,
+    return end(deps, project, batch, {
+      event: 'EXECUTION_FAILED',
+      executed: failure.pipeline,
+      failure: {
+        failedTxMsg: failure.message,
+        failedOnTransactionIndex: failure.pipeline,
+        failedStartTransactionIndex: firstPipeline,
+      },
     });
   }
 }
@@ -76,7 +83,7 @@ export interface Next {
 }
 
 async function landNext(
-  deps: WorkerDeps,
+  deps: RunDeps,
   { flywheel: { multisig } }: Project,
   batch: Batch,
   { executed, approval, isSingle }: Next,
@@ -101,24 +108,4 @@ async function landNext(
     pipelineCount: taken.length,
   });
   return { landing, firstPipeline: executed };
-}
-
-async function finish({ db, clock, log }: WorkerDeps, batch: Batch): Promise<void> {
-  const bundles = await findBundles(db, batch.id, 'execution');
-  const executed = batch.pipelines.length;
-  const executeResult = executeResultOf(batch, { bundles, executed, failure: null });
-  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', executeResult }, clock.now());
-  log.info({ batchId: batch.id, pipelines: executed, bundles: bundles.length }, 'batch executed');
-}
-
-async function fail(
-  { db, clock, log }: WorkerDeps,
-  batch: Batch,
-  executed: number,
-  failure: ExecutionFailure,
-): Promise<void> {
-  const bundles = await findBundles(db, batch.id, 'execution');
-  const executeResult = executeResultOf(batch, { bundles, executed, failure });
-  await endBatch(db, batch.id, { event: 'EXECUTION_FAILED', executeResult }, clock.now());
-  log.warn({ batchId: batch.id, executed, ...failure }, 'batch failed');
 }

@@ -67,6 +67,34 @@ export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & ExamplesOf<typeof CONSOLE
     },
   },
   getCurrentBatch: { request: {}, reply: { status: 200, body: null } },
+  cancelBatch: {
+    request: { params: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' }, headers: {} },
+    reply: { status: 200, body: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d', status: 'FAILED' } },
+  },
+  listBatches: {
+    request: { query: { status: 'EXECUTED', limit: '1' } },
+    reply: {
+      status: 200,
+      body: {
+        batches: [
+          {
+            id: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d',
+            flywheelId: '41d8a3c7-5b0e-4f0d-8c55-0c8e9d1f2a60',
+            tokenId: 'c2b1f6de-9a43-4e62-b1a7-7a5f0a3d8e19',
+            mintAddress: '4k3Dyjzvzp8eMZWUXbBCjEvwSkkk59S5iCNLY3QrkX6R',
+            status: 'EXECUTED',
+            batchIndex: '17',
+            vaultIndex: '0',
+            multisig: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
+            vaultAddress: 'HXtBm8XZbxaTt41uqaKhwUAa6Z1aPyvJdsZVENiWsetg',
+            dateCreated: '2026-11-21T14:02:11.000Z',
+            dateUpdated: '2026-11-21T14:05:40.000Z',
+          },
+        ],
+        nextCursor: 'b17',
+      },
+    },
+  },
   getBatch: {
     request: { params: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' }, query: { include: 'approval' } },
     reply: {

@@ -1,0 +1,108 @@
+import type { Instruction } from '@solana/kit';
+import type { Batch } from '../../model/batch.ts';
+import type { Multisig, Project } from '../../model/project.ts';
+import { decodeBatch, decodeMultisig, decodeProposal } from '../../squads/accounts.ts';
+import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
+import { closeInstructions } from '../../squads/close.ts';
+import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
+import { planTransactions } from '../../squads/plan.ts';
+import { findBundles } from '../../store/bundles.ts';
+import { markClosed } from '../../store/ends.ts';
+import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
+import { followBundle, landBundle } from '../bundles/land.ts';
+import { inRun, type RunDeps } from '../in-run.ts';
+import { completeLedger } from './ledger.ts';
+
+/** How often it is worth looking whether the wallet has cast its cancel. */
+const AWAIT_CANCEL_MS = 10 * 60_000;
+/** A transaction that fails this often in a row will not be mended by trying at once. */
+const MAX_FAILED_LANDINGS = 3;
+const RETRY_MS = 60_000;
+
+/**
+ * Closes the accounts of a batch that has ended, and with it returns their rent to the operator. Its end is in the
+ * database already: the cursor on chain is needed no more. A batch that was never executed is voted down first; one that
+ * was approved needs the wallet’s cancel as well as the company’s, and waits for it.
+ */
+export async function closeBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+  const { multisig } = project.flywheel;
+  for (const bundle of await findBundles(deps.db, batch.id)) {
+    if (bundle.state === 'sent') await followBundle(deps, bundle);
+  }
+  for (let failedLandings = 0; failedLandings < MAX_FAILED_LANDINGS; ) {
+    const step = await nextStep(deps, multisig, batch);
+    if (step === 'closed') {
+      await completeLedger(deps, multisig, batch);
+      await inRun(deps, (trx) => markClosed(trx, batch.id, deps.clock.now()));
+      return deps.log.info({ batchId: batch.id }, 'batch closed on chain');
+    }
+    if (step === 'unreached') return;
+    if (step === 'awaits wallet') return again(deps, multisig, batch, AWAIT_CANCEL_MS);
+    if (!(await landStep(deps, multisig, batch, step))) failedLandings += 1;
+  }
+  await again(deps, multisig, batch, RETRY_MS);
+}
+
+/** What to send next, as groups that each belong in one transaction; or what there is to wait for. */
+type Step = { readonly groups: readonly (readonly Instruction[])[] } | 'closed' | 'awaits wallet' | 'unreached';
+
+async function nextStep({ chain }: RunDeps, multisig: Multisig, { batchIndex }: Batch): Promise<Step> {
+  const [multisigAccount, batchAccount, proposalAccount] = await chain.accounts([
+    multisig.address,
+    await batchAddress(multisig.address, batchIndex),
+    await proposalAddress(multisig.address, batchIndex),
+  ]);
+  if (!batchAccount || !proposalAccount) {
+    if (!multisigAccount) throw new Error(`The multisig ${multisig.address} is not on chain.`);
+    return decodeMultisig(multisigAccount).transactionIndex < batchIndex ? 'unreached' : 'closed';
+  }
+  const { status, cancelled } = decodeProposal(proposalAccount);
+  const located = await locateBatch(multisig, batchIndex);
+  switch (status) {
+    case 'Draft':
+      // A draft cannot be rejected.
+      return { groups: [[proposalActivate(located), proposalReject(located, multisig.company)]] };
+    case 'Active':
+      return { groups: [[proposalReject(located, multisig.company)]] };
+    case 'Approved':
+      if (cancelled.includes(multisig.company)) return 'awaits wallet';
+      return { groups: [[proposalCancel(located, multisig.company)]] };
+    case 'Rejected':
+    case 'Cancelled':
+    case 'Executed':
+      return { groups: await closeInstructions(multisig, batchIndex, decodeBatch(batchAccount).size) };
+    case 'Executing':
+      throw new Error(`The proposal of batch index ${batchIndex} is Executing, a status that Squads gave up.`);
+    default:
+      return status satisfies never;
+  }
+}
+
+/** Whether all of it landed. */
+async function landStep(
+  deps: RunDeps,
+  multisig: Multisig,
+  { id: batchId }: Batch,
+  { groups }: Exclude<Step, string>,
+): Promise<boolean> {
+  let left = planTransactions(groups, operatorLimits(multisig, 'close'));
+  while (left.length > 0) {
+    const { planned, ...bundle } = await assembleBundle(deps, left, {
+      maxTransactions: deps.bundles.maxTransactions,
+      signers: [deps.operator, deps.company],
+    });
+    const landing = await landBundle(deps, { ...bundle, batchId, phase: 'close', firstPipeline: 0, pipelineCount: 0 });
+    if (landing.state !== 'landed') {
+      deps.log.warn({ batchId, landing }, 'closing transaction did not land');
+      return false;
+    }
+    left = left.slice(planned.length);
+  }
+  return true;
+}
+
+/** No job waits for a person. */
+async function again({ db, jobs, clock }: RunDeps, multisig: Multisig, batch: Batch, afterMs: number): Promise<void> {
+  const startAfter = new Date(clock.now().getTime() + afterMs);
+  await jobs.enqueue(db, { type: 'close', batchId: batch.id, multisig: multisig.address }, { startAfter });
+}

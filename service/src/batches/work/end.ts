@@ -1,0 +1,68 @@
+import { dailyTotals } from '../../compile/totals.ts';
+import { type Batch, type BatchEvent, isFinal } from '../../model/batch.ts';
+import type { Project } from '../../model/project.ts';
+import { endBatch } from '../../store/batches.ts';
+import { findBundles } from '../../store/bundles.ts';
+import type { Db } from '../../store/db.ts';
+import { followBundle } from '../bundles/land.ts';
+import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
+import type { Deps } from '../deps.ts';
+import { inRun, type RunDeps } from '../in-run.ts';
+import { readProgress } from './progress.ts';
+
+export interface Ending {
+  readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
+  /** Pipelines executed, by the chain’s cursor. */
+  readonly executed: number;
+  readonly failure: ExecutionFailure | null;
+}
+
+/** Ends a batch for good, in the name of a run. */
+export async function end(deps: RunDeps, project: Project, batch: Batch, ending: Ending): Promise<void> {
+  await inRun(deps, (trx) => recordEnd(deps, trx, project, batch, ending));
+}
+
+/**
+ * Ends a batch that expired or is cancelled, as it stands on chain: one that was executed to its end meanwhile is
+ * EXECUTED. Nothing of it is in flight any more when this returns, and nothing is sent again.
+ */
+export async function endOpen(deps: RunDeps, project: Project, batch: Batch, reason: string): Promise<void> {
+  if (isFinal(batch.status)) return;
+  for (const bundle of await findBundles(deps.db, batch.id)) {
+    if (bundle.state === 'sent') await followBundle(deps, bundle);
+  }
+  const executed =
+    batch.status === 'FINALIZED' ? (await readProgress(deps, project.flywheel.multisig, batch)).executed : 0;
+  const isExecuted = executed === batch.pipelines.length;
+  await end(deps, project, batch, {
+    event: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
+    executed,
+    failure: isExecuted ? null : { failedTxMsg: reason },
+  });
+}
+
+/**
+ * Stores a batch’s end with its results, gives back what it did not use of the day’s limits, and has its accounts closed.
+ * False when it has ended before.
+ */
+export async function recordEnd(
+  { jobs, clock, log }: Deps,
+  trx: Db,
+  project: Project,
+  batch: Batch,
+  { event, executed, failure }: Ending,
+): Promise<boolean> {
+  const bundles = await findBundles(trx, batch.id);
+  const [setup, execution] = (['setup', 'execution'] as const).map((phase) =>
+    bundles.filter((bundle) => bundle.phase === phase),
+  );
+  const executeResult = executeResultOf(batch, { bundles: execution ?? [], executed, failure });
+  const initResult =
+    batch.initResult ?? initResultOf(batch, { bundles: setup ?? [], failedTxMsg: failure?.failedTxMsg ?? null });
+  const released = dailyTotals(batch.pipelines.slice(executed), project.token);
+  const hasEnded = await endBatch(trx, batch.id, { event, initResult, executeResult, released }, clock.now());
+  if (!hasEnded) return false;
+  await jobs.enqueue(trx, { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address });
+  log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');
+  return true;
+}

@@ -1,0 +1,58 @@
+import { sql } from 'kysely';
+import type { Db } from './db.ts';
+
+/** Whether a batch is open and nothing of its execution was recorded; it stays so until the transaction ends. */
+export async function lockUnbegun(trx: Db, batchId: string): Promise<boolean> {
+  const row = await trx
+    .selectFrom('batches')
+    .select('id')
+    .where('id', '=', batchId)
+    .where('ended_at', 'is', null)
+    .where('execution_began_at', 'is', null)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Nothing of an ended batch is left on chain. */
+export async function markClosed(db: Db, batchId: string, now: Date): Promise<void> {
+  await db
+    .updateTable('batches')
+    .set({ closed_at: now })
+    .where('id', '=', batchId)
+    .where('closed_at', 'is', null)
+    .execute();
+}
+
+/** Indices of batches that ended before they were created on chain, above the one the chain has reached, in order. */
+export async function findDeadIndices(
+  db: Db,
+  flywheelId: string,
+  reached: bigint,
+  below: bigint,
+): Promise<{ readonly id: string; readonly batchIndex: bigint }[]> {
+  const rows = await db
+    .selectFrom('batches')
+    .select(['id', 'batch_index'])
+    .where('flywheel_id', '=', flywheelId)
+    .where('status', '=', 'FAILED')
+    .where('batch_index', '>', reached)
+    .where('batch_index', '<', below)
+    .orderBy('batch_index')
+    .execute();
+  return rows.map(({ id, batch_index }) => ({ id, batchIndex: batch_index }));
+}
+
+/** Someone else has used indices of the multisig: ours go on after theirs. */
+export async function raiseBatchIndex(db: Db, flywheelId: string, reached: bigint): Promise<void> {
+  await db
+    .updateTable('flywheels')
+    .set({ last_batch_index: sql`greatest(last_batch_index, ${reached})` })
+    .where('id', '=', flywheelId)
+    .execute();
+}
+
+export async function isClosed(db: Db, batchId: string): Promise<boolean> {
+  const row = await db.selectFrom('batches').select('closed_at').where('id', '=', batchId).executeTakeFirstOrThrow();
+  return row.closed_at !== null;
+}
