@@ -132,8 +132,8 @@ export const OPERATIONS = {
       include: z
         .string()
         .regex(
-          /^(pipelines|approval)(,(pipelines|approval))*$/,
-          'must be pipelines, approval or both, joined by a comma',
+          /^(pipelines|approval|ledger)(,(pipelines|approval|ledger))*$/,
+          'must be of pipelines, approval and ledger, joined by commas',
         )
         .optional()
         .describe(

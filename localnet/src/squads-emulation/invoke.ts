@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   type Address,
   appendTransactionMessageInstructions,
+  type Blockhash,
   compileTransaction,
   createTransactionMessage,
   downgradeRoleToReadonly,
@@ -12,6 +13,7 @@ import {
   pipe,
   type ReadonlyUint8Array,
   setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { emptyAccount } from '../ledger/account-journal.ts';
@@ -45,12 +47,17 @@ export interface Invocation {
  * Runs instructions as one LiteSVM transaction of their own, all or nothing. Signer roles are believed. A stand-in pays
  * the fee, so that no account of theirs is a signer or writable beyond what the instructions say.
  */
-export function invoke(svm: LiteSVM, instructions: readonly Instruction[], budget: ComputeBudget): Invocation {
+export function invoke(
+  svm: LiteSVM,
+  blockhash: Blockhash,
+  instructions: readonly Instruction[],
+  budget: ComputeBudget,
+): Invocation {
   const requests = computeBudgetInstructions(withOwnUnits(budget));
   const message = pipe(
     createTransactionMessage({ version: 0 }),
     (empty) => setTransactionMessageFeePayer(standIn, empty),
-    (paid) => svm.setTransactionMessageLifetimeUsingLatestBlockhash(paid),
+    (paid) => setTransactionMessageLifetimeUsingBlockhash({ blockhash, lastValidBlockHeight: 0n }, paid),
     (timed) => appendTransactionMessageInstructions([...requests, ...withReadonlyPrograms(instructions)], timed),
   );
   const transaction = compileTransaction(message);

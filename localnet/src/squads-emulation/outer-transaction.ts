@@ -2,6 +2,8 @@ import {
   type AccountMeta,
   AccountRole,
   type Address,
+  type Blockhash,
+  blockhash,
   type CompiledTransactionMessage,
   type CompiledTransactionMessageWithLifetime,
   downgradeRoleToReadonly,
@@ -18,6 +20,8 @@ export interface OuterTransaction {
   /** In the order in which the wire counts them: static, table-writable, table-readonly. */
   readonly accounts: readonly AccountMeta[];
   readonly instructions: readonly OuterInstruction[];
+  /** The recent blockhash that its instructions see, from which a nonce takes its next value. */
+  readonly blockhash: Blockhash;
 }
 
 export interface OuterInstruction {
@@ -43,7 +47,7 @@ export function readTransaction(svm: LiteSVM, message: CompiledMessage): OuterTr
     accounts: accountIndexes.map((index) => itemAt(accounts, index)),
     data,
   }));
-  return { accounts, instructions };
+  return { accounts, instructions, blockhash: blockhash(message.lifetimeToken) };
 }
 
 /** The addresses that the transaction may change. */

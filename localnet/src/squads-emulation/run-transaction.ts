@@ -1,4 +1,11 @@
-import { type AccountMeta, type Address, type Instruction, isSignerRole, isWritableRole } from '@solana/kit';
+import {
+  type AccountMeta,
+  type Address,
+  type Blockhash,
+  type Instruction,
+  isSignerRole,
+  isWritableRole,
+} from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { Execution, TransactionError } from '../runtime.ts';
 import {
@@ -32,13 +39,14 @@ import {
  */
 export function runTransaction(svm: LiteSVM, transaction: OuterTransaction, budget: ComputeBudget): Execution {
   const progress = startProgress(transaction.accounts, budget);
-  const err = runInstructions({ svm, progress }, transaction.instructions);
+  const err = runInstructions({ svm, progress, blockhash: transaction.blockhash }, transaction.instructions);
   return executionOf(progress, err);
 }
 
 interface Run {
   readonly svm: LiteSVM;
   readonly progress: Progress;
+  readonly blockhash: Blockhash;
 }
 
 function runInstructions(run: Run, instructions: readonly OuterInstruction[]): TransactionError | null {
@@ -139,12 +147,13 @@ function checkPrivileges(
 }
 
 /** Runs instructions that the outer one at `index` calls, one after the other. */
-function callOthers({ svm, progress }: Run, index: number, instructions: readonly Instruction[]): void {
+function callOthers(run: Run, index: number, instructions: readonly Instruction[]): void {
+  const { svm, progress, blockhash } = run;
   const allowed = instructions.slice(0, instructionsLeft(progress));
-  const called = spend(progress, invoke(svm, allowed, budgetLeft(progress)));
+  const called = spend(progress, invoke(svm, blockhash, allowed, budgetLeft(progress)));
   if (typeof called.err === 'string' && noSuchProgram.has(called.err)) {
     // Nothing has run. Those before the one without a program would have, and may fail with an error of their own.
-    if (allowed.length > 1) for (const instruction of allowed) callOthers({ svm, progress }, index, [instruction]);
+    if (allowed.length > 1) for (const instruction of allowed) callOthers(run, index, [instruction]);
     throw new InstructionFailure('UnsupportedProgramId', '');
   }
   progress.logs.push(...called.logs.map(oneDeeper));
@@ -161,8 +170,8 @@ function callOthers({ svm, progress }: Run, index: number, instructions: readonl
 const noSuchProgram: ReadonlySet<string> = new Set(['ProgramAccountNotFound', 'InvalidProgramForExecution']);
 
 /** Runs instructions of other programs side by side, with the roles of the transaction. */
-function runOthers({ svm, progress }: Run, index: number, instructions: readonly OuterInstruction[]): void {
-  const ran = spend(progress, invoke(svm, instructions, budgetLeft(progress)));
+function runOthers({ svm, progress, blockhash }: Run, index: number, instructions: readonly OuterInstruction[]): void {
+  const ran = spend(progress, invoke(svm, blockhash, instructions, budgetLeft(progress)));
   progress.logs.push(...ran.logs);
   for (const [position, trace] of ran.traces.entries()) {
     addInnerInstructions(progress, index + position, trace.slice(1));

@@ -33,7 +33,10 @@ export async function cancelBatch(deps: Deps, project: Project, batchId: string,
   if (!isFinal(batch.status)) await endOrEnqueue(deps, project, batch);
   const ended = await awaitBatch(deps, batchId, ({ status }) => isFinal(status), wait);
   if (ended.status === 'EXECUTED') throw new ApiError('ERR_BATCH_NOT_CANCELLABLE', { batchId });
-  return { batch: ended, cancelTx: ended.status === 'FAILED' ? await buildCancel(deps, project, ended) : null };
+  if (ended.status !== 'FAILED') return { batch: ended, cancelTx: null };
+  // The wallet may have cast its cancel since: whoever asks again has it looked at now.
+  await deps.jobs.enqueue(deps.db, { type: 'close', batchId, multisig: project.flywheel.multisig.address });
+  return { batch: ended, cancelTx: await buildCancel(deps, project, ended) };
 }
 
 async function endOrEnqueue({ db, ...deps }: Deps, project: Project, batch: Batch): Promise<void> {

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Address, address, generateKeyPairSigner, signature } from '@solana/kit';
+import { decodeMultisig } from '../src/squads/accounts.ts';
+import { batchAddress, proposalAddress } from '../src/squads/addresses.ts';
+import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from './client.ts';
+import { createProject, requireOk, signWith, type TestProject } from './project.ts';
+import { openWorld, type World } from './world.ts';
+
+let world: World;
+before(async () => {
+  world = await openWorld();
+});
+after(() => world.stop());
+
+describe('an executed batch', () => {
+  it('is closed: the rent comes back, and the ledger is what its transactions did to the balances', async () => {
+    const project = await createProject(world);
+    const recipient = await generateKeyPairSigner();
+    const { id, proposalApproveTx } = await initialize(project, [airdropPipeline(recipient.address), burnPipeline()]);
+    await executed(project, id, proposalApproveTx);
+    const { ledger } = await until(project, id, ({ ledger }) => ledger.isComplete);
+    assert.ok(BigInt(ledger.rentOutLamports) > 4_906_800n, ledger.rentOutLamports);
+    assert.equal(ledger.rentBackLamports, ledger.rentOutLamports);
+    assert.equal(ledger.vaultRentLamports, '2039280');
+    const spent = await Promise.all(
+      ledger.entries.map((entry: { signature: string }) => spentBy(world.operator.address, entry.signature)),
+    );
+    assert.equal(sum(spent), BigInt(ledger.operatorNetLamports));
+    const fees = BigInt(ledger.feeLamports) + BigInt(ledger.tipLamports);
+    assert.equal(BigInt(ledger.operatorNetLamports), fees);
+    assert.equal(await accountsOnChain(project, 1n), 0);
+  });
+
+  it('cannot be cancelled', async () => {
+    const project = await createProject(world);
+    const { id, proposalApproveTx } = await initialize(project, [burnPipeline()]);
+    await executed(project, id, proposalApproveTx);
+    const { status, body } = await cancel(project, id);
+    assert.equal(status, 409);
+    assert.equal(body.error, 'ERR_BATCH_NOT_CANCELLABLE');
+  });
+});
+
+describe('a batch that is cancelled', () => {
+  it('ends at once, gives its limits back, is never executed, and is closed on chain', async () => {
+    const project = await createProject(world, { burnLimit: '10' });
+    const { id, proposalApproveTx } = await initialize(project, [burnPipeline(10)]);
+    await until(project, id, ({ status }) => status === 'FINALIZED');
+    const cancelled = requireOk(await cancel(project, id));
+    assert.deepEqual(cancelled, { batchId: id, status: 'FAILED' });
+    assert.deepEqual(requireOk(await cancel(project, id)), cancelled, 'repeating answers the same');
+
+    const refused = await execute(world.url, project.apiKey, id, await signWith(project.wallet, proposalApproveTx));
+    assert.equal(refused.status, 409);
+    assert.equal(refused.body.error, 'ERR_BATCH_NOT_EXECUTABLE');
+    assert.match(refused.body.message, /cancelled/);
+
+    const next = await initialize(project, [burnPipeline(10)]);
+    await executed(project, next.id, next.proposalApproveTx);
+    const batch = await until(project, id, ({ ledger }) => ledger.isComplete);
+    assert.equal(batch.executeResult.totalFailed, 1);
+    assert.equal(batch.executeResult.failedOnTransactionIndex, undefined);
+    assert.equal(batch.ledger.rentBackLamports, batch.ledger.rentOutLamports);
+  });
+
+  it('leaves no gap: an index that never came on chain is burnt when a later batch needs it', async () => {
+    const project = await createProject(world);
+    // Setup reads the chain first: it finds nobody to ask until the batch is cancelled.
+    world.localnet.faults.set({ method: 'getMultipleAccounts', kind: 'error', status: 500 });
+    const first = await initialize(project, [burnPipeline()]);
+    const cancelled = cancel(project, first.id);
+    await until(project, first.id, ({ status }) => status === 'FAILED');
+    world.localnet.faults.clear();
+    requireOk(await cancelled);
+    const second = await initialize(project, [burnPipeline()]);
+    await executed(project, second.id, second.proposalApproveTx);
+    assert.equal(await transactionIndex(project), 2n);
+  });
+});
+
+describe('a batch that nobody approves', () => {
+  it('expires: FAILED, limits back, closed on chain', async () => {
+    await world.restart({ BATCH_EXPIRY_SECONDS: '1' });
+    const project = await createProject(world, { burnLimit: '1' });
+    const { id } = await initialize(project, [burnPipeline(1)]);
+    const { executeResult } = await until(project, id, ({ status }) => status === 'FAILED');
+    assert.equal(executeResult.failedTxMsg, 'The batch expired.');
+    await until(project, id, ({ ledger }) => ledger.isComplete);
+    await initialize(project, [burnPipeline(1)]);
+    await world.restart();
+  });
+});
+
+describe('GET /v1/flywheel/batches', () => {
+  it('pages through a project’s batches, newest first, of one status if asked', async () => {
+    const project = await createProject(world);
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) ids.unshift((await initialize(project, [burnPipeline()])).id);
+    const first = requireOk(await list(project, '?limit=2'));
+    assert.deepEqual(
+      first.batches.map(({ id }: { id: string }) => id),
+      ids.slice(0, 2),
+    );
+    const second = requireOk(await list(project, `?limit=2&cursor=${first.nextCursor}`));
+    assert.deepEqual(
+      second.batches.map(({ id }: { id: string }) => id),
+      ids.slice(2),
+    );
+    assert.equal('nextCursor' in second, false);
+    assert.deepEqual(requireOk(await list(project, '?status=EXECUTED')), { batches: [] });
+    assert.equal((await list(project, '?cursor=nonsense')).status, 400);
+    assert.equal((await list(project, '?limit=101')).status, 400);
+  });
+});
+
+async function initialize(project: TestProject, pipelines: readonly unknown[]) {
+  const { batch, proposalApproveTx } = requireOk(await init(world.url, project.apiKey, pipelines));
+  return { id: batch.id as string, proposalApproveTx: proposalApproveTx as string };
+}
+
+async function executed(project: TestProject, id: string, proposalApproveTx: string): Promise<void> {
+  const answer = await execute(world.url, project.apiKey, id, await signWith(project.wallet, proposalApproveTx));
+  assert.equal(requireOk(answer).status, 'EXECUTED');
+}
+
+function cancel(project: TestProject, id: string) {
+  return send(world.url, 'POST', `/v1/flywheel/batch/${id}/cancel`, { key: project.apiKey, body: {} });
+}
+
+function list(project: TestProject, query: string) {
+  return send(world.url, 'GET', `/v1/flywheel/batches${query}`, { key: project.apiKey });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the wire’s batch, looked into by each test.
+async function until(project: TestProject, id: string, isAwaited: (batch: any) => boolean): Promise<any> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const batch = requireOk(await getBatch(world.url, project.apiKey, id, '?include=ledger'));
+    if (isAwaited(batch)) return batch;
+    if (Date.now() > deadline) assert.fail(`Not as awaited: ${JSON.stringify(batch)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function spentBy(account: Address, text: string): Promise<bigint> {
+  const found = await world.rpc
+    .getTransaction(signature(text), { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 0 })
+    .send();
+  const index = found?.transaction.message.accountKeys.indexOf(account) ?? -1;
+  const [before, after] = [found?.meta?.preBalances[index], found?.meta?.postBalances[index]];
+  if (before === undefined || after === undefined) throw new Error(`${text} does not name ${account}.`);
+  return before - after;
+}
+
+/** The batch's own accounts that are still on chain. */
+async function accountsOnChain({ multisig }: TestProject, batchIndex: bigint): Promise<number> {
+  const addresses = await Promise.all([batchAddress, proposalAddress].map((of) => of(address(multisig), batchIndex)));
+  const { value } = await world.rpc.getMultipleAccounts(addresses, { encoding: 'base64' }).send();
+  return value.filter((account) => account !== null).length;
+}
+
+async function transactionIndex({ multisig }: TestProject): Promise<bigint> {
+  const { value } = await world.rpc.getAccountInfo(address(multisig), { encoding: 'base64' }).send();
+  assert.ok(value);
+  const data = Buffer.from(value.data[0], 'base64');
+  return decodeMultisig({ address: address(multisig), programAddress: value.owner, data }).transactionIndex;
+}
+
+function sum(values: readonly bigint[]): bigint {
+  return values.reduce((total, value) => total + value, 0n);
+}
