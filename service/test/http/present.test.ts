@@ -67,9 +67,9 @@ describe('a batch on the wire', () => {
     const wire = presentBatch(BATCH, PROJECT, included);
     assert.deepEqual([wire.pipelines, wire.proposalApproveTx], [[PIPELINE], 'AAAA']);
     assert.ok(!('proposalApproveTx' in presentBatch(BATCH, PROJECT, { proposalApproveTx: null })));
-    assert.deepEqual(parseInclude('approval,pipelines'), { pipelines: true, approval: true });
-    assert.deepEqual(parseInclude('approval'), { pipelines: false, approval: true });
-    assert.deepEqual(parseInclude(undefined), { pipelines: false, approval: false });
+    assert.deepEqual(parseInclude('approval,pipelines'), { pipelines: true, approval: true, ledger: false });
+    assert.deepEqual(parseInclude('approval'), { pipelines: false, approval: true, ledger: false });
+    assert.deepEqual(parseInclude(undefined), { pipelines: false, approval: false, ledger: false });
   });
 
   it('is answered by init as it was made, however far it has come since', () => {
