@@ -13,7 +13,7 @@ export interface FollowBatchOptions {
   readonly signal?: AbortSignal;
 }
 
-const FIRST_PAUSE_MS = 120;
+const FIRST_PAUSE_MS = 200;
 /** With growing pauses a few followers on one key stay below the service’s 10 reads a second. */
 const LAST_PAUSE_MS = 2_000;
 const PAUSE_GROWTH = 1.3;

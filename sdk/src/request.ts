@@ -103,7 +103,7 @@ async function sendOnce<O extends Operation>(
       method: operation.method,
       headers: {
         accept: 'application/json',
-        ...(bodyText === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(operation.method === 'GET' ? {} : { 'content-type': 'application/json' }),
         ...connection.headers,
         ...present(request.headers ?? {}),
       },

@@ -1,6 +1,7 @@
-import type { Batch, ExecutionError, InitBatchResponse } from '@flywheel/api';
+import type { Batch, ExecuteBatchRequest, ExecutionError, InitBatchResponse } from '@flywheel/api';
 import type { Base64EncodedWireTransaction, TransactionPartialSigner } from '@solana/kit';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
+import { FlywheelError } from './errors.ts';
 import { followBatch, isFinal } from './follow-batch.ts';
 import { signApproval } from './sign.ts';
 
@@ -25,6 +26,8 @@ export interface RunBatchOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 600_000;
+/** Six times a minute is below the service’s ten executes, and soon enough to say what hinders one. */
+const EXECUTE_WAIT_SECONDS = 10;
 
 /**
  * The whole job: init, wait until the batch is set up on chain, sign the approval, execute, follow it to the end.
@@ -52,16 +55,40 @@ export async function runBatch(
     const { proposalApproveTx } = await client.getBatch(batchId, { ...call, include: ['approval'] });
     const signedTx = await signApproval(proposalApproveTx ?? init.proposalApproveTx, wallet);
     onProgress?.({ stage: 'approved', batch: setUp, signedTx });
-    await client.executeBatch({ batchId, signedTx }, { ...call, waitSeconds: 0 });
+    await executeToEnd(client, { batchId, signedTx }, { ...call, timeoutMs }, (batch, executionError) =>
+      onProgress?.({ stage: 'hindered', batch, executionError }),
+    );
   }
-  const batch = await followBatch(client, batchId, { ...call, timeoutMs, onChange: sayHindrance(onProgress) });
+  const batch = await client.getBatch(batchId, call);
   onProgress?.({ stage: 'ended', batch });
   return batch;
 }
 
-function sayHindrance(onProgress: RunBatchOptions['onProgress']): (batch: Batch) => void {
-  return (batch) => {
+/**
+ * Asks for the execution again and again while it goes on: an answer to it says at once, as an error, when the service
+ * gave the request back, which reading the batch does not tell apart from a hindrance that the service waits out.
+ */
+async function executeToEnd(
+  client: FlywheelClient,
+  request: ExecuteBatchRequest,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  onHindrance: (batch: Batch, executionError: ExecutionError) => void,
+): Promise<void> {
+  const call = signal ? { signal } : {};
+  const deadlineMs = Date.now() + timeoutMs;
+  let saidBefore: string | undefined;
+  for (;;) {
+    const answer = await client.executeBatch(request, { ...call, waitSeconds: EXECUTE_WAIT_SECONDS });
+    if (isFinal(answer)) return;
+    const batch = await client.getBatch(request.batchId, call);
     const { executionError } = batch;
-    if (executionError && !isFinal(batch)) onProgress?.({ stage: 'hindered', batch, executionError });
-  };
+    if (executionError && executionError.message !== saidBefore) onHindrance(batch, executionError);
+    saidBefore = executionError?.message;
+    if (Date.now() > deadlineMs) {
+      throw new FlywheelError({
+        code: 'ERR_TIMED_OUT',
+        message: `Batch ${request.batchId} is still ${batch.status} after ${timeoutMs / 1_000} s; it goes on without this client.`,
+      });
+    }
+  }
 }

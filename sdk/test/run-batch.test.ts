@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Batch } from '@flywheel/api';
-import { createFlywheelClient, followBatch, isFlywheelError, runBatch } from '@flywheel/sdk';
+import { type BatchProgress, createFlywheelClient, followBatch, isFlywheelError, runBatch } from '@flywheel/sdk';
 import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import { buildApproval } from './approvals.ts';
 import { BATCH, BATCH_ID, initAnswer, PIPELINES } from './batches.ts';
-import { type Answer, type Received, type StubService, startStubService } from './stub-service.ts';
+import { type Respond, type StubService, startStubService } from './stub-service.ts';
 
 const EXECUTE_RESULT = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [] };
 
@@ -21,18 +21,13 @@ before(async () => {
 });
 
 describe('runBatch', () => {
-  it('inits, waits for the setup, signs the approval of the moment, executes and follows to the end', async () => {
-    const statuses: Batch['status'][] = ['AVAILABLE_TO_QUEUE', 'FINALIZED', 'FINALIZED', 'FINALIZED', 'EXECUTED'];
-    await using service = await startStubService(walkThrough(statuses));
-    const stages: string[] = [];
-    const batch = await runBatch(
-      client(service),
-      { pipelines: PIPELINES },
-      {
-        wallet,
-        onProgress: ({ stage }) => stages.push(stage),
-      },
+  it('inits, waits for the setup, signs the approval of the moment, executes and answers the end', async () => {
+    await using service = await startStubService(
+      walkThrough({ reads: ['AVAILABLE_TO_QUEUE', 'FINALIZED', 'FINALIZED', 'EXECUTED'], executes: ['EXECUTED'] }),
     );
+    const stages: string[] = [];
+    const onProgress = ({ stage }: BatchProgress) => stages.push(stage);
+    const batch = await runBatch(client(service), { pipelines: PIPELINES }, { wallet, onProgress });
     assert.equal(batch.status, 'EXECUTED');
     assert.deepEqual(stages, ['compiled', 'setUp', 'approved', 'ended']);
     const execute = service.received.find(({ path }) => path.endsWith('/execute'));
@@ -42,27 +37,41 @@ describe('runBatch', () => {
     assert.equal(signedTx.slice(-100), rebuiltApproveTx.slice(-100), 'what was signed is the rebuilt approval');
   });
 
-  it('says what hinders an execution, once, and goes on', async () => {
-    const hindered = { code: 'ERR_VAULT_UNDERFUNDED', message: 'The vault holds 1 token; this batch needs 2.' };
+  it('says what hinders an execution, once, and goes on until it has ended', async () => {
+    const executionError = { code: 'ERR_BATCH_EXECUTE_FAILED', message: 'The cluster takes no bundle.' };
     await using service = await startStubService(
-      walkThrough(['FINALIZED', 'FINALIZED', 'FINALIZED', 'FINALIZED', 'EXECUTED'], hindered),
+      walkThrough({
+        reads: ['FINALIZED', 'FINALIZED', 'FINALIZED', 'FINALIZED', 'EXECUTED'],
+        executes: ['FINALIZED', 'FINALIZED', 'EXECUTED'],
+        executionError,
+      }),
     );
     const told: string[] = [];
-    await runBatch(
-      client(service),
-      { pipelines: PIPELINES },
-      {
-        wallet,
-        onProgress: (event) => {
-          if (event.stage === 'hindered') told.push(event.executionError.message);
-        },
-      },
+    const onProgress = (event: BatchProgress) => {
+      if (event.stage === 'hindered') told.push(event.executionError.message);
+    };
+    await runBatch(client(service), { pipelines: PIPELINES }, { wallet, onProgress });
+    assert.deepEqual(told, [executionError.message]);
+    assert.equal(service.received.filter(({ path }) => path.endsWith('/execute')).length, 3);
+  });
+
+  it('fails with the reason when the service gives the request back', async () => {
+    const walk = walkThrough({ reads: ['FINALIZED'], executes: [] });
+    await using service = await startStubService((request, count) =>
+      request.path.endsWith('/execute')
+        ? { status: 409, body: { error: 'ERR_VAULT_UNDERFUNDED', message: 'The vault holds 1 token, needs 2.' } }
+        : walk(request, count),
     );
-    assert.deepEqual(told, [hindered.message]);
+    const error: unknown = await runBatch(client(service), { pipelines: PIPELINES }, { wallet }).catch(
+      (caught) => caught,
+    );
+    assert.ok(isFlywheelError(error, 'ERR_VAULT_UNDERFUNDED'));
   });
 
   it('answers a batch that failed in its setup, and signs nothing', async () => {
-    await using service = await startStubService(walkThrough(['AVAILABLE_TO_QUEUE', 'FAILED']));
+    await using service = await startStubService(
+      walkThrough({ reads: ['AVAILABLE_TO_QUEUE', 'FAILED'], executes: [] }),
+    );
     const batch = await runBatch(client(service), { pipelines: PIPELINES }, { wallet });
     assert.equal(batch.status, 'FAILED');
     assert.ok(!service.received.some(({ path }) => path.endsWith('/execute')));
@@ -78,24 +87,29 @@ describe('followBatch', () => {
   });
 });
 
-/** A service whose batch has the next of these statuses whenever it is read. */
-function walkThrough(statuses: Batch['status'][], executionError?: Batch['executionError']) {
-  let reads = 0;
-  return ({ path }: Received): Answer => {
+interface Walk {
+  /** What the batch is whenever it is read; the last one stays. */
+  readonly reads: readonly Batch['status'][];
+  /** What execute answers, in turn. */
+  readonly executes: readonly Batch['status'][];
+  readonly executionError?: Batch['executionError'];
+}
+
+/** A service whose batch goes this way. */
+function walkThrough({ reads, executes, executionError }: Walk): Respond {
+  let [read, executed] = [0, 0];
+  return ({ path }) => {
     if (path.endsWith('/init')) return { status: 200, body: initAnswer(proposalApproveTx) };
-    if (path.endsWith('/execute')) return { status: 202, body: { batchId: BATCH_ID, status: 'FINALIZED' } };
-    const status = statuses[Math.min(reads, statuses.length - 1)] ?? 'FAILED';
-    reads += 1;
-    return {
-      status: 200,
-      body: {
-        ...BATCH,
-        status,
-        ...(path.includes('approval') ? { proposalApproveTx: rebuiltApproveTx } : {}),
-        ...(status === 'FINALIZED' && executionError ? { executionError } : {}),
-        ...(status === 'EXECUTED' ? { executeResult: EXECUTE_RESULT } : {}),
-      },
-    };
+    if (path.endsWith('/execute')) {
+      const status = executes[executed++] ?? 'FAILED';
+      if (status === 'FINALIZED') return { status: 202, body: { batchId: BATCH_ID, status } };
+      return { status: 200, body: { batchId: BATCH_ID, status, result: EXECUTE_RESULT } };
+    }
+    const status = reads[Math.min(read++, reads.length - 1)] ?? 'FAILED';
+    const approval = path.includes('approval') ? { proposalApproveTx: rebuiltApproveTx } : {};
+    const trouble = status === 'FINALIZED' && executionError ? { executionError } : {};
+    const result = status === 'EXECUTED' ? { executeResult: EXECUTE_RESULT } : {};
+    return { status: 200, body: { ...BATCH, status, ...approval, ...trouble, ...result } };
   };
 }
 

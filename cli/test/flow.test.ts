@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Batch, CreatedKey, ExecuteBatchResponse, InitBatchResponse, RegisteredProject } from '@flywheel/api';
+import { type LocalService, startLocalService } from '../src/demo/local-service.ts';
+import { parseDocument, runCommand } from './run-command.ts';
+import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
+
+const RECIPIENT = '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9';
+const REQUEST = {
+  pipelines: [
+    {
+      type: 'WATCH_AD',
+      payload: '{"adId":"ad-1"}',
+      actions: [
+        { action: 'BURN', amount: 0.5 },
+        { action: 'AIRDROP', toAddress: RECIPIENT, amount: 2 },
+      ],
+    },
+  ],
+};
+
+/** Every command against a real service and cluster, each step building on the one before. */
+describe('the commands, one after another', () => {
+  let service: LocalService;
+  let folder: TemporaryFolder;
+  let env: Record<string, string>;
+  let walletFile: string;
+  let requestFile: string;
+  let mint: string;
+  let project: RegisteredProject;
+
+  before(async () => {
+    folder = await makeTemporaryFolder();
+    service = await startLocalService({ FLYWHEEL_SQUADS_PROGRAM: 'emulation' });
+    env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
+    requestFile = await folder.write('request.json', JSON.stringify(REQUEST));
+  });
+
+  after(async () => {
+    await service?.stop();
+    await folder?.[Symbol.asyncDispose]();
+  });
+
+  async function run<Document>(...words: string[]): Promise<Document> {
+    return parseDocument<Document>(await runCommand([...words, '--json'], env));
+  }
+
+  async function failure(...words: string[]): Promise<{ error: string; message: string }> {
+    const { exitCode, stdout, stderr } = await runCommand([...words, '--json'], env);
+    assert.deepEqual([exitCode, stdout], [1, '']);
+    return JSON.parse(stderr);
+  }
+
+  it('localnet create-token and fund make a token and money', async () => {
+    const { file, signer } = await writeWallet(folder);
+    walletFile = file;
+    ({ mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6'));
+    assert.deepEqual(await run('localnet', 'fund', signer.address, '--sol', '5'), {
+      address: signer.address,
+      sol: '5',
+    });
+    const { stdout } = await runCommand(
+      ['localnet', 'fund', signer.address, '--mint', mint, '--tokens', '0.000001'],
+      env,
+    );
+    assert.equal(stdout, `Gave 0.000001 tokens to ${signer.address}.\n`);
+  });
+
+  it('localnet fund counts in the decimals of the mint', async () => {
+    const { error, message } = await failure('localnet', 'fund', RECIPIENT, '--mint', mint, '--tokens', '0.0000001');
+    assert.equal(error, 'ERR_USAGE');
+    assert.match(message, /at most 6 fraction digits/);
+  });
+
+  it('register signs in, creates the multisig and answers the first key', async () => {
+    const limits = ['--burn-limit', '100', '--airdrop-limit', '100', '--scopes', 'burn,airdrop'];
+    const proofTypes = ['--proof-type', 'WATCH_AD:A rewarded video: watched', '--proof-type', 'REFERRAL'];
+    project = await run('register', '--wallet', walletFile, '--mint', mint, ...limits, ...proofTypes);
+    assert.deepEqual(Object.keys(project).sort(), [
+      'apiKey',
+      'flywheelId',
+      'mintAddress',
+      'multisig',
+      'projectId',
+      'tokenId',
+      'vaultAddress',
+    ]);
+    assert.equal(project.mintAddress, mint);
+    env.FLYWHEEL_API_KEY = project.apiKey;
+  });
+
+  it('init prints the same batch for the same idempotency key', async () => {
+    const key = ['--idempotency-key', crypto.randomUUID()];
+    const { batch, proposalApproveTx } = await run<InitBatchResponse>('init', requestFile, ...key);
+    assert.equal(batch.status, 'AVAILABLE_TO_QUEUE');
+    assert.deepEqual(await run('init', requestFile, ...key), { batch, proposalApproveTx });
+  });
+
+  it('execute says what the vault lacks, and goes through once it is there', async () => {
+    const { batch, proposalApproveTx } = await run<InitBatchResponse>('init', requestFile);
+    const { signedTx } = await run<{ signedTx: string }>('sign', '--wallet', walletFile, proposalApproveTx);
+    const lacking = await failure('execute', batch.id, signedTx, '--wait', '20');
+    assert.equal(lacking.error, 'ERR_VAULT_UNDERFUNDED');
+
+    await run('localnet', 'fund', project.vaultAddress, '--sol', '1', '--mint', mint, '--tokens', '50');
+    const executed = await run<ExecuteBatchResponse>('execute', batch.id, signedTx, '--wait', '20');
+    assert.deepEqual([executed.batchId, executed.status], [batch.id, 'EXECUTED']);
+    assert.equal(executed.result.totalSuccessful, 1);
+
+    assert.equal((await run<Batch>('status', batch.id)).status, 'EXECUTED');
+    assert.equal((await run<Batch>('status', batch.id, '--watch')).status, 'EXECUTED');
+    const { stdout } = await runCommand(['status', batch.id], env);
+    assert.match(stdout, new RegExp(`^● EXECUTED  batch ${batch.id}\n`));
+    assert.match(stdout, /executed +1 of 1 pipeline, \d+ signatures?: /);
+  });
+
+  it('run does all of it, with a line per step on stderr', async () => {
+    const { exitCode, stdout, stderr } = await runCommand(['run', requestFile, '--wallet', walletFile], env);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /^● EXECUTED {2}batch /);
+    const steps = stderr.split('\n').filter((line) => line.startsWith('✓'));
+    assert.deepEqual(
+      steps.map((line) => line.replace(/ · .*| \d+\.\d s$/g, '')),
+      ['✓ Compile', '✓ Set up on chain', '✓ Approve with your wallet', '✓ Execute'],
+    );
+  });
+
+  it('run prints one document and nothing else with --json', async () => {
+    const { exitCode, stdout, stderr } = await runCommand(['run', requestFile, '--wallet', walletFile, '--json'], env);
+    assert.deepEqual([exitCode, stderr], [0, '']);
+    assert.equal(JSON.parse(stdout).status, 'EXECUTED');
+  });
+
+  it('keys create makes a key that works until keys revoke', async () => {
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    const { keyId, apiKey } = await run<CreatedKey>('keys', 'create', ...who, '--scopes', 'airdrop', '--name', 'ads');
+    env.FLYWHEEL_API_KEY = apiKey;
+    const unscoped = await failure('init', requestFile);
+    assert.equal(unscoped.error, 'ERR_KEY_SCOPES_UNAUTHORIZED');
+
+    const revoked = await run<{ keyId: string }>('keys', 'revoke', ...who, '--key', keyId);
+    assert.equal(revoked.keyId, keyId);
+    const { error, message } = await failure('init', requestFile);
+    assert.equal(error, 'ERR_UNAUTHORIZED');
+    assert.match(message, /flywheel keys create/);
+    env.FLYWHEEL_API_KEY = project.apiKey;
+  });
+
+  it('another wallet sees none of the project', async () => {
+    const { file } = await writeWallet(folder, 'stranger.json');
+    const { error } = await failure('keys', 'create', '--wallet', file, '--project', project.projectId);
+    assert.equal(error, 'ERR_PROJECT_NOT_FOUND');
+  });
+
+  it('a proof type that was not registered is refused with its place', async () => {
+    const [pipeline] = REQUEST.pipelines;
+    const file = await folder.write('other.json', JSON.stringify({ pipelines: [{ ...pipeline, type: 'LOTTERY' }] }));
+    const { error, message } = await failure('run', file, '--wallet', walletFile);
+    assert.equal(error, 'ERR_FLYWHEEL_INVALID_PROOF_TYPE');
+    assert.match(message, /pipelines\[0\]\.type/);
+  });
+});
