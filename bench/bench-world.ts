@@ -8,7 +8,7 @@ import { openWorld, type World, type WorldDatabase } from '../service/test/world
 /** A whole service as in production: the database flushes every commit to disk. */
 export function openBenchWorld(environment: Readonly<Record<string, string>> = {}): Promise<World> {
   const unbounded = { MAX_OPEN_BATCHES: '10000', MAX_OPEN_PIPELINES: '1000000', NONCE_POOL_SIZE: '400' };
-  return openWorld({ ...unbounded, ...environment }, openDurableDatabase);
+  return openWorld({ ...unbounded, ...environment }, { openDatabase: openDurableDatabase });
 }
 
 async function openDurableDatabase(): Promise<WorldDatabase> {

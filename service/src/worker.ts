@@ -11,6 +11,7 @@ import type { Signers } from './signers.ts';
 import { createBundleSender } from './solana/bundles.ts';
 import { findBatch } from './store/batches.ts';
 import type { Job, Jobs } from './store/jobs.ts';
+import { findNonces } from './store/nonces.ts';
 import { findProjectOfBatch } from './store/projects.ts';
 import { beginRun } from './store/runs.ts';
 
@@ -30,17 +31,31 @@ export async function startWorker(
   const { chain, clock, log } = deps;
   const bundles = createBundleSender({ chain, blockEngineUrl, clock, log, signal: stopping.signal });
   const workerDeps: WorkerDeps = { ...deps, ...signers, bundles, noncePoolSize, signal: stopping.signal };
-  // A service that says it is ready has nonces to lease.
-  await refillNonces(workerDeps);
   await jobs.work((job, signal) => {
     return work({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, job);
   });
+  // By the queue, which runs one refill at a time however many workers start at once.
+  await jobs.enqueue(deps.db, { type: 'refill-nonces' });
+  await awaitNonces(deps);
   return {
     stop: async () => {
       stopping.abort(new Error('The worker is stopping.'));
       await jobs.stop();
     },
   };
+}
+
+/** The pool of a new database takes about two seconds to fill; a cluster out of reach is no reason not to start. */
+const MAX_AWAIT_NONCES_MS = 15_000;
+
+/** A service that says it is ready has nonces to lease. */
+async function awaitNonces({ db, clock, log }: Deps): Promise<void> {
+  const deadline = clock.now().getTime() + MAX_AWAIT_NONCES_MS;
+  while (clock.now().getTime() < deadline) {
+    if ((await findNonces(db, 'available')).length > 0) return;
+    await clock.sleep(50);
+  }
+  log.warn({ waitedMs: MAX_AWAIT_NONCES_MS }, 'no nonce is free yet: init answers ERR_NONCE_POOL_EMPTY until one is');
 }
 
 /** One job of the queue. Throws to have it tried again: every step goes on from the chain’s cursor. */

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Localnet, startLocalnet } from '@flywheel/localnet';
-import { createSolanaRpc } from '@solana/kit';
+import { createSolanaRpc, type TransactionPartialSigner } from '@solana/kit';
 import { type App, type Role, startApp } from '../src/app.ts';
 import { parseConfig } from '../src/config.ts';
 import { createLog } from '../src/log.ts';
-import { createSignerFile } from '../src/solana/signer.ts';
+import { createSignerFile, loadSigner } from '../src/solana/signer.ts';
 import { type Db, openDb } from '../src/store/db.ts';
 import { openTestDatabase } from './postgres.ts';
 
@@ -18,6 +18,10 @@ export interface World {
   /** The service's own database, to look behind the wire and to bring about what no request can. */
   readonly db: Db;
   readonly databaseUrl: string;
+  /** The service's variables, for further processes of it. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The service's own, for what nobody else can bring about on chain. */
+  readonly operator: TransactionPartialSigner;
   readonly app: App;
   /** Stops the service and starts it again on the same data, with other variables if any are given. */
   restart(environment?: Readonly<Record<string, string>>): Promise<void>;
@@ -44,10 +48,16 @@ const ENVIRONMENT = {
 const SLOT_MS = 50;
 const ROLES: ReadonlySet<Role> = new Set(['http', 'worker']);
 
-/** `database` is another than the tests' own, which forgoes fsync. */
+export interface WorldOptions {
+  /** Another database than the tests' own, which forgoes fsync. */
+  readonly openDatabase?: () => Promise<WorldDatabase>;
+  /** What runs in this process; HTTP and a worker by default. */
+  readonly roles?: ReadonlySet<Role>;
+}
+
 export async function openWorld(
   environment: Readonly<Record<string, string>> = {},
-  openDatabase: () => Promise<WorldDatabase> = openTestDatabase,
+  { openDatabase = openTestDatabase, roles = ROLES }: WorldOptions = {},
 ): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-test-'));
   const [localnet, database] = await Promise.all([
@@ -55,18 +65,18 @@ export async function openWorld(
     openDatabase(),
   ]);
   const signers = await createSignerFiles(directory, localnet);
+  const whole = {
+    ...ENVIRONMENT,
+    FLYWHEEL_DATA_DIR: directory,
+    DATABASE_URL: database.url,
+    SOLANA_RPC_URL: localnet.url,
+    JITO_BLOCK_ENGINE_URL: localnet.blockEngineUrl,
+    ...signers,
+    ...environment,
+  };
   const start = (changes: Readonly<Record<string, string>>) => {
-    const config = parseConfig({
-      ...ENVIRONMENT,
-      FLYWHEEL_DATA_DIR: directory,
-      DATABASE_URL: database.url,
-      SOLANA_RPC_URL: localnet.url,
-      JITO_BLOCK_ENGINE_URL: localnet.blockEngineUrl,
-      ...signers,
-      ...environment,
-      ...changes,
-    });
-    return startApp(config, ROLES, createLog(config.logLevel));
+    const config = parseConfig({ ...whole, ...changes });
+    return startApp(config, roles, createLog(config.logLevel));
   };
   const db = openDb({ connectionString: database.url }, createLog('error'));
   let app = await start({});
@@ -81,6 +91,8 @@ export async function openWorld(
     rpc: createSolanaRpc(localnet.url),
     db,
     databaseUrl: database.url,
+    environment: whole,
+    operator: await loadSigner(signers.OPERATOR_SIGNER),
     restart: async (changes = {}) => {
       await app.stop();
       app = await start(changes);
@@ -97,7 +109,7 @@ export async function openWorld(
 
 const OPERATOR_LAMPORTS = 100_000_000_000n;
 
-async function createSignerFiles(directory: string, localnet: Localnet): Promise<Record<string, string>> {
+async function createSignerFiles(directory: string, localnet: Localnet) {
   const [operator, company] = [join(directory, 'operator.json'), join(directory, 'company.json')];
   await localnet.bank.airdrop(await createSignerFile(operator), OPERATOR_LAMPORTS);
   await createSignerFile(company);
