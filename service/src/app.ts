@@ -74,6 +74,7 @@ async function compose(
       signers: signers.keys,
       blockEngineUrl: config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null,
       noncePoolSize: config.noncePoolSize,
+      maxTipLamports: config.maxTipLamports,
     });
     started.defer(() => worker.stop());
   }

@@ -27,6 +27,8 @@ export interface Config {
   readonly fairUse: { readonly maxOpenBatches: number; readonly maxOpenPipelines: number };
   readonly batchExpirySeconds: number;
   readonly noncePoolSize: number;
+  /** What the last transaction of a bundle may pay the block engine at most, however often it is sent again. */
+  readonly maxTipLamports: bigint;
   readonly logLevel: LogLevel;
 }
 
@@ -85,6 +87,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     fairUse: { maxOpenBatches: env.MAX_OPEN_BATCHES, maxOpenPipelines: env.MAX_OPEN_PIPELINES },
     batchExpirySeconds: env.BATCH_EXPIRY_SECONDS,
     noncePoolSize: env.NONCE_POOL_SIZE,
+    maxTipLamports: BigInt(env.MAX_TIP_LAMPORTS),
     logLevel: env.LOG_LEVEL,
   });
 }
@@ -116,6 +119,7 @@ const Environment = z.object({
   MAX_OPEN_PIPELINES: whole('pipelines', 1, 1_000_000).default(2_000),
   BATCH_EXPIRY_SECONDS: whole('seconds', 1, 365 * SECONDS_PER_DAY).default(7 * SECONDS_PER_DAY),
   NONCE_POOL_SIZE: whole('nonce accounts', 1, 10_000).default(32),
+  MAX_TIP_LAMPORTS: whole('lamports', 1_000, 1_000_000_000).default(100_000),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: (issue) => `is ${quote(issue.input)}; it may be fatal, error, warn, info, debug, trace or silent`,

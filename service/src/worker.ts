@@ -19,17 +19,18 @@ export interface WorkerOptions {
   readonly signers: NonNullable<Signers['keys']>;
   readonly blockEngineUrl: string | null;
   readonly noncePoolSize: number;
+  readonly maxTipLamports: bigint;
 }
 
 /** Takes jobs until it is stopped; what is in hand then is given back and goes on elsewhere. */
 export async function startWorker(
   deps: Deps,
   jobs: Jobs,
-  { signers, blockEngineUrl, noncePoolSize }: WorkerOptions,
+  { signers, blockEngineUrl, noncePoolSize, maxTipLamports }: WorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   const { chain, clock, log } = deps;
-  const bundles = createBundleSender({ chain, blockEngineUrl, clock, log, signal: stopping.signal });
+  const bundles = createBundleSender({ chain, blockEngineUrl, maxTipLamports, clock, log, signal: stopping.signal });
   const workerDeps: WorkerDeps = { ...deps, ...signers, bundles, noncePoolSize, signal: stopping.signal };
   await jobs.work((job, signal) => {
     return work({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, job);

@@ -39,7 +39,7 @@ export function createBlockEngine(options: BlockEngineOptions): Pick<BundleSende
   let tipAccounts: readonly Address[] | null = null;
   let floorLamports = MIN_TIP_LAMPORTS;
   return {
-    tip: async (payer) => {
+    tip: async (payer, attempt = 0) => {
       // The accounts have never changed; asking once spares a request of the few that are allowed.
       tipAccounts ??= await ask('getTipAccounts', rpc.getTipAccounts(), TipAccountsAnswer);
       const account = tipAccounts[Math.floor(random() * tipAccounts.length)];
@@ -49,7 +49,8 @@ export function createBlockEngine(options: BlockEngineOptions): Pick<BundleSende
       } catch (error) {
         log?.warn({ floorLamports, err: error }, 'tip floor not readable, the last one known is used');
       }
-      return transfer(payer, account, clamp(floorLamports, MIN_TIP_LAMPORTS, maxTipLamports));
+      const lamports = floorLamports * 2n ** BigInt(Math.min(attempt, MAX_DOUBLINGS));
+      return transfer(payer, account, clamp(lamports, MIN_TIP_LAMPORTS, maxTipLamports));
     },
 
     send: async (transactions) => {
@@ -86,6 +87,8 @@ const PATH = '/api/v1/bundles';
 const REQUEST_INTERVAL_MS = 1_000;
 /** The least tip that the engine looks at (docs.jito.wtf, tip amount). */
 const MIN_TIP_LAMPORTS = 1_000n;
+/** Past it any floor has reached any cap. */
+const MAX_DOUBLINGS = 32;
 /** Twenty transaction fees: a floor above that is a contest we have no stake in. */
 const MAX_TIP_LAMPORTS = 100_000n;
 /** How the engine refuses a bundle whose transactions the chain has seen (code -32602). */

@@ -11,8 +11,11 @@ export interface BundleSender {
   readonly maxTransactions: number;
   /** All or nothing. */
   readonly isAtomic: boolean;
-  /** What the last transaction of a bundle must hold besides, so that the bundle is taken; null for nothing. */
-  tip(payer: Address): Promise<Instruction | null>;
+  /**
+   * What the last transaction of a bundle must hold besides, so that the bundle is taken; null for nothing. `attempt`
+   * counts the sendings of the same work that came to nothing: each doubles the tip, up to its cap.
+   */
+  tip(payer: Address, attempt?: number): Promise<Instruction | null>;
   /**
    * Resolves when the transactions are accepted; whether they land is for the chain to say.
    * @throws BundleRejected when one of them is known to have landed and failed.

@@ -25,7 +25,7 @@ const TAKEOVER_SECONDS = 30;
  */
 export async function soakKills(options: KillOptions): Promise<number> {
   const { workers: workerCount, kills, random } = options;
-  const world = await openWorld({}, { roles: HTTP_ONLY });
+  const world = await openWorld({ LOG_LEVEL: 'fatal' }, { roles: HTTP_ONLY });
   const workers: WorkerProcess[] = [];
   try {
     for (let i = 0; i < workerCount; i++) workers.push(startWorkerProcess(world.environment));

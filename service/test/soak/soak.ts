@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pipeline } from '@flywheel/api';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { airdropPipeline, burnPipeline, execute, getBatch, init } from '../client.ts';
@@ -46,13 +48,23 @@ export async function startLoad(
     const pipelines = Array.from({ length: pipelinesPerBatch }, (_, position) =>
       position % 2 === 0 ? burnPipeline(1) : airdropPipeline(recipient, 1),
     );
-    const { batch, proposalApproveTx } = requireOk(await init(world.url, project.apiKey, pipelines));
+    const { batch, proposalApproveTx } = await initialize(world, project, pipelines);
     const signedTx = await signWith(project.wallet, proposalApproveTx);
     const asked = await execute(world.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=0' });
     assert.ok(asked.status === 200 || asked.status === 202, JSON.stringify(asked.body));
     batches.push({ project, id: batch.id, recipient, pipelines: pipelinesPerBatch });
   }
   return { projects, batches };
+}
+
+/** While no worker lives nobody refills the nonce pool: a client waits and repeats, as the answer says. */
+async function initialize(world: World, { apiKey }: TestProject, pipelines: readonly Pipeline[]) {
+  const idempotencyKey = randomUUID();
+  for (;;) {
+    const answer = await init(world.url, apiKey, pipelines, idempotencyKey);
+    if (answer.status !== 503) return requireOk(answer);
+    await sleep(500);
+  }
 }
 
 /** Waits until every batch has ended; fails after `seconds`, saying which have not. */

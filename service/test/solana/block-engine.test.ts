@@ -73,9 +73,9 @@ describe('bundleIdOf', () => {
 });
 
 describe('the tip', () => {
-  async function tipAt(floor: Answer | null, maxTipLamports?: bigint) {
+  async function tipAt(floor: Answer | null, maxTipLamports?: bigint, attempt?: number) {
     const engine = await engineThat(({ path }) => (path.endsWith('/tip_floor') ? floor : null), maxTipLamports);
-    const tip = await engine.sender.tip(cluster.payer.address);
+    const tip = await engine.sender.tip(cluster.payer.address, attempt);
     assert.ok(tip?.accounts && tip.data);
     const { accounts, data } = parseTransferSolInstruction({ ...tip, accounts: tip.accounts, data: tip.data });
     return { ...engine, from: accounts.source.address, to: accounts.destination.address, lamports: data.amount };
@@ -93,6 +93,13 @@ describe('the tip', () => {
     assert.equal((await tipAt(floorOf(1e-9))).lamports, 1_000n);
     assert.equal((await tipAt(floorOf(0.5))).lamports, 100_000n);
     assert.equal((await tipAt(floorOf(0.5), 5_000n)).lamports, 5_000n);
+  });
+
+  it('doubles with each sending that came to nothing, up to the cap', async () => {
+    for (const [attempt, lamports] of [10_000n, 20_000n, 40_000n, 80_000n, 100_000n, 100_000n].entries()) {
+      assert.equal((await tipAt(floorOf(0.00001), 100_000n, attempt)).lamports, lamports);
+    }
+    assert.equal((await tipAt(floorOf(0.00001), 100_000n, 1_000_000)).lamports, 100_000n);
   });
 
   it('is the least where no floor can be read, and says so', async () => {

@@ -38,15 +38,18 @@ export async function assembleBundle(
     maxTransactions,
     signed = [],
     signers = [deps.operator],
+    attempt = 0,
   }: {
     readonly maxTransactions: number;
     readonly signed?: readonly SignedTransaction[];
     readonly signers?: readonly TransactionPartialSigner[];
+    /** How often the same has been sent to no end: the tip rises with it. */
+    readonly attempt?: number;
   },
 ): Promise<AssembledBundle> {
   const { chain, bundles, operator } = deps;
   const room = maxTransactions - signed.length;
-  const [lifetime, tip] = await Promise.all([chain.latestBlockhash(), bundles.tip(operator.address)]);
+  const [lifetime, tip] = await Promise.all([chain.latestBlockhash(), bundles.tip(operator.address, attempt)]);
   const { messages, count } = withTip(planned.slice(0, room), tip, room, deps);
   const transactions = await Promise.all(
     messages.map((message) => signTransaction(message, lifetime, signersOf(message, signers))),

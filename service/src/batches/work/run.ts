@@ -42,7 +42,7 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
     }
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
     if (approval === 'stopped') return;
-    const next: Next = { executed, approval, isSingle };
+    const next: Next = { executed, approval, isSingle, attempt: fruitless };
     const { landing, firstPipeline } = await landNext(deps, project, batch, next);
     if (landing.state === 'landed') {
       fruitless = 0;
@@ -80,13 +80,15 @@ export interface Next {
    * fault is found and the healthy ones before it stand.
    */
   readonly isSingle: boolean;
+  /** Bundles in a row that came to nothing. */
+  readonly attempt: number;
 }
 
 async function landNext(
   deps: RunDeps,
   { flywheel: { multisig } }: Project,
   batch: Batch,
-  { executed, approval, isSingle }: Next,
+  { executed, approval, isSingle, attempt }: Next,
 ): Promise<{ readonly landing: Landing; readonly firstPipeline: number }> {
   const { maxTransactions } = deps.bundles;
   const signed = approval === null ? [] : [approval];
@@ -99,7 +101,7 @@ async function landNext(
       ]),
   );
   const planned = planTransactions(groups, operatorLimits(multisig, 'execution'));
-  const { planned: taken, ...bundle } = await assembleBundle(deps, planned, { maxTransactions, signed });
+  const { planned: taken, ...bundle } = await assembleBundle(deps, planned, { maxTransactions, signed, attempt });
   const landing = await landBundle(deps, {
     ...bundle,
     batchId: batch.id,
