@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Batch, Pipeline } from '@flywheel/api';
+import type { Base64EncodedWireTransaction } from '@solana/kit';
+import { type Answer, execute, getBatch, init } from '../client.ts';
+import { requireOk, signWith, type TestProject } from '../project.ts';
+import type { World } from '../world.ts';
+
+export interface OpenBatch {
+  readonly id: string;
+  readonly idempotencyKey: string;
+  readonly proposalApproveTx: Base64EncodedWireTransaction;
+  /** The same, signed by the project's wallet. */
+  readonly signedTx: string;
+}
+
+/** Initializes a batch and signs its approval. It may still be being set up. */
+export async function openBatch(
+  { url }: Pick<World, 'url'>,
+  project: Pick<TestProject, 'apiKey' | 'wallet'>,
+  pipelines: readonly Pipeline[],
+): Promise<OpenBatch> {
+  const idempotencyKey = randomUUID();
+  const { batch, proposalApproveTx } = requireOk(await init(url, project.apiKey, pipelines, idempotencyKey));
+  return {
+    id: batch.id,
+    idempotencyKey,
+    proposalApproveTx,
+    signedTx: await signWith(project.wallet, proposalApproveTx),
+  };
+}
+
+/** As `openBatch`, on chain whole. */
+export async function setUpBatch(
+  world: Pick<World, 'url'>,
+  project: Pick<TestProject, 'apiKey' | 'wallet'>,
+  pipelines: readonly Pipeline[],
+): Promise<OpenBatch & { readonly batchIndex: bigint }> {
+  const batch = await openBatch(world, project, pipelines);
+  const { batchIndex } = await untilBatch(world, project, batch.id, ({ status }) => status === 'FINALIZED');
+  return { ...batch, batchIndex: BigInt(batchIndex) };
+}
+
+export function executeSigned(
+  { url }: Pick<World, 'url'>,
+  { apiKey }: Pick<TestProject, 'apiKey'>,
+  { id, signedTx }: Pick<OpenBatch, 'id' | 'signedTx'>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  return execute(url, apiKey, id, signedTx, headers);
+}
+
+export async function readBatch(
+  { url }: Pick<World, 'url'>,
+  { apiKey }: Pick<TestProject, 'apiKey'>,
+  batchId: string,
+): Promise<Batch & { readonly executionError?: { readonly code: string; readonly message: string } }> {
+  return requireOk(await getBatch(url, apiKey, batchId));
+}
+
+const POLL_INTERVAL_MS = 20;
+const TIMEOUT_MS = 60_000;
+
+/** Asks until the batch is as wanted. */
+export async function untilBatch(
+  world: Pick<World, 'url'>,
+  project: Pick<TestProject, 'apiKey'>,
+  batchId: string,
+  isWanted: (batch: Awaited<ReturnType<typeof readBatch>>) => boolean,
+) {
+  return until(`batch ${batchId}`, () => readBatch(world, project, batchId), isWanted);
+}
+
+/** Looks until what is seen is as wanted; throws with what was seen last when that takes too long. */
+export async function until<Seen>(
+  subject: string,
+  look: () => Promise<Seen>,
+  isWanted: (seen: Seen) => boolean,
+): Promise<Seen> {
+  const deadline = Date.now() + TIMEOUT_MS;
+  for (;;) {
+    const seen = await look();
+    if (isWanted(seen)) return seen;
+    if (Date.now() > deadline) throw new Error(`Waited ${TIMEOUT_MS} ms for ${subject}: ${describe(seen)}`);
+    await sleep(POLL_INTERVAL_MS);
+  }
+}
+
+function describe(seen: unknown): string {
+  return JSON.stringify(seen, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+export function assertError({ status, body }: Answer, expectedStatus: number, code: string, message?: RegExp): void {
+  assert.deepEqual({ status, error: body.error }, { status: expectedStatus, error: code }, JSON.stringify(body));
+  assert.deepEqual(Object.keys(body).toSorted(), ['error', 'message']);
+  if (message) assert.match(body.message, message);
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { burnPipeline, init, send } from '../client.ts';
+import { assertError } from '../execution/batches.ts';
+import { createProject, requireOk, type TestProject } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+
+let world: World;
+let project: TestProject;
+before(async () => {
+  world = await openWorld();
+  project = await createProject(world);
+});
+after(() => world.stop());
+
+describe('the same idempotency key', () => {
+  it('with the same body answers the same batch, whatever the spacing, the order of members and the key’s case', async () => {
+    const key = randomUUID();
+    const { type, payload, actions } = burnPipeline();
+    const first = await init(world.url, project.apiKey, [{ type, payload, actions }], key);
+    assert.equal(first.headers.get('idempotency-replayed'), null);
+    const text = JSON.stringify({ pipelines: [{ actions, payload, type }] }, null, 2);
+    const headers = { 'x-idempotency-key': key.toUpperCase() };
+    const again = await send(world.url, 'POST', '/v1/flywheel/batch/init', { key: project.apiKey, headers, text });
+    assert.equal(again.headers.get('idempotency-replayed'), 'true');
+    assert.deepEqual(requireOk(again), requireOk(first));
+  });
+
+  it('with another body is 422', async () => {
+    const key = randomUUID();
+    requireOk(await init(world.url, project.apiKey, [burnPipeline()], key));
+    const other = await init(world.url, project.apiKey, [burnPipeline()], key);
+    assertError(other, 422, 'ERR_DUPLICATE_IDEMPOTENCY_KEY', new RegExp(key));
+  });
+
+  it('after a request that failed is free', async () => {
+    const key = randomUUID();
+    assertError(await init(world.url, project.apiKey, [], key), 400, 'ERR_FLYWHEEL_NO_INSTRUCTIONS');
+    requireOk(await init(world.url, project.apiKey, [burnPipeline()], key));
+  });
+
+  it('is another one in another project', async () => {
+    const other = await createProject(world);
+    const key = randomUUID();
+    const pipelines = [burnPipeline()];
+    const one = requireOk(await init(world.url, project.apiKey, pipelines, key));
+    const two = requireOk(await init(world.url, other.apiKey, pipelines, key));
+    assert.notEqual(one.batch.id, two.batch.id);
+  });
+
+  it('from 20 connections at once makes one batch, and all get it', async () => {
+    const own = await createProject(world);
+    const key = randomUUID();
+    const pipelines = [burnPipeline()];
+    const answers = await Promise.all(Array.from({ length: 20 }, () => init(world.url, own.apiKey, pipelines, key)));
+    const ids = new Set(answers.map((answer) => requireOk(answer).batch.id));
+    assert.equal(ids.size, 1);
+    assert.equal(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null).length, 1);
+    assert.equal(await batchCount(own), 1);
+  });
+});
+
+describe('50 inits at once against a cap that allows 20', () => {
+  it('give exactly 20', async () => {
+    const own = await createProject(world, { burnLimit: '20' });
+    const answers = await Promise.all(Array.from({ length: 50 }, () => init(world.url, own.apiKey, [burnPipeline(1)])));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 20);
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      assertError(answer, 400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED');
+    }
+    assert.equal(await batchCount(own), 20);
+  });
+
+  it('give exactly 20 over five keys of a project with the rate limits as they are', async () => {
+    await world.restart({ RATE_LIMIT_INIT: '' });
+    const own = await createProject(world, { burnLimit: '20' });
+    const keys = await Promise.all(Array.from({ length: 5 }, () => createKey(own)));
+    const answers = await Promise.all(
+      keys.flatMap((key) => Array.from({ length: 10 }, () => init(world.url, key, [burnPipeline(1)]))),
+    );
+    assert.deepEqual(
+      Object.fromEntries(
+        Object.entries(Object.groupBy(answers, ({ status }) => status)).map(([k, v]) => [k, v?.length]),
+      ),
+      { 200: 20, 400: 30 },
+    );
+    await world.restart();
+  });
+});
+
+describe('429', () => {
+  it('ERR_RATE_LIMITED after ten a minute, replays counted, with the headers that say so', async () => {
+    await world.restart({ RATE_LIMIT_INIT: '' });
+    const own = await createProject(world);
+    const [key, pipelines] = [randomUUID(), [burnPipeline()]];
+    for (let left = 9; left >= 0; left--) {
+      const { status, headers } = await init(world.url, own.apiKey, pipelines, key);
+      assert.equal(status, 200);
+      assert.equal(headers.get('ratelimit-policy'), '"init";q=10;w=60');
+      assert.match(headers.get('ratelimit') ?? '', new RegExp(`^"init";r=${left};t=([1-9]|[1-5]\\d|60)$`));
+    }
+    const limited = await init(world.url, own.apiKey, pipelines, key);
+    assertError(limited, 429, 'ERR_RATE_LIMITED', /10 requests in 60 s/);
+    assert.match(limited.headers.get('retry-after') ?? '', /^([1-9]|[1-5]\d|60)$/);
+    requireOk(await init(world.url, await createKey(own), pipelines, key));
+    await world.restart();
+  });
+
+  it('ERR_TOO_MANY_OPEN_BATCHES past the batches and pipelines a project may have open', async () => {
+    await world.restart({ MAX_OPEN_BATCHES: '2', MAX_OPEN_PIPELINES: '3' });
+    const own = await createProject(world);
+    requireOk(await init(world.url, own.apiKey, [burnPipeline()]));
+    const tooMany = await init(world.url, own.apiKey, [burnPipeline(), burnPipeline(), burnPipeline()]);
+    assertError(tooMany, 429, 'ERR_TOO_MANY_OPEN_BATCHES', /1 pipelines are open and this request adds 3/);
+    requireOk(await init(world.url, own.apiKey, [burnPipeline()]));
+    const oneMore = await init(world.url, own.apiKey, [burnPipeline()]);
+    assertError(oneMore, 429, 'ERR_TOO_MANY_OPEN_BATCHES', /2 batches are open/);
+    await world.restart();
+  });
+});
+
+describe('503', () => {
+  it('ERR_NONCE_POOL_EMPTY while every nonce is leased, and refills', async () => {
+    const own = await createProject(world);
+    await world.db.updateTable('nonces').set({ state: 'creating' }).where('state', '=', 'available').execute();
+    const key = randomUUID();
+    const pipelines = [burnPipeline()];
+    const empty = await init(world.url, own.apiKey, pipelines, key);
+    assertError(empty, 503, 'ERR_NONCE_POOL_EMPTY', /refilling/);
+    for (let tries = 0; tries < 100; tries++) {
+      const { status } = await init(world.url, own.apiKey, pipelines, key);
+      if (status === 200) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    assert.fail('The pool was not refilled.');
+  });
+});
+
+async function createKey({ projectId, cookie }: TestProject): Promise<string> {
+  const created = await send(world.url, 'POST', `/console/api/projects/${projectId}/keys`, {
+    headers: { cookie },
+    body: {},
+  });
+  return requireOk(created).apiKey;
+}
+
+async function batchCount({ projectId }: TestProject): Promise<number> {
+  const rows = await world.db.selectFrom('batches').select('id').where('project_id', '=', projectId).execute();
+  return rows.length;
+}
