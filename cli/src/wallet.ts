@@ -26,7 +26,7 @@ async function readText(path: string): Promise<string> {
   } catch (cause) {
     throw new CliError(
       'ERR_WALLET',
-      `No wallet can be read from ${path}. Make one with solana-keygen new -o ${path}.`,
+      `No wallet can be read from ${path}. Make one with node examples/new-wallet.js ${path} or solana-keygen new -o ${path}.`,
       {
         cause,
       },

@@ -36,7 +36,7 @@ describe('readWallet', () => {
   it('says how to make a wallet when there is none', async () => {
     await assert.rejects(readWallet('/nowhere/wallet.json'), {
       message:
-        'No wallet can be read from /nowhere/wallet.json. Make one with solana-keygen new -o /nowhere/wallet.json.',
+        'No wallet can be read from /nowhere/wallet.json. Make one with node examples/new-wallet.js /nowhere/wallet.json or solana-keygen new -o /nowhere/wallet.json.',
     });
   });
 });

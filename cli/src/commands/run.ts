@@ -1,9 +1,10 @@
-import { runBatch } from '@flywheel/sdk';
+import type { InitWarning } from '@flywheel/api';
+import { type BatchProgress, runBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import { showBatchProgress } from '../batch-progress.ts';
 import { CliError } from '../cli-error.ts';
 import { type Context, openClient, type UrlOption } from '../context.ts';
-import { describeBatch } from '../describe-batch.ts';
+import { count, describeBatch } from '../describe-batch.ts';
 import { interruptible } from '../interrupt.ts';
 import { readRequestFile } from '../request-file.ts';
 import { createProgress } from '../terminal/progress.ts';
@@ -20,6 +21,9 @@ const STEPS = {
   approve: 'Approve with your wallet',
   execute: 'Execute',
 };
+
+/** A batch that repeats another has one a pipeline. */
+const SHOWN_WARNINGS = 3;
 
 /** `flywheel run FILE --wallet FILE`: init, sign, execute, and follow to the end. */
 export function addRunCommand(program: Command, context: Context): void {
@@ -40,16 +44,29 @@ export function addRunCommand(program: Command, context: Context): void {
       const wallet = await readWallet(options.wallet);
       const requestText = await readRequestFile(file);
       const progress = createProgress(output, STEPS);
+      const showProgress = showBatchProgress(progress);
+      let warnings: readonly InitWarning[] = [];
+      const onProgress = (event: BatchProgress) => {
+        if (event.stage === 'compiled') warnings = event.init.warnings ?? [];
+        showProgress(event);
+      };
       const batch = await interruptible(async (signal) => {
         progress.begin('compile');
         const { idempotencyKey } = options;
         const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-        return runBatch(client, requestText, { wallet, signal, onProgress: showBatchProgress(progress), ...key });
+        return runBatch(client, requestText, { wallet, signal, onProgress, ...key });
       }).finally(() => progress.close());
+      for (const line of describeWarnings(warnings)) output.note(line);
       output.result(batch, describeBatch(batch, output.stdout));
       if (batch.status === 'FAILED') {
         const why = batch.executeResult?.failedTxMsg ?? batch.initResult?.failedTxMsg ?? batch.executionError?.message;
         throw new CliError('ERR_BATCH_FAILED', `Batch ${batch.id} failed${why ? `: ${why}` : '.'}`);
       }
     });
+}
+
+function describeWarnings(warnings: readonly InitWarning[]): string[] {
+  const shown = warnings.slice(0, SHOWN_WARNINGS).map(({ message }) => `Note: ${message}`);
+  const more = warnings.length - shown.length;
+  return more > 0 ? [...shown, `Note: ${count(more, 'warning')} more; flywheel init prints all of them.`] : shown;
 }

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog, parseConfig, startApp } from '@flywheel/service';
+import { ConfigError, createLog, parseConfig, startApp } from '@flywheel/service';
+import { CliError } from '../cli-error.ts';
 
 export interface LocalService {
   readonly url: string;
@@ -49,6 +50,7 @@ export async function startLocalService(
     return { url: app.url, rpcUrl: app.rpcUrl, program: app.program ?? 'unknown', stop };
   } catch (error) {
     await removeDirectory();
+    if (error instanceof ConfigError) throw new CliError('ERR_USAGE', error.message, { cause: error });
     throw error;
   }
 }
