@@ -13,7 +13,7 @@ import { addServiceCommands } from './commands/service.ts';
 import { addSignCommand } from './commands/sign.ts';
 import { addStatusCommand } from './commands/status.ts';
 import type { Context } from './context.ts';
-import { createOutput } from './output.ts';
+import { createOutput } from './terminal/output.ts';
 
 /** What a command line reads from and writes to; the process itself, or a test’s stand-in. */
 export interface Surroundings {

@@ -4,8 +4,8 @@ import { CliError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
 import type { DemoStep } from '../demo/demo.ts';
 import { describeDemo } from '../demo/summary.ts';
-import { interruptible } from '../interrupt.ts';
-import { readRequestFile } from '../request-file.ts';
+import { readRequestFile } from '../input/request-file.ts';
+import { interruptible } from '../terminal/interrupt.ts';
 import { createProgress } from '../terminal/progress.ts';
 
 interface DemoOptions {

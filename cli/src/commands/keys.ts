@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type Context, openConsole, type UrlOption } from '../context.ts';
-import { parseScopes } from '../scopes.ts';
-import { readWallet } from '../wallet.ts';
+import { parseScopes } from '../input/scopes.ts';
+import { readWallet } from '../input/wallet.ts';
 
 interface KeyOptions extends UrlOption {
   readonly wallet: string;

@@ -1,11 +1,11 @@
 import { createSolanaRpc, isAddress } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseAmount, SOL_DECIMALS } from '../amount.ts';
 import { CliError } from '../cli-error.ts';
+import { createMint, fund } from '../cluster/localnet-control.ts';
 import { type Context, type RpcUrlOption, rpcUrlOf } from '../context.ts';
-import { interruptible } from '../interrupt.ts';
-import { createMint, fund } from '../localnet-control.ts';
-import { parseWholeNumber } from '../whole-number.ts';
+import { parseAmount, SOL_DECIMALS } from '../input/amount.ts';
+import { parseWholeNumber } from '../input/whole-number.ts';
+import { interruptible } from '../terminal/interrupt.ts';
 
 interface StartOptions {
   readonly port: number;

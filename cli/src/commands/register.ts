@@ -2,8 +2,8 @@ import type { ProofType, RegisteredProject } from '@flywheel/api';
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { type Context, openConsole, type UrlOption } from '../context.ts';
-import { parseScopes } from '../scopes.ts';
-import { readWallet } from '../wallet.ts';
+import { parseScopes } from '../input/scopes.ts';
+import { readWallet } from '../input/wallet.ts';
 
 interface RegisterOptions extends UrlOption {
   readonly wallet: string;

@@ -3,7 +3,7 @@ import { signApproval } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import type { Context } from '../context.ts';
-import { readWallet } from '../wallet.ts';
+import { readWallet } from '../input/wallet.ts';
 
 interface SignOptions {
   readonly wallet: string;

@@ -1,6 +1,6 @@
 import type { Pipeline } from '@flywheel/api';
 import { proofMemo } from '@flywheel/sdk';
-import { parseAmount } from '../amount.ts';
+import { parseAmount } from '../input/amount.ts';
 
 /** What pipelines must do to a chain, worked out from the request alone. */
 export interface ExpectedEffects {

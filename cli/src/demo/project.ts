@@ -1,8 +1,8 @@
 import type { Pipeline, ProofType } from '@flywheel/api';
 import { createSolanaRpc, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
-import { formatAmount } from '../amount.ts';
+import { createMint, fund } from '../cluster/localnet-control.ts';
 import { createConsoleClient } from '../console-client.ts';
-import { createMint, fund } from '../localnet-control.ts';
+import { formatAmount } from '../input/amount.ts';
 import type { ExpectedEffects } from './expectation.ts';
 
 export interface Token {

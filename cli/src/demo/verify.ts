@@ -1,5 +1,5 @@
 import type { Batch } from '@flywheel/api';
-import { formatAmount } from '../amount.ts';
+import { formatAmount } from '../input/amount.ts';
 import type { ExecutedTransaction, TokenState } from './chain-reader.ts';
 import type { ExpectedEffects } from './expectation.ts';
 

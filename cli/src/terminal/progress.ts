@@ -1,5 +1,5 @@
-import type { Output } from '../output.ts';
 import { createLiveDisplay } from './live-display.ts';
+import type { Output } from './output.ts';
 import { createPlainDisplay } from './plain-display.ts';
 
 export type StepState = 'waiting' | 'running' | 'done' | 'failed';

@@ -1,4 +1,4 @@
-import { CliError } from './cli-error.ts';
+import { CliError } from '../cli-error.ts';
 
 /** Ctrl-C may arrive twice at once: from the terminal and from the process that started us. */
 const REPEAT_MS = 1_000;

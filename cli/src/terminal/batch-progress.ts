@@ -1,6 +1,6 @@
 import type { BatchProgress } from '@flywheel/sdk';
 import { count } from './describe-batch.ts';
-import type { Progress } from './terminal/progress.ts';
+import type { Progress } from './progress.ts';
 
 /** The steps that a batch’s own stages are shown as. */
 export type BatchStep = 'compile' | 'setUp' | 'approve' | 'execute';

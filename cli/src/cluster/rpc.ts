@@ -1,4 +1,4 @@
-import { CliError } from './cli-error.ts';
+import { CliError } from '../cli-error.ts';
 
 interface RpcReply {
   readonly result?: unknown;

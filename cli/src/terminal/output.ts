@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { isFlywheelError } from '@flywheel/sdk';
-import { CliError } from './cli-error.ts';
+import { CliError } from '../cli-error.ts';
 import { nextStep } from './next-step.ts';
 
 export interface Output {

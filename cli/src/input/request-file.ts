@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { CliError } from './cli-error.ts';
+import { CliError } from '../cli-error.ts';
 
 /**
  * Reads an init request’s JSON text. Whatever else is wrong with it the service says, with the place.

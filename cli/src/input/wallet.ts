@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/kit';
-import { CliError } from './cli-error.ts';
+import { CliError } from '../cli-error.ts';
 
 /** A Solana CLI keypair: 32 bytes of private key, then 32 of public key. */
 const KEYPAIR_BYTES = 64;

@@ -1,4 +1,4 @@
-import { CliError } from './cli-error.ts';
+import { CliError } from '../cli-error.ts';
 import { callLocalnet } from './rpc.ts';
 
 export interface MintRequest {

@@ -1,5 +1,5 @@
 import { decimalFixedPoint, decimalFixedPointToString, rawDecimalFixedPoint } from '@solana/kit';
-import { CliError } from './cli-error.ts';
+import { CliError } from '../cli-error.ts';
 
 /** Token amounts on chain are u64. */
 const AMOUNT_BITS = 64;
