@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { errorsByStatus, OPERATIONS, type Operation } from '@flywheel/api';
+import fc from 'fast-check';
+import { burnPipeline, send } from './client.ts';
+import { createProject, type TestProject } from './project.ts';
+import { openWorld, type World } from './world.ts';
+
+let world: World;
+let project: TestProject;
+before(async () => {
+  world = await openWorld();
+  project = await createProject(world);
+});
+after(() => world.stop());
+
+const RUNS = 300;
+
+/** JSON of any shape, and, more often, a request of the right shape with something wrong or odd in it. */
+const action = fc.oneof(
+  fc.record({
+    action: fc.constantFrom('BURN', 'LOCK', 'BUYBACK', 'burn'),
+    amount: fc.oneof(fc.double(), fc.jsonValue()),
+  }),
+  fc.record({ action: fc.constant('AIRDROP'), toAddress: fc.string(), amount: fc.integer() }),
+  fc.record({ action: fc.constant('MEMO'), message: fc.oneof(fc.string({ unit: 'binary' }), fc.jsonValue()) }),
+  fc.jsonValue(),
+);
+const pipeline = fc.oneof(
+  fc.record(
+    {
+      type: fc.constantFrom('A', 'A_B-1', '', 'ä'),
+      payload: fc.oneof(fc.json(), fc.string()),
+      actions: fc.array(action),
+    },
+    { requiredKeys: [] },
+  ),
+  fc.constant(burnPipeline()),
+  fc.jsonValue(),
+);
+const body = fc.oneof(
+  fc.record({ pipelines: fc.oneof(fc.array(pipeline, { maxLength: 4 }), fc.jsonValue()) }),
+  fc.record({ batchId: fc.oneof(fc.uuid(), fc.string()), signedTx: fc.oneof(fc.base64String(), fc.string()) }),
+  fc.jsonValue(),
+);
+const headerText = fc.string({ unit: fc.constantFrom(...'abc019-_=;,"/ ') });
+const headers = fc.record(
+  {
+    'x-idempotency-key': fc.oneof(fc.uuid(), headerText),
+    prefer: fc.oneof(fc.constantFrom('wait=0', 'respond-async', 'wait=999999999999'), headerText),
+    'x-request-id': headerText,
+    accept: headerText,
+  },
+  { requiredKeys: [] },
+);
+const operation = fc.constantFrom(...Object.values<Operation>(OPERATIONS));
+
+it('answers arbitrary JSON and headers with a documented status and {error, message}, never a 5xx', async () => {
+  let made = await batchCount();
+  const property = fc.asyncProperty(operation, body, headers, fc.uuid(), async (row, value, given, id) => {
+    const path = row.path.replace('{batchId}', id);
+    const sent = row.method === 'GET' ? {} : { text: JSON.stringify(value) };
+    // An execute that is well formed would wait; the batch it names does not exist.
+    const answer = await send(world.url, row.method, path, { key: project.apiKey, headers: clean(given), ...sent });
+    const documented = [...Object.keys(row.responses).map(Number), ...errorsByStatus(row).keys()];
+    assert.ok(documented.includes(answer.status), `${row.path} answered ${answer.status}`);
+    assert.ok(answer.status < 500, `${row.path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    if (answer.status >= 400) {
+      assert.deepEqual(Object.keys(answer.body).toSorted(), ['error', 'message']);
+      assert.ok(errorsByStatus(row).get(answer.status)?.includes(answer.body.error), answer.body.error);
+    }
+    if (row.path.endsWith('/init') && answer.status === 200 && !answer.headers.get('idempotency-replayed')) made += 1;
+    assert.equal(await batchCount(), made, 'a batch for each init that said so, and no other');
+  });
+  await fc.assert(property, { numRuns: RUNS });
+  await assertNoHalfMadeBatch();
+});
+
+/** fetch refuses header values that begin or end with white space or are none. */
+function clean(given: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value.trim()]])),
+  );
+}
+
+async function batchCount(): Promise<number> {
+  const { count } = await world.db
+    .selectFrom('batches')
+    .select((eb) => eb.fn.countAll<bigint>().as('count'))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Every batch has its pipelines, and while it is open its nonce. */
+async function assertNoHalfMadeBatch(): Promise<void> {
+  const batches = await world.db.selectFrom('batches').selectAll().execute();
+  for (const { id, pipeline_count, ended_at, nonce_address } of batches) {
+    const pipelines = await world.db.selectFrom('pipelines').select('position').where('batch_id', '=', id).execute();
+    assert.equal(pipelines.length, pipeline_count);
+    if (ended_at !== null) continue;
+    const leased = await world.db.selectFrom('nonces').select('address').where('batch_id', '=', id).execute();
+    assert.deepEqual(leased, [{ address: nonce_address }]);
+  }
+}
