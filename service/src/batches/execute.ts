@@ -5,8 +5,8 @@ import type { Project } from '../model/project.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { hasExecutionBegun, requestExecution } from '../store/batches.ts';
 import { awaitBatch, type Wait } from './await-batch.ts';
+import { checkBatch, troubleOf } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
-import { findMissingFunds } from './funds.ts';
 import { readBatch } from './read.ts';
 
 /**
@@ -53,8 +53,8 @@ export function troubleError(trouble: ExecutionTrouble): ApiError {
 async function request(deps: Deps, project: Project, batch: Batch, signedTx: string): Promise<void> {
   const { multisig } = project.flywheel;
   await checkApproval(signedTx, { batchId: batch.id, batchIndex: batch.batchIndex, multisig, nonce: batch.nonce });
-  const problems = await findMissingFunds(deps, project, batch);
-  if (problems.length > 0) throw new ApiError('ERR_VAULT_UNDERFUNDED', { problems });
+  const trouble = troubleOf((await checkBatch(deps, project, batch.pipelines)).problems);
+  if (trouble !== null) throw troubleError(trouble);
   await deps.db.transaction().execute(async (trx) => {
     const wire = signedTx as Base64EncodedWireTransaction; // checkApproval has decoded it whole
     const requested = await requestExecution(trx, batch.id, wire, deps.clock.now());

@@ -45,8 +45,8 @@ export async function readMint(chain: Pick<Chain, 'accounts'>, mint: Address): P
 const NO_MINT: MintProblem = { problem: 'is no mint: it is another account of the token program.' };
 
 /** Token-2022 pads a mint that has extensions to a token account’s 165 bytes, then tells the two apart by this byte. */
-const ACCOUNT_TYPE_OFFSET = 165;
-const ACCOUNT_TYPE_MINT = 1;
+export const ACCOUNT_TYPE_OFFSET = 165;
+export const ACCOUNT_TYPE_MINT = 1;
 
 function factsOfMint2022(account: ChainAccount): MintFacts | MintProblem {
   const { data } = account;

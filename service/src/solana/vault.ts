@@ -21,8 +21,14 @@ export interface VaultFunds {
   readonly lamports: bigint;
   readonly tokenBaseUnits: bigint;
   /** Of the recipients’; each once. */
-  readonly missingTokenAccounts: readonly Address[];
+  readonly missingTokenAccounts: readonly MissingTokenAccount[];
   readonly rentPerTokenAccountLamports: bigint;
+}
+
+export interface MissingTokenAccount {
+  readonly address: Address;
+  /** What its creator pays: the rent, less what somebody has sent to the address already. */
+  readonly creationLamports: bigint;
 }
 
 /**
@@ -46,13 +52,22 @@ export async function readVaultFunds(
       `Mint ${token.mint} belongs to ${mintAccount?.programAddress ?? 'nobody'}, not to ${token.programAddress}.`,
     );
   }
+  const rentLamports = await chain.minimumBalanceForRentExemption(tokenAccountBytes(mintAccount));
   return {
     lamports: vaultAccount?.lamports ?? 0n,
     tokenBaseUnits: ownTokenAccount ? balanceOf(ownTokenAccount, token) : 0n,
     // Lamports sent ahead leave an account of the system program: the token account is still to be created.
-    missingTokenAccounts: recipients.filter((_, i) => found[i]?.programAddress !== token.programAddress),
-    rentPerTokenAccountLamports: await chain.minimumBalanceForRentExemption(tokenAccountBytes(mintAccount)),
+    missingTokenAccounts: recipients.flatMap((address, i) =>
+      found[i]?.programAddress === token.programAddress
+        ? []
+        : [{ address, creationLamports: atLeastZero(rentLamports - (found[i]?.lamports ?? 0n)) }],
+    ),
+    rentPerTokenAccountLamports: rentLamports,
   };
+}
+
+function atLeastZero(lamports: bigint): bigint {
+  return lamports > 0n ? lamports : 0n;
 }
 
 function balanceOf(account: ChainAccount, token: VaultAccounts['token']): bigint {

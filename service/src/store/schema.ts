@@ -24,6 +24,7 @@ export interface Schema {
   daily_amounts: DailyAmountsTable;
   bundles: BundlesTable;
   ledger_entries: LedgerEntriesTable;
+  created_token_accounts: CreatedTokenAccountsTable;
   nonces: NoncesTable;
   registrations: RegistrationsTable;
   sign_in_challenges: SignInChallengesTable;
@@ -169,6 +170,13 @@ interface LedgerEntriesTable {
   rent_out_lamports: bigint;
   rent_back_lamports: bigint;
   vault_rent_lamports: bigint;
+}
+
+interface CreatedTokenAccountsTable {
+  batch_id: string;
+  token_account: Address;
+  project_id: string;
+  created_at: Date | null;
 }
 
 interface NoncesTable {

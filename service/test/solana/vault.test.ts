@@ -57,7 +57,10 @@ describe('readVaultFunds', () => {
       assert.deepEqual(await readVaultFunds(chain, { vault, token, tokenAccount: own, recipientTokenAccounts }), {
         lamports: 5_000_000n,
         tokenBaseUnits: 1_234n,
-        missingTokenAccounts: [missing, gifted],
+        missingTokenAccounts: [
+          { address: missing, creationLamports: rentLamports },
+          { address: gifted, creationLamports: rentLamports - 1_000_000n },
+        ],
         rentPerTokenAccountLamports: rentLamports,
       });
     });

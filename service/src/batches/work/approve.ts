@@ -8,16 +8,17 @@ import { batchTransactionAddress } from '../../squads/addresses.ts';
 import { companyOnlyApproval } from '../../squads/approval.ts';
 import { checkApproval } from '../../squads/approval-check.ts';
 import { planTransactions } from '../../squads/plan.ts';
+import { planTokenAccounts } from '../../store/created-token-accounts.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
-import { findMissingFunds } from '../funds.ts';
-import type { RunDeps } from '../in-run.ts';
+import { checkBatch, troubleOf } from '../check/check-batch.ts';
+import { inRun, type RunDeps } from '../in-run.ts';
 import { end } from './end.ts';
 import type { Progress } from './progress.ts';
 import { giveBack } from './trouble.ts';
 
 /**
  * The approval, signed by the company and the operator too, once every check has passed: what is on chain is what was
- * compiled, the vault holds enough, the transaction succeeds in simulation. `stopped` when one has not, and the batch
+ * compiled, every pipeline would go through, the transaction succeeds in simulation. `stopped` when one has not, and the batch
  * says why.
  */
 export async function approve(
@@ -37,8 +38,11 @@ export async function approve(
       `pipelines[${foreign}] is not what the chain holds at index ${batch.batchIndex}.`,
     );
   }
-  const problems = await findMissingFunds(deps, project, batch);
-  if (problems.length > 0) return stop(deps, batch, { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } });
+  const { problems, funds } = await checkBatch(deps, project, batch.pipelines);
+  const trouble = troubleOf(problems);
+  if (trouble !== null) return stop(deps, batch, trouble);
+  const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
+  await inRun(deps, (trx) => planTokenAccounts(trx, batch, toCreate));
 
   const approval = approved.includes(multisig.wallet)
     ? await signCompanyOnly(deps, project, batch)

@@ -1,8 +1,9 @@
-import { dailyTotals } from '../../compile/totals.ts';
+import { dailyTotals, requirements } from '../../compile/totals.ts';
 import { type Batch, type BatchEvent, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { endBatch } from '../../store/batches.ts';
 import { findBundles } from '../../store/bundles.ts';
+import { markTokenAccountsCreated } from '../../store/created-token-accounts.ts';
 import type { Db } from '../../store/db.ts';
 import { followBundle } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
@@ -62,6 +63,13 @@ export async function recordEnd(
   const released = dailyTotals(batch.pipelines.slice(executed), project.token);
   const hasEnded = await endBatch(trx, batch.id, { event, initResult, executeResult, released }, clock.now());
   if (!hasEnded) return false;
+  const created = requirements(batch.pipelines.slice(0, executed), project.token).tokenAccounts;
+  await markTokenAccountsCreated(
+    trx,
+    batch.id,
+    created.map(({ address }) => address),
+    clock.now(),
+  );
   await jobs.enqueue(trx, { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address });
   log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');
   return true;

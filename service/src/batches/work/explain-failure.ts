@@ -5,7 +5,7 @@ import { executeInstruction } from '../../squads/execute.ts';
 import { planTransactions } from '../../squads/plan.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import type { Landing } from '../bundles/land.ts';
-import { findMissingFunds } from '../funds.ts';
+import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.ts';
 import type { RunDeps } from '../in-run.ts';
 import { readProgress } from './progress.ts';
 import type { Next } from './run.ts';
@@ -34,9 +34,7 @@ export async function explainFailure(
   const err =
     landing.state === 'failed' ? landing.err : isSingle ? await simulatePipeline(deps, project, batch, pipeline) : null;
   if (err === null) return null;
-  const problems = isShortOfFunds(err)
-    ? await findMissingFunds(deps, project, { ...batch, pipelines: batch.pipelines.slice(pipeline) })
-    : [];
+  const problems = isShortOfFunds(err) ? await findMissingFunds(deps, project, batch, pipeline) : [];
   if (problems.length > 0) return { mends: true, trouble: { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } } };
   if (isOperatorShortOfFunds(err)) {
     return { mends: true, trouble: { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } };
@@ -59,9 +57,15 @@ async function simulatePipeline(
   return (await deps.chain.simulate(wire, { sigVerify: false, replaceRecentBlockhash: true })).err;
 }
 
-/** Custom error 1 is `InsufficientFunds` of the token programs and `ResultWithNegativeLamports` of the system program. */
-function isShortOfFunds(err: string): boolean {
-  return /"Custom":1[}\]]/.test(err) || err.includes('InsufficientFundsForRent');
+/** What the vault lacks for the pipelines from a position on. */
+async function findMissingFunds(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  firstPosition: number,
+): Promise<string[]> {
+  const pipelines = batch.pipelines.slice(firstPosition);
+  return describeMissingFunds(await readFunds(deps, project, pipelines), project, pipelines, firstPosition);
 }
 
 function isOperatorShortOfFunds(err: string): boolean {

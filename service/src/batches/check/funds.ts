@@ -1,0 +1,130 @@
+import { requirements } from '../../compile/totals.ts';
+import { vaultOf } from '../../compile/vault.ts';
+import { formatTokens } from '../../model/amount.ts';
+import type { CompiledPipeline } from '../../model/batch.ts';
+import type { Project } from '../../model/project.ts';
+import { type MissingTokenAccount, readVaultFunds } from '../../solana/vault.ts';
+import type { Deps } from '../deps.ts';
+
+/** What a batch takes from its vault, and what is there. */
+export interface Funds {
+  /** Base units. */
+  readonly tokens: Balance;
+  /** Lamports, for the rent of recipients’ token accounts and what a vault must keep besides. */
+  readonly lamports: Balance;
+  readonly missingTokenAccounts: readonly MissingTokenAccount[];
+}
+
+export interface Balance {
+  readonly needed: bigint;
+  readonly available: bigint;
+  /** What to deposit; 0 when there is enough. */
+  readonly missing: bigint;
+}
+
+type Pipelines = readonly Pick<CompiledPipeline, 'actions' | 'instructions'>[];
+
+/**
+ * A system account without bytes must hold this much or nothing: rent for its 128 bytes of metadata. After each pipeline
+ * that is not the last the vault still holds the rent of those to come, which is more.
+ */
+const MIN_VAULT_LAMPORTS = 890_880n;
+
+/** The vault pays the burns, the airdrops and the rent of recipients’ token accounts; the operator everything else. */
+export async function readFunds(
+  { chain }: Pick<Deps, 'chain'>,
+  project: Project,
+  pipelines: Pipelines,
+): Promise<Funds> {
+  const { token, flywheel } = project;
+  const { tokenAccount } = await vaultOf(project);
+  const { amountBaseUnits, tokenAccounts } = requirements(pipelines, token);
+  const { lamports, tokenBaseUnits, missingTokenAccounts } = await readVaultFunds(chain, {
+    vault: flywheel.multisig.vault,
+    token,
+    tokenAccount,
+    recipientTokenAccounts: tokenAccounts.map(({ address }) => address),
+  });
+  const creationLamports = missingTokenAccounts.reduce((sum, account) => sum + account.creationLamports, 0n);
+  return {
+    tokens: balance(amountBaseUnits, tokenBaseUnits),
+    lamports: isLeftWhole(lamports - creationLamports, creationLamports)
+      ? { needed: creationLamports, available: lamports, missing: 0n }
+      : balance(creationLamports + MIN_VAULT_LAMPORTS, lamports),
+    missingTokenAccounts,
+  };
+}
+
+/**
+ * What the vault lacks, a sentence each; empty when it holds enough. `firstPosition` is where the pipelines given begin
+ * in their batch.
+ */
+export function describeMissingFunds(
+  funds: Funds,
+  project: Project,
+  pipelines: Pipelines,
+  firstPosition = 0,
+): string[] {
+  const { token, flywheel } = project;
+  const { vault } = flywheel.multisig;
+  const sentences: string[] = [];
+  if (funds.tokens.missing > 0n) {
+    const [holds, needs, missing] = [funds.tokens.available, funds.tokens.needed, funds.tokens.missing].map((tokens) =>
+      formatTokens(tokens, token.decimals),
+    );
+    const dry = firstUnpaid(
+      funds.tokens.available,
+      pipelines.map((pipeline) => requirements([pipeline], token).amountBaseUnits),
+    );
+    sentences.push(
+      `The vault ${vault} holds ${holds} tokens; this batch needs ${needs}: ${missing} more. ` +
+        `pipelines[${firstPosition + dry}] is the first that it cannot pay.`,
+    );
+  }
+  if (funds.lamports.missing > 0n) {
+    const accounts = funds.missingTokenAccounts.length;
+    const creation = funds.lamports.needed - MIN_VAULT_LAMPORTS;
+    const dry = firstUnpaid(funds.lamports.available - MIN_VAULT_LAMPORTS, creationCosts(funds, project, pipelines));
+    sentences.push(
+      `The vault ${vault} holds ${funds.lamports.available} lamports; creating ${accounts} token accounts takes ` +
+        `${creation}, and it must keep ${MIN_VAULT_LAMPORTS}: ${funds.lamports.missing} more. ` +
+        `pipelines[${firstPosition + dry}] is the first that it cannot pay.`,
+    );
+  }
+  return sentences;
+}
+
+/** Custom error 1 is `InsufficientFunds` of the token programs and `ResultWithNegativeLamports` of the system program. */
+export function isShortOfFunds(err: string): boolean {
+  return /"Custom":1[}\]]/.test(err) || err.includes('InsufficientFundsForRent');
+}
+
+function balance(needed: bigint, available: bigint): Balance {
+  return { needed, available, missing: needed > available ? needed - available : 0n };
+}
+
+/** A vault that pays nothing may hold anything. */
+function isLeftWhole(leftLamports: bigint, paidLamports: bigint): boolean {
+  return paidLamports === 0n || leftLamports === 0n || leftLamports >= MIN_VAULT_LAMPORTS;
+}
+
+/** The position at which the costs, summed up, pass what is there. */
+function firstUnpaid(available: bigint, costs: readonly bigint[]): number {
+  let spent = 0n;
+  return costs.findIndex((cost) => {
+    spent += cost;
+    return cost > 0n && spent > available;
+  });
+}
+
+/** Each missing token account is paid for by the first pipeline that names it. */
+function creationCosts({ missingTokenAccounts }: Funds, { token }: Project, pipelines: Pipelines): bigint[] {
+  const unpaid = new Map(missingTokenAccounts.map(({ address, creationLamports }) => [address, creationLamports]));
+  return pipelines.map((pipeline) =>
+    requirements([pipeline], token).tokenAccounts.reduce((sum, { address }) => {
+      const lamports = unpaid.get(address) ?? 0n;
+      unpaid.delete(address);
+      return sum + lamports;
+    }, 0n),
+  );
+}

@@ -1,0 +1,70 @@
+import type { Address } from '@solana/kit';
+import {
+  AccountState,
+  getMintSize,
+  getMultisigSize,
+  getTokenDecoder,
+  TOKEN_PROGRAM_ADDRESS,
+} from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import type { Token } from '../model/project.ts';
+import type { Chain, ChainAccount } from './chain.ts';
+import { ACCOUNT_TYPE_MINT, ACCOUNT_TYPE_OFFSET } from './mint.ts';
+
+export interface Recipient {
+  /** Where tokens are meant to go: a wallet, or so one hopes. */
+  readonly owner: Address;
+  /** The owner’s associated token account. */
+  readonly tokenAccount: Address;
+}
+
+export interface RecipientFacts {
+  readonly owner: OwnerKind;
+  readonly tokenAccount: TokenAccountState;
+}
+
+/** An address on the curve may be any account: only the chain knows. */
+export type OwnerKind =
+  | { readonly kind: 'wallet' }
+  | { readonly kind: 'mint' }
+  | { readonly kind: 'token account'; readonly owner: Address };
+
+export type TokenAccountState =
+  | { readonly state: 'missing' | 'usable' | 'frozen' }
+  /** Its owner gave it away: a transfer to it would reach somebody else. */
+  | { readonly state: 'given away'; readonly owner: Address };
+
+/** What the chain holds at recipients’ addresses, in their order. As of `confirmed`. */
+export async function readRecipients(
+  chain: Pick<Chain, 'accounts'>,
+  { programAddress }: Pick<Token, 'programAddress'>,
+  recipients: readonly Recipient[],
+): Promise<readonly RecipientFacts[]> {
+  const accounts = await chain.accounts(recipients.flatMap(({ owner, tokenAccount }) => [owner, tokenAccount]));
+  return recipients.map(({ owner }, i) => ({
+    owner: ownerKind(accounts[2 * i] ?? null),
+    tokenAccount: tokenAccountState(accounts[2 * i + 1] ?? null, { owner, programAddress }),
+  }));
+}
+
+function ownerKind(account: ChainAccount | null): OwnerKind {
+  if (account?.programAddress !== TOKEN_PROGRAM_ADDRESS && account?.programAddress !== TOKEN_2022_PROGRAM_ADDRESS) {
+    return { kind: 'wallet' };
+  }
+  const { data } = account;
+  // A multisig of the token program may own tokens. No token account or mint is ever of its size.
+  if (data.length === getMultisigSize()) return { kind: 'wallet' };
+  if (data.length === getMintSize() || data[ACCOUNT_TYPE_OFFSET] === ACCOUNT_TYPE_MINT) return { kind: 'mint' };
+  return { kind: 'token account', owner: getTokenDecoder().decode(data).owner };
+}
+
+function tokenAccountState(
+  account: ChainAccount | null,
+  { owner: meant, programAddress }: { readonly owner: Address; readonly programAddress: Address },
+): TokenAccountState {
+  // Lamports sent ahead leave an account of the system program: the token account is still to be created.
+  if (account?.programAddress !== programAddress) return { state: 'missing' };
+  const { owner, state } = getTokenDecoder().decode(account.data);
+  if (owner !== meant) return { state: 'given away', owner };
+  return { state: state === AccountState.Frozen ? 'frozen' : 'usable' };
+}
