@@ -1,6 +1,7 @@
 /** Faults found on this side of the wire. */
 export type CliErrorCode =
   | 'ERR_USAGE'
+  | 'ERR_CONFIGURATION'
   | 'ERR_FILE'
   | 'ERR_WALLET'
   | 'ERR_API_KEY_MISSING'

@@ -2,3 +2,4 @@ export { type App, type Role, startApp } from './app.ts';
 export { type Config, ConfigError, parseConfig } from './config.ts';
 export { createLog } from './log.ts';
 export { type Command, main } from './main.ts';
+export { removePostgres } from './store/postgres.ts';

@@ -17,19 +17,14 @@ const MIN_NODE_MAJOR = 24;
 
 /**
  * Runs the service until SIGTERM or SIGINT. Prints one JSON line when it is ready. The only reader of process.env.
- * Ends the process with 1 when it cannot start, the reason on stderr.
+ * @throws ConfigError, a sentence per fault.
  */
 export async function main(command: Command): Promise<void> {
-  try {
-    requireNode();
-    const config = parseConfig(process.env);
-    const log = createLog(config.logLevel);
-    if (command === 'migrate') await migrate(config, log);
-    else await run(config, ROLES[command], log);
-  } catch (error) {
-    process.stderr.write(`${describe(error)}\n`);
-    process.exitCode = 1;
-  }
+  requireNode();
+  const config = parseConfig(process.env);
+  const log = createLog(config.logLevel);
+  if (command === 'migrate') await migrate(config, log);
+  else await run(config, ROLES[command], log);
 }
 
 async function migrate(config: Config, log: Logger): Promise<void> {
@@ -48,7 +43,7 @@ async function run(config: Config, roles: ReadonlySet<Role>, log: Logger): Promi
 
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve);
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve);
   });
 }
 
@@ -58,11 +53,6 @@ function requireNode(): void {
   throw new ConfigError([
     `Node ${process.versions.node} runs this process; it takes ${MIN_NODE_MAJOR} or newer. npm scripts and npx bring their own: npm start.`,
   ]);
-}
-
-function describe(error: unknown): string {
-  if (error instanceof ConfigError) return error.message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 function print(line: object): void {

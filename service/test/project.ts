@@ -21,6 +21,8 @@ export interface TestProject extends RegisteredProject {
 }
 
 export interface ProjectOptions extends Partial<Omit<RegistrationRequest, 'mint'>> {
+  /** A mint that exists already, of the local cluster's bank unless the vault is to hold no tokens; a new one by default. */
+  readonly mint?: Address;
   readonly decimals?: number;
   readonly token2022?: boolean;
   /** What the vault is given, base units; nothing at all when 0. */
@@ -28,20 +30,25 @@ export interface ProjectOptions extends Partial<Omit<RegistrationRequest, 'mint'
   readonly vaultLamports?: bigint;
 }
 
+/** Where a project can be registered and funded. */
+export interface ProjectWorld extends Pick<World, 'url'> {
+  readonly localnet: Pick<World['localnet'], 'bank'>;
+}
+
 const WALLET_LAMPORTS = 1_000_000_000n;
 
 /** Registers a project over HTTP, as a newcomer would, and funds its vault. */
-export async function createProject(world: World, options: ProjectOptions = {}): Promise<TestProject> {
+export async function createProject(world: ProjectWorld, options: ProjectOptions = {}): Promise<TestProject> {
+  const { bank } = world.localnet;
   const {
     decimals = 6,
     token2022 = false,
     vaultBaseUnits = 10n ** 15n,
     vaultLamports = 10n ** 10n,
+    mint = await bank.createMint(decimals, token2022),
     ...request
   } = options;
-  const { bank } = world.localnet;
   const wallet = await generateKeyPairSigner();
-  const mint = await bank.createMint(decimals, token2022);
   await bank.airdrop(wallet.address, WALLET_LAMPORTS);
   const cookie = await signIn(world.url, wallet);
   const project = await register(world.url, wallet, cookie, {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { CliError } from '../cli-error.ts';
 
 const COMMANDS = {
   start: {
@@ -35,8 +36,13 @@ export function addServiceCommands(program: Command): void {
       .addHelpText('after', `\nExample:\n  ${example}`)
       .action(async () => {
         // Loaded only here: the other commands start faster without the service.
-        const { main } = await import('@flywheel/service');
-        await main(name);
+        const { ConfigError, main } = await import('@flywheel/service');
+        try {
+          await main(name);
+        } catch (error) {
+          if (error instanceof ConfigError) throw new CliError('ERR_CONFIGURATION', error.message, { cause: error });
+          throw error;
+        }
       });
   }
 }

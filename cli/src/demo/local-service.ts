@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, createLog, parseConfig, startApp } from '@flywheel/service';
+import { ConfigError, createLog, parseConfig, removePostgres, startApp } from '@flywheel/service';
 import { CliError } from '../cli-error.ts';
 
 export interface LocalService {
@@ -23,7 +23,10 @@ export async function startLocalService(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<LocalService> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-demo-'));
-  const removeDirectory = () => rm(directory, { recursive: true, force: true });
+  const removeDirectory = async () => {
+    await removePostgres(directory);
+    await rm(directory, { recursive: true, force: true });
+  };
   try {
     const config = parseConfig({
       LOG_LEVEL: 'silent',

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Address, createSolanaRpc } from '@solana/kit';
+import { removePostgres } from '../src/store/postgres.ts';
+import { burnPipeline, execute, getBatch, init } from './client.ts';
+import { untilBatch } from './execution/batches.ts';
+import { createProject, requireOk, signWith } from './project.ts';
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const VAULT_BASE_UNITS = 10n ** 9n;
+
+let directory: string;
+let service: Service;
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'flywheel-restart-'));
+  service = await start();
+});
+after(async () => {
+  await end(service, 'SIGTERM');
+  await removePostgres(directory);
+  await rm(directory, { recursive: true });
+});
+
+it('finds the same projects, keys, batches and chain after a stop', async () => {
+  const project = await createProject(service, { vaultBaseUnits: VAULT_BASE_UNITS });
+  const { batch, proposalApproveTx } = requireOk(await init(service.url, project.apiKey, [burnPipeline(2)]));
+  await untilBatch(service, project, batch.id, ({ status }) => status === 'FINALIZED');
+  assert.equal(await end(service, 'SIGTERM'), 0);
+  service = await start();
+  const signedTx = await signWith(project.wallet, proposalApproveTx);
+  const executed = await execute(service.url, project.apiKey, batch.id, signedTx);
+  assert.equal(requireOk(executed).status, 'EXECUTED');
+  assert.equal(await supplyOf(project.mint), VAULT_BASE_UNITS - 2_000_000n);
+});
+
+for (const phase of ['setup', 'execution'] as const) {
+  it(`goes on after SIGKILL in the midst of ${phase}, and moves every token once`, async () => {
+    const project = await createProject(service, { vaultBaseUnits: VAULT_BASE_UNITS });
+    const pipelines = Array.from({ length: 40 }, () => burnPipeline(1));
+    const { batch, proposalApproveTx } = requireOk(await init(service.url, project.apiKey, pipelines));
+    const signedTx = await signWith(project.wallet, proposalApproveTx);
+    if (phase === 'execution') {
+      await untilBatch(service, project, batch.id, ({ status }) => status === 'FINALIZED');
+      await execute(service.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=0' });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    await end(service, 'SIGKILL');
+    service = await start();
+    const { status } = requireOk(await getBatch(service.url, project.apiKey, batch.id));
+    assert.notEqual(status, 'FAILED');
+    // The dead process's job is taken over when its heartbeat has been missed.
+    await execute(service.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=60' });
+    await untilBatch(service, project, batch.id, (seen) => seen.status === 'EXECUTED');
+    assert.equal(await supplyOf(project.mint), VAULT_BASE_UNITS - 40_000_000n);
+  });
+}
+
+interface Service {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly rpcUrl: string;
+  readonly localnet: Parameters<typeof createProject>[0]['localnet'];
+}
+
+/** `flywheel start` on the test's data directory. */
+async function start(): Promise<Service> {
+  const child = spawn(process.execPath, ['-e', `import(${JSON.stringify(MAIN)}).then(({ main }) => main('start'))`], {
+    env: {
+      PATH: process.env.PATH,
+      FLYWHEEL_DATA_DIR: directory,
+      FLYWHEEL_SQUADS_PROGRAM: process.env.FLYWHEEL_SQUADS_PROGRAM ?? 'emulation',
+      PORT: '0',
+      LOCALNET_PORT: '0',
+      LOCALNET_SLOT_MS: '50',
+      LOG_LEVEL: 'fatal',
+      RATE_LIMIT_GET: '100000/1',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const { url, rpcUrl, program } = JSON.parse(line);
+  assert.ok(program === 'emulation' || program === 'squads-v4', program);
+  return { child, url, rpcUrl, localnet: { bank: bankAt(rpcUrl) } };
+}
+
+async function end({ child }: Service, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+  return child.exitCode;
+}
+
+/** The cluster's bank, over its JSON-RPC: it lives in the other process. */
+function bankAt(rpcUrl: string): Service['localnet']['bank'] {
+  const call = async (method: string, params: object) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [params] });
+    const response = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const answer = Object(await response.json());
+    assert.equal(answer.error, undefined);
+    return answer.result;
+  };
+  return {
+    airdrop: async (recipient, lamports) =>
+      (await call('localnet_fund', { address: recipient, lamports: Number(lamports) })).signature,
+    createMint: async (decimals, token2022) => (await call('localnet_createMint', { decimals, token2022 })).mint,
+    mintTo: async (mint, recipient, amount) =>
+      (await call('localnet_fund', { address: recipient, mint, amount: String(amount) })).tokenAccount,
+  };
+}
+
+async function supplyOf(mint: Address): Promise<bigint> {
+  const { value } = await createSolanaRpc(service.rpcUrl).getTokenSupply(mint, { commitment: 'confirmed' }).send();
+  return BigInt(value.amount);
+}
