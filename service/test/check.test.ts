@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Address, generateKeyPairSigner } from '@solana/kit';
+import {
+  AuthorityType,
+  getBurnInstruction,
+  getCloseAccountInstruction,
+  getFreezeAccountInstruction,
+  getSetAuthorityInstruction,
+  getThawAccountInstruction,
+} from '@solana-program/token';
+import { airdropPipeline, burnPipeline, execute, init } from './client.ts';
+import {
+  createOwnMint,
+  createPlainTokenAccount,
+  fundedSigner,
+  land,
+  mintTo,
+  type OwnMint,
+  tokenAccountOf,
+} from './mint.ts';
+import { createProject, requireOk, signWith, type TestProject } from './project.ts';
+import { openWorld, type World } from './world.ts';
+
+let world: World;
+before(async () => {
+  world = await openWorld();
+});
+after(() => world.stop());
+
+for (const isToken2022 of [false, true]) {
+  describe(`the check before approval, ${isToken2022 ? 'Token-2022' : 'SPL Token'}`, () => {
+    let mint: OwnMint;
+    let project: TestProject;
+    before(async () => {
+      mint = await createOwnMint(world, isToken2022);
+      project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+      await mintTo(world, mint, project.vaultAddress as Address, 1_000_000_000n);
+    });
+
+    // Token-2022 gives associated token accounts an immutable owner.
+    it('names a recipient whose token account belongs to somebody else', { skip: isToken2022 }, async () => {
+      const [owner, thief] = await Promise.all([fundedSigner(world), generateKeyPairSigner()]);
+      const owned = await mintTo(world, mint, owner.address, 1n);
+      await land(world, owner, [
+        getSetAuthorityInstruction({
+          owned,
+          owner,
+          authorityType: AuthorityType.AccountOwner,
+          newAuthority: thief.address,
+        }),
+      ]);
+      const { status, body } = await request(project, [burnPipeline(1), airdropPipeline(owner.address)]);
+      assert.deepEqual([status, body.error], [409, 'ERR_BATCH_WOULD_FAIL']);
+      assert.match(body.message, new RegExp(`pipelines\\[1\\]\\.actions\\[0\\]\\.toAddress: ${owner.address} gave `));
+      assert.ok(body.message.includes(thief.address), body.message);
+    });
+
+    it('names frozen recipients, token accounts and mints all at once, and nothing is sent', async () => {
+      const frozen = await generateKeyPairSigner();
+      const account = await mintTo(world, mint, frozen.address, 1n);
+      const { programAddress, authority } = mint;
+      await land(world, authority, [
+        getFreezeAccountInstruction({ account, mint: mint.address, owner: authority }, { programAddress }),
+      ]);
+      const plain = await createPlainTokenAccount(world, mint);
+      const pipelines = [
+        airdropPipeline(frozen.address),
+        burnPipeline(1),
+        airdropPipeline(mint.address),
+        airdropPipeline(plain),
+      ];
+      const { status, body } = await request(project, pipelines);
+      assert.deepEqual([status, body.error], [409, 'ERR_BATCH_WOULD_FAIL']);
+      assert.match(body.message, /pipelines\[0\]\.actions\[0\]\.toAddress: \w+ has a frozen token account/);
+      assert.match(body.message, /pipelines\[2\]\.actions\[0\]\.toAddress: \w+ is a mint, not a wallet/);
+      assert.match(body.message, /pipelines\[3\]\.actions\[0\]\.toAddress: \w+ is a token account, not a wallet/);
+      assert.equal(body.message.match(/pipelines\[/g)?.length, 3, body.message);
+    });
+
+    it('names a frozen vault once', async () => {
+      const { programAddress, authority } = mint;
+      const account = await tokenAccountOf(mint, project.vaultAddress as Address);
+      const freezing = { account, mint: mint.address, owner: authority };
+      await land(world, authority, [getFreezeAccountInstruction(freezing, { programAddress })]);
+      const { status, body } = await request(project, [burnPipeline(1), burnPipeline(2)]);
+      await land(world, authority, [getThawAccountInstruction(freezing, { programAddress })]);
+      assert.deepEqual([status, body.error], [409, 'ERR_BATCH_WOULD_FAIL']);
+      assert.match(body.message, /The vault’s token account \w+ is frozen/);
+      assert.doesNotMatch(body.message, /pipelines/);
+    });
+
+    it('names the pipeline at which the vault runs dry, and goes through after a deposit', async () => {
+      const dry = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+      await mintTo(world, mint, dry.vaultAddress as Address, 10_000_000n);
+      const pipelines = [burnPipeline(4), burnPipeline(5), burnPipeline(6), burnPipeline(7)];
+      const { id, signedTx } = await prepare(dry, pipelines);
+      const { status, body } = await execute(world.url, dry.apiKey, id, signedTx);
+      assert.deepEqual([status, body.error], [409, 'ERR_VAULT_UNDERFUNDED']);
+      assert.match(body.message, /holds 10 tokens; this batch needs 22: 12 more\. pipelines\[2\] is the first/);
+      await mintTo(world, mint, dry.vaultAddress as Address, 12_000_000n);
+      assert.equal(requireOk(await execute(world.url, dry.apiKey, id, signedTx)).status, 'EXECUTED');
+    });
+
+    it('counts the rent of missing token accounts over the batch, each once', async () => {
+      const rent = isToken2022 ? 2_074_080n : 2_039_280n;
+      const poor = await createProject(world, {
+        mint: mint.address,
+        vaultBaseUnits: 0n,
+        vaultLamports: 2n * rent + 5n,
+      });
+      await mintTo(world, mint, poor.vaultAddress as Address, 10_000_000n);
+      const [a, b] = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()]);
+      const pipelines = [airdropPipeline(a.address), airdropPipeline(a.address, 2), airdropPipeline(b.address)];
+      const { id, signedTx } = await prepare(poor, pipelines);
+      const { status, body } = await execute(world.url, poor.apiKey, id, signedTx);
+      assert.deepEqual([status, body.error], [409, 'ERR_VAULT_UNDERFUNDED']);
+      assert.match(body.message, /890875 more\. pipelines\[2\] is the first/);
+      await world.localnet.bank.airdrop(poor.vaultAddress as Address, 890_875n);
+      assert.equal(requireOk(await execute(world.url, poor.apiKey, id, signedTx)).status, 'EXECUTED');
+    });
+
+    it('does not pay twice for the token account of a recipient who closed it', async () => {
+      const recipient = await fundedSigner(world);
+      assert.equal(requireOk(await request(project, [airdropPipeline(recipient.address, 1)])).status, 'EXECUTED');
+      const account = await tokenAccountOf(mint, recipient.address);
+      const { programAddress } = mint;
+      await land(world, recipient, [
+        getBurnInstruction(
+          { account, mint: mint.address, authority: recipient, amount: 1_000_000n },
+          { programAddress },
+        ),
+        getCloseAccountInstruction({ account, destination: recipient.address, owner: recipient }, { programAddress }),
+      ]);
+      const { id, signedTx } = await prepare(project, [airdropPipeline(recipient.address, 1)]);
+      const { status, body } = await execute(world.url, project.apiKey, id, signedTx);
+      assert.deepEqual([status, body.error], [409, 'ERR_BATCH_WOULD_FAIL']);
+      assert.match(body.message, /pipelines\[0\]\.actions\[0\]\.toAddress: \w+ has closed the token account \w+/);
+      await mintTo(world, mint, recipient.address, 1n);
+      assert.equal(requireOk(await execute(world.url, project.apiKey, id, signedTx)).status, 'EXECUTED');
+    });
+
+    it('names twenty problems and counts the rest', async () => {
+      const { status, body } = await request(
+        project,
+        Array.from({ length: 25 }, () => airdropPipeline(mint.address)),
+      );
+      assert.deepEqual([status, body.error], [409, 'ERR_BATCH_WOULD_FAIL']);
+      assert.equal(body.message.match(/pipelines\[/g)?.length, 20);
+      assert.match(body.message, /And 5 more\.$/);
+    });
+  });
+}
+
+describe('the simulation before approval', () => {
+  it('takes pipelines of the largest size, of every kind', async () => {
+    const project = await createProject(world);
+    const largest = [
+      { ...burnPipeline(), actions: [{ action: 'MEMO', message: 'm'.repeat(600) }] },
+      { ...burnPipeline(), actions: Array.from({ length: 24 }, () => ({ action: 'BURN', amount: 1 })) },
+      {
+        ...burnPipeline(),
+        actions: await Promise.all(
+          Array.from({ length: 7 }, async () => ({
+            action: 'AIRDROP',
+            toAddress: (await generateKeyPairSigner()).address,
+            amount: 1,
+          })),
+        ),
+      },
+    ];
+    const [memo] = largest;
+    assert.ok(memo);
+    // Grown until init refuses it: the one before is the largest there is.
+    const bytes = await largestMemo(project);
+    memo.actions = [{ action: 'MEMO', message: 'm'.repeat(bytes) }];
+    assert.equal(requireOk(await request(project, largest)).status, 'EXECUTED');
+  });
+});
+
+async function largestMemo(project: TestProject): Promise<number> {
+  const pipeline = { ...burnPipeline(), actions: [{ action: 'MEMO', message: 'm'.repeat(900) }] };
+  const { body } = await init(world.url, project.apiKey, [pipeline]);
+  const [, needs, holds] = /needs (\d+) bytes; one transaction holds (\d+)/.exec(body.message) ?? [];
+  return 900 - (Number(needs) - Number(holds));
+}
+
+async function prepare(project: TestProject, pipelines: readonly unknown[]) {
+  const { batch, proposalApproveTx } = requireOk(await init(world.url, project.apiKey, pipelines));
+  return { id: batch.id as string, signedTx: await signWith(project.wallet, proposalApproveTx) };
+}
+
+async function request(project: TestProject, pipelines: readonly unknown[]) {
+  const { id, signedTx } = await prepare(project, pipelines);
+  return execute(world.url, project.apiKey, id, signedTx);
+}

@@ -1,0 +1,115 @@
+import {
+  type Address,
+  appendTransactionMessageInstructions,
+  createTransactionMessage,
+  generateKeyPairSigner,
+  getBase64EncodedWireTransaction,
+  type Instruction,
+  type KeyPairSigner,
+  setTransactionMessageFeePayerSigner,
+  setTransactionMessageLifetimeUsingBlockhash,
+  signTransactionMessageWithSigners,
+} from '@solana/kit';
+import { getCreateAccountInstruction } from '@solana-program/system';
+import {
+  findAssociatedTokenPda,
+  getCreateAssociatedTokenIdempotentInstruction,
+  getInitializeAccount3Instruction,
+  getInitializeMint2Instruction,
+  getMintSize,
+  getMintToInstruction,
+  getTokenSize,
+  TOKEN_PROGRAM_ADDRESS,
+} from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import type { World } from './world.ts';
+
+type Cluster = Pick<World, 'rpc' | 'localnet'>;
+
+/** A mint that the test may freeze. */
+export interface OwnMint {
+  readonly address: Address;
+  readonly programAddress: Address;
+  /** Pays, mints and freezes. */
+  readonly authority: KeyPairSigner;
+}
+
+/** Of either token program; 6 decimals. */
+export async function createOwnMint(cluster: Cluster, isToken2022: boolean): Promise<OwnMint> {
+  const programAddress = isToken2022 ? TOKEN_2022_PROGRAM_ADDRESS : TOKEN_PROGRAM_ADDRESS;
+  const [authority, mint] = await Promise.all([fundedSigner(cluster), generateKeyPairSigner()]);
+  const space = getMintSize();
+  const lamports = await cluster.rpc.getMinimumBalanceForRentExemption(BigInt(space)).send();
+  await land(cluster, authority, [
+    getCreateAccountInstruction({ payer: authority, newAccount: mint, lamports, space, programAddress }),
+    getInitializeMint2Instruction(
+      {
+        mint: mint.address,
+        decimals: 6,
+        mintAuthority: authority.address,
+        freezeAuthority: authority.address,
+      },
+      { programAddress },
+    ),
+  ]);
+  return { address: mint.address, programAddress, authority };
+}
+
+/** Mints base units to an owner's associated token account, creating it. */
+export async function mintTo(cluster: Cluster, mint: OwnMint, owner: Address, amount: bigint): Promise<Address> {
+  const token = await tokenAccountOf(mint, owner);
+  await land(cluster, mint.authority, [
+    getCreateAssociatedTokenIdempotentInstruction({
+      payer: mint.authority,
+      ata: token,
+      owner,
+      mint: mint.address,
+      tokenProgram: mint.programAddress,
+    }),
+    getMintToInstruction(
+      { mint: mint.address, token, mintAuthority: mint.authority, amount },
+      { programAddress: mint.programAddress },
+    ),
+  ]);
+  return token;
+}
+
+/** A token account that is nobody's associated one, so that its address is on the curve, as a wallet's. */
+export async function createPlainTokenAccount(cluster: Cluster, mint: OwnMint): Promise<Address> {
+  const { authority, programAddress } = mint;
+  const account = await generateKeyPairSigner();
+  const space = getTokenSize();
+  const lamports = await cluster.rpc.getMinimumBalanceForRentExemption(BigInt(space)).send();
+  await land(cluster, authority, [
+    getCreateAccountInstruction({ payer: authority, newAccount: account, lamports, space, programAddress }),
+    getInitializeAccount3Instruction(
+      { account: account.address, mint: mint.address, owner: authority.address },
+      { programAddress },
+    ),
+  ]);
+  return account.address;
+}
+
+export async function tokenAccountOf({ address: mint, programAddress }: OwnMint, owner: Address): Promise<Address> {
+  const [token] = await findAssociatedTokenPda({ owner, mint, tokenProgram: programAddress });
+  return token;
+}
+
+export async function fundedSigner({ localnet }: Cluster): Promise<KeyPairSigner> {
+  const signer = await generateKeyPairSigner();
+  await localnet.bank.airdrop(signer.address, 1_000_000_000n);
+  return signer;
+}
+
+/** Throws when the transaction fails. */
+export async function land(
+  { rpc }: Cluster,
+  payer: KeyPairSigner,
+  instructions: readonly Instruction[],
+): Promise<void> {
+  const { value: lifetime } = await rpc.getLatestBlockhash().send();
+  const empty = setTransactionMessageFeePayerSigner(payer, createTransactionMessage({ version: 0 }));
+  const message = setTransactionMessageLifetimeUsingBlockhash(lifetime, empty);
+  const signed = await signTransactionMessageWithSigners(appendTransactionMessageInstructions(instructions, message));
+  await rpc.sendTransaction(getBase64EncodedWireTransaction(signed), { encoding: 'base64' }).send();
+}
