@@ -1,13 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { ApiError, type InitWarning, type Scope } from '@flywheel/api';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
-import { proofHash } from '../compile/proof-memo.ts';
 import { checkPipelines } from '../compile/request/check-pipelines.ts';
 import { parseInitRequest } from '../compile/request/parse-request.ts';
 import { dailyTotals } from '../compile/totals.ts';
 import { formatTokens } from '../model/amount.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
+import { proofHash } from '../model/proof-hash.ts';
+import { startOfNextUtcDay, utcDay } from '../model/utc-day.ts';
 import { countOpen, findBatchByIdempotencyKey, findSeenProofs, insertBatch, takeBatchIndex } from '../store/batches.ts';
 import { reserveDailyAmounts } from '../store/daily-limits.ts';
 import type { Db } from '../store/db.ts';
@@ -87,7 +88,7 @@ async function store(
   requireRoom(open.pipelines, pipelines.length, fairUse.maxOpenPipelines, 'pipelines');
 
   const now = clock.now();
-  const day = now.toISOString().slice(0, 10);
+  const day = utcDay(now);
   const totals = dailyTotals(pipelines, token);
   const exceeded = await reserveDailyAmounts(trx, project, day, totals);
   if (exceeded) {
@@ -100,7 +101,7 @@ async function store(
       cap: formatTokens(cap, token.decimals),
       used: formatTokens(exceeded.usedBaseUnits, token.decimals),
       asked: formatTokens(asked, token.decimals),
-      resetsAt: startOfNextDay(now).toISOString(),
+      resetsAt: startOfNextUtcDay(now).toISOString(),
     });
   }
 
@@ -166,7 +167,11 @@ function requireRoom(open: number, asked: number, max: number, unit: 'batches' |
   if (open + asked > max) throw new ApiError('ERR_TOO_MANY_OPEN_BATCHES', { open, asked, max, unit });
 }
 
-async function findWarnings(trx: Db, { projectId, pipelines }: Batch): Promise<readonly InitWarning[]> {
+/** What is allowed, but worth a look. */
+export async function findWarnings(
+  trx: Db,
+  { projectId, pipelines }: Pick<Batch, 'projectId' | 'pipelines'>,
+): Promise<readonly InitWarning[]> {
   const hashes = pipelines.map(proofHash);
   const seen = new Set(await findSeenProofs(trx, projectId, hashes));
   const warnings: InitWarning[] = [];
@@ -176,8 +181,4 @@ async function findWarnings(trx: Db, { projectId, pipelines }: Batch): Promise<r
     seen.add(hash);
   }
   return warnings;
-}
-
-function startOfNextDay(now: Date): Date {
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1));
 }

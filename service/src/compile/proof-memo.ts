@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Pipeline } from '@flywheel/api';
+import { proofHash } from '../model/proof-hash.ts';
 
 /**
  * The text that proves on chain which proof a pipeline was sent for: `flywheel:v1:<type>:<hash>`, the hash being lowercase
@@ -8,10 +8,4 @@ import type { Pipeline } from '@flywheel/api';
  */
 export function proofMemo(proof: Pick<Pipeline, 'type' | 'payload'>): string {
   return `flywheel:v1:${proof.type}:${proofHash(proof)}`;
-}
-
-/** Lowercase hex. */
-export function proofHash({ type, payload }: Pick<Pipeline, 'type' | 'payload'>): string {
-  // A type has no zero byte, so no two proofs hash the same bytes.
-  return createHash('sha256').update(type, 'utf8').update('\0').update(payload, 'utf8').digest('hex');
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Instruction } from '@solana/kit';
 import type { Insertable, Selectable } from 'kysely';
 import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../model/batch.ts';
+import { proofHash } from '../model/proof-hash.ts';
 import type { BatchesTable, PipelinesTable, StoredInstruction } from './schema.ts';
 
 /** The columns that make a batch. */
@@ -73,7 +73,7 @@ export function toPipelineRows({ id: batchId, projectId, pipelines }: Batch): In
     type: pipeline.type,
     payload: pipeline.payload,
     actions: JSON.stringify(pipeline.actions),
-    proof_hash: proofHash(pipeline),
+    proof_hash: Buffer.from(proofHash(pipeline), 'hex'),
     instructions: JSON.stringify(pipeline.instructions.map(toStoredInstruction)),
     vault_message: pipeline.vaultMessage,
   }));
@@ -94,9 +94,4 @@ function toStoredInstruction({
 /** Absent accounts and absent data come back empty, which is the same to the chain. */
 function toInstruction({ programAddress, accounts, dataBase64 }: StoredInstruction): Instruction {
   return { programAddress, accounts, data: new Uint8Array(Buffer.from(dataBase64, 'base64')) };
-}
-
-/** What the proof memo carries: SHA-256 of the type, a zero byte and the payload as it was received. */
-function proofHash({ type, payload }: CompiledPipeline): Uint8Array {
-  return createHash('sha256').update(type).update('\0').update(payload).digest();
 }

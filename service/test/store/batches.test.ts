@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { AccountRole } from '@solana/kit';
-import { proofHash } from '../../src/compile/proof-memo.ts';
+import { proofHash } from '../../src/model/proof-hash.ts';
 import {
   countOpen,
   endBatch,
