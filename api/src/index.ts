@@ -4,4 +4,5 @@ export * from './errors.ts';
 export * from './openapi.ts';
 export * from './operation.ts';
 export * from './operations.ts';
+export * from './preview-schemas.ts';
 export * from './schemas.ts';

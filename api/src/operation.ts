@@ -24,7 +24,7 @@ export interface Operation {
   readonly fallback: ErrorCode;
 }
 
-export type RateLimitName = 'init' | 'execute' | 'get' | 'current' | 'console';
+export type RateLimitName = 'init' | 'preview' | 'execute' | 'get' | 'current' | 'console';
 
 type Parsed<O, Part extends string> = O extends { readonly [P in Part]: infer Schema extends z.ZodType }
   ? { readonly [P in Part]: z.output<Schema> }

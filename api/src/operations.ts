@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Operation } from './operation.ts';
+import { PreviewBatchResponse } from './preview-schemas.ts';
 import {
   Batch,
   BatchList,
@@ -42,6 +43,26 @@ export const OPERATIONS = {
       'ERR_NONCE_POOL_EMPTY',
     ],
     fallback: 'ERR_BATCH_INIT_FAILED',
+  },
+  previewBatch: {
+    method: 'POST',
+    path: '/v1/flywheel/batch/preview',
+    summary: 'See what a batch would take, without making it',
+    description:
+      'Takes the body of init and stores nothing. Faults of the request itself are refused as init refuses them; whatever depends on the state of things (limits, funds, recipients’ accounts, a simulation of each pipeline) is listed in `problems`, all of it at once.',
+    authentication: 'apiKey',
+    rateLimit: 'preview',
+    body: InitBatchRequest,
+    responses: { 200: { description: 'What init and execute would make of it now.', schema: PreviewBatchResponse } },
+    errors: [
+      'ERR_FLYWHEEL_NO_INSTRUCTIONS',
+      'ERR_FLYWHEEL_ACTIONS_EMPTY',
+      'ERR_FLYWHEEL_INVALID_ACTION',
+      'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
+      'ERR_FLYWHEEL_PIPELINE_TOO_BIG',
+      'ERR_KEY_SCOPES_UNAUTHORIZED',
+    ],
+    fallback: 'ERR_INTERNAL',
   },
   executeBatch: {
     method: 'POST',

@@ -9,6 +9,7 @@ import {
   type OperationId,
   type OperationReply,
   type OperationRequest,
+  type PreviewBatchResponse,
 } from '@flywheel/api';
 import { type Connection, type RequestParts, type SendOptions, sendRequest } from './request.ts';
 
@@ -74,6 +75,17 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
       const reply = await request(
         'initBatch',
         { headers, body: isText ? { pipelines: [] } : input },
+        { ...(isText ? { bodyText: input } : {}), ...(signal ? { signal } : {}) },
+      );
+      return reply.body;
+    },
+
+    /** What a batch would take and what stands in its way; stores nothing. */
+    async previewBatch(input: InitBatchInput, { signal }: CallOptions = {}): Promise<PreviewBatchResponse> {
+      const isText = typeof input === 'string';
+      const reply = await request(
+        'previewBatch',
+        { body: isText ? { pipelines: [] } : input },
         { ...(isText ? { bodyText: input } : {}), ...(signal ? { signal } : {}) },
       );
       return reply.body;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Localnet, startLocalnet } from '@flywheel/localnet';
 import type { Logger } from 'pino';
 import type { Deps } from './batches/deps.ts';
+import type { PreviewDeps } from './batches/preview/preview-batch.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError } from './config.ts';
 import { openDatabase } from './database.ts';
@@ -11,6 +12,7 @@ import { createConsoleHandlers } from './http/console-handlers.ts';
 import { createServer } from './http/server.ts';
 import { findSessionWallet } from './projects/sign-in.ts';
 import { openSigners, type Signers } from './signers.ts';
+import { createBundleSender } from './solana/bundles.ts';
 import { createChain } from './solana/chain.ts';
 import { findApiKey, touchApiKey } from './store/api-keys.ts';
 import { ping } from './store/db.ts';
@@ -69,16 +71,20 @@ async function compose(
   const { fairUse, batchExpirySeconds } = config;
   const deps: Deps = { db, jobs, chain, clock, log, fairUse, batchExpirySeconds };
 
+  const blockEngineUrl = config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null;
+  const { maxTipLamports } = config;
   if (signers.keys !== null) {
     const worker = await startWorker(deps, jobs, {
       signers: signers.keys,
-      blockEngineUrl: config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null,
+      blockEngineUrl,
       noncePoolSize: config.noncePoolSize,
-      maxTipLamports: config.maxTipLamports,
+      maxTipLamports,
     });
     started.defer(() => worker.stop());
   }
-  const url = roles.has('http') ? await listen(config, deps, log, signers, started) : null;
+  // Serving sends nothing: it only asks what a bundle would have to tip.
+  const bundles = createBundleSender({ chain, blockEngineUrl, maxTipLamports, clock, log });
+  const url = roles.has('http') ? await listen(config, { ...deps, bundles }, log, signers, started) : null;
   return { url, rpcUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
 }
 
@@ -96,7 +102,7 @@ async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): P
 
 async function listen(
   config: Config,
-  deps: Deps,
+  deps: PreviewDeps,
   log: Logger,
   { operator, company }: Signers,
   started: AsyncDisposableStack,

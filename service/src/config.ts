@@ -79,6 +79,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     },
     rateLimits: {
       init: env.RATE_LIMIT_INIT,
+      preview: env.RATE_LIMIT_PREVIEW,
       execute: env.RATE_LIMIT_EXECUTE,
       get: env.RATE_LIMIT_GET,
       current: env.RATE_LIMIT_CURRENT,
@@ -111,6 +112,8 @@ const Environment = z.object({
   FLYWHEEL_SQUADS_PROGRAM: z.string().optional(),
   // The interface's own numbers.
   RATE_LIMIT_INIT: rateLimit().default({ requests: 10, seconds: 60 }),
+  // As init's: a preview compiles as much, and asks the cluster besides.
+  RATE_LIMIT_PREVIEW: rateLimit().default({ requests: 10, seconds: 60 }),
   RATE_LIMIT_EXECUTE: rateLimit().default({ requests: 10, seconds: 60 }),
   RATE_LIMIT_GET: rateLimit().default({ requests: 10, seconds: 1 }),
   RATE_LIMIT_CURRENT: rateLimit().default({ requests: 10, seconds: 1 }),

@@ -1,21 +1,21 @@
 import type { OPERATIONS, CompiledPipeline as WirePipeline } from '@flywheel/api';
 import { cancelBatch } from '../batches/cancel.ts';
-import type { Deps } from '../batches/deps.ts';
 import { executeBatch } from '../batches/execute.ts';
 import { initBatch } from '../batches/init.ts';
+import { type PreviewDeps, previewBatch } from '../batches/preview/preview-batch.ts';
 import { buildApproval, listBatches, readApproval, readBatch, readCurrentBatch, readLedger } from '../batches/read.ts';
 import { encodeInstruction } from '../compile/instruction-bytes.ts';
 import { type Batch, type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
 import type { Handlers } from './handlers.ts';
 import { type PreferredWait, parsePreferredWait } from './prefer.ts';
-import { parseInclude, presentBatch, presentInitializedBatch, presentLedger } from './present.ts';
+import { parseInclude, presentBatch, presentInitializedBatch, presentLedger, presentPreview } from './present.ts';
 
 /** How often it is worth asking for a batch that is being executed. */
 const POLL_AFTER_SECONDS = 2;
 const DEFAULT_PAGE = 20;
 
 /** The operations under `/v1`. */
-export function createBatchHandlers(deps: Deps): Handlers<typeof OPERATIONS> {
+export function createBatchHandlers(deps: PreviewDeps): Handlers<typeof OPERATIONS> {
   return {
     initBatch: {
       checksBody: async ({ project, keyScopes: scopes }, { headers, body }) => {
@@ -30,6 +30,13 @@ export function createBatchHandlers(deps: Deps): Handlers<typeof OPERATIONS> {
           ...(replayed && { headers: { 'idempotency-replayed': 'true' } }),
         };
       },
+    },
+
+    previewBatch: {
+      checksBody: async ({ project, keyScopes: scopes }, { body }) => ({
+        status: 200,
+        body: presentPreview(await previewBatch(deps, { project, scopes, body }), project.token),
+      }),
     },
 
     executeBatch: async ({ project, closing: signal }, { headers, body }) => {

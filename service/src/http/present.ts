@@ -3,13 +3,19 @@ import type {
   ExecutionError,
   InitBatchResponse,
   InitWarning,
+  PreviewBatchResponse,
   Batch as WireBatch,
   Ledger as WireLedger,
 } from '@flywheel/api';
+import type { Balance } from '../batches/check/funds.ts';
 import { troubleError } from '../batches/execute.ts';
+import type { DailyLimit, Preview } from '../batches/preview/preview-batch.ts';
 import type { Ledger } from '../batches/read.ts';
+import { encodeInstruction } from '../compile/instruction-bytes.ts';
+import { MAX_VAULT_MESSAGE_BYTES } from '../compile/size.ts';
+import { formatTokens } from '../model/amount.ts';
 import type { BatchWithoutPipelines, ExecutionTrouble, LedgerEntry } from '../model/batch.ts';
-import type { Project } from '../model/project.ts';
+import type { Project, Token } from '../model/project.ts';
 
 /** What a caller may ask for beside a batch's own fields. */
 export interface Included {
@@ -95,6 +101,30 @@ export function presentLedger({ entries, isComplete }: Ledger): WireLedger {
   };
 }
 
+export function presentPreview(preview: Preview, { decimals }: Pick<Token, 'decimals'>): PreviewBatchResponse {
+  const { pipelines, problems, warnings, funds, limits, cost } = preview;
+  const tokens = (baseUnits: bigint) => formatTokens(baseUnits, decimals);
+  const vaultRent = funds.missingTokenAccounts.reduce((sum, { creationLamports }) => sum + creationLamports, 0n);
+  return {
+    pipelines: pipelines.map(({ instructions, vaultMessage }) => ({
+      instructions: instructions.map(encodeInstruction),
+      bytes: vaultMessage.length,
+      maxBytes: MAX_VAULT_MESSAGE_BYTES,
+    })),
+    problems: problems.map(({ code, place, message }) => ({ code, ...(place !== null && { place }), message })),
+    ...(warnings.length > 0 && { warnings: [...warnings] }),
+    funds: { tokens: presentBalance(funds.tokens, tokens), lamports: presentBalance(funds.lamports, String) },
+    limits: { burn: presentLimit(limits.burn, tokens), airdrop: presentLimit(limits.airdrop, tokens) },
+    cost: {
+      feeLamports: String(cost.feeLamports),
+      tipLamports: String(cost.tipLamports),
+      vaultRentLamports: String(vaultRent),
+      rentLockedLamports: String(cost.rentLockedLamports),
+      operatorNetLamports: String(cost.feeLamports + cost.tipLamports),
+    },
+  };
+}
+
 /** What `?include=` names; the schema has checked its words. */
 export function parseInclude(include: string | undefined): {
   readonly pipelines: boolean;
@@ -103,6 +133,25 @@ export function parseInclude(include: string | undefined): {
 } {
   const words = new Set(include?.split(','));
   return { pipelines: words.has('pipelines'), approval: words.has('approval'), ledger: words.has('ledger') };
+}
+
+function presentBalance({ needed, available, missing }: Balance, present: (amount: bigint) => string) {
+  return { needed: present(needed), available: present(available), missing: present(missing) };
+}
+
+function presentLimit(
+  { capBaseUnits: cap, usedBaseUnits: used, askedBaseUnits: asked, resetsAt }: DailyLimit,
+  present: (baseUnits: bigint) => string,
+) {
+  // A limit may be lowered below its use.
+  const left = cap > used ? cap - used : 0n;
+  return {
+    cap: present(cap),
+    used: present(used),
+    asked: present(asked),
+    left: present(left),
+    resetsAt: resetsAt.toISOString(),
+  };
 }
 
 function presentTrouble(trouble: ExecutionTrouble): ExecutionError {

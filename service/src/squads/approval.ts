@@ -12,6 +12,7 @@ import {
 } from '@solana/kit';
 import type { LeasedNonce } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
+import { LAMPORTS_PER_SIGNATURE, priorityFeeLamports } from './fee.ts';
 import { locateBatch, proposalApprove } from './instructions.ts';
 
 /** The advance, the budget and both votes take 19,057 units; the rest is room for guard instructions of wallets. */
@@ -22,6 +23,12 @@ const APPROVAL_COMPUTE_UNITS = 60_000;
  * bytes and cost that we did not choose (Phantom, "priority fees").
  */
 const APPROVAL_COMPUTE_UNIT_PRICE = 100_000n;
+
+/** What the approval costs as it is built here: its signatures and its price. A wallet may raise the price. */
+export function approvalFeeLamports({ operator, wallet, company }: Multisig): bigint {
+  const signatures = BigInt(new Set([operator, wallet, company]).size);
+  return signatures * LAMPORTS_PER_SIGNATURE + priorityFeeLamports(APPROVAL_COMPUTE_UNITS, APPROVAL_COMPUTE_UNIT_PRICE);
+}
 
 /**
  * The transaction that the project's wallet signs: the leased nonce's advance, our compute budget, both votes. v0 without

@@ -47,6 +47,17 @@ export async function reserveDailyAmounts(
   return isBurn ? { kind: 'burn', usedBaseUnits: used.burned } : { kind: 'airdrop', usedBaseUnits: used.airdropped };
 }
 
+/** What is counted against a project's day so far. */
+export async function findDailyAmounts(db: Db, projectId: string, day: string): Promise<DailyTotals> {
+  const row = await db
+    .selectFrom('daily_amounts')
+    .select(['burned', 'airdropped'])
+    .where('project_id', '=', projectId)
+    .where('day', '=', day)
+    .executeTakeFirst();
+  return { burnBaseUnits: row?.burned ?? 0n, airdropBaseUnits: row?.airdropped ?? 0n };
+}
+
 /** Gives back what was reserved for a day. The row refuses to go below zero: nothing is given back twice. */
 export async function releaseDailyAmounts(
   trx: Db,

@@ -62,5 +62,5 @@ describe('a rate limit', () => {
   });
 });
 
-const NAMES = ['init', 'execute', 'get', 'current', 'console'] as const;
+const NAMES = ['preview', 'init', 'execute', 'get', 'current', 'console'] as const;
 type Limits = Record<(typeof NAMES)[number], { requests: number; seconds: number }>;

@@ -121,6 +121,7 @@ function countingLimits(requests: number) {
     execute: limit,
     get: limit,
     current: limit,
+    preview: limit,
     console: limit,
   };
   return {
@@ -147,6 +148,8 @@ function exchange(port: string, bytes: string | Uint8Array): Promise<string> {
   });
 }
 
+const PREVIEWED_LIMIT = { cap: '0', used: '0', asked: '0', left: '0', resetsAt: NOW.toISOString() };
+
 const HANDLERS: Handlers<typeof OPERATIONS> = {
   initBatch: {
     checksBody: async () => ({
@@ -159,6 +162,27 @@ const HANDLERS: Handlers<typeof OPERATIONS> = {
           status: 'AVAILABLE_TO_QUEUE',
           pipelines: [],
           dateCreated: NOW.toISOString(),
+        },
+      },
+    }),
+  },
+  previewBatch: {
+    checksBody: async () => ({
+      status: 200,
+      body: {
+        pipelines: [],
+        problems: [],
+        funds: {
+          tokens: { needed: '0', available: '0', missing: '0' },
+          lamports: { needed: '0', available: '0', missing: '0' },
+        },
+        limits: { burn: PREVIEWED_LIMIT, airdrop: PREVIEWED_LIMIT },
+        cost: {
+          feeLamports: '0',
+          tipLamports: '0',
+          vaultRentLamports: '0',
+          rentLockedLamports: '0',
+          operatorNetLamports: '0',
         },
       },
     }),

@@ -11,6 +11,7 @@ const LIMITS: RateLimits['limits'] = {
   init: { requests: 10, seconds: 60 },
   execute: { requests: 10, seconds: 60 },
   get: { requests: 3, seconds: 1 },
+  preview: { requests: 10, seconds: 60 },
   current: { requests: 3, seconds: 1 },
   console: { requests: 60, seconds: 60 },
 };

@@ -1,4 +1,5 @@
 import {
+  type Address,
   createTransactionMessage,
   type Instruction,
   isSignerRole,
@@ -50,7 +51,7 @@ export async function assembleBundle(
   const { chain, bundles, operator } = deps;
   const room = maxTransactions - signed.length;
   const [lifetime, tip] = await Promise.all([chain.latestBlockhash(), bundles.tip(operator.address, attempt)]);
-  const { messages, count } = withTip(planned.slice(0, room), tip, room, deps);
+  const { messages, count } = withTip(planned, tip, { room, operator: operator.address });
   const transactions = await Promise.all(
     messages.map((message) => signTransaction(message, lifetime, signersOf(message, signers))),
   );
@@ -96,22 +97,20 @@ function signersOf(
   return signers.filter(({ address }) => address === feePayer.address || signing.has(address));
 }
 
-function withTip(
+/** What a bundle of at most `room` transactions holds: the first of those planned, and the tip. */
+export function withTip(
   planned: readonly PlannedTransaction[],
   tip: Instruction | null,
-  room: number,
-  { operator }: WorkerDeps,
+  { room, operator }: { readonly room: number; readonly operator: Address },
 ): { readonly messages: readonly PlannedMessage[]; readonly count: number } {
-  const messages = planned.map(({ message }) => message);
+  const messages = planned.slice(0, room).map(({ message }) => message);
   const last = messages.at(-1);
   if (tip === null || last === undefined) return { messages, count: messages.length };
   const tipped = appendIfFits(last, [tip], { maxBytes: MAX_V0_TRANSACTION_BYTES });
   if (tipped) return { messages: [...messages.slice(0, -1), tipped], count: messages.length };
-  const alone = appendIfFits(
-    setTransactionMessageFeePayer(operator.address, createTransactionMessage({ version: 0 })),
-    [tip],
-    { maxBytes: MAX_V0_TRANSACTION_BYTES },
-  );
+  const alone = appendIfFits(setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 0 })), [tip], {
+    maxBytes: MAX_V0_TRANSACTION_BYTES,
+  });
   if (!alone) throw new Error('A tip alone exceeds a transaction.');
   const kept = messages.slice(0, room - 1);
   return { messages: [...kept, alone], count: kept.length };

@@ -42,6 +42,41 @@ export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & ExamplesOf<typeof CONSOLE
       },
     },
   },
+  previewBatch: {
+    request: {
+      body: {
+        pipelines: [{ type: 'WATCH_AD', payload: '{"adId":"124"}', actions: [{ action: 'BURN', amount: 100 }] }],
+      },
+    },
+    reply: {
+      status: 200,
+      body: {
+        pipelines: [{ instructions: ['BUpTWpkpIQZNJOhxYNo4fHw1td28kruB'], bytes: 212, maxBytes: 856 }],
+        problems: [
+          {
+            code: 'ERR_VAULT_UNDERFUNDED',
+            message:
+              'The vault 9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin holds 40 tokens; this batch needs 100: 60 more. pipelines[0] is the first that it cannot pay.',
+          },
+        ],
+        funds: {
+          tokens: { needed: '100', available: '40', missing: '60' },
+          lamports: { needed: '0', available: '0', missing: '0' },
+        },
+        limits: {
+          burn: { cap: '1000', used: '250', asked: '100', left: '750', resetsAt: '2026-11-22T00:00:00.000Z' },
+          airdrop: { cap: '1000', used: '0', asked: '0', left: '1000', resetsAt: '2026-11-22T00:00:00.000Z' },
+        },
+        cost: {
+          feeLamports: '40200',
+          tipLamports: '3000',
+          vaultRentLamports: '0',
+          rentLockedLamports: '7885680',
+          operatorNetLamports: '43200',
+        },
+      },
+    },
+  },
   executeBatch: {
     request: {
       headers: { prefer: 'wait=60' },

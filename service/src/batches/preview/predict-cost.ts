@@ -1,0 +1,100 @@
+import type { Instruction } from '@solana/kit';
+import { getTransferSolInstructionDataDecoder } from '@solana-program/system';
+import type { Bundle, CompiledPipeline } from '../../model/batch.ts';
+import type { Multisig } from '../../model/project.ts';
+import type { BundleSender } from '../../solana/bundles.ts';
+import { approvalFeeLamports } from '../../squads/approval.ts';
+import { closeInstructions } from '../../squads/close.ts';
+import { executeInstruction } from '../../squads/execute.ts';
+import { feeLamports } from '../../squads/fee.ts';
+import { planTransactions } from '../../squads/plan.ts';
+import { batchAccountSizes } from '../../squads/rent.ts';
+import { setupInstructions } from '../../squads/setup.ts';
+import { operatorLimits, withTip } from '../bundles/assemble-bundle.ts';
+import type { Deps } from '../deps.ts';
+
+/** What the operator pays for a batch, from setup to close, when every bundle lands at the first sending. */
+export interface OperatorCost {
+  readonly feeLamports: bigint;
+  readonly tipLamports: bigint;
+  /** In Squads accounts, until they are closed. */
+  readonly rentLockedLamports: bigint;
+}
+
+export interface PredictCostDeps extends Pick<Deps, 'chain'> {
+  readonly bundles: Pick<BundleSender, 'tip' | 'maxTransactions'>;
+}
+
+/** Every index costs the same: it takes eight bytes wherever it is written. */
+const ANY_BATCH_INDEX = 1n;
+
+/** Plans the transactions of all phases with the planners that send them, and adds up what they cost. */
+export async function predictCost(
+  { chain, bundles }: PredictCostDeps,
+  multisig: Multisig,
+  pipelines: readonly CompiledPipeline[],
+): Promise<OperatorCost> {
+  const vaultMessages = pipelines.map(({ vaultMessage }) => vaultMessage);
+  const [tip, rentLamports, setup, execution, close] = await Promise.all([
+    bundles.tip(multisig.operator),
+    readRentLamports({ chain }, batchAccountSizes(vaultMessages)),
+    setupInstructions(multisig, { batchIndex: ANY_BATCH_INDEX, pipelines }),
+    Promise.all(
+      vaultMessages.map(async (message, position) => [
+        await executeInstruction(multisig, ANY_BATCH_INDEX, position, message),
+      ]),
+    ),
+    closeInstructions(multisig, ANY_BATCH_INDEX, pipelines.length),
+  ]);
+  const phase = (name: Bundle['phase'], groups: readonly Instruction[][], signedCount = 0) =>
+    phaseCost(multisig, name, { groups, tip, maxTransactions: bundles.maxTransactions, signedCount });
+  // The approval leads the first bundle of the execution.
+  const costs = [phase('setup', setup), phase('execution', execution, 1), phase('close', close)];
+  return {
+    feeLamports: costs.reduce((sum, cost) => sum + cost.feeLamports, approvalFeeLamports(multisig)),
+    tipLamports: costs.reduce((sum, cost) => sum + cost.bundleCount, 0n) * tipLamportsOf(tip),
+    rentLockedLamports: rentLamports,
+  };
+}
+
+/** The runtime counts this much for every account besides its bytes (Agave, `ACCOUNT_STORAGE_OVERHEAD`). */
+const ACCOUNT_OVERHEAD_BYTES = 128n;
+
+/** Rent is proportional to bytes, so that one question answers all. */
+async function readRentLamports({ chain }: Pick<Deps, 'chain'>, sizes: readonly number[]): Promise<bigint> {
+  const lamportsPerByte = (await chain.minimumBalanceForRentExemption(0)) / ACCOUNT_OVERHEAD_BYTES;
+  return sizes.reduce((sum, bytes) => sum + (ACCOUNT_OVERHEAD_BYTES + BigInt(bytes)) * lamportsPerByte, 0n);
+}
+
+function phaseCost(
+  multisig: Multisig,
+  phase: Bundle['phase'],
+  {
+    groups,
+    tip,
+    maxTransactions,
+    signedCount,
+  }: {
+    readonly groups: readonly Instruction[][];
+    readonly tip: Instruction | null;
+    readonly maxTransactions: number;
+    readonly signedCount: number;
+  },
+): { readonly feeLamports: bigint; readonly bundleCount: bigint } {
+  const { operator } = multisig;
+  let left = planTransactions(groups, operatorLimits(multisig, phase));
+  let fees = 0n;
+  let bundleCount = 0n;
+  while (left.length > 0) {
+    const room = maxTransactions - (bundleCount === 0n ? signedCount : 0);
+    const { messages, count } = withTip(left, tip, { room, operator });
+    fees += messages.reduce((sum, message) => sum + feeLamports(message), 0n);
+    bundleCount += 1n;
+    left = left.slice(count);
+  }
+  return { feeLamports: fees, bundleCount };
+}
+
+function tipLamportsOf(tip: Instruction | null): bigint {
+  return tip?.data ? getTransferSolInstructionDataDecoder().decode(tip.data).amount : 0n;
+}
