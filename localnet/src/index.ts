@@ -1,5 +1,3 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type Bank, bankSigner, createBank } from './bank.ts';
 import { createBlockEngine } from './bundle.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
@@ -14,9 +12,13 @@ import { submissionMethods } from './methods/submission.ts';
 import { tokenMethods } from './methods/tokens.ts';
 import { findSquadsProgram } from './programs.ts';
 import { createRealProgram } from './real-program.ts';
+import { listenWithWebsockets } from './rpc/listen.ts';
 import { createRpcServer } from './rpc/server.ts';
+import { createWebsocketGate } from './rpc/websocket.ts';
 import type { Runtime } from './runtime.ts';
 import { createSquadsEmulation } from './squads-emulation/index.ts';
+import { createFeed } from './subscriptions/feed.ts';
+import { subscriptionKinds } from './subscriptions/subscribe.ts';
 
 /** Mainnet finalizes 31 slots after confirming; here nothing is ever rolled back, so waiting would prove nothing. */
 const FINALIZED_LAG_SLOTS = 2;
@@ -44,6 +46,8 @@ export interface LocalnetOptions {
 export interface Localnet {
   /** JSON-RPC of the cluster. */
   readonly url: string;
+  /** Subscriptions: one port above the JSON-RPC, or its own port when that one is taken. The own port always works. */
+  readonly websocketUrl: string;
   /** JSON-RPC of the block engine. */
   readonly blockEngineUrl: string;
   readonly port: number;
@@ -110,17 +114,19 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     faults,
     onError,
   });
-  try {
-    await listen(server, options.port ?? 0, host);
-  } catch (error) {
-    await ledger.close();
-    throw error;
-  }
-  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const gate = createWebsocketGate({ kinds: subscriptionKinds(ledger), feed: createFeed(ledger), onError });
+  const listening = await listenWithWebsockets(server, gate, { port: options.port ?? 0, host }).catch(
+    async (error: unknown) => {
+      await ledger.close();
+      throw error;
+    },
+  );
+  const { port } = listening;
   const stopTicking = startTicking(ledger, options.slotMs ?? SLOT_MS, onError);
   const url = `http://${host}:${port}`;
   return {
     url,
+    websocketUrl: `ws://${host}:${listening.websocketPort ?? port}`,
     blockEngineUrl: `${url}/api/v1/bundles`,
     port,
     program: runtime.program,
@@ -131,18 +137,10 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     stop: async () => {
       stopped = true;
       stopTicking();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await listening.close();
       await ledger.close();
     },
   };
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
 }
 
 /** Slots follow one another at the given pace; under load a slot takes longer rather than pile up. */

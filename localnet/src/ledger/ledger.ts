@@ -34,8 +34,12 @@ export interface Ledger {
   advance(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
   /** Called when a slot has begun; may change the ledger. */
   onSlot(listener: () => Promise<void>): void;
+  /** Called with transactions that have just been committed, those of a bundle together. May not change the ledger. */
+  onCommit(listener: (executed: readonly ExecutedAttempt[]) => void): void;
   close(): Promise<void>;
 }
+
+export type ExecutedAttempt = Extract<Attempt, { kind: 'executed' }>;
 
 export type AtomicOutcome =
   | { readonly landed: true; readonly slot: bigint }
@@ -67,6 +71,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
   for (const account of store.accounts()) svm.setAccount(account.exists ? account : emptyAccount(account.address));
   const lock = createStateLock();
   const listeners: (() => Promise<void>)[] = [];
+  const commitListeners: ((executed: readonly ExecutedAttempt[]) => void)[] = [];
   store.commit({ values: { ...slots.state() } });
 
   const attempt = (transaction: WireTransaction, checkLifetime: boolean) =>
@@ -80,6 +85,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
       accounts: changed.values(),
       transactions: executed.map(({ record: entry, before }) => ({ record: entry, addresses: [...before.keys()] })),
     });
+    for (const listener of commitListeners) listener(executed);
   };
 
   return {
@@ -130,6 +136,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
       await Promise.all(listeners.map((listener) => listener()));
     },
     onSlot: (listener) => listeners.push(listener),
+    onCommit: (listener) => commitListeners.push(listener),
     close: () => lock.change(async () => store.close()),
   };
 }

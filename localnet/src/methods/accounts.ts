@@ -1,8 +1,8 @@
-import { getBase58Encoder, type ReadonlyUint8Array } from '@solana/kit';
 import { z } from 'zod';
 import { encodeAccount, encodeMaybeAccount } from '../encoding/account-encoding.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { tokenHolding } from '../ledger/token-balances.ts';
+import { accountFilters, matchesFilter } from '../rpc/account-filters.ts';
+import type { Method } from '../rpc/answer-call.ts';
 import {
   accountConfig,
   addressParam,
@@ -11,33 +11,15 @@ import {
   optionalConfig,
   parseParams,
 } from '../rpc/params.ts';
-import type { Method } from '../rpc/server.ts';
 import { checkContextSlot, withContext } from './context.ts';
 
 /** Addresses that getMultipleAccounts takes (rpc-client-api, MAX_MULTIPLE_ACCOUNTS). */
 const MAX_MULTIPLE_ACCOUNTS = 100;
-/** Filters that getProgramAccounts takes (rpc-client-api, MAX_GET_PROGRAM_ACCOUNT_FILTERS). */
-const MAX_FILTERS = 4;
-
-const filter = z.union([
-  z.object({ dataSize: z.int().nonnegative() }),
-  z.object({
-    memcmp: z
-      .object({
-        offset: z.int().nonnegative(),
-        bytes: z.string().max(175),
-        encoding: z.enum(['base58', 'base64', 'binary']).default('base58'),
-      })
-      .transform(({ offset, bytes, encoding }, issues) => ({ offset, bytes: decodeBytes(bytes, encoding, issues) })),
-  }),
-  z.object({ tokenAccountState: z.literal(true) }),
-]);
-
 const programAccountsConfig = optionalConfig({
   ...contextParam,
   encoding: encodingParam.optional(),
   dataSlice: z.object({ offset: z.int().nonnegative(), length: z.int().nonnegative() }).nullish(),
-  filters: z.array(filter).max(MAX_FILTERS).nullish(),
+  filters: accountFilters.nullish(),
   withContext: z.boolean().nullish(),
 });
 
@@ -73,31 +55,10 @@ export function accountMethods(ledger: Ledger): Record<string, Method> {
         checkContextSlot(ledger, config);
         const accounts = svm
           .getProgramAccounts(program)
-          .filter((account) => (config.filters ?? []).every((entry) => matches(account, entry)))
+          .filter((account) => (config.filters ?? []).every((entry) => matchesFilter(account, entry)))
           .map((account) => ({ pubkey: account.address, account: encodeAccount(account, config, readAccount) }));
         return config.withContext ? withContext(ledger, config, accounts) : accounts;
       });
     },
   };
-}
-
-function matches(
-  account: ReturnType<Ledger['svm']['getProgramAccounts']>[number],
-  entry: z.output<typeof filter>,
-): boolean {
-  if ('dataSize' in entry) return account.data.length === entry.dataSize;
-  if ('tokenAccountState' in entry) return tokenHolding(account) !== null;
-  const { offset, bytes } = entry.memcmp;
-  return bytes.every((byte, index) => account.data[offset + index] === byte);
-}
-
-function decodeBytes(
-  text: string,
-  encoding: 'base58' | 'base64' | 'binary',
-  issues: z.RefinementCtx,
-): ReadonlyUint8Array {
-  if (encoding === 'base64') return new Uint8Array(Buffer.from(text, 'base64'));
-  if (/^[1-9A-HJ-NP-Za-km-z]*$/.test(text)) return getBase58Encoder().encode(text);
-  issues.addIssue({ code: 'custom', message: 'not base58' });
-  return z.NEVER;
 }

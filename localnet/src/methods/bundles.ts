@@ -3,9 +3,9 @@ import { type BlockEngine, type Bundle, MAX_BUNDLE_TRANSACTIONS, MIN_TIP_LAMPORT
 import type { Faults } from '../faults.ts';
 import { TIP_ACCOUNTS } from '../genesis.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Method } from '../rpc/answer-call.ts';
 import { optionalConfig, parseParams } from '../rpc/params.ts';
 import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
-import type { Method } from '../rpc/server.ts';
 import { parseWireParam } from '../rpc/wire-param.ts';
 import { verifySignatures } from '../wire/signatures.ts';
 import { withContext } from './context.ts';

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Bank } from '../bank.ts';
 import type { Faults } from '../faults.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Method } from '../rpc/answer-call.ts';
 import { addressParam, integerParam, parseParams } from '../rpc/params.ts';
 import { invalidParams } from '../rpc/rpc-error.ts';
-import type { Method } from '../rpc/server.ts';
 import { refuseGift } from './gift.ts';
 
 /** A bigger jump would leave the range of dates. */

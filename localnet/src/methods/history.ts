@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { encodeTransaction } from '../encoding/transaction-encoding.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { TransactionSummary } from '../ledger/store.ts';
+import type { Method } from '../rpc/answer-call.ts';
 import {
   addressParam,
   commitmentParam,
@@ -10,7 +11,6 @@ import {
   optionalConfig,
   parseParams,
 } from '../rpc/params.ts';
-import type { Method } from '../rpc/server.ts';
 import { checkContextSlot, withContext } from './context.ts';
 
 /** Limits of a validator (rpc-client-api, MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS and …_CONFIRMED_SIGNATURES_…). */

@@ -7,6 +7,7 @@ import type { Attempt } from '../ledger/attempt.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
 import { rpcInnerInstructions, rpcReturnData } from '../ledger/transaction-meta.ts';
+import type { Method } from '../rpc/answer-call.ts';
 import {
   addressParam,
   commitmentParam,
@@ -17,7 +18,6 @@ import {
   parseParams,
 } from '../rpc/params.ts';
 import { invalidParams, PREFLIGHT_FAILURE, RpcError, SIGNATURE_VERIFICATION_FAILURE } from '../rpc/rpc-error.ts';
-import type { Method } from '../rpc/server.ts';
 import { decodeText, parseWireParam } from '../rpc/wire-param.ts';
 import type { TransactionError } from '../runtime.ts';
 import { transactionFee } from '../wire/fees.ts';

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { encodeAccount } from '../encoding/account-encoding.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isTokenProgram, mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
+import type { Method } from '../rpc/answer-call.ts';
 import { accountConfig, addressParam, contextParam, optionalConfig, parseParams } from '../rpc/params.ts';
 import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
-import type { Method } from '../rpc/server.ts';
 import { withContext } from './context.ts';
 
 /** Holders that getTokenLargestAccounts lists (rpc, NUM_LARGEST_ACCOUNTS). */

@@ -1,21 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Faults } from '../faults.ts';
 import { parseJson, stringifyJson } from '../json.ts';
-import {
-  INTERNAL_ERROR,
-  INVALID_REQUEST,
-  invalidParams,
-  METHOD_NOT_FOUND,
-  PARSE_ERROR,
-  RpcError,
-} from './rpc-error.ts';
+import { answerCall, failure, isRecord, type Methods } from './answer-call.ts';
+import { INVALID_REQUEST, PARSE_ERROR, RpcError } from './rpc-error.ts';
 
 /** What a validator accepts at most (rpc, MAX_REQUEST_BODY_SIZE). */
 const MAX_BODY_BYTES = 50 * 1024;
-
-/** Answers one call. Throws RpcError for the caller's mistakes; anything else it throws is answered as internal. */
-export type Method = (params: readonly unknown[]) => unknown;
-export type Methods = ReadonlyMap<string, Method>;
 
 export interface Routes {
   /** JSON-RPC methods by path. */
@@ -97,7 +87,7 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
     return sendJson(response, fault.status, { jsonrpc: '2.0', error: { code: fault.status, message }, id: null });
   }
   if (!Array.isArray(calls)) {
-    const result = await answerCall(routes, methods, calls);
+    const result = await answerCall(methods, calls, routes.onError);
     if (result === null) response.writeHead(204).end();
     else sendJson(response, 200, result);
     return;
@@ -106,7 +96,7 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
   const results: unknown[] = [];
   // One after the other: calls in a batch may depend on the order they are written in.
   for (const call of calls) {
-    const result = await answerCall(routes, methods, call);
+    const result = await answerCall(methods, call, routes.onError);
     if (result !== null) results.push(result);
   }
   if (results.length === 0) response.writeHead(204).end();
@@ -115,38 +105,6 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
 
 function methodName(call: unknown): string {
   return isRecord(call) && typeof call.method === 'string' ? call.method : '';
-}
-
-/** The answer to one call, or null for a notification, which gets none. */
-async function answerCall({ onError }: Routes, methods: Methods, call: unknown): Promise<object | null> {
-  if (!isRecord(call)) return failure(null, new RpcError(INVALID_REQUEST, 'Invalid request'));
-  const { jsonrpc, method, params, id } = call;
-  const isId =
-    id === undefined || id === null || typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint';
-  if (jsonrpc !== '2.0' || typeof method !== 'string' || !isId) {
-    return failure(isId ? (id ?? null) : null, new RpcError(INVALID_REQUEST, 'Invalid request'));
-  }
-  try {
-    const run = methods.get(method);
-    if (!run) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
-    if (params !== undefined && params !== null && !Array.isArray(params)) {
-      throw invalidParams('expected an array of parameters');
-    }
-    const result = await run(params ?? []);
-    return id === undefined ? null : { jsonrpc: '2.0', result, id };
-  } catch (error) {
-    if (!(error instanceof RpcError)) onError(error);
-    if (id === undefined) return null;
-    return failure(id, error instanceof RpcError ? error : new RpcError(INTERNAL_ERROR, 'Internal error'));
-  }
-}
-
-function failure(id: unknown, { code, message, details }: RpcError): object {
-  return { jsonrpc: '2.0', error: { code, message, ...(details !== undefined && { data: details }) }, id };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {

@@ -1,0 +1,43 @@
+import { INTERNAL_ERROR, INVALID_REQUEST, invalidParams, METHOD_NOT_FOUND, RpcError } from './rpc-error.ts';
+
+/** Answers one call. Throws RpcError for the caller's mistakes; anything else it throws is answered as internal. */
+export type Method = (params: readonly unknown[]) => unknown;
+export type Methods = ReadonlyMap<string, Method>;
+
+/** The answer to one call, or null for a notification, which gets none. */
+export async function answerCall(
+  methods: Methods,
+  call: unknown,
+  onError: (error: unknown) => void,
+): Promise<object | null> {
+  if (!isRecord(call)) return failure(null, new RpcError(INVALID_REQUEST, 'Invalid request'));
+  const { jsonrpc, method, params, id } = call;
+  const isId =
+    id === undefined || id === null || typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint';
+  if (jsonrpc !== '2.0' || typeof method !== 'string' || !isId) {
+    return failure(isId ? (id ?? null) : null, new RpcError(INVALID_REQUEST, 'Invalid request'));
+  }
+  try {
+    const run = methods.get(method);
+    if (!run) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
+    if (params !== undefined && params !== null && !Array.isArray(params)) {
+      throw invalidParams('expected an array of parameters');
+    }
+    const result = await run(params ?? []);
+    return id === undefined ? null : { jsonrpc: '2.0', result, id };
+  } catch (error) {
+    if (!(error instanceof RpcError)) onError(error);
+    if (id === undefined) return null;
+    return failure(id, error instanceof RpcError ? error : new RpcError(INTERNAL_ERROR, 'Internal error'));
+  }
+}
+
+/** The answer that says what went wrong. */
+export function failure(id: unknown, { code, message, details }: RpcError): object {
+  return { jsonrpc: '2.0', error: { code, message, ...(details !== undefined && { data: details }) }, id };
+}
+
+/** Whether JSON is an object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

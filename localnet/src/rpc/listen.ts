@@ -1,0 +1,72 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { WebsocketGate } from './websocket.ts';
+
+/** Pairs of ports tried when any will do. */
+const PAIR_ATTEMPTS = 10;
+
+export interface Listening {
+  readonly port: number;
+  /** Also serves WebSockets: one above the port, where web3.js 1.x and the CLI look for them. null when it was taken. */
+  readonly websocketPort: number | null;
+  close(): Promise<void>;
+}
+
+/**
+ * Listens with JSON-RPC on a port (0 picks one whose neighbour is free) and with WebSockets there and one port above.
+ * Throws when the port is taken; a taken neighbour only means that clients must be told the port itself.
+ */
+export async function listenWithWebsockets(
+  server: Server,
+  gate: WebsocketGate,
+  { port, host }: { readonly port: number; readonly host: string },
+): Promise<Listening> {
+  gate.serve(server);
+  const neighbour = createServer((_request, response) => {
+    response.writeHead(426, { 'content-type': 'text/plain', connection: 'close' }).end('Only WebSockets here');
+  });
+  neighbour.on('clientError', (_error, socket) => socket.destroy());
+  gate.serve(neighbour);
+  let own = await listen(server, port, host);
+  let paired = await tryListen(neighbour, own + 1, host);
+  for (let attempt = 1; port === 0 && !paired && attempt < PAIR_ATTEMPTS; attempt++) {
+    await close(server);
+    own = await listen(server, 0, host);
+    paired = await tryListen(neighbour, own + 1, host);
+  }
+  return {
+    port: own,
+    websocketPort: paired ? own + 1 : null,
+    close: async () => {
+      gate.close();
+      await Promise.all([close(server), ...(paired ? [close(neighbour)] : [])]);
+    },
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port); // a TCP server that listens has one
+    });
+  });
+}
+
+async function tryListen(server: Server, port: number, host: string): Promise<boolean> {
+  try {
+    await listen(server, port, host);
+    return true;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    // Beyond 65535 there is no port.
+    if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'ERR_SOCKET_BAD_PORT') return false;
+    throw error;
+  }
+}
+
+async function close(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}

@@ -1,0 +1,122 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { parseJson, stringifyJson } from '../json.ts';
+import type { Feed } from '../subscriptions/feed.ts';
+import type { Subscription } from '../subscriptions/subscribe.ts';
+import { answerCall, failure, type Method, type Methods } from './answer-call.ts';
+import { INVALID_REQUEST, invalidParams, PARSE_ERROR, RpcError } from './rpc-error.ts';
+
+/** Longest message that is read, as long as a request over HTTP. */
+const MAX_MESSAGE_BYTES = 50 * 1024;
+/** Unread notifications that are kept for a client; a slower one is cut off rather than fill the memory. */
+const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
+const MAX_SUBSCRIPTIONS = 1_000;
+/** WebSocket close code "try again later". */
+const TOO_SLOW = 1013;
+
+export interface WebsocketDeps {
+  readonly kinds: Readonly<Record<string, (params: readonly unknown[]) => Subscription>>;
+  readonly feed: Feed;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Speaks Solana's subscription API to WebSocket clients of HTTP servers. */
+export interface WebsocketGate {
+  /** Lets clients of a server upgrade at `/`. */
+  serve(server: Server): void;
+  /** Cuts all clients off. */
+  close(): void;
+}
+
+export function createWebsocketGate(deps: WebsocketDeps): WebsocketGate {
+  const gate = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
+  let lastNumber = 0;
+  const nextNumber = () => {
+    lastNumber += 1;
+    return lastNumber;
+  };
+  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    if ((request.url ?? '/').split('?')[0] !== '/') {
+      socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
+      return;
+    }
+    gate.handleUpgrade(request, socket, head, (client) => serveClient(deps, client, nextNumber));
+  };
+  return {
+    serve: (server) => {
+      server.on('upgrade', upgrade);
+    },
+    close: () => {
+      for (const client of gate.clients) client.terminate();
+      gate.close();
+    },
+  };
+}
+
+function serveClient(deps: WebsocketDeps, client: WebSocket, nextNumber: () => number): void {
+  const { feed, kinds, onError } = deps;
+  const ends = new Map<number, () => void>();
+  const send = (message: unknown) => {
+    if (client.readyState !== client.OPEN) return;
+    client.send(stringifyJson(message));
+    if (client.bufferedAmount > MAX_BUFFERED_BYTES) {
+      client.close(TOO_SLOW, 'notifications are not read fast enough');
+      client.terminate();
+    }
+  };
+  const subscribe = (subscription: Subscription) => {
+    if (ends.size >= MAX_SUBSCRIPTIONS) throw invalidParams(`at most ${MAX_SUBSCRIPTIONS} subscriptions a connection`);
+    const number = nextNumber();
+    const end = feed.add(subscription, (result, last) => {
+      if (last) ends.delete(number);
+      send({ jsonrpc: '2.0', method: subscription.notification, params: { result, subscription: number } });
+    });
+    ends.set(number, end);
+    return number;
+  };
+  const unsubscribe = ([number]: readonly unknown[]) => {
+    const end = typeof number === 'number' ? ends.get(number) : undefined;
+    if (typeof number !== 'number' || !end) throw invalidParams('no such subscription');
+    end();
+    ends.delete(number);
+    return true;
+  };
+  const methods = new Map<string, Method>();
+  for (const [name, read] of Object.entries(kinds)) {
+    methods.set(name, (params) => subscribe(read(params)));
+    methods.set(name.replace('Subscribe', 'Unsubscribe'), unsubscribe);
+  }
+  client.on('message', (content) => {
+    answerMessage(methods, content, onError)
+      .then((answer) => {
+        if (answer !== null) send(answer);
+      })
+      .catch(onError);
+  });
+  // A malformed frame closes the connection; without a listener it would end the process.
+  client.on('error', () => client.terminate());
+  client.on('close', () => {
+    for (const end of ends.values()) end();
+    ends.clear();
+  });
+}
+
+async function answerMessage(methods: Methods, content: RawData, onError: (error: unknown) => void): Promise<unknown> {
+  let calls: unknown;
+  try {
+    calls = parseJson(String(content));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return failure(null, new RpcError(PARSE_ERROR, 'Parse error'));
+  }
+  if (!Array.isArray(calls)) return answerCall(methods, calls, onError);
+  if (calls.length === 0) return failure(null, new RpcError(INVALID_REQUEST, 'Empty batch'));
+  const answers: object[] = [];
+  for (const call of calls) {
+    const answer = await answerCall(methods, call, onError);
+    if (answer !== null) answers.push(answer);
+  }
+  return answers.length === 0 ? null : answers;
+}
