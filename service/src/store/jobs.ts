@@ -23,7 +23,7 @@ export interface Jobs {
   enqueue(db: Db, job: Job, options?: { readonly startAfter?: Date }): Promise<void>;
   /**
    * Starts to run jobs, at most `concurrency` at once beside one refill. A handler that throws is run again, for ever,
-   * after a pause that grows to 30 s, and meanwhile its multisig waits. A job may run again after it succeeded, if this
+   * after a pause that grows to 10 s, and meanwhile its multisig waits. A job may run again after it succeeded, if this
    * process dies before that is recorded. The signal aborts when the job was given to another process.
    */
   work(handler: JobHandler, options?: { readonly concurrency?: number }): Promise<void>;
@@ -91,7 +91,7 @@ const QUEUE_OPTIONS = {
   retryLimit: 1_000_000,
   retryDelay: 1,
   retryBackoff: true,
-  retryDelayMax: 30,
+  retryDelayMax: 10,
   // The least that pg-boss allows: a dead worker's job is taken over within heartbeat, supervision and retry delay.
   heartbeatSeconds: 10,
   // A handler that hangs: the longest batch, of 1,000 pipelines, takes minutes.

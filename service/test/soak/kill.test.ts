@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { it } from 'node:test';
-import { seededRandom, soakKills } from './kill.ts';
+import { soakKills } from './kill.ts';
+import { seededRandom } from './random.ts';
 
 /** `npm run soak` widens it. */
 const KILLS = Number(process.env.FLYWHEEL_SOAK_KILLS ?? 6);

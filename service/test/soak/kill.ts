@@ -60,14 +60,3 @@ export async function soakKills(options: KillOptions): Promise<number> {
 async function allReady(workers: readonly WorkerProcess[]): Promise<void> {
   for (const { ready } of workers) if (!(await ready)) throw new Error('A worker could not start.');
 }
-
-/** A small seeded generator (mulberry32): good enough to pick moments and victims, and the same for the same seed. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
