@@ -28,10 +28,16 @@ export interface Bundle {
   readonly state: BundleState;
 }
 
+export interface SendOptions {
+  readonly lose: boolean;
+  /** The bundle comes apart: only so many transactions land, each by itself. null keeps it whole. */
+  readonly landOnly: number | null;
+}
+
 /** A block engine for one block producer: this cluster. */
 export interface BlockEngine {
   /** Accepts a bundle for the next slot. That it was accepted does not mean that it lands. */
-  send(transactions: readonly WireTransaction[], options: { readonly lose: boolean }): string;
+  send(transactions: readonly WireTransaction[], options: SendOptions): string;
   find(bundleId: string): Bundle | null;
   /** Like find, but only what was sent within the last five minutes. */
   findInflight(bundleId: string): Bundle | null;
@@ -58,7 +64,11 @@ export function tipLamports(transactions: readonly WireTransaction[]): bigint {
 
 export function createBlockEngine(ledger: Ledger): BlockEngine {
   const bundles = new Map<string, { bundle: Bundle; sentAt: number }>();
-  let pending: { readonly bundleId: string; readonly transactions: readonly WireTransaction[] }[] = [];
+  let pending: {
+    readonly bundleId: string;
+    readonly transactions: readonly WireTransaction[];
+    readonly landOnly: number | null;
+  }[] = [];
 
   const settle = (bundleId: string, state: BundleState) => {
     const entry = bundles.get(bundleId);
@@ -67,7 +77,14 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
   const landPending = async () => {
     const batch = pending;
     pending = [];
-    for (const { bundleId, transactions } of batch) {
+    for (const { bundleId, transactions, landOnly } of batch) {
+      if (landOnly !== null) {
+        for (const transaction of transactions.slice(0, landOnly)) {
+          await ledger.execute(transaction, { keepFailure: true });
+        }
+        settle(bundleId, { status: 'Failed', failedPosition: landOnly, err: 'CommitCancelled' });
+        continue;
+      }
       const outcome = await ledger.executeAtomically(transactions);
       const { failedPosition, err } = outcome.landed ? { failedPosition: -1, err: '' } : outcome;
       settle(
@@ -79,7 +96,7 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
   ledger.onSlot(landPending);
 
   return {
-    send: (transactions, { lose }) => {
+    send: (transactions, { lose, landOnly }) => {
       const signatures = transactions.map(({ signature }) => signature);
       const bundleId = bundleIdOf(signatures);
       const known = bundles.get(bundleId);
@@ -90,7 +107,7 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
         if (bundles.size <= REMEMBERED_BUNDLES) break;
         bundles.delete(oldest);
       }
-      if (!lose) pending.push({ bundleId, transactions });
+      if (!lose) pending.push({ bundleId, transactions, landOnly });
       return bundleId;
     },
     find: (bundleId) => bundles.get(bundleId)?.bundle ?? null,

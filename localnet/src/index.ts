@@ -6,8 +6,9 @@ import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { accountMethods } from './methods/accounts.ts';
 import { bundleMethods, tipFloor } from './methods/bundles.ts';
 import { clusterMethods } from './methods/cluster.ts';
-import { controlMethods } from './methods/control.ts';
+import { controlMethods, type Pace } from './methods/control.ts';
 import { historyMethods } from './methods/history.ts';
+import { misbehave } from './methods/misbehave.ts';
 import { submissionMethods } from './methods/submission.ts';
 import { tokenMethods } from './methods/tokens.ts';
 import { findSquadsProgram } from './programs.ts';
@@ -91,6 +92,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const bank = createBank(ledger, signer);
   const faults = createFaults();
   for (const fault of options.faults ?? []) faults.set(fault);
+  const pace: Pace = { paused: false };
   const engine = createBlockEngine(ledger);
   const bundles = bundleMethods(ledger, engine, faults);
   const cluster = {
@@ -99,13 +101,13 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     ...tokenMethods(ledger),
     ...historyMethods(ledger),
     ...submissionMethods(ledger, bank, faults),
-    ...controlMethods(ledger, bank, faults),
+    ...controlMethods({ ledger, bank, faults, pace }),
     ...bundles,
   };
   const server = createRpcServer({
     rpc: new Map([
-      ['/', new Map(Object.entries(cluster))],
-      ['/api/v1/bundles', new Map(Object.entries(bundles))],
+      ['/', misbehave(cluster, faults)],
+      ['/api/v1/bundles', misbehave(bundles, faults)],
     ]),
     rest: new Map<string, () => unknown>([
       ['/health', () => 'ok'],
@@ -122,7 +124,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     },
   );
   const { port } = listening;
-  const stopTicking = startTicking(ledger, options.slotMs ?? SLOT_MS, onError);
+  const stopTicking = startTicking(ledger, pace, options.slotMs ?? SLOT_MS, onError);
   const url = `http://${host}:${port}`;
   return {
     url,
@@ -144,11 +146,11 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
 }
 
 /** Slots follow one another at the given pace; under load a slot takes longer rather than pile up. */
-function startTicking(ledger: Ledger, slotMs: number, onError: (error: unknown) => void): () => void {
+function startTicking(ledger: Ledger, pace: Pace, slotMs: number, onError: (error: unknown) => void): () => void {
   if (slotMs === 0) return () => undefined;
   let ticking = false;
   const timer = setInterval(() => {
-    if (ticking) return;
+    if (ticking || pace.paused) return;
     ticking = true;
     ledger
       .advance()

@@ -37,7 +37,8 @@ export function bundleMethods(ledger: Ledger, engine: BlockEngine, faults: Fault
       const verified = await Promise.all(transactions.map(verifySignatures));
       const unverified = verified.indexOf(false);
       if (unverified >= 0) throw refusal(`Transaction ${unverified} of the bundle is not signed by all of its signers`);
-      return engine.send(transactions, { lose: faults.takeDrop('sendBundle') });
+      const lose = faults.takeCall('drop', 'sendBundle') !== null;
+      return engine.send(transactions, { lose, landOnly: faults.takeCall('partLand', 'sendBundle')?.landed ?? null });
     },
     getInflightBundleStatuses: (params) => {
       const [ids] = parseParams([bundleIds], params);

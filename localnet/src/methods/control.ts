@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Bank } from '../bank.ts';
+import { MAX_BUNDLE_TRANSACTIONS } from '../bundle.ts';
 import type { Faults } from '../faults.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { addressParam, integerParam, parseParams } from '../rpc/params.ts';
 import { invalidParams } from '../rpc/rpc-error.ts';
@@ -12,16 +14,34 @@ const MAX_WARP_SECONDS = 10_000_000_000n;
 const MAX_WARP_SLOTS = 1_000_000_000_000n;
 const MAX_U64 = 2n ** 64n - 1n;
 
-const times = z.int().positive().optional();
+const odds = {
+  times: z.int().positive().optional(),
+  probability: z.number().min(0).max(1).optional(),
+  seed: z.int().optional(),
+};
 const fault = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('drop'), method: z.enum(['sendTransaction', 'sendBundle']), times }),
+  z.strictObject({ kind: z.literal('drop'), method: z.enum(['sendTransaction', 'sendBundle']), ...odds }),
+  z.strictObject({
+    kind: z.literal('partLand'),
+    method: z.literal('sendBundle'),
+    landed: z.int().min(0).max(MAX_BUNDLE_TRANSACTIONS),
+    ...odds,
+  }),
+  z.strictObject({ kind: z.literal('duplicate'), method: z.string(), ...odds }),
+  z.strictObject({
+    kind: z.literal('wrongStatus'),
+    method: z.enum(['getSignatureStatuses', 'getBundleStatuses', 'getInflightBundleStatuses']),
+    lie: z.enum(['unknown', 'failed']),
+    ...odds,
+  }),
   z.strictObject({
     kind: z.literal('error'),
     method: z.string(),
     status: z.union([z.literal(429), z.literal(500)]),
-    times,
+    ...odds,
   }),
-  z.strictObject({ kind: z.literal('delay'), method: z.string(), delayMs: z.int().nonnegative(), times }),
+  z.strictObject({ kind: z.literal('delay'), method: z.string(), delayMs: z.int().nonnegative(), ...odds }),
+  z.strictObject({ kind: z.literal('hang'), method: z.string(), ...odds }),
 ]);
 const amountText = z
   .string()
@@ -40,8 +60,20 @@ const warpRequest = z.strictObject({
   seconds: integerParam.refine((seconds) => seconds <= MAX_WARP_SECONDS, `at most ${MAX_WARP_SECONDS}`).optional(),
 });
 
+/** Whether slots follow one another by themselves. */
+export interface Pace {
+  paused: boolean;
+}
+
+export interface ControlDeps {
+  readonly ledger: Ledger;
+  readonly bank: Bank;
+  readonly faults: Faults;
+  readonly pace: Pace;
+}
+
 /** What a real cluster does not offer: money for nothing, time travel, misbehaviour. */
-export function controlMethods(ledger: Ledger, bank: Bank, faults: Faults): Record<string, Method> {
+export function controlMethods({ ledger, bank, faults, pace }: ControlDeps): Record<string, Method> {
   return {
     localnet_createMint: async (params) => {
       const [{ decimals, token2022 }] = parseParams([mintRequest], params);
@@ -59,6 +91,18 @@ export function controlMethods(ledger: Ledger, bank: Bank, faults: Faults): Reco
       const [{ slots = 1n, seconds = 0n }] = parseParams([warpRequest], params);
       await ledger.advance({ slots: slots > 0n ? slots : 1n, seconds });
       return { slot: ledger.slots.current(), unixTimestamp: ledger.slots.unixTimestamp() };
+    },
+    localnet_expireBlockhashes: async () => {
+      await ledger.advance({ slots: BLOCKHASH_VALID_SLOTS + 1n });
+      return { slot: ledger.slots.current() };
+    },
+    localnet_pauseSlots: () => {
+      pace.paused = true;
+      return { slot: ledger.slots.current() };
+    },
+    localnet_resumeSlots: () => {
+      pace.paused = false;
+      return { slot: ledger.slots.current() };
     },
     localnet_setFault: (params) => {
       const [wanted] = parseParams([fault], params);

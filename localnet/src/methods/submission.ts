@@ -53,7 +53,7 @@ export function submissionMethods(ledger: Ledger, bank: Bank, faults: Faults): R
     sendTransaction: async (params) => {
       const [text, config] = parseParams([z.string(), sendConfig], params);
       const transaction = parseWireParam(text, config.encoding);
-      if (faults.takeDrop('sendTransaction')) return transaction.signature;
+      if (faults.takeCall('drop', 'sendTransaction')) return transaction.signature;
       checkContextSlot(ledger, { commitment: 'processed', minContextSlot: config.minContextSlot ?? 0n });
       const verified = await verifySignatures(transaction);
       // Without preflight the transaction is passed on unseen: what no block can hold is lost without a word.

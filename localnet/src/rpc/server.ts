@@ -80,8 +80,10 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
     if (!(error instanceof SyntaxError)) throw error;
     return sendJson(response, 200, failure(null, new RpcError(PARSE_ERROR, 'Parse error')));
   }
-  const fault = routes.faults.take((Array.isArray(calls) ? calls : [calls]).map(methodName));
+  const fault = routes.faults.takeRequest((Array.isArray(calls) ? calls : [calls]).map(methodName));
   if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
+  // Held until the client gives up or the cluster stops.
+  if (fault?.kind === 'hang') return;
   if (fault?.kind === 'error') {
     const message = fault.status === 429 ? 'Too many requests' : 'Internal server error';
     return sendJson(response, fault.status, { jsonrpc: '2.0', error: { code: fault.status, message }, id: null });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Address, lamports } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
-import { startCluster } from '../cluster.ts';
+import { SOL, startCluster } from '../cluster.ts';
 
 test('answers with 429 or 500 as often as asked, for the method that was named', async (t) => {
   const { localnet, call } = await startCluster(t);
@@ -56,4 +57,88 @@ test('time can be made to travel, and the programs see it', async (t) => {
   assert.partialDeepStrictEqual(result, { slot: Number(slot) + 10 });
   const after = Number(await rpc.getBlockTime(slot + 10n).send());
   assert.ok(after - before >= 86_400 && after - before < 86_410);
+});
+
+test('a request that hangs is never answered, and the others are', async (t) => {
+  const { localnet, rpc } = await startCluster(t, { faults: [{ kind: 'hang', method: 'getSlot', times: 1 }] });
+  await assert.rejects(rpc.getSlot().send({ abortSignal: AbortSignal.timeout(60) }));
+  assert.equal(await rpc.getSlot({ commitment: 'processed' }).send(), 1n);
+  assert.equal((await fetch(`${localnet.url}/health`)).status, 200);
+});
+
+test('by probability the same requests are struck whenever the seed is the same', async (t) => {
+  const { localnet, call } = await startCluster(t);
+  const strike = async (seed: number) => {
+    localnet.faults.clear();
+    localnet.faults.set({ kind: 'error', method: 'getHealth', status: 500, probability: 0.5, seed });
+    const answers: boolean[] = [];
+    for (let request = 0; request < 30; request++) answers.push((await call('getHealth')).error !== undefined);
+    return answers;
+  };
+  const first = await strike(7);
+  assert.deepEqual(await strike(7), first);
+  assert.notDeepEqual(await strike(8), first);
+  assert.deepEqual([first.includes(true), first.includes(false)], [true, true]);
+});
+
+test('a duplicated airdrop is paid twice, a duplicated transaction once', async (t) => {
+  const { localnet, rpc, wallet, send, balance } = await startCluster(t);
+  const payer = await wallet();
+  const [gifted, recipient] = [await wallet(0n), await wallet(0n)];
+  localnet.faults.set({ kind: 'duplicate', method: '*' });
+  await rpc.requestAirdrop(gifted.address, lamports(SOL)).send();
+  await send(payer, [getTransferSolInstruction({ source: payer, destination: recipient.address, amount: SOL })]);
+  assert.deepEqual([await balance(gifted.address), await balance(recipient.address)], [2n * SOL, SOL]);
+});
+
+test('a status can be a lie, while the chain is not', async (t) => {
+  const { localnet, rpc, wallet, send, balance } = await startCluster(t);
+  const [payer, recipient] = [await wallet(), await wallet(0n)];
+  const signature = await send(payer, [
+    getTransferSolInstruction({ source: payer, destination: recipient.address, amount: SOL }),
+  ]);
+  const method = 'getSignatureStatuses';
+  localnet.faults.set({ kind: 'wrongStatus', method, lie: 'unknown', times: 1 });
+  localnet.faults.set({ kind: 'wrongStatus', method, lie: 'failed', times: 1 });
+  const read = async () => (await rpc.getSignatureStatuses([signature]).send()).value[0];
+  assert.equal(await read(), null);
+  assert.notEqual((await read())?.err, null);
+  assert.equal((await read())?.err, null);
+  assert.equal(await balance(recipient.address), SOL);
+});
+
+test('a bundle that comes apart lands in part, and is no landed bundle', async (t) => {
+  const { localnet, wallet, sign, call, balance } = await startCluster(t, {
+    faults: [{ kind: 'partLand', method: 'sendBundle', landed: 1 }],
+  });
+  const [payer, recipient] = [await wallet(), await wallet(0n)];
+  const [tipAccount] = (await call('getTipAccounts')).result as Address[]; // the shape of getTipAccounts
+  assert.ok(tipAccount);
+  const wires = await Promise.all(
+    [recipient.address, tipAccount].map(
+      async (destination) =>
+        (await sign(payer, [getTransferSolInstruction({ source: payer, destination, amount: SOL })])).wire,
+    ),
+  );
+  const { result } = await call('sendBundle', [wires, { encoding: 'base64' }]);
+  await localnet.warp();
+  assert.equal(await balance(recipient.address), SOL);
+  assert.equal(await balance(payer.address), 9n * SOL - 5000n);
+  const statuses = await call('getInflightBundleStatuses', [[result]]);
+  assert.partialDeepStrictEqual(statuses.result, { value: [{ status: 'Failed', landed_slot: null }] });
+});
+
+test('blockhashes expire on demand, and slots stand still', async (t) => {
+  const { localnet, rpc, wallet, sign, submit, call } = await startCluster(t, { slotMs: 10 });
+  const payer = await wallet();
+  const transfer = getTransferSolInstruction({ source: payer, destination: payer.address, amount: 1n });
+  const { wire } = await sign(payer, [transfer]);
+  await call('localnet_expireBlockhashes');
+  await assert.rejects(submit(wire), /simulation failed/);
+  await call('localnet_pauseSlots');
+  const slot = await rpc.getSlot({ commitment: 'processed' }).send();
+  await localnet.warp();
+  assert.equal(await rpc.getSlot({ commitment: 'processed' }).send(), slot + 1n);
+  await call('localnet_resumeSlots');
+  while ((await rpc.getSlot({ commitment: 'processed' }).send()) < slot + 3n);
 });
