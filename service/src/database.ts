@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { closeDb, type Db, openDb } from './store/db.ts';
 import { migrate } from './store/migrate.ts';
-import { startPostgres } from './store/postgres.ts';
+import { removePostgres, startPostgres } from './store/postgres.ts';
 
 export interface Database {
   readonly db: Db;
@@ -29,4 +29,9 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
     await close();
     throw error;
   }
+}
+
+/** Deletes the embedded database of a data directory, which as root lies elsewhere. Nobody may be using it. */
+export function removeDatabase(dataDirectory: string): Promise<void> {
+  return removePostgres(dataDirectory);
 }

@@ -1,5 +1,5 @@
 export { type App, type Role, startApp } from './app.ts';
 export { type Config, ConfigError, parseConfig } from './config.ts';
+export { removeDatabase } from './database.ts';
 export { createLog } from './log.ts';
 export { type Command, main } from './main.ts';
-export { removePostgres } from './store/postgres.ts';

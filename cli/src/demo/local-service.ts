@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, createLog, parseConfig, removePostgres, startApp } from '@flywheel/service';
+import { ConfigError, createLog, parseConfig, removeDatabase, startApp } from '@flywheel/service';
 import { CliError } from '../cli-error.ts';
 
 export interface LocalService {
@@ -24,7 +24,7 @@ export async function startLocalService(
 ): Promise<LocalService> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-demo-'));
   const removeDirectory = async () => {
-    await removePostgres(directory);
+    await removeDatabase(directory);
     await rm(directory, { recursive: true, force: true });
   };
   try {
