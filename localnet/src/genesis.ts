@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Address, getAddressEncoder, lamports } from '@solana/kit';
 import { LiteSVM } from 'litesvm';
+import { emptyAccount } from './ledger/account-journal.ts';
 import type { SquadsProgram } from './programs.ts';
 
 const SQUADS_PROGRAM = 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf' as Address;
@@ -24,9 +25,13 @@ export const TIP_ACCOUNTS = [
 const TIP_ACCOUNT_LAMPORTS = 1_000_000_000n;
 /** What the cluster can give away: about the supply of mainnet. */
 const BANK_LAMPORTS = 500_000_000_000_000_000n;
+/** All lamports that genesis makes, but for the rent of programs. */
+export const GENESIS_LAMPORTS = BANK_LAMPORTS + TIP_ACCOUNT_LAMPORTS * BigInt(TIP_ACCOUNTS.length);
+/** The feature that admits transactions of version 1. */
+const V1_FEATURE = 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL' as Address;
 
-/** The SVM as every ledger begins: LiteSVM's programs, Squads, tip accounts, and a bank that pays for airdrops. */
-export function createGenesis(squads: SquadsProgram, bank: Address): LiteSVM {
+/** The SVM as every ledger begins: LiteSVM's programs, Squads, tip accounts, and a bank that pays for airdrops; as of before version 1 if told so. */
+export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): LiteSVM {
   // Signatures, blockhashes and duplicates are the ledger's business: LiteSVM knows one blockhash and forgets signatures.
   const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
   if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM, squads.bytes);
@@ -39,6 +44,7 @@ export function createGenesis(squads: SquadsProgram, bank: Address): LiteSVM {
     executable: false,
     space: BigInt(data.length),
   });
+  if (!v1) svm.setAccount(emptyAccount(V1_FEATURE));
   for (const tipAccount of TIP_ACCOUNTS) putWallet(svm, tipAccount, TIP_ACCOUNT_LAMPORTS);
   putWallet(svm, bank, BANK_LAMPORTS);
   return svm;

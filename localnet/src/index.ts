@@ -1,9 +1,11 @@
 import { type Bank, bankSigner, createBank } from './bank.ts';
 import { createBlockEngine } from './bundle.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
+import { fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
 import { createGenesis } from './genesis.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { accountMethods } from './methods/accounts.ts';
+import { blockMethods } from './methods/blocks.ts';
 import { bundleMethods, tipFloor } from './methods/bundles.ts';
 import { clusterMethods } from './methods/cluster.ts';
 import { controlMethods, type Pace } from './methods/control.ts';
@@ -24,6 +26,8 @@ import { subscriptionKinds } from './subscriptions/subscribe.ts';
 /** Mainnet finalizes 31 slots after confirming; here nothing is ever rolled back, so waiting would prove nothing. */
 const FINALIZED_LAG_SLOTS = 2;
 const SLOT_MS = 400;
+/** A start may wait so long for the real program. */
+const START_FETCH_MS = 1_500;
 
 export interface LocalnetOptions {
   /** Port of the JSON-RPC; 0 (the default) picks a free one. */
@@ -34,10 +38,14 @@ export interface LocalnetOptions {
   readonly stateDirectory?: string | null;
   /** Path of the deployed Squads program, or 'emulation'. Without it the user's cache decides. */
   readonly squadsProgram?: string | undefined;
+  /** Tries once to fetch the real program when neither named nor cached; false by default, so that tests stay offline. */
+  readonly fetchMissingProgram?: boolean;
   /** Length of a slot, 400 ms by default. 0: slots pass only when `warp` is called. */
   readonly slotMs?: number;
   /** Slots by which `finalized` lags behind `confirmed`; 2 by default, where mainnet has 31. */
   readonly finalizedLagSlots?: number;
+  /** false: like a cluster of before transaction version 1, which is refused then. true by default. */
+  readonly v1?: boolean;
   readonly faults?: readonly Fault[];
   /** Told of exceptions inside the cluster, which are bugs of its own. By default they are process warnings. */
   readonly onError?: (error: unknown) => void;
@@ -63,6 +71,7 @@ export interface Localnet {
 }
 
 export type { Bank, Fault, Faults };
+export { fetchSquadsProgram, MAINNET_RPC_URL };
 
 /**
  * Starts a Solana cluster in this process: LiteSVM behind Solana's JSON-RPC, and a block engine's.
@@ -75,15 +84,15 @@ export type { Bank, Fault, Faults };
  * await localnet.stop();
  */
 export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
-  const { host = '127.0.0.1', onError: report = warn } = options;
+  const { host = '127.0.0.1', v1 = true, onError: report = warn } = options;
   let stopped = false;
   // What is cut short by stopping fails because the store is closed; that is no bug.
   const onError = (error: unknown) => {
     if (!stopped) report(error);
   };
-  const squads = findSquadsProgram(options.squadsProgram);
+  const squads = await squadsProgram(options);
   const signer = await bankSigner();
-  const svm = createGenesis(squads, signer.address);
+  const svm = createGenesis(squads, signer.address, v1);
   const runtime = squads.program === 'emulation' ? createSquadsEmulation(svm) : createRealProgram(svm);
   const ledger = openLedger(svm, runtime, {
     stateDirectory: options.stateDirectory ?? null,
@@ -94,13 +103,14 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   for (const fault of options.faults ?? []) faults.set(fault);
   const pace: Pace = { paused: false };
   const engine = createBlockEngine(ledger);
-  const bundles = bundleMethods(ledger, engine, faults);
+  const bundles = bundleMethods(ledger, engine, faults, v1);
   const cluster = {
     ...clusterMethods(ledger, runtime.program, signer.address),
     ...accountMethods(ledger),
     ...tokenMethods(ledger),
     ...historyMethods(ledger),
-    ...submissionMethods(ledger, bank, faults),
+    ...blockMethods(ledger),
+    ...submissionMethods(ledger, bank, faults, v1),
     ...controlMethods({ ledger, bank, faults, pace }),
     ...bundles,
   };
@@ -143,6 +153,18 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
       await ledger.close();
     },
   };
+}
+
+/** Fetching is tried once and quietly: without a network the cluster starts all the same. */
+async function squadsProgram({ squadsProgram: wanted, fetchMissingProgram = false }: LocalnetOptions) {
+  const found = findSquadsProgram(wanted);
+  if (wanted !== undefined || found.program === 'squads-v4' || !fetchMissingProgram) return found;
+  try {
+    await fetchSquadsProgram({ timeoutMs: START_FETCH_MS });
+  } catch (error) {
+    return { ...found, note: `${found.note} ${error instanceof Error ? error.message : String(error)}` };
+  }
+  return findSquadsProgram(wanted);
 }
 
 /** Slots follow one another at the given pace; under load a slot takes longer rather than pile up. */

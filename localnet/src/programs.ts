@@ -8,7 +8,8 @@ const SQUADS_HASHES = [
   'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c',
   'd48660833989ecea3145ff726164fe640bd90696f03ce00dfd0cda258cbf2fac',
 ];
-const CACHED_FILE = 'squads_v4.so';
+/** Name of the program's file in the cache. */
+export const CACHED_FILE = 'squads_v4.so';
 
 /** Which implementation of the Squads program runs, and one sentence for the operator on why. */
 export type SquadsProgram =
@@ -32,7 +33,8 @@ export function findSquadsProgram(wanted: string | undefined, cacheDirectory = d
   };
 }
 
-function defaultCacheDirectory(): string {
+/** The user's cache directory for this project. */
+export function defaultCacheDirectory(): string {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'flywheel');
 }
 
@@ -43,11 +45,16 @@ function readProgram(path: string, source: string): SquadsProgram {
   } catch (cause) {
     throw new Error(`The Squads program ${path} cannot be read.`, { cause });
   }
+  verifySquadsHash(bytes, path);
+  return { program: 'squads-v4', bytes, note: `Squads v4 is the real program, from ${source}: ${path}.` };
+}
+
+/** Throws unless the bytes are the deployed program's. `place` begins the message. */
+export function verifySquadsHash(bytes: Uint8Array, place: string): void {
   const found = createHash('sha256').update(bytes).digest('hex');
   if (!SQUADS_HASHES.includes(found)) {
     throw new Error(
-      `${path} is not the deployed Squads v4 program: its SHA-256 is ${found}, expected ${SQUADS_HASHES.join(' or ')}.`,
+      `${place} is not the deployed Squads v4 program: its SHA-256 is ${found}, expected ${SQUADS_HASHES.join(' or ')}.`,
     );
   }
-  return { program: 'squads-v4', bytes, note: `Squads v4 is the real program, from ${source}: ${path}.` };
 }

@@ -1,5 +1,6 @@
+import { zstdCompressSync } from 'node:zlib';
 import { type EncodedAccount, getBase58Decoder, type MaybeEncodedAccount } from '@solana/kit';
-import { INVALID_PARAMS, INVALID_REQUEST, RpcError } from '../rpc/rpc-error.ts';
+import { INVALID_REQUEST, RpcError } from '../rpc/rpc-error.ts';
 import { parseAccount } from './account-parsing.ts';
 
 /** Longest account that may be asked for in base58 (account-decoder, MAX_BASE58_BYTES). */
@@ -48,7 +49,7 @@ function encodeContent(account: EncodedAccount, { encoding, dataSlice }: Account
     case 'jsonParsed':
       return [Buffer.from(bytes).toString('base64'), 'base64'];
     case 'base64+zstd':
-      throw new RpcError(INVALID_PARAMS, 'Invalid params: encoding base64+zstd is not offered here, use base64');
+      return [zstdCompressSync(bytes).toString('base64'), 'base64+zstd'];
     default:
       return encoding satisfies never;
   }

@@ -14,7 +14,7 @@ export interface Ledger {
   readonly svm: LiteSVM;
   readonly slots: Slots;
   /** History of transactions. */
-  readonly store: Pick<Store, 'summary' | 'transaction' | 'transactionsOf' | 'transactionCount' | 'blockTime'>;
+  readonly store: Omit<Store, 'isNew' | 'value' | 'accounts' | 'commit' | 'prune' | 'close'>;
   /** Reads between changes, never in the middle of one. */
   read<T>(work: () => T): Promise<T>;
   /**

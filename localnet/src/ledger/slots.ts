@@ -31,6 +31,8 @@ export interface Slots {
   commitmentOf(slot: bigint): Commitment;
   /** Newest blockhash at a commitment level, and the last slot that accepts it. */
   latestBlockhash(commitment: Commitment): { readonly blockhash: Blockhash; readonly lastValidBlockHeight: bigint };
+  /** The blockhash of a complete slot, however old. */
+  blockhashOf(slot: bigint): Blockhash;
   isRecent(blockhash: string): boolean;
   blockTime(slot: bigint): bigint | null;
   /** Completes the current slot and `slots - 1` further ones; moves the clock. */
@@ -90,6 +92,7 @@ export function createSlots(svm: LiteSVM, initial: SlotState, finalizedLagSlots:
       const complete = commitment === 'finalized' ? at('finalized') : at('confirmed');
       return { blockhash: hashOf(complete), lastValidBlockHeight: complete + BLOCKHASH_VALID_SLOTS };
     },
+    blockhashOf: hashOf,
     isRecent: (blockhash) => {
       const born = slotOfHash.get(blockhash);
       return born !== undefined && slot <= born + BLOCKHASH_VALID_SLOTS;

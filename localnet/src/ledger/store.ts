@@ -56,8 +56,17 @@ export interface Store {
   /** Newest first. `before` and `until` are signatures, both exclusive. */
   transactionsOf(
     address: Address,
-    page: { readonly limit: number; readonly before: string | null; readonly until: string | null },
+    page: {
+      readonly limit: number;
+      readonly before: string | null;
+      readonly until: string | null;
+      readonly newestSlot: bigint;
+    },
   ): TransactionSummary[];
+  /** In the order they were executed. */
+  transactionsIn(slot: bigint): TransactionRecord[];
+  /** The first slot whose transactions are all still remembered. */
+  firstAvailableSlot(): bigint;
   transactionCount(): bigint;
   blockTime(slot: bigint): bigint | null;
   /** Forgets transactions beyond the bound that are older than the slot. */
@@ -121,17 +130,21 @@ export function openStore(directory: string | null): Store {
       }
     },
     summary: (signature) => toSummary(select.summary.get(signature)),
-    transaction: (signature) => {
-      const row = select.transaction.get(signature);
-      const summary = toSummary(row);
-      if (!row || !summary) return null;
-      // The row was written by commit: wire is a blob, meta the text of a TransactionMeta.
-      return { ...summary, wire: row.wire as Uint8Array, meta: parseJson(String(row.meta)) as TransactionMeta };
+    transaction: (signature) => toRecord(select.transaction.get(signature)),
+    transactionsIn: (slot) =>
+      select.inSlot
+        .all(slot)
+        .map(toRecord)
+        .filter((record) => record !== null),
+    firstAvailableSlot: () => {
+      const row = select.oldest.get();
+      // Forgetting may have cut through the slot of the oldest that is left.
+      return row && toInteger(row.id) > 1n ? toInteger(row.slot) + 1n : 0n;
     },
-    transactionsOf: (address, { limit, before, until }) => {
+    transactionsOf: (address, { limit, before, until, newestSlot }) => {
       const below = before === null ? null : (select.id.get(before)?.id ?? 0n);
       const above = until === null ? 0n : (select.id.get(until)?.id ?? 0n);
-      const rows = select.ofAddress.all(address, above, below, below, limit);
+      const rows = select.ofAddress.all(address, above, below, below, newestSlot, limit);
       return rows.map(toSummary).filter((summary) => summary !== null);
     },
     transactionCount: () => toInteger(select.newest.get()?.id ?? 0n),
@@ -170,9 +183,11 @@ function prepareReads(database: DatabaseSync) {
     id: statement('select id from transactions where signature = ?'),
     summary: statement(`select ${summary} from transactions where signature = ?`),
     transaction: statement(`select ${summary}, wire, meta from transactions where signature = ?`),
+    inSlot: statement(`select ${summary}, wire, meta from transactions where slot = ? order by id`),
+    oldest: statement('select id, slot from transactions order by id limit 1'),
     ofAddress: statement(
       `select ${summary} from transaction_accounts join transactions using (id)
-       where address = ? and id > ? and (? is null or id < ?) order by id desc limit ?`,
+       where address = ? and id > ? and (? is null or id < ?) and slot <= ? order by id desc limit ?`,
     ),
     blockTime: statement('select block_time from transactions where slot = ? limit 1'),
     nthNewest: statement(
@@ -226,6 +241,13 @@ function toSummary(row: Row | undefined): TransactionSummary | null {
     blockTime: toInteger(row.block_time),
     err: row.err === null ? null : (parseJson(String(row.err)) as TransactionError), // written from one
   };
+}
+
+function toRecord(row: Row | undefined): TransactionRecord | null {
+  const summary = toSummary(row);
+  if (!row || !summary) return null;
+  // The row was written by commit: wire is a blob, meta the text of a TransactionMeta.
+  return { ...summary, wire: row.wire as Uint8Array, meta: parseJson(String(row.meta)) as TransactionMeta };
 }
 
 function toValue(content: unknown): bigint | Uint8Array | null {

@@ -18,7 +18,12 @@ const bundleIds = z.array(z.string().regex(/^[0-9a-f]{64}$/, 'not a bundle id'))
 const sendConfig = optionalConfig({ encoding: z.enum(['base58', 'base64']).default('base58') });
 
 /** The block engine's JSON-RPC, in Jito's shapes. */
-export function bundleMethods(ledger: Ledger, engine: BlockEngine, faults: Faults): Record<string, Method> {
+export function bundleMethods(
+  ledger: Ledger,
+  engine: BlockEngine,
+  faults: Faults,
+  v1: boolean,
+): Record<string, Method> {
   return {
     getTipAccounts: () => TIP_ACCOUNTS,
     sendBundle: async (params) => {
@@ -26,7 +31,7 @@ export function bundleMethods(ledger: Ledger, engine: BlockEngine, faults: Fault
       if (texts.length > MAX_BUNDLE_TRANSACTIONS) {
         throw refusal(`Bundle has ${texts.length} transactions, at most ${MAX_BUNDLE_TRANSACTIONS} are accepted`);
       }
-      const transactions = texts.map((text) => parseWireParam(text, encoding));
+      const transactions = texts.map((text) => parseWireParam(text, encoding, v1));
       const tip = tipLamports(transactions);
       if (tip < MIN_TIP_LAMPORTS) {
         throw refusal(`Bundle tips ${tip} lamports, at least ${MIN_TIP_LAMPORTS} must go to one of the tip accounts`);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Address, getBase58Decoder } from '@solana/kit';
 import { z } from 'zod';
+import { GENESIS_LAMPORTS } from '../genesis.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
@@ -15,6 +16,8 @@ const FEATURE_SET = Number.parseInt(createHash('sha256').update(SOLANA_CORE_VERS
 /** The largest account there can be (solana-system-interface, MAX_PERMITTED_DATA_LENGTH). */
 const MAX_ACCOUNT_BYTES = 10n * 1024n * 1024n;
 const accountBytes = integerParam.refine((bytes) => bytes <= MAX_ACCOUNT_BYTES, `at most ${MAX_ACCOUNT_BYTES}`);
+/** Leaders that one getSlotLeaders lists (rpc, MAX_GET_SLOT_LEADERS). */
+const MAX_SLOT_LEADERS = 5_000;
 const BLOCKHASH = z.string().min(32).max(44);
 const config = optionalConfig(contextParam);
 
@@ -35,7 +38,37 @@ export function clusterMethods(ledger: Ledger, program: Runtime['program'], iden
     getBlockHeight: slot,
     getSlotLeader: () => identity,
     getTransactionCount: () => store.transactionCount(),
-    getFirstAvailableBlock: () => 0,
+    getSlotLeaders: (params) => {
+      const [, limit] = parseParams([integerParam, z.int().min(1).max(MAX_SLOT_LEADERS)], params);
+      return Array.from({ length: limit }, () => identity);
+    },
+    // One node, which nobody gossips with and which needs no votes.
+    getClusterNodes: () => [
+      {
+        pubkey: identity,
+        gossip: null,
+        tpu: null,
+        rpc: null,
+        pubsub: null,
+        version: SOLANA_CORE_VERSION,
+        featureSet: FEATURE_SET,
+        shredVersion: 0,
+      },
+    ],
+    getVoteAccounts: () => ({ current: [], delinquent: [] }),
+    getSupply: (params) => {
+      const [context] = parseParams([config], params);
+      // What the bank has not given away does not circulate. Fees are burnt, which the total leaves out of account.
+      return ledger.read(() => {
+        const nonCirculating = svm.getBalance(identity) ?? 0n;
+        return withContext(ledger, context, {
+          total: GENESIS_LAMPORTS,
+          circulating: GENESIS_LAMPORTS - nonCirculating,
+          nonCirculating,
+          nonCirculatingAccounts: [identity],
+        });
+      });
+    },
     getBlockTime: (params) => {
       const [wanted] = parseParams([integerParam], params);
       const time = slots.blockTime(wanted) ?? store.blockTime(wanted);

@@ -44,8 +44,12 @@ export function historyMethods(ledger: Ledger): Record<string, Method> {
       checkContextSlot(ledger, config);
       const newest = slots.at(config.commitment);
       return store
-        .transactionsOf(address, { limit: config.limit, before: config.before ?? null, until: config.until ?? null })
-        .filter(({ slot }) => slot <= newest)
+        .transactionsOf(address, {
+          limit: config.limit,
+          before: config.before ?? null,
+          until: config.until ?? null,
+          newestSlot: newest,
+        })
         .map((summary) => ({ ...summary, memo: null, confirmationStatus: slots.commitmentOf(summary.slot) }));
     },
     getTransaction: (params) => {

@@ -48,11 +48,11 @@ const simulateConfig = optionalConfig({
 });
 
 /** Methods that bring transactions in, try them, or price them. */
-export function submissionMethods(ledger: Ledger, bank: Bank, faults: Faults): Record<string, Method> {
+export function submissionMethods(ledger: Ledger, bank: Bank, faults: Faults, v1: boolean): Record<string, Method> {
   return {
     sendTransaction: async (params) => {
       const [text, config] = parseParams([z.string(), sendConfig], params);
-      const transaction = parseWireParam(text, config.encoding);
+      const transaction = parseWireParam(text, config.encoding, v1);
       if (faults.takeCall('drop', 'sendTransaction')) return transaction.signature;
       checkContextSlot(ledger, { commitment: 'processed', minContextSlot: config.minContextSlot ?? 0n });
       const verified = await verifySignatures(transaction);
@@ -69,7 +69,7 @@ export function submissionMethods(ledger: Ledger, bank: Bank, faults: Faults): R
       if (sigVerify && replaceRecentBlockhash) {
         throw invalidParams('sigVerify may not be used with replaceRecentBlockhash');
       }
-      const transaction = parseWireParam(text, config.encoding);
+      const transaction = parseWireParam(text, config.encoding, v1);
       checkContextSlot(ledger, config);
       if (sigVerify && !(await verifySignatures(transaction))) throw signatureFailure();
       const { svm } = ledger;

@@ -5,13 +5,15 @@ import { INVALID_PARAMS, invalidParams, RpcError } from './rpc-error.ts';
 /** Longest base64 text of a transaction, a version 1 one; what is longer is not even decoded. */
 const MAX_TEXT_LENGTH = 5_464;
 
-/** Reads a transaction from a parameter. Throws an RpcError that says what is wrong with it. */
-export function parseWireParam(text: string, encoding: 'base58' | 'base64'): WireTransaction {
+/** Reads a transaction from a parameter; `v1` admits version 1. Throws an RpcError that says what is wrong with it. */
+export function parseWireParam(text: string, encoding: 'base58' | 'base64', v1: boolean): WireTransaction {
   if (text.length > MAX_TEXT_LENGTH) {
     throw new RpcError(INVALID_PARAMS, `${encoding} encoded transaction too large: ${text.length} characters`);
   }
   try {
-    return parseWireTransaction(decodeText(text, encoding));
+    const transaction = parseWireTransaction(decodeText(text, encoding));
+    if (transaction.version !== 1 || v1) return transaction;
+    throw new WireTransactionError('undecodable', 'failed to deserialize transaction: version 1 is not known here');
   } catch (error) {
     if (!(error instanceof WireTransactionError)) throw error;
     const prefix = error.fault === 'too large' ? `${encoding} encoded transaction ` : '';

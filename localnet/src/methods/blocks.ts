@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { encodeTransaction } from '../encoding/transaction-encoding.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Method } from '../rpc/answer-call.ts';
+import { commitmentParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
+import { BLOCK_CLEANED_UP, BLOCK_NOT_AVAILABLE, invalidParams, RpcError } from '../rpc/rpc-error.ts';
+
+/** Slots that one getBlocks spans (rpc-client-api, MAX_GET_CONFIRMED_BLOCKS_RANGE). */
+const MAX_BLOCKS = 500_000n;
+
+const blockConfig = optionalConfig({
+  commitment: commitmentParam,
+  encoding: z.enum(['json', 'jsonParsed', 'base58', 'base64']).default('json'),
+  transactionDetails: z.enum(['full', 'signatures', 'none']).default('full'),
+  rewards: z.boolean().default(true),
+  maxSupportedTransactionVersion: integerParam.nullish(),
+});
+const config = optionalConfig(contextParam);
+
+/** Methods that look at blocks. Every slot has one; those without transactions are empty. */
+export function blockMethods({ slots, store }: Ledger): Record<string, Method> {
+  const list = (start: bigint, end: bigint) => {
+    const from = start > store.firstAvailableSlot() ? start : store.firstAvailableSlot();
+    const length = end < from ? 0 : Number(end - from) + 1;
+    return Array.from({ length }, (_, index) => from + BigInt(index));
+  };
+  return {
+    getFirstAvailableBlock: () => store.firstAvailableSlot(),
+    minimumLedgerSlot: () => store.firstAvailableSlot(),
+    getBlock: (params) => {
+      const [slot, options] = parseParams([integerParam, blockConfig], params);
+      if (slot > slots.at(options.commitment)) {
+        throw new RpcError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${slot}`);
+      }
+      const first = store.firstAvailableSlot();
+      if (slot < first) {
+        throw new RpcError(
+          BLOCK_CLEANED_UP,
+          `Block ${slot} cleaned up, does not exist on node. First available block: ${first}`,
+        );
+      }
+      const parentSlot = slot > 0n ? slot - 1n : 0n;
+      const records = options.transactionDetails === 'none' ? [] : store.transactionsIn(slot);
+      return {
+        blockHeight: slot,
+        blockTime: slots.blockTime(slot) ?? store.blockTime(slot),
+        blockhash: slots.blockhashOf(slot),
+        parentSlot,
+        previousBlockhash: slots.blockhashOf(parentSlot),
+        ...(options.rewards && { rewards: [] }),
+        ...(options.transactionDetails === 'signatures' && { signatures: records.map(({ signature }) => signature) }),
+        ...(options.transactionDetails === 'full' && {
+          transactions: records.map((record) => {
+            const maxVersion = options.maxSupportedTransactionVersion ?? null;
+            const { slot: _slot, blockTime: _time, ...shown } = encodeTransaction(record, options.encoding, maxVersion);
+            return shown;
+          }),
+        }),
+      };
+    },
+    getBlocks: (params) => {
+      // The second parameter may be left out, the configuration then taking its place.
+      const [start, second] = parseParams([integerParam, z.union([integerParam, config])], params);
+      const [third] = parseParams([config], params.slice(2));
+      const end = typeof second === 'bigint' ? second : null;
+      const newest = slots.at((typeof second === 'bigint' ? third : second).commitment);
+      const last = end !== null && end < newest ? end : newest;
+      if (last > start + MAX_BLOCKS) throw invalidParams(`Slot range too large; max ${MAX_BLOCKS}`);
+      return list(start, last);
+    },
+    getBlocksWithLimit: (params) => {
+      const [start, limit, { commitment }] = parseParams([integerParam, integerParam, config], params);
+      if (limit > MAX_BLOCKS) throw invalidParams(`Limit too large; max ${MAX_BLOCKS}`);
+      const newest = slots.at(commitment);
+      const last = start + limit - 1n;
+      return limit === 0n ? [] : list(start, last < newest ? last : newest);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fetchSquadsProgram } from '../src/index.ts';
+
+const LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111';
+const programFile = process.env.FLYWHEEL_SQUADS_PROGRAM ?? '';
+const skip = existsSync(programFile) ? false : 'FLYWHEEL_SQUADS_PROGRAM names no file of the real program to serve';
+
+const cases: readonly (readonly [what: string, account: Served | null, message: RegExp])[] = [
+  ['other bytes', { content: programData(Buffer.from('other')) }, /SHA-256 is [0-9a-f]{64}, expected dec8d3e0/],
+  ['an upgrade authority', { content: programData(Buffer.from('other'), 1) }, /names an upgrade authority/],
+  ['a truncated account', { content: Buffer.from([3, 0, 0, 0]) }, /is no program data: 4 bytes/],
+  ['another owner', { content: programData(Buffer.from('other')), owner: 'Owner' }, /belongs to Owner/],
+  ['no account', null, /does not exist/],
+];
+
+for (const [what, account, message] of cases) {
+  test(`${what} in place of the program: refused, and nothing is cached`, async (t) => {
+    const cacheDirectory = await temporaryDirectory(t);
+    const rpcUrl = await serve(t, account);
+    await assert.rejects(fetchSquadsProgram({ rpcUrl, cacheDirectory }), message);
+    assert.deepEqual(await readdir(cacheDirectory), []);
+  });
+}
+
+test('an RPC that does not answer in time is given up', async (t) => {
+  const rpcUrl = await serve(t, 'never');
+  await assert.rejects(
+    fetchSquadsProgram({ rpcUrl, timeoutMs: 50, cacheDirectory: await temporaryDirectory(t) }),
+    /50 ms/,
+  );
+});
+
+test('the deployed bytes are cached as they are', { skip }, async (t) => {
+  const cacheDirectory = await temporaryDirectory(t);
+  const bytes = await readFile(programFile);
+  const path = await fetchSquadsProgram({ rpcUrl: await serve(t, { content: programData(bytes) }), cacheDirectory });
+  assert.deepEqual(await readFile(path), bytes);
+  assert.equal((await readdir(cacheDirectory)).length, 1);
+});
+
+interface Served {
+  readonly content: Buffer;
+  readonly owner?: string;
+}
+
+function programData(bytes: Buffer, authority = 0): Buffer {
+  const header = Buffer.alloc(45);
+  header[0] = 3;
+  header[12] = authority;
+  return Buffer.concat([header, bytes]);
+}
+
+async function serve(t: TestContext, account: Served | 'never' | null): Promise<string> {
+  const server = createServer((_request, response) => {
+    if (account === 'never') return;
+    const value = account && { owner: account.owner ?? LOADER, data: [account.content.toString('base64'), 'base64'] };
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { value } }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  return `http://127.0.0.1:${port}`;
+}
+
+async function temporaryDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'flywheel-fetch-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
