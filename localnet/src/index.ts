@@ -4,6 +4,7 @@ import { createFaults, type Fault, type Faults } from './faults.ts';
 import { fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
 import { createGenesis } from './genesis.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
+import { forgetLedger } from './ledger/store.ts';
 import { accountMethods } from './methods/accounts.ts';
 import { blockMethods } from './methods/blocks.ts';
 import { bundleMethods, tipFloor } from './methods/bundles.ts';
@@ -36,6 +37,8 @@ export interface LocalnetOptions {
   readonly host?: string;
   /** Where the state lives on; null (the default) keeps it in memory. */
   readonly stateDirectory?: string | null;
+  /** Forgets what the state directory holds; false by default. */
+  readonly reset?: boolean;
   /** Path of the deployed Squads program, or 'emulation'. Without it the user's cache decides. */
   readonly squadsProgram?: string | undefined;
   /** Tries once to fetch the real program when neither named nor cached; false by default, so that tests stay offline. */
@@ -94,6 +97,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const signer = await bankSigner();
   const svm = createGenesis(squads, signer.address, v1);
   const runtime = squads.program === 'emulation' ? createSquadsEmulation(svm) : createRealProgram(svm);
+  if (options.reset && options.stateDirectory) forgetLedger(options.stateDirectory);
   const ledger = openLedger(svm, runtime, {
     stateDirectory: options.stateDirectory ?? null,
     finalizedLagSlots: BigInt(options.finalizedLagSlots ?? FINALIZED_LAG_SLOTS),

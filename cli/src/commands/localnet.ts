@@ -2,6 +2,7 @@ import { createSolanaRpc, isAddress } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { createMint, fund } from '../cluster/localnet-control.ts';
+import { callLocalnet } from '../cluster/rpc.ts';
 import { type Context, type RpcUrlOption, rpcUrlOf } from '../context.ts';
 import { parseAmount, SOL_DECIMALS } from '../input/amount.ts';
 import { parseWholeNumber } from '../input/whole-number.ts';
@@ -10,6 +11,19 @@ import { interruptible } from '../terminal/interrupt.ts';
 interface StartOptions {
   readonly port: number;
   readonly state?: string;
+  readonly reset?: boolean;
+  readonly slotMs?: number;
+  readonly program?: string;
+  readonly v1: boolean;
+}
+
+interface FetchProgramsOptions {
+  readonly rpc?: string;
+}
+
+interface WarpOptions extends RpcUrlOption {
+  readonly slots?: number;
+  readonly seconds?: number;
 }
 
 interface CreateTokenOptions extends RpcUrlOption {
@@ -25,10 +39,13 @@ interface FundOptions extends RpcUrlOption {
 
 const DEFAULT_PORT = 8_899;
 const MAX_PORT = 65_535;
+const MAX_SLOT_MS = 60_000;
+/** About 300 years of seconds. */
+const MAX_WARP = 10_000_000_000;
 /** A mint’s decimals are one byte. More than 19 digits no u64 amount can have. */
 const MAX_DECIMALS = 19;
 
-/** `flywheel localnet start`, `create-token` and `fund` */
+/** `flywheel localnet` and what it offers. */
 export function addLocalnetCommands(program: Command, context: Context): void {
   const { output, environment } = context;
   const localnet = program
@@ -41,18 +58,77 @@ export function addLocalnetCommands(program: Command, context: Context): void {
     .description('Run a cluster by itself, until Ctrl-C. npm start brings its own.')
     .option('--port <port>', '0 picks a free one', parseWholeNumber(0, MAX_PORT), DEFAULT_PORT)
     .option('--state <directory>', 'keep the chain in this directory; in memory by default')
+    .option('--reset', 'forget what --state holds')
+    .option(
+      '--slot-ms <ms>',
+      'length of a slot, 400 by default; 0: only warp moves time',
+      parseWholeNumber(0, MAX_SLOT_MS),
+    )
+    .option('--no-v1', 'like a cluster of before transaction version 1')
+    .option('--program <file>', 'the deployed Squads program, or emulation; else FLYWHEEL_SQUADS_PROGRAM')
     .addHelpText('after', '\nExample:\n  flywheel localnet start --port 8899 --state .localnet')
-    .action(async ({ port, state }: StartOptions) => {
+    .action(async ({ port, state, reset, slotMs, v1, program: named }: StartOptions) => {
       const { startLocalnet } = await import('@flywheel/localnet');
-      const squadsProgram = environment.FLYWHEEL_SQUADS_PROGRAM;
-      const running = await startLocalnet({ port, stateDirectory: state ?? null, squadsProgram });
-      const { url, blockEngineUrl, program, programNote } = running;
+      const running = await startLocalnet({
+        port,
+        stateDirectory: state ?? null,
+        reset: reset === true,
+        squadsProgram: named ?? environment.FLYWHEEL_SQUADS_PROGRAM,
+        fetchMissingProgram: environment.FLYWHEEL_OFFLINE !== '1',
+        v1,
+        ...(slotMs === undefined ? {} : { slotMs }),
+      });
+      const { url, websocketUrl, blockEngineUrl, program, programNote } = running;
       output.result(
-        { rpcUrl: url, blockEngineUrl, program },
+        { rpcUrl: url, websocketUrl, blockEngineUrl, program },
         `Cluster ready at ${url}\n${programNote}\nCtrl-C stops it.`,
       );
       await untilInterrupted();
       await running.stop();
+    });
+
+  localnet
+    .command('fetch-programs')
+    .description('Fetch the deployed Squads program into the cache, checked byte for byte.')
+    .option('--rpc <url>', 'where it is deployed; mainnet by default')
+    .addHelpText('after', '\nExample:\n  flywheel localnet fetch-programs')
+    .action(async ({ rpc }: FetchProgramsOptions) => {
+      const { fetchSquadsProgram } = await import('@flywheel/localnet');
+      try {
+        const path = await fetchSquadsProgram({ rpcUrl: rpc });
+        output.result({ path }, path);
+      } catch (cause) {
+        throw new CliError('ERR_CLUSTER', cause instanceof Error ? cause.message : String(cause), { cause });
+      }
+    });
+
+  localnet
+    .command('fault')
+    .description('Make the cluster misbehave; without a fault: behave again.')
+    .argument('[json]', 'the fault, as docs/localnet.md lists them', parseJsonObject)
+    .option('--rpc-url <url>', 'the local cluster, else SOLANA_RPC_URL')
+    .addHelpText(
+      'after',
+      '\nExample:\n  flywheel localnet fault \'{"kind":"error","method":"*","status":429,"times":3}\'',
+    )
+    .action(async (fault: object | undefined, options: RpcUrlOption) => {
+      const rpcUrl = rpcUrlOf(context, options);
+      if (fault === undefined) await callLocalnet(rpcUrl, 'localnet_clearFaults', {});
+      else await callLocalnet(rpcUrl, 'localnet_setFault', fault);
+      output.result({ fault: fault ?? null }, fault === undefined ? 'No faults any more.' : 'The fault is set.');
+    });
+
+  localnet
+    .command('warp')
+    .description('Let slots or seconds pass at once.')
+    .option('--slots <count>', 'slots, 1 by default', parseWholeNumber(1, MAX_WARP))
+    .option('--seconds <count>', 'seconds that the clock moves', parseWholeNumber(0, MAX_WARP))
+    .option('--rpc-url <url>', 'the local cluster, else SOLANA_RPC_URL')
+    .addHelpText('after', '\nExample:\n  flywheel localnet warp --seconds 86400')
+    .action(async ({ slots, seconds, ...options }: WarpOptions) => {
+      const step = { ...(slots === undefined ? {} : { slots }), ...(seconds === undefined ? {} : { seconds }) };
+      const reached = await callLocalnet(rpcUrlOf(context, options), 'localnet_warp', step);
+      output.result({ reached }, `The cluster is at ${JSON.stringify(reached)}.`);
     });
 
   localnet
@@ -101,6 +177,16 @@ export function addLocalnetCommands(program: Command, context: Context): void {
         `Gave ${given.join(' and ')} to ${address}.`,
       );
     });
+}
+
+function parseJsonObject(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new InvalidArgumentError('It must be a JSON object.');
 }
 
 function parseAddress(text: string): string {

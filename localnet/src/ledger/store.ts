@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Address, lamports, type MaybeEncodedAccount, type Signature } from '@solana/kit';
@@ -164,6 +164,11 @@ export function openStore(directory: string | null): Store {
     },
     close: () => database.close(),
   };
+}
+
+/** Removes the ledger in a directory, and nothing else that lies there. */
+export function forgetLedger(directory: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `${FILE}${suffix}`), { force: true });
 }
 
 type Row = Record<string, unknown>;
