@@ -1,0 +1,78 @@
+import {
+  type Address,
+  appendTransactionMessageInstructions,
+  createTransactionMessage,
+  fetchEncodedAccount,
+  getBase64EncodedWireTransaction,
+  type Instruction,
+  setTransactionMessageFeePayerSigner,
+  setTransactionMessageLifetimeUsingBlockhash,
+  signTransactionMessageWithSigners,
+  type TransactionSigner,
+} from '@solana/kit';
+import { findAssociatedTokenPda, getMintDecoder, getTokenDecoder } from '@solana-program/token';
+import type { Multisig } from '../../src/model/project.ts';
+import { type BatchAccount, decodeBatch, decodeProposal, type ProposalAccount } from '../../src/squads/accounts.ts';
+import { locateBatch } from '../../src/squads/instructions.ts';
+import { findProject } from '../../src/store/projects.ts';
+import type { TestProject } from '../project.ts';
+import type { World } from '../world.ts';
+
+/** Lands a transaction that the first signer pays for; throws when it fails. */
+export async function land(
+  { rpc }: Pick<World, 'rpc'>,
+  payer: TransactionSigner,
+  instructions: readonly Instruction[],
+): Promise<void> {
+  const { value: lifetime } = await rpc.getLatestBlockhash().send();
+  const message = setTransactionMessageLifetimeUsingBlockhash(
+    lifetime,
+    setTransactionMessageFeePayerSigner(payer, createTransactionMessage({ version: 0 })),
+  );
+  const transaction = await signTransactionMessageWithSigners(
+    appendTransactionMessageInstructions(instructions, message),
+  );
+  await rpc.sendTransaction(getBase64EncodedWireTransaction(transaction), { encoding: 'base64' }).send();
+}
+
+/** Base units in an owner's associated token account; 0 when there is none. */
+export async function tokensOf(world: Pick<World, 'rpc'>, mint: Address, owner: Address): Promise<bigint> {
+  const account = await fetchEncodedAccount(world.rpc, await tokenAccountOf(world, mint, owner));
+  return account.exists ? getTokenDecoder().decode(account.data).amount : 0n;
+}
+
+export async function tokenAccountOf(world: Pick<World, 'rpc'>, mint: Address, owner: Address): Promise<Address> {
+  const { programAddress: tokenProgram } = await readAccount(world, mint);
+  const [tokenAccount] = await findAssociatedTokenPda({ owner, mint, tokenProgram });
+  return tokenAccount;
+}
+
+export async function supplyOf(world: Pick<World, 'rpc'>, mint: Address): Promise<bigint> {
+  return getMintDecoder().decode((await readAccount(world, mint)).data).supply;
+}
+
+export async function multisigOf({ db }: World, { projectId }: TestProject): Promise<Multisig> {
+  const project = await findProject(db, projectId);
+  if (project === null || typeof project === 'string') throw new Error(`Project ${projectId} is not whole.`);
+  return project.flywheel.multisig;
+}
+
+/** A batch that was set up, as the chain holds it. */
+export async function readBatchOnChain(
+  world: World,
+  project: TestProject,
+  batchIndex: bigint,
+): Promise<{ readonly batch: BatchAccount; readonly proposal: ProposalAccount }> {
+  const located = await locateBatch(await multisigOf(world, project), batchIndex);
+  const [batch, proposal] = await Promise.all([
+    readAccount(world, located.address),
+    readAccount(world, located.proposal),
+  ]);
+  return { batch: decodeBatch(batch), proposal: decodeProposal(proposal) };
+}
+
+async function readAccount({ rpc }: Pick<World, 'rpc'>, address: Address) {
+  const account = await fetchEncodedAccount(rpc, address);
+  if (!account.exists) throw new Error(`There is no account ${address}.`);
+  return account;
+}
