@@ -14,6 +14,7 @@ import { getCreateAccountInstruction } from '@solana-program/system';
 import {
   findAssociatedTokenPda,
   getCreateAssociatedTokenIdempotentInstruction,
+  getFreezeAccountInstruction,
   getInitializeAccount3Instruction,
   getInitializeMint2Instruction,
   getMintSize,
@@ -72,6 +73,13 @@ export async function mintTo(cluster: Cluster, mint: OwnMint, owner: Address, am
     ),
   ]);
   return token;
+}
+
+/** Nothing goes into or out of the token account any more. */
+export function freeze(cluster: Cluster, mint: OwnMint, account: Address): Promise<void> {
+  const { address, authority, programAddress } = mint;
+  const instruction = getFreezeAccountInstruction({ account, mint: address, owner: authority }, { programAddress });
+  return land(cluster, authority, [instruction]);
 }
 
 /** A token account that is nobody's associated one, so that its address is on the curve, as a wallet's. */

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { address, generateKeyPairSigner } from '@solana/kit';
+import { airdropPipeline, burnPipeline, execute, init, send } from '../client.ts';
+import { createOwnMint, freeze, mintTo } from '../mint.ts';
+import { createProject, requireOk, type TestProject } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+import { assertError, executeSigned, readBatch, setUpBatch } from './batches.ts';
+import { readBatchOnChain, supplyOf, tokensOf } from './chain.ts';
+
+const PIPELINES = 30;
+/** Its recipient’s account is frozen while the batch runs. */
+const FAILING = 28;
+
+for (const engine of ['with the block engine', 'without a block engine'] as const) {
+  describe(`a batch of which a pipeline fails on chain, ${engine}`, () => {
+    let world: World;
+    before(async () => {
+      world = await openWorld(engine === 'without a block engine' ? { JITO_BLOCK_ENGINE_URL: '' } : {});
+    });
+    after(() => world.stop());
+
+    it('is FAILED: what came before stands, the rest never runs, the unused limit goes back', async () => {
+      const mint = await createOwnMint(world, false);
+      const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n, burnLimit: '40' });
+      await mintTo(world, mint, address(project.vaultAddress), 10n ** 9n);
+      const recipient = (await generateKeyPairSigner()).address;
+      const tokenAccount = await mintTo(world, mint, recipient, 1n);
+      const pipelines = Array.from({ length: PIPELINES }, (_, i) =>
+        i === FAILING ? airdropPipeline(recipient, 1) : burnPipeline(1),
+      );
+      const supply = await supplyOf(world, mint.address);
+      const batch = await setUpBatch(world, project, pipelines);
+      const answer = executeSigned(world, project, batch);
+      await untilExecuted(world, project, batch.batchIndex, 1);
+      await freeze(world, mint, tokenAccount);
+      const { status, result } = requireOk(await answer);
+      assert.equal(status, 'FAILED');
+      const { successfulExecutions, failedTxMsg, failedStartTransactionIndex, ...counts } = result;
+      assert.deepEqual(counts, {
+        total: PIPELINES,
+        totalSuccessful: FAILING,
+        totalFailed: PIPELINES - FAILING,
+        failedOnTransactionIndex: FAILING,
+      });
+      assert.ok(failedStartTransactionIndex <= FAILING);
+      assert.match(failedTxMsg, /pipelines\[28\].*Custom/);
+      const signatures = successfulExecutions.flatMap(({ txHashes }: { txHashes: string[] }) => txHashes);
+      assert.equal(new Set(signatures).size, signatures.length);
+      assert.equal(await supplyOf(world, mint.address), supply - BigInt(FAILING) * 1_000_000n);
+      assert.equal(await tokensOf(world, mint.address, recipient), 1n);
+
+      const again = await executeSigned(world, project, { ...batch, signedTx: 'garbage' });
+      assert.deepEqual(requireOk(again).result, result);
+      const refused = await init(world.url, project.apiKey, [burnPipeline(13)]);
+      assertError(refused, 400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', /28 are used/);
+      requireOk(await init(world.url, project.apiKey, [burnPipeline(12)]));
+
+      const cancelled = await send(world.url, 'POST', `/v1/flywheel/batch/${batch.id}/cancel`, {
+        key: project.apiKey,
+        body: {},
+      });
+      assert.ok(requireOk(cancelled).cancelTx, 'the chain needs the wallet’s cancel before the rent comes back');
+    });
+  });
+}
+
+describe('an underfunded vault', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorld();
+  });
+  after(() => world.stop());
+
+  it('refuses with what is missing, sends nothing, and executes with the same signature after a deposit', async () => {
+    const project = await createProject(world, { vaultBaseUnits: 1_000_000n, vaultLamports: 0n });
+    const recipient = (await generateKeyPairSigner()).address;
+    const batch = await setUpBatch(world, project, [burnPipeline(2), airdropPipeline(recipient, 0.5)]);
+    const refused = await executeSigned(world, project, batch);
+    assertError(refused, 409, 'ERR_VAULT_UNDERFUNDED', /1\.5 more.*the approval stays valid/);
+    assert.match(refused.body.message, /2039280/);
+    const { proposal } = await readBatchOnChain(world, project, batch.batchIndex);
+    assert.deepEqual([proposal.status, proposal.approved], ['Active', []]);
+    await world.localnet.bank.mintTo(project.mint, address(project.vaultAddress), 1_500_000n);
+    await world.localnet.bank.airdrop(address(project.vaultAddress), 10_000_000n);
+    assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
+    assert.equal(await tokensOf(world, project.mint, recipient), 500_000n);
+  });
+});
+
+describe('twenty executes at once', () => {
+  it('execute once, and all get the same result', async () => {
+    const world = await openWorld();
+    try {
+      const project = await createProject(world);
+      const batch = await setUpBatch(world, project, [burnPipeline(3), burnPipeline(4)]);
+      const supply = await supplyOf(world, project.mint);
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => execute(world.url, project.apiKey, batch.id, batch.signedTx)),
+      );
+      const results = new Set(answers.map((answer) => JSON.stringify(requireOk(answer))));
+      assert.equal(results.size, 1);
+      assert.equal(await supplyOf(world, project.mint), supply - 7_000_000n);
+      assert.equal((await readBatch(world, project, batch.id)).executeResult?.totalSuccessful, 2);
+    } finally {
+      await world.stop();
+    }
+  });
+});
+
+async function untilExecuted(world: World, project: TestProject, batchIndex: bigint, count: number): Promise<void> {
+  for (;;) {
+    const { batch } = await readBatchOnChain(world, project, batchIndex);
+    if (batch.executedTransactionIndex >= count) return;
+  }
+}
