@@ -35,7 +35,11 @@ async function migrate(config: Config, log: Logger): Promise<void> {
 
 async function run(config: Config, roles: ReadonlySet<Role>, log: Logger): Promise<void> {
   const stopped = stopSignal();
-  const app = await startApp(config, roles, log);
+  const starting = startApp(config, roles, log);
+  // A start may wait for a database or a cluster: a signal meanwhile ends it as soon as it can be stopped.
+  const early = await Promise.race([starting.then(() => null), stopped]);
+  const app = await starting;
+  if (early !== null) return app.stop();
   print({ url: app.url, rpcUrl: app.rpcUrl, program: app.program });
   log.info({ signal: await stopped }, 'stopping');
   await app.stop();

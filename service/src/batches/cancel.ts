@@ -11,6 +11,7 @@ import { compileUnsigned } from '../solana/transactions.ts';
 import { decodeProposal } from '../squads/accounts.ts';
 import { proposalAddress } from '../squads/addresses.ts';
 import { locateBatch, proposalCancel } from '../squads/instructions.ts';
+import { findBatch } from '../store/batches.ts';
 import { lockUnbegun } from '../store/ends.ts';
 import { awaitBatch, type Wait } from './await-batch.ts';
 import type { Deps } from './deps.ts';
@@ -43,7 +44,9 @@ async function endOrEnqueue({ db, ...deps }: Deps, project: Project, batch: Batc
   await db.transaction().execute(async (trx) => {
     if (await lockUnbegun(trx, batch.id)) {
       const failure = { failedTxMsg: 'The batch was cancelled.' };
-      await recordEnd({ db, ...deps }, trx, project, batch, { event: 'ENDED_UNEXECUTED', executed: 0, failure });
+      // Read again under the lock: it may have been set up since.
+      const locked = (await findBatch(trx, batch.id)) ?? batch;
+      await recordEnd({ db, ...deps }, trx, project, locked, { event: 'ENDED_UNEXECUTED', executed: 0, failure });
       return;
     }
     const { address: multisig } = project.flywheel.multisig;

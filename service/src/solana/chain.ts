@@ -1,9 +1,12 @@
 import {
+  AccountRole,
   type Address,
   type Base64EncodedWireTransaction,
   type Blockhash,
   type Commitment,
   createSolanaRpcFromTransport,
+  getBase58Encoder,
+  type Instruction,
   type Signature,
 } from '@solana/kit';
 import * as z from 'zod';
@@ -33,6 +36,8 @@ export interface Chain {
   signatureOutcomes(signatures: readonly Signature[]): Promise<readonly SignatureOutcome[]>;
   /** A confirmed transaction’s fee and what it did to balances; null when the node does not know it (yet, or any more). */
   transactionCosts(signature: Signature): Promise<TransactionCosts | null>;
+  /** Every instruction of the confirmed transactions that named an address and succeeded, oldest first. */
+  instructionsNaming(address: Address): Promise<readonly Instruction[]>;
   /** As of `confirmed`. A transaction that would fail is an answer, not an error. */
   simulate(transaction: Base64EncodedWireTransaction, options: SimulateOptions): Promise<Simulation>;
   /**
@@ -116,6 +121,17 @@ export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
     transactionCosts: (signature) => {
       const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
       return ask('getTransaction', rpc.getTransaction(signature, config), TransactionAnswer);
+    },
+
+    instructionsNaming: async (address) => {
+      const instructions: Instruction[] = [];
+      for (const signature of await succeededSignatures(rpc, address)) {
+        const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
+        const found = await ask('getTransaction', rpc.getTransaction(signature, config), InstructionsAnswer);
+        if (!found) throw new Error(`getTransaction: ${signature} of the history of ${address} is not known.`);
+        instructions.push(...found);
+      }
+      return instructions;
     },
 
     simulate: async (transaction, { sigVerify, replaceRecentBlockhash }) => {
@@ -208,6 +224,58 @@ const TransactionAnswer = z
     };
   })
   .nullable();
+
+const InstructionsAnswer = z
+  .object({
+    transaction: z.object({
+      message: z.object({
+        accountKeys: z.array(shapes.address),
+        instructions: z.array(
+          z.object({ programIdIndex: z.number(), accounts: z.array(z.number()), data: z.string() }),
+        ),
+      }),
+    }),
+    meta: z.object({
+      loadedAddresses: z.object({ writable: z.array(shapes.address), readonly: z.array(shapes.address) }).nullish(),
+    }),
+  })
+  .transform(({ transaction: { message }, meta }): Instruction[] => {
+    const { writable = [], readonly = [] } = meta.loadedAddresses ?? {};
+    const accounts = [...message.accountKeys, ...writable, ...readonly];
+    const at = (index: number): Address => {
+      const account = accounts[index];
+      if (account === undefined) throw new Error(`getTransaction: account ${index} of ${accounts.length} is named.`);
+      return account;
+    };
+    return message.instructions.map(({ programIdIndex, accounts: indices, data }) => ({
+      programAddress: at(programIdIndex),
+      // Roles are not in the answer, and nobody asks for them.
+      accounts: indices.map((index) => ({ address: at(index), role: AccountRole.READONLY })),
+      data: getBase58Encoder().encode(data),
+    }));
+  })
+  .nullable();
+
+const HistoryAnswer = z.array(z.object({ signature: shapes.signature, err: shapes.transactionError }));
+
+/** What one call answers at most (Solana RPC, getSignaturesForAddress). */
+const MAX_HISTORY = 1_000;
+
+async function succeededSignatures(rpc: ChainRpc, address: Address): Promise<Signature[]> {
+  const newestFirst: z.output<typeof HistoryAnswer> = [];
+  for (let before: Signature | undefined; ; before = newestFirst.at(-1)?.signature) {
+    const config = { commitment: 'confirmed', limit: MAX_HISTORY, ...(before && { before }) } as const;
+    const page = await ask('getSignaturesForAddress', rpc.getSignaturesForAddress(address, config), HistoryAnswer);
+    newestFirst.push(...page);
+    if (page.length < MAX_HISTORY) break;
+  }
+  return newestFirst
+    .filter(({ err }) => err === null)
+    .map(({ signature }) => signature)
+    .reverse();
+}
+
+type ChainRpc = ReturnType<typeof createSolanaRpcFromTransport>;
 
 const SimulationAnswer = z.object({
   value: z

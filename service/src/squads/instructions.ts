@@ -200,7 +200,7 @@ export function batchAccountsClose({ multisig, address, proposal }: LocatedBatch
 }
 
 /** Anchor's: the first eight bytes of SHA-256("global:" + the instruction's snake_case name). */
-const DISCRIMINATOR = {
+export const DISCRIMINATOR = {
   multisigCreateV2: Uint8Array.of(50, 221, 199, 93, 40, 245, 139, 233),
   batchCreate: Uint8Array.of(194, 142, 141, 17, 55, 185, 20, 248),
   proposalCreate: Uint8Array.of(220, 60, 73, 224, 30, 108, 79, 159),

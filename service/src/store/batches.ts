@@ -188,13 +188,13 @@ export async function hasExecutionBegun(db: Db, batchId: string): Promise<boolea
 /**
  * Shows what keeps a batch from being executed. Without `keepRequest` the approval is given back, so that execute can
  * be asked for again; that is refused, with false, while a bundle of the execution is in flight or once any of it has
- * landed. False also for a batch that has ended.
+ * landed, or when another approval than the one `judged` has come in since. False also for a batch that has ended.
  */
 export async function reportTrouble(
   db: Db,
   batchId: string,
   trouble: ExecutionTrouble,
-  { keepRequest }: { readonly keepRequest: boolean },
+  { keepRequest, judged }: { readonly keepRequest: boolean; readonly judged?: Base64EncodedWireTransaction | null },
   now: Date,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -207,6 +207,7 @@ export async function reportTrouble(
     .where('id', '=', batchId)
     .where('ended_at', 'is', null)
     .$if(!keepRequest, (query) => query.where(({ not, exists }) => not(exists(effectiveBundles(db, batchId)))))
+    .$if(typeof judged === 'string', (query) => query.where('signed_tx', '=', judged ?? null))
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }

@@ -1,8 +1,8 @@
 import type { Base64EncodedWireTransaction, Signature } from '@solana/kit';
-import type { Bundle } from '../../model/batch.ts';
+import type { Batch, Bundle } from '../../model/batch.ts';
 import { bundleIdOf, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
-import { insertBundle, settleBundle } from '../../store/bundles.ts';
+import { findBundles, insertBundle, settleBundle } from '../../store/bundles.ts';
 import type { WorkerDeps } from '../deps.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 
@@ -11,7 +11,7 @@ export type Landing =
   | { readonly state: 'landed' }
   /** A transaction landed and failed, at this position in the bundle; those before it may have landed well. */
   | { readonly state: 'failed'; readonly position: number; readonly err: string }
-  /** It, or the rest of it, can never land any more. */
+  /** It, or the rest of it, can never land any more; or the engine says so, and it is worth sending again. */
   | { readonly state: 'lost' };
 
 export interface BundleToSend {
@@ -44,7 +44,7 @@ export async function landBundle(deps: RunDeps, toSend: BundleToSend): Promise<L
     const level = isBundleRejected(error) ? 'info' : 'warn';
     deps.log[level]({ batchId: bundle.batchId, bundleId: bundle.bundleId, err: error }, 'bundle not accepted whole');
   }
-  return followBundle(deps, bundle);
+  return followBundle(deps, bundle, { believeEngine: true });
 }
 
 /** Half a slot: a landing is seen at most this late. */
@@ -54,8 +54,16 @@ const POLLS_PER_ENGINE_STATUS = 5;
 /** An engine may be wrong about a block just made: the chain gets a second look. */
 const ENGINE_FAILURES_BELIEVED = 2;
 
-/** Waits until every transaction of a sent bundle has landed, one has failed, or none can land any more. */
-export async function followBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
+/**
+ * Waits until every transaction of a sent bundle has landed, one has failed, or none can land any more. With
+ * `believeEngine` an engine that has given it up ends the wait as well: that is reason enough to send again, for the
+ * chain refuses what it has executed, but the bundle stays `sent`, since it may land all the same.
+ */
+export async function followBundle(
+  deps: RunDeps,
+  bundle: Bundle,
+  { believeEngine = false }: { readonly believeEngine?: boolean } = {},
+): Promise<Landing> {
   const { chain, clock, signal } = deps;
   const signatures = bundle.signatures as readonly Signature[];
   let engineFailures = 0;
@@ -72,11 +80,18 @@ export async function followBundle(deps: RunDeps, bundle: Bundle): Promise<Landi
       return settle(deps, bundle, landed, { state: 'failed', position, err: errorOf(outcomes[position]) ?? '' });
     }
     if (blockHeight > bundle.lastValidBlockHeight) return settle(deps, bundle, landed, { state: 'lost' });
-    if (polls % POLLS_PER_ENGINE_STATUS === 0 && (await engineStatus(deps, bundle)) === 'failed') {
+    if (believeEngine && polls % POLLS_PER_ENGINE_STATUS === 0 && (await engineStatus(deps, bundle)) === 'failed') {
       engineFailures += 1;
-      if (engineFailures === ENGINE_FAILURES_BELIEVED) return settle(deps, bundle, landed, { state: 'lost' });
+      if (engineFailures === ENGINE_FAILURES_BELIEVED) return { state: 'lost' };
     }
     await clock.sleep(POLL_INTERVAL_MS, signal);
+  }
+}
+
+/** Follows every bundle of a batch that is still in flight until it has landed or never can. */
+export async function settleBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>): Promise<void> {
+  for (const bundle of await findBundles(deps.db, id)) {
+    if (bundle.state === 'sent') await followBundle(deps, bundle);
   }
 }
 

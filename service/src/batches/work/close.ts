@@ -6,10 +6,9 @@ import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
 import { closeInstructions } from '../../squads/close.ts';
 import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
 import { planTransactions } from '../../squads/plan.ts';
-import { findBundles } from '../../store/bundles.ts';
 import { markClosed } from '../../store/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
-import { followBundle, landBundle } from '../bundles/land.ts';
+import { landBundle, settleBundles } from '../bundles/land.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 import { completeLedger } from './ledger.ts';
 
@@ -26,9 +25,7 @@ const RETRY_MS = 60_000;
  */
 export async function closeBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   const { multisig } = project.flywheel;
-  for (const bundle of await findBundles(deps.db, batch.id)) {
-    if (bundle.state === 'sent') await followBundle(deps, bundle);
-  }
+  await settleBundles(deps, batch);
   for (let failedLandings = 0; failedLandings < MAX_FAILED_LANDINGS; ) {
     const step = await nextStep(deps, multisig, batch);
     if (step === 'closed') {

@@ -5,7 +5,7 @@ import { endBatch } from '../../store/batches.ts';
 import { findBundles } from '../../store/bundles.ts';
 import { markTokenAccountsCreated } from '../../store/created-token-accounts.ts';
 import type { Db } from '../../store/db.ts';
-import { followBundle } from '../bundles/land.ts';
+import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import type { Deps } from '../deps.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
@@ -29,9 +29,7 @@ export async function end(deps: RunDeps, project: Project, batch: Batch, ending:
  */
 export async function endOpen(deps: RunDeps, project: Project, batch: Batch, reason: string): Promise<void> {
   if (isFinal(batch.status)) return;
-  for (const bundle of await findBundles(deps.db, batch.id)) {
-    if (bundle.state === 'sent') await followBundle(deps, bundle);
-  }
+  await settleBundles(deps, batch);
   const executed =
     batch.status === 'FINALIZED' ? (await readProgress(deps, project.flywheel.multisig, batch)).executed : 0;
   const isExecuted = executed === batch.pipelines.length;

@@ -36,7 +36,7 @@ export async function explainFailure(
   if (err === null) return null;
   const problems = isShortOfFunds(err) ? await findMissingFunds(deps, project, batch, pipeline) : [];
   if (problems.length > 0) return { mends: true, trouble: { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } } };
-  if (isOperatorShortOfFunds(err)) {
+  if (!isPipelinesOwn(err)) {
     return { mends: true, trouble: { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } };
   }
   return { mends: false, pipeline, message: `pipelines[${pipeline}] failed on chain: ${err}` };
@@ -68,6 +68,9 @@ async function findMissingFunds(
   return describeMissingFunds(await readFunds(deps, project, pipelines), project, pipelines, firstPosition);
 }
 
-function isOperatorShortOfFunds(err: string): boolean {
-  return err.includes('InsufficientFundsForFee');
+/** Whatever else a transaction fails of (its fee payer, its blockhash, the node) mends without the pipeline changing. */
+function isPipelinesOwn(err: string): boolean {
+  return (
+    err.includes('InstructionError') || (err.includes('InsufficientFundsForRent') && !err.includes('"account_index":0'))
+  );
 }

@@ -4,9 +4,8 @@ import type { SignedTransaction } from '../../solana/transactions.ts';
 import { executeInstruction } from '../../squads/execute.ts';
 import { planTransactions } from '../../squads/plan.ts';
 import { findBatch } from '../../store/batches.ts';
-import { findBundles } from '../../store/bundles.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
-import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
+import { type Landing, landBundle, settleBundles } from '../bundles/land.ts';
 import type { RunDeps } from '../in-run.ts';
 import { approve } from './approve.ts';
 import { end } from './end.ts';
@@ -27,16 +26,18 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
   if (requested.status === 'AVAILABLE_TO_QUEUE') await setUpBatch(deps, project, requested);
   const batch = await findBatch(deps.db, requested.id);
   if (!batch || isFinal(batch.status) || batch.signedTx === null) return;
-  for (const bundle of await findBundles(deps.db, batch.id, 'execution')) {
-    if (bundle.state === 'sent') await followBundle(deps, bundle);
-  }
+  const paused = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } as const;
+  if (batch.status === 'AVAILABLE_TO_QUEUE') return postpone(deps, project, batch, paused);
+  await settleBundles(deps, batch);
   let isSingle = false;
   for (let fruitless = 0; ; ) {
     const { status, executed, approved } = await readProgress(deps, multisig, batch);
     if (executed === batch.pipelines.length) {
+      await settleBundles(deps, batch);
       return end(deps, project, batch, { event: 'EXECUTION_LANDED', executed, failure: null });
     }
-    if (status === 'Rejected' || status === 'Cancelled') {
+    if (status === 'Rejected' || status === 'Cancelled' || status === 'Closed') {
+      await settleBundles(deps, batch);
       const failure = { failedTxMsg: `The proposal is ${status.toLowerCase()} on chain.` };
       return end(deps, project, batch, { event: 'EXECUTION_FAILED', executed, failure });
     }
@@ -57,6 +58,9 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
       continue;
     }
     if (failure.mends) return postpone(deps, project, batch, failure.trouble);
+    // What was given up too early may have landed since: FAILED is final, and says what the chain says.
+    await settleBundles(deps, batch);
+    if ((await readProgress(deps, multisig, batch)).executed > failure.pipeline) continue;
     return end(deps, project, batch, {
       event: 'EXECUTION_FAILED',
       executed: failure.pipeline,

@@ -4,15 +4,17 @@ import { decodeBatch, decodeMultisig, decodeProposal } from '../../squads/accoun
 import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
 import { burnIndexInstructions } from '../../squads/close.ts';
 import { planTransactions } from '../../squads/plan.ts';
+import { batchAccountSizes } from '../../squads/rent.ts';
 import { type SetupCursor, setupInstructions } from '../../squads/setup.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches.ts';
 import { findBundles } from '../../store/bundles.ts';
 import { findDeadIndices, markClosed, raiseBatchIndex } from '../../store/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
-import { followBundle, landBundle } from '../bundles/land.ts';
+import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 import { end } from './end.ts';
+import { readClosed } from './progress.ts';
 
 /**
  * Creates a batch on chain, and before it every earlier one of the same multisig that is not there yet: Squads takes
@@ -21,40 +23,91 @@ import { end } from './end.ts';
 export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   for (const next of await findBatchesToSetUp(deps.db, batch.flywheelId, batch.batchIndex)) {
     await burnDeadIndices(deps, project.flywheel.multisig, next);
-    await setUpOne(deps, project, next);
+    const hindrance = await setUpOne(deps, project, next);
+    if (hindrance !== null) return pause(deps, project.flywheel.multisig, batch, hindrance);
   }
 }
 
+/** What is not the batch's fault, for the log. */
+type Hindrance = { readonly shortLamports: string } | { readonly lostLandings: number };
+
 /** Sending again has not helped this often: the reason is in the batch, not in the weather. */
 const MAX_FAILED_LANDINGS = 3;
+/** Lost this often in a row, with a tip that doubled each time: later is better than now. */
+const MAX_LOST_LANDINGS = 4;
 
-async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+/** null when the batch is on chain, or has ended; else what is in the way. */
+async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<Hindrance | null> {
   for (const bundle of await findBundles(deps.db, batch.id, 'setup')) {
     if (bundle.state === 'sent') await followBundle(deps, bundle);
   }
   const { multisig } = project.flywheel;
   let failedLandings = 0;
+  let lostLandings = 0;
   for (;;) {
     const cursor = await readSetupCursor(deps, multisig, batch);
     if (cursor === 'finished') return finalize(deps, batch);
+    if (typeof cursor === 'number') return endClosed(deps, project, batch, cursor);
     if (cursor === 'taken') {
       await followCounter(deps, multisig, batch);
       return failSetup(deps, project, batch, `Index ${batch.batchIndex} was taken by another transaction.`);
     }
-    const failure = await landFrom(deps, multisig, batch, cursor);
-    if (failure === null) continue;
+    const shortLamports = await operatorShortage(deps, multisig, batch);
+    if (shortLamports > 0n) return { shortLamports: String(shortLamports) };
+    const landing = await landFrom(deps, multisig, batch, cursor, lostLandings);
+    if (landing.state === 'landed') continue;
+    if (landing.state === 'lost') {
+      lostLandings += 1;
+      if (lostLandings >= MAX_LOST_LANDINGS) return { lostLandings };
+      continue;
+    }
+    const failure = landing.err;
     failedLandings += 1;
     deps.log.warn({ batchId: batch.id, failedLandings, failure }, 'setup transaction failed on chain');
     if (failedLandings >= MAX_FAILED_LANDINGS) return failSetup(deps, project, batch, failure);
   }
 }
 
-/** Lands what is missing; the error of a transaction that failed on chain, or null: then the chain is to be read again. */
-async function landFrom(deps: RunDeps, multisig: Multisig, batch: Batch, cursor: SetupCursor): Promise<string | null> {
+/** A few thousand transaction fees: what the operator keeps for the batches it has begun. */
+const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
+
+/** What the operator lacks to lock a batch's rent and keep its reserve; nothing when it has enough. */
+async function operatorShortage({ chain }: RunDeps, { operator }: Multisig, { pipelines }: Batch): Promise<bigint> {
+  const sizes = batchAccountSizes(pipelines.map(({ vaultMessage }) => vaultMessage));
+  const rents = await Promise.all(sizes.map((bytes) => chain.minimumBalanceForRentExemption(bytes)));
+  const neededLamports = rents.reduce((sum, rentLamports) => sum + rentLamports, OPERATOR_RESERVE_LAMPORTS);
+  const [account] = await chain.accounts([operator]);
+  return neededLamports - (account?.lamports ?? 0n);
+}
+
+/** Setup pauses, never fails, for what is not the batch's fault; meanwhile this worker does other work. */
+async function pause(
+  { db, jobs, clock, log }: RunDeps,
+  multisig: Multisig,
+  batch: Batch,
+  why: Hindrance,
+): Promise<void> {
+  const startAfter = new Date(clock.now().getTime() + PAUSE_MS);
+  await jobs.enqueue(db, { type: 'setup', batchId: batch.id, multisig: multisig.address }, { startAfter });
+  log.error({ batchId: batch.id, operator: multisig.operator, pauseMs: PAUSE_MS, ...why }, 'setup paused');
+}
+
+/** Somebody has to top the operator up, or a cluster to come to its senses. */
+const PAUSE_MS = 15_000;
+
+/** Lands what is missing, up to the first bundle that does not land. */
+async function landFrom(
+  deps: RunDeps,
+  multisig: Multisig,
+  batch: Batch,
+  cursor: SetupCursor,
+  attempt: number,
+): Promise<Landing> {
   const groups = await setupInstructions(multisig, batch, cursor);
   let left = planTransactions(groups, operatorLimits(multisig, 'setup'));
   while (left.length > 0) {
-    const { planned, ...bundle } = await assembleBundle(deps, left, { maxTransactions: deps.bundles.maxTransactions });
+    const { maxTransactions } = deps.bundles;
+    const { planned, ...bundle } = await assembleBundle(deps, left, { maxTransactions, attempt });
     const landing = await landBundle(deps, {
       ...bundle,
       batchId: batch.id,
@@ -62,19 +115,19 @@ async function landFrom(deps: RunDeps, multisig: Multisig, batch: Batch, cursor:
       firstPipeline: 0,
       pipelineCount: 0,
     });
-    if (landing.state === 'failed') return landing.err;
-    if (landing.state === 'lost') return null;
+    if (landing.state !== 'landed') return landing;
     left = left.slice(planned.length);
   }
-  return null;
+  return { state: 'landed' };
 }
 
-/** Where the chain is with a batch; `taken` when its index belongs to something else. */
+/** Where the chain is with a batch; `taken` when its index belongs to something else; a number when it has ended and was closed: what was executed. */
 async function readSetupCursor(
   { chain }: RunDeps,
   multisig: Multisig,
-  { batchIndex, pipelines }: Batch,
-): Promise<SetupCursor | 'finished' | 'taken'> {
+  batch: Batch,
+): Promise<SetupCursor | 'finished' | 'taken' | number> {
+  const { batchIndex, pipelines } = batch;
   const [multisigAccount, batchAccount, proposalAccount] = await chain.accounts([
     multisig.address,
     await batchAddress(multisig.address, batchIndex),
@@ -87,7 +140,7 @@ async function readSetupCursor(
     throw new Error(`The multisig ${multisig.address} is at ${transactionIndex}; ${batchIndex} is not next.`);
   }
   // Creation and draft share a transaction, so ours has both, and we are its creator.
-  if (!batchAccount || !proposalAccount) return 'taken';
+  if (!batchAccount || !proposalAccount) return (await readClosed({ chain }, multisig, batch)) ?? 'taken';
   const { creator, size } = decodeBatch(batchAccount);
   if (creator !== multisig.operator || size > pipelines.length) return 'taken';
   const { status } = decodeProposal(proposalAccount);
@@ -95,15 +148,29 @@ async function readSetupCursor(
   return size === pipelines.length ? 'finished' : 'taken';
 }
 
-async function finalize(deps: RunDeps, batch: Batch): Promise<void> {
+async function finalize(deps: RunDeps, batch: Batch): Promise<null> {
   const { db, clock, log } = deps;
   const initResult = initResultOf(batch, { bundles: await findBundles(db, batch.id, 'setup'), failedTxMsg: null });
   await inRun(deps, (trx) => finalizeBatch(trx, batch.id, initResult, clock.now()));
   log.info({ batchId: batch.id, batchIndex: String(batch.batchIndex), transactions: initResult.total }, 'batch set up');
+  return null;
 }
 
-async function failSetup(deps: RunDeps, project: Project, batch: Batch, failedTxMsg: string): Promise<void> {
+/** The chain knows more of this batch than the database: it ran its course, and its accounts are closed. */
+async function endClosed(deps: RunDeps, project: Project, batch: Batch, executed: number): Promise<null> {
+  await finalize(deps, batch);
+  const isExecuted = executed === batch.pipelines.length;
+  await end(deps, project, batch, {
+    event: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
+    executed,
+    failure: isExecuted ? null : { failedTxMsg: `It was closed on chain after ${executed} pipelines.` },
+  });
+  return null;
+}
+
+async function failSetup(deps: RunDeps, project: Project, batch: Batch, failedTxMsg: string): Promise<null> {
   await end(deps, project, batch, { event: 'SETUP_FAILED', executed: 0, failure: { failedTxMsg } });
+  return null;
 }
 
 /** Batches that ended before they were created on chain hold up those behind them. */

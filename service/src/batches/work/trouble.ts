@@ -8,7 +8,9 @@ const RETRY_MS = 15_000;
 
 /** Gives the request back to the caller: nothing was sent, and execute may be asked for again. */
 export async function giveBack(deps: RunDeps, batch: Batch, trouble: ExecutionTrouble): Promise<void> {
-  await inRun(deps, (trx) => reportTrouble(trx, batch.id, trouble, { keepRequest: false }, deps.clock.now()));
+  await inRun(deps, (trx) =>
+    reportTrouble(trx, batch.id, trouble, { keepRequest: false, judged: batch.signedTx }, deps.clock.now()),
+  );
   deps.log.info({ batchId: batch.id, code: trouble.code }, 'execution not begun');
 }
 

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { address, generateKeyPairSigner, lamports } from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
+import { loadSigner } from '../../src/solana/signer.ts';
+import { closeInstructions } from '../../src/squads/close.ts';
+import { locateBatch, proposalReject } from '../../src/squads/instructions.ts';
+import { burnPipeline } from '../client.ts';
+import { createProject, requireOk } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+import { executeSigned, openBatch, setUpBatch, untilBatch } from './batches.ts';
+import { land, multisigOf, readBatchOnChain, supplyOf } from './chain.ts';
+
+describe('what others do on chain', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorld();
+  });
+  after(() => world.stop());
+
+  it('a stranger who closes an executed batch before we look changes nothing of the truth', async () => {
+    const project = await createProject(world);
+    const multisig = await multisigOf(world, project);
+    const stranger = await generateKeyPairSigner();
+    await world.localnet.bank.airdrop(stranger.address, 1_000_000_000n);
+    const batch = await setUpBatch(world, project, [burnPipeline(5)]);
+    const supply = await supplyOf(world, project.mint);
+    const closing = closeWhenExecuted();
+    const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    await closing;
+    assert.deepEqual([status, result.totalSuccessful, result.totalFailed], ['EXECUTED', 1, 0]);
+    assert.equal(await supplyOf(world, project.mint), supply - 5_000_000n);
+    const next = await openBatch(world, project, [burnPipeline(1)]);
+    assert.equal(requireOk(await executeSigned(world, project, next)).status, 'EXECUTED');
+
+    async function closeWhenExecuted(): Promise<void> {
+      const groups = await closeInstructions(multisig, batch.batchIndex, 1);
+      for (;;) {
+        const { proposal } = await readBatchOnChain(world, project, batch.batchIndex).catch(() => ({ proposal: null }));
+        if (proposal === null) return;
+        if (proposal.status === 'Executed') break;
+      }
+      // Ours may be quicker: then there is nothing left to close.
+      await land(world, stranger, groups.flat()).catch(() => undefined);
+    }
+  });
+
+  it('a wallet that rejects on chain, and a stranger who closes, end the batch unexecuted', async () => {
+    const project = await createProject(world, { burnLimit: '1' });
+    const multisig = await multisigOf(world, project);
+    const stranger = await generateKeyPairSigner();
+    await world.localnet.bank.airdrop(stranger.address, 1_000_000_000n);
+    const batch = await setUpBatch(world, project, [burnPipeline(1)]);
+    const located = await locateBatch(multisig, batch.batchIndex);
+    await land(world, project.wallet, [proposalReject(located, project.wallet.address)]);
+    await land(world, stranger, (await closeInstructions(multisig, batch.batchIndex, 1)).flat());
+    const { status, body } = await executeSigned(world, project, batch, { prefer: 'wait=60' });
+    assert.deepEqual([status, body.error], [409, 'ERR_BATCH_NOT_EXECUTABLE'], JSON.stringify(body));
+    const again = await openBatch(world, project, [burnPipeline(1)]);
+    assert.equal(requireOk(await executeSigned(world, project, again)).status, 'EXECUTED');
+  });
+
+  it('a restored database learns from the chain that a batch was executed and closed', async () => {
+    const project = await createProject(world, { burnLimit: '3' });
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    requireOk(await executeSigned(world, project, batch));
+    await until(async () => (await closedAt(batch.id)) !== null);
+    // Yesterday's backup: the batch had just been initialized.
+    await world.db.deleteFrom('ledger_entries').where('batch_id', '=', batch.id).execute();
+    await world.db.deleteFrom('bundles').where('batch_id', '=', batch.id).execute();
+    const forgotten = {
+      init_result: null,
+      execute_result: null,
+      ended_at: null,
+      closed_at: null,
+      execution_began_at: null,
+    };
+    await world.db
+      .updateTable('batches')
+      .set({ status: 'AVAILABLE_TO_QUEUE', ...forgotten })
+      .where('id', '=', batch.id)
+      .execute();
+    await world.db.updateTable('batches').set({ signed_tx: null }).where('id', '=', batch.id).execute();
+    await executeSigned(world, project, batch, { prefer: 'wait=30' });
+    const { executeResult } = await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    assert.equal(executeResult?.totalSuccessful, 2);
+  });
+
+  async function closedAt(id: string): Promise<Date | null> {
+    const row = await world.db.selectFrom('batches').select('closed_at').where('id', '=', id).executeTakeFirstOrThrow();
+    return row.closed_at;
+  }
+});
+
+describe('an operator that runs dry', () => {
+  for (const engine of [true, false]) {
+    it(`pauses setup until it is topped up, ${engine ? 'with' : 'without'} a block engine`, async () => {
+      const world = await openWorld(engine ? {} : { JITO_BLOCK_ENGINE_URL: '' });
+      try {
+        const project = await createProject(world);
+        const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
+        const { value: balance } = await world.rpc.getBalance(operator.address).send();
+        const keep = 3_000_000n;
+        const away = (await generateKeyPairSigner()).address;
+        const amount = lamports(balance - keep - 5_000n);
+        await land(world, operator, [getTransferSolInstruction({ source: operator, destination: away, amount })]);
+        const batch = await openBatch(world, project, [burnPipeline(1)]);
+        await new Promise((resolve) => setTimeout(resolve, 2_000));
+        await untilBatch(world, project, batch.id, ({ status }) => status === 'AVAILABLE_TO_QUEUE');
+        await world.localnet.bank.airdrop(address(operator.address), 1_000_000_000n);
+        const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+        assert.equal(status, 'EXECUTED');
+      } finally {
+        await world.stop();
+      }
+    });
+  }
+});
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+}
