@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startCluster } from '../cluster.ts';
+
+for (const [what, program] of [
+  ['web3.js 1.x: its Connection airdrops, sends, confirms over its WebSocket and reads back', 'web3-client.ts'],
+  ['the SDK of Squads takes a batch from its multisig to its execution', 'squads-client.ts'],
+] as const) {
+  test(what, async (t) => {
+    const { localnet } = await startCluster(t, { slotMs: 20 });
+    const path = fileURLToPath(new URL(program, import.meta.url));
+    const child = spawn(process.execPath, [path, localnet.url, localnet.websocketUrl], {
+      stdio: ['ignore', 'inherit', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (chunk) => {
+      said += String(chunk);
+    });
+    const [code] = await once(child, 'close');
+    assert.equal(code, 0, said);
+  });
+}
