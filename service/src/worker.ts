@@ -1,10 +1,10 @@
 import type { Deps, WorkerDeps } from './batches/deps.ts';
 import type { RunDeps } from './batches/in-run.ts';
-import { closeBatch } from './batches/work/close.ts';
-import { endOpen } from './batches/work/end.ts';
-import { refillNonces } from './batches/work/refill-nonces.ts';
-import { runBatch } from './batches/work/run.ts';
-import { setUpBatch } from './batches/work/setup.ts';
+import { closeBatch } from './batches/jobs/close.ts';
+import { endOpen } from './batches/jobs/end.ts';
+import { refillNonces } from './batches/jobs/refill-nonces.ts';
+import { runBatch } from './batches/jobs/run.ts';
+import { setUpBatch } from './batches/jobs/setup.ts';
 import type { Batch } from './model/batch.ts';
 import type { Project } from './model/project.ts';
 import type { Signers } from './signers.ts';

@@ -15,8 +15,8 @@ import { findBatch } from '../store/batches.ts';
 import { lockUnbegun } from '../store/ends.ts';
 import { awaitBatch, type Wait } from './await-batch.ts';
 import type { Deps } from './deps.ts';
+import { recordEnd } from './jobs/end.ts';
 import { readBatch } from './read.ts';
-import { recordEnd } from './work/end.ts';
 
 export interface Cancellation {
   readonly batch: BatchWithoutPipelines;
