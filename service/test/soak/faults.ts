@@ -26,7 +26,7 @@ export async function soakFaults({ random, ...options }: FaultOptions): Promise<
     const faults = misbehave(world.localnet, random, ending.signal);
     // A job that failed is tried again after a pause that grows to 10 s: the cluster must come to its senses some time.
     const calm = setTimeout(() => ending.abort(), (4 + 2 * options.batches) * 1_000);
-    const seconds = 90 + options.batches * EXPIRY_SECONDS;
+    const seconds = 200 + options.batches * EXPIRY_SECONDS;
     await awaitEnds(world, load, seconds).finally(() => {
       clearTimeout(calm);
       ending.abort();
