@@ -145,7 +145,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
   });
 
   describe('401', () => {
-    it('answers ERR_UNAUTHORIZED without a key, and 404 ERR_KEY_NOT_FOUND for one that nobody holds', async () => {
+    it('answers ERR_UNAUTHORIZED without a key, and for what is no key', async () => {
       const body = { batchId: randomUUID(), signedTx: 'AA==' };
       assertError(await send(world.url, 'POST', PATH, { body }), 401, 'ERR_UNAUTHORIZED');
       assertError(await send(world.url, 'POST', PATH, { key: 'nonsense', body }), 401, 'ERR_UNAUTHORIZED');
@@ -153,6 +153,16 @@ describe('POST /v1/flywheel/batch/execute', () => {
   });
 
   describe('404', () => {
+    it('answers ERR_KEY_NOT_FOUND for a key that nobody holds', async () => {
+      const { projectId, apiKey } = await createProject(world);
+      await world.db.deleteFrom('api_keys').where('project_id', '=', projectId).execute();
+      assertError(
+        await executeSigned(world, { apiKey }, { id: randomUUID(), signedTx: 'AA==' }),
+        404,
+        'ERR_KEY_NOT_FOUND',
+      );
+    });
+
     it('answers ERR_BATCH_NOT_FOUND for an unknown batch', async () => {
       const id = randomUUID();
       const answer = await executeSigned(world, project, { id, signedTx: 'garbage' });
