@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { locateBatch, proposalApprove, proposalReject } from '../../src/squads/instructions.ts';
+import { burnPipeline, init } from '../client.ts';
+import { createProject, requireOk } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+import { assertError, executeSigned, readBatch, setUpBatch } from './batches.ts';
+import { land, multisigOf, readBatchOnChain, supplyOf } from './chain.ts';
+
+describe('a batch and what the chain says of it', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorld();
+  });
+  after(() => world.stop());
+
+  it('is approved by the company alone where the wallet has voted on chain already', async () => {
+    const project = await createProject(world);
+    const multisig = await multisigOf(world, project);
+    const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
+    const supply = await supplyOf(world, project.mint);
+    const located = await locateBatch(multisig, batch.batchIndex);
+    await land(world, project.wallet, [proposalApprove(located, project.wallet.address)]);
+    const { proposal } = await readBatchOnChain(world, project, batch.batchIndex);
+    assert.deepEqual([proposal.status, proposal.approved], ['Active', [project.wallet.address]]);
+    const { status, result } = requireOk(await executeSigned(world, project, batch));
+    assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
+    assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
+  });
+
+  it('still wants the wallet’s signature from whoever asks for it, voted on chain or not', async () => {
+    const project = await createProject(world);
+    const multisig = await multisigOf(world, project);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    const located = await locateBatch(multisig, batch.batchIndex);
+    await land(world, project.wallet, [proposalApprove(located, project.wallet.address)]);
+    const unsigned = { id: batch.id, signedTx: batch.proposalApproveTx };
+    assertError(await executeSigned(world, project, unsigned), 400, 'ERR_SIGNED_TX_INVALID', /not signed/);
+    assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
+  });
+
+  it('can never be executed once the wallet has rejected it: 409, FAILED, limits back', async () => {
+    const project = await createProject(world, { burnLimit: '2' });
+    const multisig = await multisigOf(world, project);
+    const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
+    const supply = await supplyOf(world, project.mint);
+    const located = await locateBatch(multisig, batch.batchIndex);
+    await land(world, project.wallet, [proposalReject(located, project.wallet.address)]);
+    for (let repeat = 0; repeat < 2; repeat += 1) {
+      const answer = await executeSigned(world, project, batch);
+      assertError(answer, 409, 'ERR_BATCH_NOT_EXECUTABLE', /The proposal is (rejected|closed) on chain/);
+    }
+    await assertNeverSent(project, batch.id, 2);
+    assert.equal(await supplyOf(world, project.mint), supply);
+    requireOk(await init(world.url, project.apiKey, [burnPipeline(2)]));
+  });
+
+  it('is not approved when the chain holds something else than was compiled: 409, FAILED, limits back', async () => {
+    const project = await createProject(world, { burnLimit: '3' });
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    const supply = await supplyOf(world, project.mint);
+    const ofPipeline = (position: number) =>
+      world.db
+        .selectFrom('pipelines')
+        .select('vault_message')
+        .where('batch_id', '=', batch.id)
+        .where('position', '=', position);
+    // What was compiled is now another thing than what stands on chain: whichever is wrong, they must agree.
+    await world.db
+      .updateTable('pipelines')
+      .set({ vault_message: ofPipeline(0) })
+      .where('batch_id', '=', batch.id)
+      .where('position', '=', 1)
+      .execute();
+    const answer = await executeSigned(world, project, batch);
+    assertError(answer, 409, 'ERR_BATCH_NOT_EXECUTABLE', /pipelines\[1\] is not what the chain holds at index 1/);
+    await assertNeverSent(project, batch.id, 2);
+    assert.equal(await supplyOf(world, project.mint), supply);
+    requireOk(await init(world.url, project.apiKey, [burnPipeline(3)]));
+  });
+
+  async function assertNeverSent(project: Parameters<typeof readBatch>[1], batchId: string, total: number) {
+    const { status, executeResult } = await readBatch(world, project, batchId);
+    assert.equal(status, 'FAILED');
+    const { failedTxMsg, ...counts } = executeResult ?? {};
+    assert.ok(failedTxMsg);
+    // Nothing was attempted, so there is no position to name.
+    assert.deepEqual(counts, { total, totalSuccessful: 0, totalFailed: total, successfulExecutions: [] });
+    const { sent } = await world.db
+      .selectFrom('bundles')
+      .select(({ fn }) => fn.countAll<bigint>().as('sent'))
+      .where('batch_id', '=', batchId)
+      .where('phase', '=', 'execution')
+      .executeTakeFirstOrThrow();
+    assert.equal(sent, 0n);
+  }
+});
