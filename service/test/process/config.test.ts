@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ConfigError, parseConfig } from '../../src/config.ts';
+
+const ADDRESS = '11111111111111111111111111111111';
+
+describe('the environment', () => {
+  it('may be empty: everything has a default, the interface’s rate limits among them', () => {
+    const { host, port, databaseUrl, solanaRpcUrl, blockEngineUrl, rateLimits, batchExpirySeconds } = parseConfig({});
+    assert.deepEqual([host, port], ['127.0.0.1', 4000]);
+    assert.deepEqual([databaseUrl, solanaRpcUrl, blockEngineUrl], [null, null, null]);
+    assert.deepEqual(rateLimits.init, { requests: 10, seconds: 60 });
+    assert.deepEqual(rateLimits.execute, { requests: 10, seconds: 60 });
+    assert.deepEqual(rateLimits.get, { requests: 10, seconds: 1 });
+    assert.deepEqual(rateLimits.current, { requests: 10, seconds: 1 });
+    assert.equal(batchExpirySeconds, 7 * 86_400);
+  });
+
+  it('is read as it is written, an empty variable like one that is not set', () => {
+    const config = parseConfig({ PORT: '0', LOCALNET_PORT: '', RATE_LIMIT_GET: '3/7', DATABASE_URL: '', OTHER: 'x' });
+    assert.deepEqual([config.port, config.localnet.port, config.databaseUrl], [0, 8899, null]);
+    assert.deepEqual(config.rateLimits.get, { requests: 3, seconds: 7 });
+  });
+
+  const faults: readonly (readonly [name: string, value: string, fault: RegExp])[] = [
+    ['PORT', '65536', /^PORT is "65536"; it takes ports from 0 to 65535\.$/],
+    ['PORT', '-1', /^PORT is "-1"; it takes/],
+    ['PORT', '4000.5', /^PORT is "4000.5"; it takes/],
+    ['PORT', '0x10', /^PORT is "0x10"; it takes/],
+    ['PORT', ' 4000', /^PORT is " 4000"; it takes/],
+    ['LOCALNET_PORT', 'any', /^LOCALNET_PORT is "any"; it takes ports/],
+    ['LOCALNET_SLOT_MS', '9', /^LOCALNET_SLOT_MS is "9"; it takes milliseconds from 10/],
+    ['DATABASE_URL', 'localhost', /^DATABASE_URL is no URL that starts with postgres:\/\/ or postgresql:\/\/\.$/],
+    ['DATABASE_URL', 'mysql://localhost/flywheel', /^DATABASE_URL is no URL that starts with postgres/],
+    ['SOLANA_RPC_URL', 'devnet', /^SOLANA_RPC_URL is no URL that starts with http:\/\/ or https:\/\/\.$/],
+    ['SOLANA_RPC_URL', 'ws://localhost', /^SOLANA_RPC_URL is no URL/],
+    ['JITO_BLOCK_ENGINE_URL', 'jito', /^JITO_BLOCK_ENGINE_URL is no URL/],
+    ['OPERATOR_ADDRESS', 'me', /^OPERATOR_ADDRESS is "me"; it takes a base58 address of 32 bytes\.$/],
+    ['RATE_LIMIT_INIT', '10', /^RATE_LIMIT_INIT is "10"; it takes requests\/seconds, e\.g\. 10\/60\.$/],
+    ['RATE_LIMIT_EXECUTE', '0/60', /^RATE_LIMIT_EXECUTE is "0\/60"/],
+    ['RATE_LIMIT_GET', '10/0', /^RATE_LIMIT_GET is "10\/0"/],
+    ['RATE_LIMIT_CURRENT', '1e3/1', /^RATE_LIMIT_CURRENT is "1e3\/1"/],
+    ['BATCH_EXPIRY_SECONDS', '0', /^BATCH_EXPIRY_SECONDS is "0"; it takes seconds from 1/],
+    ['LOG_LEVEL', 'loud', /^LOG_LEVEL is "loud"; it may be fatal, error, warn, info, debug, trace or silent\.$/],
+  ];
+  for (const [name, value, fault] of faults) {
+    it(`is refused with ${name}=${value}, in one sentence`, () => {
+      const [sentence, ...others] = faultsOf({ [name]: value, ...keysFor(name) });
+      assert.match(sentence ?? '', fault);
+      assert.deepEqual(others, []);
+    });
+  }
+
+  it('is refused with a sentence a fault, all of them at once', () => {
+    const names = faultsOf({ PORT: 'x', LOG_LEVEL: 'y', RATE_LIMIT_GET: 'z' }).map(
+      (sentence) => sentence.split(' ')[0],
+    );
+    assert.deepEqual(names.toSorted(), ['LOG_LEVEL', 'PORT', 'RATE_LIMIT_GET']);
+  });
+
+  it('never has its secrets repeated', () => {
+    const [sentence] = faultsOf({ DATABASE_URL: 'mysql://flywheel:hunter2@localhost' });
+    assert.doesNotMatch(sentence ?? '', /hunter2/);
+  });
+
+  it('names both signers on a cluster that is not ours, by file or by address', () => {
+    const SOLANA_RPC_URL = 'https://rpc.example';
+    assert.deepEqual(
+      faultsOf({ SOLANA_RPC_URL }).map((sentence) => sentence.split(' is not set')[0]),
+      ['OPERATOR_SIGNER', 'COMPANY_SIGNER'],
+    );
+    parseConfig({ SOLANA_RPC_URL, OPERATOR_SIGNER: 'operator.json', COMPANY_SIGNER: 'company.json' });
+    parseConfig({ SOLANA_RPC_URL, OPERATOR_ADDRESS: ADDRESS, COMPANY_ADDRESS: ADDRESS });
+  });
+});
+
+/** One fault at a time: nothing else is wrong with a variable that needs others. */
+function keysFor(name: string): Record<string, string> {
+  return name === 'SOLANA_RPC_URL' ? { OPERATOR_ADDRESS: ADDRESS, COMPANY_ADDRESS: ADDRESS } : {};
+}
+
+function faultsOf(environment: Readonly<Record<string, string>>): string[] {
+  try {
+    parseConfig(environment);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.message.split('\n');
+  }
+  throw new Error(`Taken as it is: ${JSON.stringify(environment)}`);
+}

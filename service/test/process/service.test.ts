@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type App, type Role, startApp } from '../../src/app.ts';
+import { ConfigError, parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { createSignerFile } from '../../src/solana/signer.ts';
+import { burnPipeline, send } from '../client.ts';
+import { executeSigned, setUpBatch, untilBatch } from '../execution/batches.ts';
+import { multisigOf, supplyOf } from '../execution/chain.ts';
+import { createProject, requireOk } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+
+describe('a running service', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorld({ LOG_LEVEL: 'fatal' });
+  });
+  after(() => world.stop());
+
+  it('is alive, and ready while its database and its cluster answer; both without a key', async () => {
+    const live = await send(world.url, 'GET', '/health/live');
+    assert.deepEqual([live.status, live.body], [200, { status: 'ok' }]);
+    assert.deepEqual(await readiness(), [200, 'ok', { database: 'ok', cluster: 'ok' }]);
+
+    world.localnet.faults.set({ kind: 'delay', method: 'getBlockHeight', delayMs: 2_500 });
+    assert.deepEqual(await readiness(), [503, 'unavailable', { database: 'ok', cluster: 'timed out' }]);
+    assert.equal((await send(world.url, 'GET', '/health/live')).status, 200);
+    world.localnet.faults.clear();
+    assert.deepEqual(await readiness(), [200, 'ok', { database: 'ok', cluster: 'ok' }]);
+  });
+
+  it('ends the waits of execute when it stops, and another goes on with the work: tokens move once', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(3), burnPipeline(4)]);
+    const supply = await supplyOf(world, project.mint);
+    world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 1_000, times: 1 });
+    const waiting = executeSigned(world, project, batch, { prefer: 'wait=120' });
+    await untilSent(batch.id);
+    await world.restart();
+    const { status, body } = await waiting;
+    assert.deepEqual([status, body], [202, { batchId: batch.id, status: 'FINALIZED' }]);
+    await untilBatch(world, project, batch.id, (seen) => seen.status === 'EXECUTED');
+    assert.equal(await supplyOf(world, project.mint), supply - 7_000_000n);
+  });
+
+  it('may be parted: HTTP that knows the signers’ addresses only, and a worker that serves nothing', async () => {
+    const project = await createProject(world);
+    const { operator, company } = await multisigOf(world, project);
+    const http = await startPart('http', { OPERATOR_ADDRESS: operator, COMPANY_ADDRESS: company });
+    try {
+      assert.ok(http.url);
+      const batch = await setUpBatch({ url: http.url }, project, [burnPipeline()]);
+      const { status } = requireOk(await executeSigned({ url: http.url }, project, batch));
+      assert.equal(status, 'EXECUTED', 'the worker of the other process has executed it');
+    } finally {
+      await http.stop();
+    }
+  });
+
+  it('does not start, and says why: a port that is taken, one key for both, keys missing or broken', async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'flywheel-start-'));
+    t.after(() => rm(directory, { recursive: true }));
+    const [one, two] = [join(directory, 'one.json'), join(directory, 'two.json')];
+    const [operator, company] = [await createSignerFile(one), await createSignerFile(two)];
+    const addresses = { OPERATOR_ADDRESS: operator, COMPANY_ADDRESS: company };
+
+    const { port } = new URL(world.url);
+    await assert.rejects(startPart('http', { ...addresses, PORT: port }), /EADDRINUSE/);
+    const both = { OPERATOR_SIGNER: one, COMPANY_SIGNER: one };
+    await assert.rejects(startPart('worker', both), isConfigError(/are the same key/));
+    await assert.rejects(
+      startPart('worker', addresses),
+      isConfigError(/^OPERATOR_SIGNER is not set; this process signs/),
+    );
+    const others = { OPERATOR_SIGNER: one, COMPANY_SIGNER: two, OPERATOR_ADDRESS: company, COMPANY_ADDRESS: operator };
+    await assert.rejects(startPart('worker', others), isConfigError(new RegExp(`^OPERATOR_SIGNER holds ${operator}`)));
+    const missing = { OPERATOR_SIGNER: join(directory, 'none.json'), COMPANY_SIGNER: two };
+    await assert.rejects(startPart('worker', missing), /none\.json/);
+    await writeFile(join(directory, 'broken.json'), '[1,2,3]');
+    const broken = { OPERATOR_SIGNER: one, COMPANY_SIGNER: join(directory, 'broken.json') };
+    await assert.rejects(startPart('worker', broken), /broken\.json/);
+  });
+
+  async function readiness() {
+    const { status, body } = await send(world.url, 'GET', '/health/ready');
+    const checks: Record<string, { readonly status: string }> = body.checks;
+    const statuses = Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, check.status]));
+    return [status, body.status, statuses];
+  }
+
+  /** Until a bundle of the execution is recorded, which is before it is sent. */
+  async function untilSent(batchId: string): Promise<void> {
+    for (;;) {
+      const row = await world.db
+        .selectFrom('bundles')
+        .select('id')
+        .where('batch_id', '=', batchId)
+        .where('phase', '=', 'execution')
+        .executeTakeFirst();
+      if (row) return;
+    }
+  }
+
+  /** Another process's part of the same service. */
+  function startPart(role: Role, environment: Readonly<Record<string, string>>): Promise<App> {
+    const config = parseConfig({
+      PORT: '0',
+      LOG_LEVEL: 'fatal',
+      RATE_LIMIT_GET: '100000/1',
+      DATABASE_URL: world.databaseUrl,
+      SOLANA_RPC_URL: world.localnet.url,
+      FLYWHEEL_DATA_DIR: tmpdir(),
+      ...environment,
+    });
+    return startApp(config, new Set([role]), createLog(config.logLevel));
+  }
+});
+
+function isConfigError(message: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof ConfigError, String(error));
+    assert.match(error.message, message);
+    return true;
+  };
+}
