@@ -1,12 +1,17 @@
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  type Address,
   appendTransactionMessageInstruction,
   type Blockhash,
   createSolanaRpc,
   createTransactionMessage,
   generateKeyPairSigner,
+  getAddressDecoder,
   getBase64EncodedWireTransaction,
   type KeyPairSigner,
   lamports,
@@ -17,32 +22,42 @@ import {
 } from '@solana/kit';
 import { getTransferSolInstruction, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm';
-import { type Localnet, startLocalnet } from '../localnet/src/index.ts';
+import { z } from 'zod';
 import { type Figures, ms, percent, timeMs } from './figures.ts';
+import { sendLoad } from './http-load.ts';
 
 const SENDERS = 16;
+/** Calls in one JSON-RPC request, where calls are sent in arrays. */
+const CALLS = 32;
 /** Signed at a time, so that what is measured is not the making of keys and signatures. */
-const BLOCK = 2_000;
-const WARM_UP = 500;
+const BLOCK = 4_000;
 const DEFAULT_TRANSACTIONS = 100_000;
-const SOL = 1_000_000_000n;
+const FUNDS_LAMPORTS = 1_000_000_000_000_000n;
+/** What an account without content must hold. */
+const TRANSFER_LAMPORTS = 890_880n;
 
-/** Transfers through JSON-RPC with sixteen senders, and the same ones on LiteSVM alone with its signature check. */
+/**
+ * Transfers, each to an account that did not exist, through JSON-RPC into a cluster in a process of its own: one call a
+ * request, then arrays of calls; and the same transfers on LiteSVM alone, with its signature check.
+ */
 export async function benchLocalnet(transactions = DEFAULT_TRANSACTIONS): Promise<Figures> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-bench-'));
   try {
-    const first = await startLocalnet({ stateDirectory: directory, squadsProgram: 'emulation' });
-    const figures = await measure(first, transactions);
-    await first.stop();
-    const database = await directoryBytes(directory);
-    let again: Localnet | null = null;
-    const startMs = await timeMs(async () => {
-      again = await startLocalnet({ stateDirectory: directory, squadsProgram: 'emulation' });
-    });
-    await (again as Localnet | null)?.stop(); // assigned in the closure above
+    const first = await startCluster(directory);
+    const rows = await measure(first, transactions);
+    const stopMs = await first.stop();
+    const bytes = await directoryBytes(directory);
+    const again = await startCluster(directory);
+    await again.stop();
     return {
       title: 'Local cluster',
-      rows: [...figures, [`ledger on disk after ${transactions}`, megabytes(database)], ['start from it', ms(startMs)]],
+      rows: [
+        ['start, nothing stored', ms(first.startMs)],
+        ...rows,
+        [`ledger on disk after ${transactions}`, megabytes(bytes)],
+        ['stop, and fold the last commits into it', ms(stopMs)],
+        ['start from it', ms(again.startMs)],
+      ],
       note: 'The ledger is the snapshot: every commit is in it. It keeps the last 50,000 transactions and all accounts.',
     };
   } finally {
@@ -50,74 +65,131 @@ export async function benchLocalnet(transactions = DEFAULT_TRANSACTIONS): Promis
   }
 }
 
-async function measure(localnet: Localnet, transactions: number): Promise<[string, string][]> {
-  const emptyStartMs = await timeMs(async () => {
-    const empty = await startLocalnet({ squadsProgram: 'emulation' });
-    await empty.stop();
-  });
-  const payer = await generateKeyPairSigner();
-  await localnet.bank.airdrop(payer.address, 100_000n * SOL);
+type Mode = 'single' | 'array' | 'raw';
+
+async function measure(cluster: Cluster, transactions: number): Promise<[string, string][]> {
+  const rpc = createSolanaRpc(`http://127.0.0.1:${cluster.port}`);
+  const payers = await Promise.all(Array.from({ length: SENDERS }, generateKeyPairSigner));
   const svm = new LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n);
-  const funded = { address: payer.address, lamports: lamports(100_000n * SOL), programAddress: SYSTEM_PROGRAM_ADDRESS };
-  svm.setAccount({ ...funded, data: new Uint8Array(), executable: false, space: 0n });
-  const rpc = createSolanaRpc(localnet.url);
-  const before = process.memoryUsage().rss;
-  let [httpMs, rawMs, measured] = [0, 0, 0];
-  let amount = 0n;
+  for (const { address } of payers) {
+    await rpc.requestAirdrop(address, lamports(FUNDS_LAMPORTS)).send();
+    svm.setAccount(wallet(address));
+  }
+  const spent: Record<Mode, { count: number; ms: number }> = {
+    single: { count: 0, ms: 0 },
+    array: { count: 0, ms: 0 },
+    raw: { count: 0, ms: 0 },
+  };
+  const memory = [await cluster.measure()];
   for (let done = 0; done < transactions; done += BLOCK) {
     const { value } = await rpc.getLatestBlockhash({ commitment: 'confirmed' }).send();
     const count = Math.min(BLOCK, transactions - done);
-    const signed = [];
-    for (let index = 0; index < count; index++) {
-      amount += 1n;
-      signed.push(await signTransfer(payer, amount, value));
-    }
-    const bodies = signed.map((transaction) => sendBody(getBase64EncodedWireTransaction(transaction)));
-    const spentMs = await timeMs(() => sendAll(localnet.url, bodies));
-    const alone = done < 5 * BLOCK ? signed : [];
+    const signed = await signTransfers(payers, count, value);
+    const calls = signed.map((transaction) => sendCall(getBase64EncodedWireTransaction(transaction)));
+    const mode = (done / BLOCK) % 2 === 0 ? 'single' : 'array';
+    const spentMs = await timeMs(() => sendCalls(cluster.port, mode === 'single' ? calls : inArrays(calls)));
     const aloneMs = await timeMs(async () => {
-      for (const transaction of alone) {
+      for (const transaction of signed) {
         if (svm.sendTransaction(transaction) instanceof FailedTransactionMetadata)
           throw new Error('A transfer failed.');
       }
     });
-    if (done === 0 && transactions > WARM_UP) continue;
-    httpMs += spentMs;
-    measured += count;
-    rawMs += alone.length === 0 ? 0 : aloneMs;
+    // The first blocks warm up.
+    for (const [kind, tookMs] of done < 2 * BLOCK
+      ? []
+      : ([
+          [mode, spentMs],
+          ['raw', aloneMs],
+        ] as const)) {
+      spent[kind].count += count;
+      spent[kind].ms += tookMs;
+    }
+    if (done + BLOCK === transactions / 2) memory.push(await cluster.measure());
   }
-  const rawCount = Math.min(measured, 4 * BLOCK);
-  const httpRate = (1_000 * measured) / httpMs;
-  const rawRate = (1_000 * rawCount) / rawMs;
+  memory.push(await cluster.measure());
+  const rate = (mode: Mode) => (1_000 * spent[mode].count) / spent[mode].ms;
   return [
-    ['start, nothing stored', ms(emptyStartMs)],
-    [`transfers through JSON-RPC, ${SENDERS} senders`, `${httpRate.toFixed(0)}/s`],
-    ['transfers on LiteSVM alone', `${rawRate.toFixed(0)}/s`],
-    ['share of the raw rate', percent(httpRate, rawRate)],
-    [`memory gained over ${transactions} transactions`, megabytes(process.memoryUsage().rss - before)],
+    ['transfers on LiteSVM alone', `${rate('raw').toFixed(0)}/s`],
+    [`through JSON-RPC, ${SENDERS} senders`, `${rate('single').toFixed(0)}/s`],
+    ['share of the raw rate', percent(rate('single'), rate('raw'))],
+    [`through JSON-RPC, ${SENDERS} senders, arrays of ${CALLS} calls`, `${rate('array').toFixed(0)}/s`],
+    ['share of the raw rate, in arrays', percent(rate('array'), rate('raw'))],
+    [
+      `memory at 0, ${transactions / 2} and ${transactions} transactions`,
+      memory.map(({ rssBytes }) => megabytes(rssBytes)).join(', '),
+    ],
+    ['of which heap after a collection', memory.map(({ heapBytes }) => megabytes(heapBytes)).join(', ')],
   ];
 }
 
-function signTransfer(
-  payer: KeyPairSigner,
-  amount: bigint,
-  lifetime: { readonly blockhash: Blockhash; readonly lastValidBlockHeight: bigint },
-) {
-  return signTransactionMessageWithSigners(
-    pipe(
-      createTransactionMessage({ version: 0 }),
-      (empty) => setTransactionMessageFeePayerSigner(payer, empty),
-      (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
-      (timed) =>
-        appendTransactionMessageInstruction(
-          getTransferSolInstruction({ source: payer, destination: payer.address, amount }),
-          timed,
-        ),
-    ),
-  );
+interface Cluster {
+  readonly port: number;
+  readonly startMs: number;
+  measure(): Promise<z.output<typeof measured>>;
+  /** Ends the process; how long stopping took. */
+  stop(): Promise<number>;
 }
 
-function sendBody(wire: string): string {
+const started = z.object({ port: z.number(), startMs: z.number() });
+const measured = z.object({ rssBytes: z.number(), heapBytes: z.number(), cpuMs: z.number() });
+const stopped = z.object({ stopMs: z.number() });
+
+async function startCluster(directory: string): Promise<Cluster> {
+  const child = fork(join(import.meta.dirname, 'localnet-process.ts'), [directory]);
+  const answer = async () => (await once(child, 'message'))[0];
+  const { port, startMs } = started.parse(await answer());
+  const ask = (wish: 'measure' | 'stop') => {
+    child.send(wish);
+    return answer();
+  };
+  return {
+    port,
+    startMs,
+    measure: async () => measured.parse(await ask('measure')),
+    stop: async () => {
+      const exited = once(child, 'exit');
+      const { stopMs } = stopped.parse(await ask('stop'));
+      await exited;
+      return stopMs;
+    },
+  };
+}
+
+function wallet(address: Address) {
+  return {
+    address,
+    lamports: lamports(FUNDS_LAMPORTS),
+    programAddress: SYSTEM_PROGRAM_ADDRESS,
+    data: new Uint8Array(),
+    executable: false,
+    space: 0n,
+  };
+}
+
+type Lifetime = { readonly blockhash: Blockhash; readonly lastValidBlockHeight: bigint };
+
+function signTransfers(payers: readonly KeyPairSigner[], count: number, lifetime: Lifetime) {
+  const transfers = Array.from({ length: count }, (_, index) => {
+    const payer = payers[index % payers.length];
+    if (!payer) throw new Error('Nobody pays.');
+    const destination = getAddressDecoder().decode(randomBytes(32));
+    return signTransactionMessageWithSigners(
+      pipe(
+        createTransactionMessage({ version: 0 }),
+        (empty) => setTransactionMessageFeePayerSigner(payer, empty),
+        (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
+        (timed) =>
+          appendTransactionMessageInstruction(
+            getTransferSolInstruction({ source: payer, destination, amount: TRANSFER_LAMPORTS }),
+            timed,
+          ),
+      ),
+    );
+  });
+  return Promise.all(transfers);
+}
+
+function sendCall(wire: string): string {
   return JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
@@ -126,16 +198,22 @@ function sendBody(wire: string): string {
   });
 }
 
-async function sendAll(url: string, bodies: readonly string[]): Promise<void> {
-  let next = 0;
-  const sender = async () => {
-    for (let body = bodies[next++]; body !== undefined; body = bodies[next++]) {
-      const response = await fetch(url, { method: 'POST', body });
-      const answer = await response.text();
-      if (!answer.includes('"result"')) throw new Error(`A transfer was refused: ${answer}`);
-    }
-  };
-  await Promise.all(Array.from({ length: SENDERS }, sender));
+function inArrays(calls: readonly string[]): string[] {
+  return Array.from(
+    { length: Math.ceil(calls.length / CALLS) },
+    (_, index) => `[${calls.slice(index * CALLS, (index + 1) * CALLS).join(',')}]`,
+  );
+}
+
+function sendCalls(port: number, bodies: readonly string[]): Promise<void> {
+  return sendLoad({
+    port,
+    senders: SENDERS,
+    bodies,
+    check: (answer) => {
+      if (answer.includes('"error"')) throw new Error(`A transfer was refused: ${answer}`);
+    },
+  });
 }
 
 async function directoryBytes(directory: string): Promise<number> {

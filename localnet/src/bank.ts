@@ -65,7 +65,7 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
     const transaction = await signTransactionMessageWithSigners(message);
     assertIsTransactionWithBlockhashLifetime(transaction);
     const wire = parseWireTransaction(new Uint8Array(getTransactionEncoder().encode(transaction)));
-    const attempt = await ledger.execute(wire, { keepFailure: false });
+    const attempt = ledger.execute(wire, { keepFailure: false });
     const err = attempt.kind === 'refused' ? attempt.err : attempt.record.err;
     if (err !== null) throw new BankError(`The bank's transaction failed: ${JSON.stringify(err)}`);
     return wire.signature;
@@ -89,7 +89,7 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
       return mint.address;
     },
     mintTo: async (mint, recipient, amountBaseUnits) => {
-      const account = await ledger.read(() => ledger.svm.getAccount(mint));
+      const account = ledger.svm.getAccount(mint);
       if (!account.exists) throw new BankError(`There is no mint ${mint}.`);
       const tokenProgram = account.programAddress;
       const [token] = await findAssociatedTokenPda({ owner: recipient, mint, tokenProgram });

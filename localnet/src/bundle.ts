@@ -80,12 +80,12 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
     for (const { bundleId, transactions, landOnly } of batch) {
       if (landOnly !== null) {
         for (const transaction of transactions.slice(0, landOnly)) {
-          await ledger.execute(transaction, { keepFailure: true });
+          ledger.execute(transaction, { keepFailure: true });
         }
         settle(bundleId, { status: 'Failed', failedPosition: landOnly, err: 'CommitCancelled' });
         continue;
       }
-      const outcome = await ledger.executeAtomically(transactions);
+      const outcome = ledger.executeAtomically(transactions);
       const { failedPosition, err } = outcome.landed ? { failedPosition: -1, err: '' } : outcome;
       settle(
         bundleId,

@@ -4,7 +4,7 @@ import { createFaults, type Fault, type Faults } from './faults.ts';
 import { fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
 import { createGenesis } from './genesis.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
-import { forgetLedger } from './ledger/store.ts';
+import { forgetLedger } from './ledger/store/database.ts';
 import { accountMethods } from './methods/accounts.ts';
 import { blockMethods } from './methods/blocks.ts';
 import { bundleMethods, tipFloor } from './methods/bundles.ts';
@@ -23,6 +23,7 @@ import type { Runtime } from './runtime.ts';
 import { createSquadsEmulation } from './squads-emulation/index.ts';
 import { createFeed } from './subscriptions/feed.ts';
 import { subscriptionKinds } from './subscriptions/subscribe.ts';
+import { createSignatureVerifier } from './wire/signatures.ts';
 
 /** Mainnet finalizes 31 slots after confirming; here nothing is ever rolled back, so waiting would prove nothing. */
 const FINALIZED_LAG_SLOTS = 2;
@@ -107,14 +108,15 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   for (const fault of options.faults ?? []) faults.set(fault);
   const pace: Pace = { paused: false };
   const engine = createBlockEngine(ledger);
-  const bundles = bundleMethods(ledger, engine, faults, v1);
+  const verifySignatures = createSignatureVerifier();
+  const bundles = bundleMethods({ ledger, engine, faults, verifySignatures, v1 });
   const cluster = {
     ...clusterMethods(ledger, runtime.program, signer.address),
     ...accountMethods(ledger),
     ...tokenMethods(ledger),
     ...historyMethods(ledger),
     ...blockMethods(ledger),
-    ...submissionMethods(ledger, bank, faults, v1),
+    ...submissionMethods({ ledger, bank, faults, verifySignatures, v1 }),
     ...controlMethods({ ledger, bank, faults, pace }),
     ...bundles,
   };
@@ -128,6 +130,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
       ['/api/v1/bundles/tip_floor', tipFloor],
     ]),
     faults,
+    settled: ledger.stored,
     onError,
   });
   const gate = createWebsocketGate({ kinds: subscriptionKinds(ledger), feed: createFeed(ledger), onError });

@@ -1,19 +1,22 @@
-import { getAddressDecoder, type Transaction } from '@solana/kit';
+import { type Address, getTransactionEncoder, type Transaction } from '@solana/kit';
 import { FailedTransactionMetadata, type LiteSVM, type TransactionMetadata } from 'litesvm';
+import { nativeSvm } from './ledger/svm-accounts.ts';
 import type { Execution, InnerInstructions, Runtime, TransactionError } from './runtime.ts';
 import { toTransactionError } from './transaction-error.ts';
+import { encodeBase58 } from './wire/base58.ts';
 
 /** Executes on the deployed Squads program, which has been loaded into the SVM like any other program. */
 export function createRealProgram(svm: LiteSVM): Runtime {
   return {
     program: 'squads-v4',
-    execute: async (transaction) => executeInSvm(svm, transaction),
+    execute: (transaction) => executeInSvm(svm, transaction),
   };
 }
 
 /** Runs one transaction in the SVM, committing its effects, and reads off what happened. */
 export function executeInSvm(svm: LiteSVM, transaction: Transaction): Execution {
-  const outcome = svm.sendTransaction(transaction);
+  const wire = new Uint8Array(getTransactionEncoder().encode(transaction));
+  const outcome = nativeSvm(svm).sendVersionedTransaction(wire);
   return outcome instanceof FailedTransactionMetadata
     ? describe(outcome.meta(), toTransactionError(outcome.err()))
     : describe(outcome, null);
@@ -27,7 +30,7 @@ function describe(metadata: TransactionMetadata, err: TransactionError | null): 
     logs: metadata.logs(),
     unitsConsumed: metadata.computeUnitsConsumed(),
     innerInstructions: innerInstructions(metadata),
-    returnData: data.length === 0 ? null : { programId: getAddressDecoder().decode(returned.programId()), data },
+    returnData: data.length === 0 ? null : { programId: encodeBase58(returned.programId()) as Address, data },
   };
 }
 

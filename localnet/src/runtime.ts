@@ -31,5 +31,5 @@ export interface InnerInstructions {
  */
 export interface Runtime {
   readonly program: 'squads-v4' | 'emulation';
-  execute(transaction: Transaction): Promise<Execution>;
+  execute(transaction: Transaction): Execution;
 }

@@ -1,5 +1,5 @@
 import { type Address, getBase58Decoder } from '@solana/kit';
-import type { TransactionRecord } from '../ledger/store.ts';
+import type { TransactionRecord } from '../ledger/store/transaction-record.ts';
 import type { RpcInnerInstructions, TransactionMeta } from '../ledger/transaction-meta.ts';
 import { RpcError, UNSUPPORTED_TRANSACTION_VERSION } from '../rpc/rpc-error.ts';
 import { isStaticWritable, parseWireTransaction, type WireTransaction } from '../wire/wire-transaction.ts';

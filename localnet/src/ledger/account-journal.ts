@@ -1,6 +1,7 @@
 import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
 import { lamports } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
+import { readAccount, writeAccount } from './svm-accounts.ts';
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111' as Address;
 
@@ -9,14 +10,14 @@ export type CapturedAccounts = ReadonlyMap<Address, MaybeEncodedAccount>;
 
 /** Remembers accounts so that they can be put back. */
 export function captureAccounts(svm: LiteSVM, addresses: Iterable<Address>): Map<Address, MaybeEncodedAccount> {
-  return new Map(Array.from(addresses, (address) => [address, svm.getAccount(address)]));
+  return new Map(Array.from(addresses, (address) => [address, readAccount(svm, address)]));
 }
 
 /** Puts accounts back as they were captured; those that did not exist are removed. */
 export function restoreAccounts(svm: LiteSVM, captured: CapturedAccounts): void {
   for (const [address, before] of captured) {
-    const now = svm.getAccount(address);
-    if (!sameAccount(before, now)) svm.setAccount(before.exists ? before : emptyAccount(address));
+    const now = readAccount(svm, address);
+    if (!sameAccount(before, now)) writeAccount(svm, before.exists ? before : emptyAccount(address));
   }
 }
 

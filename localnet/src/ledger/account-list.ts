@@ -1,7 +1,9 @@
-import { type Address, type EncodedAccount, getAddressDecoder } from '@solana/kit';
+import type { Address, EncodedAccount } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { TransactionError } from '../runtime.ts';
+import { encodeBase58 } from '../wire/base58.ts';
 import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction.ts';
+import { readAccount } from './svm-accounts.ts';
 
 const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111';
 /** Bytes before the first address of a lookup table account (solana-address-lookup-table, LOOKUP_TABLE_META_SIZE). */
@@ -35,7 +37,7 @@ export function listAccounts(
   }));
   const loaded: Record<'writable' | 'readonly', ListedAccount[]> = { writable: [], readonly: [] };
   for (const lookup of transaction.lookups) {
-    const table = svm.getAccount(lookup.lookupTableAddress);
+    const table = readAccount(svm, lookup.lookupTableAddress);
     if (!table.exists) return { err: 'AddressLookupTableNotFound' };
     if (table.programAddress !== LOOKUP_TABLE_PROGRAM) return { err: 'InvalidAddressLookupTableOwner' };
     const addresses = activeAddresses(table, slot);
@@ -65,6 +67,8 @@ function activeAddresses(table: EncodedAccount, slot: bigint): ((index: number) 
   const stored = Math.floor((bytes.length - TABLE_HEADER_BYTES) / ADDRESS_BYTES);
   const active =
     slot > view.getBigUint64(LAST_EXTENDED_SLOT_OFFSET, true) ? stored : (bytes[LAST_EXTENDED_START_OFFSET] ?? 0);
-  return (index) =>
-    index < active ? getAddressDecoder().decode(bytes, TABLE_HEADER_BYTES + index * ADDRESS_BYTES) : null;
+  return (index) => {
+    const start = TABLE_HEADER_BYTES + index * ADDRESS_BYTES;
+    return index < active ? (encodeBase58(bytes.subarray(start, start + ADDRESS_BYTES)) as Address) : null; // 32 bytes
+  };
 }

@@ -7,7 +7,9 @@ import { captureAccounts, restoreAccounts } from './account-journal.ts';
 import { type ListedAccount, listAccounts } from './account-list.ts';
 import { advancedNonce, checkLifetime, type Lifetime } from './lifetime.ts';
 import type { Slots } from './slots.ts';
-import type { Store, TransactionRecord } from './store.ts';
+import type { Store } from './store/store.ts';
+import type { TransactionRecord } from './store/transaction-record.ts';
+import { readAccount, writeAccount } from './svm-accounts.ts';
 import { transactionMeta } from './transaction-meta.ts';
 
 /** Errors with which a transaction still enters a block and pays: it was loaded, or its loading is what failed. */
@@ -46,11 +48,11 @@ interface Deps {
 }
 
 /** Puts one transaction through a cluster's checks and executes it. Its effects stay; the caller records or undoes them. */
-export async function attemptTransaction(
+export function attemptTransaction(
   { svm, runtime, slots, store }: Deps,
   transaction: WireTransaction,
   options: { readonly checkLifetime: boolean },
-): Promise<Attempt> {
+): Attempt {
   const lifetime: Lifetime | null = options.checkLifetime
     ? checkLifetime(svm, slots, transaction)
     : { kind: 'blockhash' };
@@ -66,7 +68,7 @@ export async function attemptTransaction(
   );
   // Programs see the blockhash of the previous slot, from which nonces take their next value. LiteSVM shows them the
   // transaction's own instead, so it is given one that says the same.
-  const execution = await runtime.execute(withLifetime(transaction, slots.latestBlockhash('confirmed').blockhash));
+  const execution = runtime.execute(withLifetime(transaction, slots.visibleBlockhash()));
   const writable = accounts.filter((account) => account.writable).map(({ address }) => address);
   if (execution.err !== null) {
     restoreAccounts(
@@ -78,7 +80,7 @@ export async function attemptTransaction(
     if (lifetime.kind === 'nonce') advanceNonce(svm, slots, lifetime.account.address);
   }
   const after = captureAccounts(svm, writable);
-  const readMint = (mint: Address) => after.get(mint) ?? before.get(mint) ?? svm.getAccount(mint);
+  const readMint = (mint: Address) => after.get(mint) ?? before.get(mint) ?? readAccount(svm, mint);
   const meta = transactionMeta(
     accounts,
     accounts.map(({ address }) => before.get(address) ?? { exists: false, address }),
@@ -107,13 +109,14 @@ function isCharged(err: TransactionError): boolean {
 }
 
 function chargeFee(svm: LiteSVM, feePayer: Address, feeLamports: bigint): void {
-  const payer = svm.getAccount(feePayer);
+  const payer = readAccount(svm, feePayer);
   if (!payer.exists) return;
-  svm.setAccount({ ...payer, lamports: lamports(payer.lamports > feeLamports ? payer.lamports - feeLamports : 0n) });
+  const left = payer.lamports > feeLamports ? payer.lamports - feeLamports : 0n;
+  writeAccount(svm, { ...payer, lamports: lamports(left) });
 }
 
 function advanceNonce(svm: LiteSVM, slots: Slots, address: Address): void {
   // Read again: the nonce account may also have paid the fee.
-  const account = svm.getAccount(address);
-  if (account.exists) svm.setAccount(advancedNonce(slots, account));
+  const account = readAccount(svm, address);
+  if (account.exists) writeAccount(svm, advancedNonce(slots, account));
 }

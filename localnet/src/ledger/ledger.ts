@@ -6,37 +6,40 @@ import type { WireTransaction } from '../wire/wire-transaction.ts';
 import { type CapturedAccounts, emptyAccount, restoreAccounts } from './account-journal.ts';
 import { type Attempt, attemptTransaction } from './attempt.ts';
 import { BLOCKHASH_VALID_SLOTS, createSlots, type Slots } from './slots.ts';
-import { createStateLock } from './state-lock.ts';
-import { openStore, type Store } from './store.ts';
+import { openStore, type Store } from './store/store.ts';
+import { writeAccount } from './svm-accounts.ts';
 
-/** The state of the cluster, and the only ways to change it. */
+/**
+ * The state of the cluster, and the only ways to change it. A change never yields to the event loop, so nobody reads in
+ * the middle of one. It can be read at once, and is on disk when `stored` ends or the next slot begins.
+ */
 export interface Ledger {
   readonly svm: LiteSVM;
   readonly slots: Slots;
   /** History of transactions. */
-  readonly store: Omit<Store, 'isNew' | 'value' | 'accounts' | 'commit' | 'prune' | 'close'>;
-  /** Reads between changes, never in the middle of one. */
-  read<T>(work: () => T): Promise<T>;
+  readonly store: Omit<Store, 'value' | 'accounts' | 'put' | 'flush' | 'stored' | 'prune' | 'close'>;
+  /** Ends when everything that has been done is on disk: nothing is answered before. */
+  stored(): Promise<void>;
   /**
    * Executes a transaction whose signatures have been verified. With `keepFailure: false` a failed one leaves no trace
    * (that is a preflight); otherwise it is recorded and pays its fee.
    */
-  execute(transaction: WireTransaction, options: { readonly keepFailure: boolean }): Promise<Attempt>;
+  execute(transaction: WireTransaction, options: { readonly keepFailure: boolean }): Attempt;
   /** Executes and puts everything back. `look` sees the state that the transaction leaves, before that. */
   simulate<T>(
     transaction: WireTransaction,
     options: { readonly checkLifetime: boolean },
     look: (attempt: Attempt) => T,
-  ): Promise<T>;
+  ): T;
   /** Executes all in order or none. Tells the position and the error of the first that fails. */
-  executeAtomically(transactions: readonly WireTransaction[]): Promise<AtomicOutcome>;
+  executeAtomically(transactions: readonly WireTransaction[]): AtomicOutcome;
   /** Completes the current slot; further slots or seconds pass at once. Ends when all who wait for slots are done. */
   advance(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
   /** Called when a slot has begun; may change the ledger. */
   onSlot(listener: () => Promise<void>): void;
-  /** Called with transactions that have just been committed, those of a bundle together. May not change the ledger. */
+  /** Called with transactions that have just been executed, those of a bundle together. May not change the ledger. */
   onCommit(listener: (executed: readonly ExecutedAttempt[]) => void): void;
-  close(): Promise<void>;
+  close(): void;
 }
 
 export type ExecutedAttempt = Extract<Attempt, { kind: 'executed' }>;
@@ -57,34 +60,33 @@ export interface LedgerOptions {
  */
 export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOptions): Ledger {
   const store = openStore(options.stateDirectory);
-  const seed = bytesOr(store.value('seed'), () => new Uint8Array(randomBytes(32)));
   const slots = createSlots(
     svm,
     {
-      seed,
+      seed: bytesOr(store.value('seed'), () => new Uint8Array(randomBytes(32))),
       slot: integerOr(store.value('slot'), 0n) + 1n,
       offsetSeconds: integerOr(store.value('offsetSeconds'), 0n),
       unixTimestamp: integerOr(store.value('unixTimestamp'), 0n),
     },
     options.finalizedLagSlots,
   );
-  for (const account of store.accounts()) svm.setAccount(account.exists ? account : emptyAccount(account.address));
-  const lock = createStateLock();
-  const listeners: (() => Promise<void>)[] = [];
+  for (const account of store.accounts()) {
+    writeAccount(svm, account.exists ? account : emptyAccount(account.address));
+  }
+  const slotListeners: (() => Promise<void>)[] = [];
   const commitListeners: ((executed: readonly ExecutedAttempt[]) => void)[] = [];
-  store.commit({ values: { ...slots.state() } });
+  const putSlot = () => {
+    store.put({ values: { ...slots.state() } });
+    store.flush();
+  };
+  putSlot();
 
   const attempt = (transaction: WireTransaction, checkLifetime: boolean) =>
     attemptTransaction({ svm, runtime, slots, store }, transaction, { checkLifetime });
-  const record = (attempts: readonly Attempt[]) => {
-    const executed = attempts.filter((entry) => entry.kind === 'executed');
-    const changed = new Map<Address, MaybeEncodedAccount>();
-    for (const { after } of executed) for (const [address, account] of after) changed.set(address, account);
-    store.commit({
-      values: { ...slots.state() },
-      accounts: changed.values(),
-      transactions: executed.map(({ record: entry, before }) => ({ record: entry, addresses: [...before.keys()] })),
-    });
+  const record = (executed: readonly ExecutedAttempt[]) => {
+    for (const { record: entry, before, after } of executed) {
+      store.put({ accounts: after.values(), transactions: [{ record: entry, addresses: [...before.keys()] }] });
+    }
     for (const listener of commitListeners) listener(executed);
   };
 
@@ -92,52 +94,49 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
     svm,
     slots,
     store,
-    read: lock.read,
-    execute: (transaction, { keepFailure }) =>
-      lock.change(async () => {
-        const outcome = await attempt(transaction, true);
-        if (outcome.kind === 'refused') return outcome;
-        if (outcome.record.err !== null && !keepFailure) restoreAccounts(svm, outcome.before);
-        else record([outcome]);
-        return outcome;
-      }),
-    simulate: (transaction, { checkLifetime }, look) =>
-      lock.change(async () => {
-        const outcome = await attempt(transaction, checkLifetime);
-        try {
-          return look(outcome);
-        } finally {
-          if (outcome.kind === 'executed') restoreAccounts(svm, outcome.before);
-        }
-      }),
-    executeAtomically: (transactions) =>
-      lock.change(async () => {
-        const attempts: Attempt[] = [];
-        const before = new Map<Address, MaybeEncodedAccount>();
-        for (const [position, transaction] of transactions.entries()) {
-          const outcome = await attempt(transaction, true);
-          if (outcome.kind === 'executed') rememberOldest(before, outcome.before);
-          const err = outcome.kind === 'refused' ? outcome.err : outcome.record.err;
-          if (err !== null) {
-            restoreAccounts(svm, before);
-            return { landed: false, failedPosition: position, err };
-          }
-          attempts.push(outcome);
-        }
-        record(attempts);
-        return { landed: true, slot: slots.current() };
-      }),
-    advance: async ({ slots: count = 1n, seconds = 0n } = {}) => {
-      await lock.change(async () => {
-        slots.advance(count, seconds);
-        store.commit({ values: { ...slots.state() } });
-        store.prune(slots.current() - BLOCKHASH_VALID_SLOTS);
-      });
-      await Promise.all(listeners.map((listener) => listener()));
+    stored: store.stored,
+    execute: (transaction, { keepFailure }) => {
+      const outcome = attempt(transaction, true);
+      if (outcome.kind === 'refused') return outcome;
+      if (outcome.record.err !== null && !keepFailure) restoreAccounts(svm, outcome.before);
+      else record([outcome]);
+      return outcome;
     },
-    onSlot: (listener) => listeners.push(listener),
+    simulate: (transaction, { checkLifetime }, look) => {
+      const outcome = attempt(transaction, checkLifetime);
+      try {
+        return look(outcome);
+      } finally {
+        if (outcome.kind === 'executed') restoreAccounts(svm, outcome.before);
+      }
+    },
+    executeAtomically: (transactions) => {
+      const executed: ExecutedAttempt[] = [];
+      const before = new Map<Address, MaybeEncodedAccount>();
+      for (const [position, transaction] of transactions.entries()) {
+        const outcome = attempt(transaction, true);
+        if (outcome.kind === 'executed') rememberOldest(before, outcome.before);
+        const err = outcome.kind === 'refused' ? outcome.err : outcome.record.err;
+        if (err !== null) {
+          restoreAccounts(svm, before);
+          return { landed: false, failedPosition: position, err };
+        }
+        if (outcome.kind === 'executed') executed.push(outcome);
+      }
+      record(executed);
+      return { landed: true, slot: slots.current() };
+    },
+    advance: async ({ slots: count = 1n, seconds = 0n } = {}) => {
+      slots.advance(count, seconds);
+      // Whatever is confirmed from now on is on disk before anyone can ask.
+      putSlot();
+      store.prune(slots.current() - BLOCKHASH_VALID_SLOTS);
+      await Promise.all(slotListeners.map((listener) => listener()));
+      await store.stored();
+    },
+    onSlot: (listener) => slotListeners.push(listener),
     onCommit: (listener) => commitListeners.push(listener),
-    close: () => lock.change(async () => store.close()),
+    close: store.close,
   };
 }
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type Address, type EncodedAccount, getAddressDecoder, getBase58Decoder, getBase58Encoder } from '@solana/kit';
+import type { Address, EncodedAccount } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
+import { encodeBase58 } from '../wire/base58.ts';
 import { LAMPORTS_PER_SIGNATURE } from '../wire/fees.ts';
 import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction.ts';
 import type { Slots } from './slots.ts';
+import { readAccount } from './svm-accounts.ts';
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 /** SystemInstruction::AdvanceNonceAccount, a little-endian u32. */
@@ -29,21 +31,21 @@ export function checkLifetime(svm: LiteSVM, slots: Slots, transaction: WireTrans
 /** The nonce account as a transaction leaves it that failed: the effects are undone, the nonce has moved all the same. */
 export function advancedNonce(slots: Slots, account: EncodedAccount): EncodedAccount {
   const bytes = new Uint8Array(account.data);
-  bytes.set(getBase58Encoder().encode(nextNonce(slots)), VALUE_OFFSET);
+  bytes.set(nextNonce(slots), VALUE_OFFSET);
   new DataView(bytes.buffer).setBigUint64(FEE_OFFSET, LAMPORTS_PER_SIGNATURE, true);
   return { ...account, data: bytes };
 }
 
 function usableNonce(svm: LiteSVM, slots: Slots, transaction: WireTransaction): EncodedAccount | null {
   const address = nonceAddress(transaction);
-  if (!address || transaction.lifetimeToken === nextNonce(slots)) return null;
-  const account = svm.getAccount(address);
+  if (!address || transaction.lifetimeToken === encodeBase58(nextNonce(slots))) return null;
+  const account = readAccount(svm, address);
   if (!account.exists || account.programAddress !== SYSTEM_PROGRAM || account.data.length !== NONCE_BYTES) return null;
   const bytes = new Uint8Array(account.data);
   const view = new DataView(bytes.buffer);
   if (view.getUint32(0, true) !== CURRENT_VERSION || view.getUint32(4, true) !== INITIALIZED) return null;
-  const value = getBase58Decoder().decode(bytes.subarray(VALUE_OFFSET, FEE_OFFSET));
-  const authority = getAddressDecoder().decode(bytes, AUTHORITY_OFFSET);
+  const value = encodeBase58(bytes.subarray(VALUE_OFFSET, FEE_OFFSET));
+  const authority = encodeBase58(bytes.subarray(AUTHORITY_OFFSET, VALUE_OFFSET));
   const signers = transaction.staticAddresses.slice(0, transaction.header.numSignerAccounts);
   const advances = transaction.instructions[0]?.accountIndices.some((index) => signers[index] === authority);
   return value === transaction.lifetimeToken && advances ? account : null;
@@ -60,7 +62,6 @@ function nonceAddress({ instructions, staticAddresses, header }: WireTransaction
 }
 
 /** The value that a nonce advanced now receives (solana-nonce, DurableNonce::from_blockhash). */
-function nextNonce(slots: Slots): string {
-  const blockhash = new Uint8Array(getBase58Encoder().encode(slots.latestBlockhash('confirmed').blockhash));
-  return getBase58Decoder().decode(createHash('sha256').update('DURABLE_NONCE').update(blockhash).digest());
+function nextNonce(slots: Slots): Uint8Array {
+  return createHash('sha256').update('DURABLE_NONCE').update(slots.visibleBlockhash()).digest();
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type Blockhash, getBase58Decoder } from '@solana/kit';
+import type { Blockhash } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { Clock } from 'litesvm';
+import { encodeBase58 } from '../wire/base58.ts';
 
 /** Slots a blockhash stays valid for (solana-clock, MAX_PROCESSING_AGE). */
 export const BLOCKHASH_VALID_SLOTS = 150n;
@@ -31,6 +32,8 @@ export interface Slots {
   commitmentOf(slot: bigint): Commitment;
   /** Newest blockhash at a commitment level, and the last slot that accepts it. */
   latestBlockhash(commitment: Commitment): { readonly blockhash: Blockhash; readonly lastValidBlockHeight: bigint };
+  /** The bytes of the blockhash that programs see: the newest complete slot's. */
+  visibleBlockhash(): Uint8Array;
   /** The blockhash of a complete slot, however old. */
   blockhashOf(slot: bigint): Blockhash;
   isRecent(blockhash: string): boolean;
@@ -49,12 +52,18 @@ export function createSlots(svm: LiteSVM, initial: SlotState, finalizedLagSlots:
   const slotOfHash = new Map<string, bigint>();
   const blockTimes = new Map<bigint, bigint>();
 
-  const hashOf = (of: bigint): Blockhash => {
+  const at = (commitment: Commitment): bigint => {
+    const lag = commitment === 'processed' ? 0n : commitment === 'confirmed' ? 1n : 1n + finalizedLagSlots;
+    return slot > lag ? slot - lag : 0n;
+  };
+  const hashBytes = (of: bigint): Uint8Array => {
     const number = new Uint8Array(8);
     new DataView(number.buffer).setBigUint64(0, of, true);
-    return getBase58Decoder().decode(createHash('sha256').update(seed).update(number).digest()) as Blockhash; // 32 bytes
+    return createHash('sha256').update(seed).update(number).digest();
   };
+  const hashOf = (of: bigint) => encodeBase58(hashBytes(of)) as Blockhash; // 32 bytes
 
+  let visible: Uint8Array = new Uint8Array();
   let recent: { readonly slot: bigint; readonly hash: Blockhash }[] = [];
   const enter = () => {
     const now = BigInt(Math.floor(Date.now() / 1000)) + offsetSeconds;
@@ -71,16 +80,12 @@ export function createSlots(svm: LiteSVM, initial: SlotState, finalizedLagSlots:
     const kept = [...fresh, ...recent];
     for (const dropped of kept.splice(Number(SLOT_HASHES))) slotOfHash.delete(dropped.hash);
     recent = kept;
+    visible = hashBytes(at('confirmed'));
     const epoch = slot / SLOTS_PER_EPOCH;
     svm.setClock(new Clock(slot, unixTimestamp, epoch, epoch + 1n, unixTimestamp));
     svm.setSlotHashes(recent);
   };
   enter();
-
-  const at = (commitment: Commitment): bigint => {
-    const lag = commitment === 'processed' ? 0n : commitment === 'confirmed' ? 1n : 1n + finalizedLagSlots;
-    return slot > lag ? slot - lag : 0n;
-  };
 
   return {
     state: () => ({ seed, slot, offsetSeconds, unixTimestamp }),
@@ -92,6 +97,7 @@ export function createSlots(svm: LiteSVM, initial: SlotState, finalizedLagSlots:
       const complete = commitment === 'finalized' ? at('finalized') : at('confirmed');
       return { blockhash: hashOf(complete), lastValidBlockHeight: complete + BLOCKHASH_VALID_SLOTS };
     },
+    visibleBlockhash: () => visible,
     blockhashOf: hashOf,
     isRecent: (blockhash) => {
       const born = slotOfHash.get(blockhash);

@@ -1,4 +1,5 @@
-import { type Address, type EncodedAccount, getAddressDecoder, type MaybeEncodedAccount } from '@solana/kit';
+import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
+import { encodeBase58 } from '../wire/base58.ts';
 
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
@@ -65,8 +66,8 @@ export function tokenHolding(account: EncodedAccount): TokenHolding | null {
   if (bytes.length > ACCOUNT_BYTES && bytes[KIND_OFFSET] !== KIND_ACCOUNT) return null;
   if (bytes[STATE_OFFSET] === 0) return null;
   return {
-    mint: getAddressDecoder().decode(bytes, 0),
-    owner: getAddressDecoder().decode(bytes, OWNER_OFFSET),
+    mint: encodeBase58(bytes.subarray(0, OWNER_OFFSET)) as Address, // 32 bytes
+    owner: encodeBase58(bytes.subarray(OWNER_OFFSET, AMOUNT_OFFSET)) as Address, // 32 bytes
     amountBaseUnits: new DataView(bytes.buffer).getBigUint64(AMOUNT_OFFSET, true),
   };
 }

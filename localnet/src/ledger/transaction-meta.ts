@@ -1,5 +1,6 @@
-import { type Address, getBase58Decoder, type MaybeEncodedAccount } from '@solana/kit';
+import type { Address, MaybeEncodedAccount } from '@solana/kit';
 import type { Execution, TransactionError } from '../runtime.ts';
+import { encodeBase58 } from '../wire/base58.ts';
 import type { ListedAccount } from './account-list.ts';
 import { type TokenBalance, tokenBalances } from './token-balances.ts';
 
@@ -69,7 +70,7 @@ export function transactionMeta(
 export function rpcInnerInstructions(execution: Execution): RpcInnerInstructions[] {
   return execution.innerInstructions.map(({ index, instructions }) => ({
     index,
-    instructions: instructions.map(({ data, ...rest }) => ({ ...rest, data: getBase58Decoder().decode(data) })),
+    instructions: instructions.map(({ data, ...rest }) => ({ ...rest, data: encodeBase58(data) })),
   }));
 }
 

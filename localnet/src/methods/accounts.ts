@@ -30,13 +30,11 @@ export function accountMethods(ledger: Ledger): Record<string, Method> {
   return {
     getBalance: (params) => {
       const [address, config] = parseParams([addressParam, optionalConfig(contextParam)], params);
-      return ledger.read(() => withContext(ledger, config, svm.getBalance(address) ?? 0n));
+      return withContext(ledger, config, svm.getBalance(address) ?? 0n);
     },
     getAccountInfo: (params) => {
       const [address, config] = parseParams([addressParam, accountConfig], params);
-      return ledger.read(() =>
-        withContext(ledger, config, encodeMaybeAccount(readAccount(address), config, readAccount)),
-      );
+      return withContext(ledger, config, encodeMaybeAccount(readAccount(address), config, readAccount));
     },
     getMultipleAccounts: (params) => {
       const [addresses, config] = parseParams(
@@ -44,21 +42,17 @@ export function accountMethods(ledger: Ledger): Record<string, Method> {
         params,
       );
       const view = { ...config, encoding: config.encoding ?? 'base64' };
-      return ledger.read(() => {
-        const accounts = addresses.map((address) => encodeMaybeAccount(readAccount(address), view, readAccount));
-        return withContext(ledger, config, accounts);
-      });
+      const accounts = addresses.map((address) => encodeMaybeAccount(readAccount(address), view, readAccount));
+      return withContext(ledger, config, accounts);
     },
     getProgramAccounts: (params) => {
       const [program, config] = parseParams([addressParam, programAccountsConfig], params);
-      return ledger.read(() => {
-        checkContextSlot(ledger, config);
-        const accounts = svm
-          .getProgramAccounts(program)
-          .filter((account) => (config.filters ?? []).every((entry) => matchesFilter(account, entry)))
-          .map((account) => ({ pubkey: account.address, account: encodeAccount(account, config, readAccount) }));
-        return config.withContext ? withContext(ledger, config, accounts) : accounts;
-      });
+      checkContextSlot(ledger, config);
+      const accounts = svm
+        .getProgramAccounts(program)
+        .filter((account) => (config.filters ?? []).every((entry) => matchesFilter(account, entry)))
+        .map((account) => ({ pubkey: account.address, account: encodeAccount(account, config, readAccount) }));
+      return config.withContext ? withContext(ledger, config, accounts) : accounts;
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Method } from '../rpc/answer-call.ts';
 import { optionalConfig, parseParams } from '../rpc/params.ts';
 import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
 import { parseWireParam } from '../rpc/wire-param.ts';
-import { verifySignatures } from '../wire/signatures.ts';
+import type { VerifySignatures } from '../wire/signatures.ts';
 import { withContext } from './context.ts';
 
 /** Bundle ids that a status call takes (docs.jito.wtf). */
@@ -17,13 +17,17 @@ const LAMPORTS_PER_SOL = 1_000_000_000;
 const bundleIds = z.array(z.string().regex(/^[0-9a-f]{64}$/, 'not a bundle id')).max(MAX_BUNDLE_IDS);
 const sendConfig = optionalConfig({ encoding: z.enum(['base58', 'base64']).default('base58') });
 
+export interface BundleDeps {
+  readonly ledger: Ledger;
+  readonly engine: BlockEngine;
+  readonly faults: Faults;
+  readonly verifySignatures: VerifySignatures;
+  /** Whether version 1 of transactions is admitted. */
+  readonly v1: boolean;
+}
+
 /** The block engine's JSON-RPC, in Jito's shapes. */
-export function bundleMethods(
-  ledger: Ledger,
-  engine: BlockEngine,
-  faults: Faults,
-  v1: boolean,
-): Record<string, Method> {
+export function bundleMethods({ ledger, engine, faults, verifySignatures, v1 }: BundleDeps): Record<string, Method> {
   return {
     getTipAccounts: () => TIP_ACCOUNTS,
     sendBundle: async (params) => {

@@ -59,14 +59,12 @@ export function clusterMethods(ledger: Ledger, program: Runtime['program'], iden
     getSupply: (params) => {
       const [context] = parseParams([config], params);
       // What the bank has not given away does not circulate. Fees are burnt, which the total leaves out of account.
-      return ledger.read(() => {
-        const nonCirculating = svm.getBalance(identity) ?? 0n;
-        return withContext(ledger, context, {
-          total: GENESIS_LAMPORTS,
-          circulating: GENESIS_LAMPORTS - nonCirculating,
-          nonCirculating,
-          nonCirculatingAccounts: [identity],
-        });
+      const nonCirculating = svm.getBalance(identity) ?? 0n;
+      return withContext(ledger, context, {
+        total: GENESIS_LAMPORTS,
+        circulating: GENESIS_LAMPORTS - nonCirculating,
+        nonCirculating,
+        nonCirculatingAccounts: [identity],
       });
     },
     getBlockTime: (params) => {

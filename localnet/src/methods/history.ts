@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { encodeTransaction } from '../encoding/transaction-encoding.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { TransactionSummary } from '../ledger/store.ts';
+import type { TransactionSummary } from '../ledger/store/transaction-record.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import {
   addressParam,

@@ -21,7 +21,7 @@ import { invalidParams, PREFLIGHT_FAILURE, RpcError, SIGNATURE_VERIFICATION_FAIL
 import { decodeText, parseWireParam } from '../rpc/wire-param.ts';
 import type { TransactionError } from '../runtime.ts';
 import { transactionFee } from '../wire/fees.ts';
-import { verifySignatures } from '../wire/signatures.ts';
+import type { VerifySignatures } from '../wire/signatures.ts';
 import { parseWireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
 import { checkContextSlot, withContext } from './context.ts';
 import { refuseGift } from './gift.ts';
@@ -47,8 +47,18 @@ const simulateConfig = optionalConfig({
   accounts: z.object({ encoding: encodingParam.optional(), addresses: z.array(addressParam) }).nullish(),
 });
 
+export interface SubmissionDeps {
+  readonly ledger: Ledger;
+  readonly bank: Bank;
+  readonly faults: Faults;
+  readonly verifySignatures: VerifySignatures;
+  /** Whether version 1 of transactions is admitted. */
+  readonly v1: boolean;
+}
+
 /** Methods that bring transactions in, try them, or price them. */
-export function submissionMethods(ledger: Ledger, bank: Bank, faults: Faults, v1: boolean): Record<string, Method> {
+export function submissionMethods(deps: SubmissionDeps): Record<string, Method> {
+  const { ledger, bank, faults, verifySignatures, v1 } = deps;
   return {
     sendTransaction: async (params) => {
       const [text, config] = parseParams([z.string(), sendConfig], params);
@@ -59,7 +69,7 @@ export function submissionMethods(ledger: Ledger, bank: Bank, faults: Faults, v1
       // Without preflight the transaction is passed on unseen: what no block can hold is lost without a word.
       if (!verified && config.skipPreflight) return transaction.signature;
       if (!verified) throw signatureFailure();
-      const attempt = await ledger.execute(transaction, { keepFailure: config.skipPreflight });
+      const attempt = ledger.execute(transaction, { keepFailure: config.skipPreflight });
       if (!config.skipPreflight) refuseFailure(attempt);
       return transaction.signature;
     },
@@ -74,7 +84,7 @@ export function submissionMethods(ledger: Ledger, bank: Bank, faults: Faults, v1
       if (sigVerify && !(await verifySignatures(transaction))) throw signatureFailure();
       const { svm } = ledger;
       const readAccount = svm.getAccount.bind(svm);
-      const value = await ledger.simulate(transaction, { checkLifetime: !replaceRecentBlockhash }, (attempt) => ({
+      const value = ledger.simulate(transaction, { checkLifetime: !replaceRecentBlockhash }, (attempt) => ({
         ...describeAttempt(attempt, config.innerInstructions),
         accounts:
           attemptError(attempt) === null && config.accounts

@@ -31,47 +31,39 @@ export function tokenMethods(ledger: Ledger): Record<string, Method> {
   return {
     getTokenAccountBalance: (params) => {
       const [address, context] = parseParams([addressParam, config], params);
-      return ledger.read(() => {
-        const account = readAccount(address);
-        if (!account.exists) throw invalid('could not find account');
-        const holding = tokenHolding(account);
-        if (!holding) throw invalid('not a Token account');
-        return withContext(ledger, context, toUiTokenAmount(holding.amountBaseUnits, supplyOf(holding.mint).decimals));
-      });
+      const account = readAccount(address);
+      if (!account.exists) throw invalid('could not find account');
+      const holding = tokenHolding(account);
+      if (!holding) throw invalid('not a Token account');
+      return withContext(ledger, context, toUiTokenAmount(holding.amountBaseUnits, supplyOf(holding.mint).decimals));
     },
     getTokenSupply: (params) => {
       const [mint, context] = parseParams([addressParam, config], params);
-      return ledger.read(() => {
-        const { supplyBaseUnits, decimals } = supplyOf(mint);
-        return withContext(ledger, context, toUiTokenAmount(supplyBaseUnits, decimals));
-      });
+      const { supplyBaseUnits, decimals } = supplyOf(mint);
+      return withContext(ledger, context, toUiTokenAmount(supplyBaseUnits, decimals));
     },
     getTokenAccountsByOwner: (params) => {
       const [owner, wanted, context] = parseParams([addressParam, tokenFilter, accountConfig], params);
-      return ledger.read(() => {
-        const accounts = tokenAccounts(ledger, programsFor(ledger, wanted))
-          .filter(({ holding }) => holding.owner === owner && (!('mint' in wanted) || holding.mint === wanted.mint))
-          .map(({ account }) => ({
-            pubkey: account.address,
-            account: encodeAccount(account, context, readAccount),
-          }));
-        return withContext(ledger, context, accounts);
-      });
+      const accounts = tokenAccounts(ledger, programsFor(ledger, wanted))
+        .filter(({ holding }) => holding.owner === owner && (!('mint' in wanted) || holding.mint === wanted.mint))
+        .map(({ account }) => ({
+          pubkey: account.address,
+          account: encodeAccount(account, context, readAccount),
+        }));
+      return withContext(ledger, context, accounts);
     },
     getTokenLargestAccounts: (params) => {
       const [mint, context] = parseParams([addressParam, config], params);
-      return ledger.read(() => {
-        const { decimals } = supplyOf(mint);
-        const largest = tokenAccounts(ledger, programsFor(ledger, { mint }))
-          .filter(({ holding }) => holding.mint === mint && holding.amountBaseUnits > 0n)
-          .sort((a, b) => (a.holding.amountBaseUnits < b.holding.amountBaseUnits ? 1 : -1))
-          .slice(0, LARGEST_ACCOUNTS)
-          .map(({ account, holding }) => ({
-            address: account.address,
-            ...toUiTokenAmount(holding.amountBaseUnits, decimals),
-          }));
-        return withContext(ledger, context, largest);
-      });
+      const { decimals } = supplyOf(mint);
+      const largest = tokenAccounts(ledger, programsFor(ledger, { mint }))
+        .filter(({ holding }) => holding.mint === mint && holding.amountBaseUnits > 0n)
+        .sort((a, b) => (a.holding.amountBaseUnits < b.holding.amountBaseUnits ? 1 : -1))
+        .slice(0, LARGEST_ACCOUNTS)
+        .map(({ account, holding }) => ({
+          address: account.address,
+          ...toUiTokenAmount(holding.amountBaseUnits, decimals),
+        }));
+      return withContext(ledger, context, largest);
     },
   };
 }

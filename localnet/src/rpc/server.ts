@@ -13,6 +13,8 @@ export interface Routes {
   /** Plain GET routes by path. */
   readonly rest: ReadonlyMap<string, () => unknown>;
   readonly faults: Faults;
+  /** Awaited before a call is answered, so that what is told has been stored. */
+  readonly settled: () => Promise<void>;
   /** Told of exceptions that are no RpcError: they are our own bugs. */
   readonly onError: (error: unknown) => void;
 }
@@ -61,15 +63,22 @@ async function answer(routes: Routes, request: IncomingMessage, response: Server
   await answerCalls(routes, methods, body, response);
 }
 
-async function readBody(request: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+/** null when it is too long; then the rest is not read. Iterating over the request would take longer than answering it. */
+function readBody(request: IncomingMessage): Promise<string | null> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= MAX_BODY_BYTES) chunks.push(chunk);
+      else {
+        request.pause();
+        resolve(null);
+      }
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
+    request.on('error', reject);
+  });
 }
 
 async function answerCalls(routes: Routes, methods: Methods, body: string, response: ServerResponse): Promise<void> {
@@ -90,6 +99,7 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
   }
   if (!Array.isArray(calls)) {
     const result = await answerCall(methods, calls, routes.onError);
+    await routes.settled();
     if (result === null) response.writeHead(204).end();
     else sendJson(response, 200, result);
     return;
@@ -101,6 +111,7 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
     const result = await answerCall(methods, call, routes.onError);
     if (result !== null) results.push(result);
   }
+  await routes.settled();
   if (results.length === 0) response.writeHead(204).end();
   else sendJson(response, 200, results);
 }
@@ -110,7 +121,10 @@ function methodName(call: unknown): string {
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(stringifyJson(body));
+  const text = stringifyJson(body);
+  response
+    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) })
+    .end(text);
 }
 
 function sendText(response: ServerResponse, status: number, text: string): void {

@@ -27,7 +27,7 @@ import { runTransaction } from './run-transaction.ts';
  */
 export function createSquadsEmulation(svm: LiteSVM): Runtime {
   svm.withSigverify(false).withTransactionHistory(0n);
-  return { program: 'emulation', execute: async (transaction) => execute(svm, transaction) };
+  return { program: 'emulation', execute: (transaction) => execute(svm, transaction) };
 }
 
 /** Never yields to the event loop, so that nobody sees a transaction half done. */

@@ -1,4 +1,5 @@
-import { type Address, getAddressDecoder } from '@solana/kit';
+import type { Address } from '@solana/kit';
+import { encodeBase58 } from './base58.ts';
 
 const ADDRESS_BYTES = 32;
 
@@ -35,7 +36,7 @@ export function createByteReader(source: Uint8Array): ByteReader {
     u32: () => view.getUint32(take(4), true),
     u64: () => view.getBigUint64(take(8), true),
     bytes: (count) => source.subarray(take(count), offset),
-    address: () => getAddressDecoder().decode(source, take(ADDRESS_BYTES)),
+    address: () => encodeBase58(source.subarray(take(ADDRESS_BYTES), offset)) as Address, // 32 bytes
     shortU16: () => {
       let value = 0;
       for (let group = 0; group < 3; group++) {

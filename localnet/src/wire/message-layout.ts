@@ -1,4 +1,5 @@
-import { type Address, getBase58Decoder } from '@solana/kit';
+import type { Address } from '@solana/kit';
+import { encodeBase58 } from './base58.ts';
 import type { ByteReader } from './byte-reader.ts';
 
 const BLOCKHASH_BYTES = 32;
@@ -107,7 +108,7 @@ function readHeader(reader: ByteReader): MessageHeader {
 }
 
 function readBlockhash(reader: ByteReader): string {
-  return getBase58Decoder().decode(reader.bytes(BLOCKHASH_BYTES));
+  return encodeBase58(reader.bytes(BLOCKHASH_BYTES));
 }
 
 function readConfig(reader: ByteReader, mask: number): V1Config {

@@ -1,14 +1,12 @@
-import {
-  type Address,
-  type Blockhash,
-  getBase58Decoder,
-  getBase58Encoder,
-  type ReadonlyUint8Array,
-  type Signature,
-  type SignatureBytes,
-  type Transaction,
-  type TransactionMessageBytes,
+import type {
+  Address,
+  ReadonlyUint8Array,
+  Signature,
+  SignatureBytes,
+  Transaction,
+  TransactionMessageBytes,
 } from '@solana/kit';
+import { encodeBase58 } from './base58.ts';
 import { type ByteReader, createByteReader } from './byte-reader.ts';
 import { type Message, type MessageHeader, readMessage } from './message-layout.ts';
 
@@ -71,16 +69,16 @@ export function parseWireTransaction(bytes: Uint8Array): WireTransaction {
     ...message,
     bytes,
     transaction,
-    signature: getBase58Decoder().decode(first) as Signature, // 64 bytes by construction
+    signature: encodeBase58(first) as Signature, // 64 bytes by construction
     signatures: maybeSignatures,
     feePayer,
   };
 }
 
 /** The transaction as it would be with another blockhash; its signatures are no longer valid for it. */
-export function withLifetime({ transaction, lifetimeOffset }: WireTransaction, blockhash: Blockhash): Transaction {
+export function withLifetime({ transaction, lifetimeOffset }: WireTransaction, blockhash: Uint8Array): Transaction {
   const messageBytes = new Uint8Array(transaction.messageBytes);
-  messageBytes.set(getBase58Encoder().encode(blockhash), lifetimeOffset);
+  messageBytes.set(blockhash, lifetimeOffset);
   return { ...transaction, messageBytes: messageBytes as ReadonlyUint8Array as TransactionMessageBytes }; // same layout
 }
 

@@ -56,7 +56,7 @@ export async function openTheatre(name: string, { founding, stage }: TheatreOpti
   const cast = await createCast(name);
   const svm = setStage(cast, stage);
   const runtime = createSquadsEmulation(svm);
-  const sendAs: Theatre['sendAs'] = (input) =>
+  const sendAs: Theatre['sendAs'] = async (input) =>
     runtime.execute(buildTransaction(svm, { feePayer: cast.operator, ...input }));
   const send: Theatre['send'] = (...instructions) => sendAs({ instructions });
   const mustSend: Theatre['mustSend'] = async (...instructions) => {

@@ -7,6 +7,7 @@ import {
   compressTransactionMessageUsingAddressLookupTables,
   createTransactionMessage,
   generateKeyPairSigner,
+  getAddressEncoder,
   getCompiledTransactionMessageDecoder,
   getTransactionDecoder,
   getTransactionEncoder,
@@ -54,7 +55,7 @@ for (const version of VERSIONS) {
     assert.equal(parsed.instructions.length, 2);
     assert.deepEqual(Buffer.from(parsed.instructions[1]?.data ?? []).toString(), 'x'.repeat(200));
     assert.equal(parsed.lookups.length, version === 0 ? 1 : 0);
-    const exchanged = withLifetime(parsed, recipient.address as string as Blockhash); // 32 bytes as good as any
+    const exchanged = withLifetime(parsed, new Uint8Array(getAddressEncoder().encode(recipient.address))); // 32 bytes as good as any
     const reread = getCompiledTransactionMessageDecoder().decode(exchanged.messageBytes);
     assert.deepEqual(reread, { ...message, lifetimeToken: recipient.address });
   });
