@@ -72,18 +72,18 @@ async function compose(
   const deps: Deps = { db, jobs, chain, clock, log, fairUse, batchExpirySeconds };
 
   const blockEngineUrl = config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null;
-  const { maxTipLamports } = config;
+  const { maxTipLamports, maxComputeUnitPrice } = config;
+  const sending = { blockEngineUrl, maxTipLamports, maxComputeUnitPrice };
   if (signers.keys !== null) {
     const worker = await startWorker(deps, jobs, {
       signers: signers.keys,
-      blockEngineUrl,
       noncePoolSize: config.noncePoolSize,
-      maxTipLamports,
+      sending,
     });
     started.defer(() => worker.stop());
   }
-  // Serving sends nothing: it only asks what a bundle would have to tip.
-  const bundles = createBundleSender({ chain, blockEngineUrl, maxTipLamports, clock, log });
+  // Serving sends nothing: it only asks what a bundle would cost.
+  const bundles = createBundleSender({ ...sending, chain, clock, log });
   const url = roles.has('http') ? await listen(config, { ...deps, bundles }, log, signers, started) : null;
   return { url, rpcUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
 }

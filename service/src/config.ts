@@ -29,6 +29,8 @@ export interface Config {
   readonly noncePoolSize: number;
   /** What the last transaction of a bundle may pay the block engine at most, however often it is sent again. */
   readonly maxTipLamports: bigint;
+  /** Micro-lamports that a compute unit is offered at most, whatever others pay of late. */
+  readonly maxComputeUnitPrice: bigint;
   readonly logLevel: LogLevel;
 }
 
@@ -89,6 +91,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     batchExpirySeconds: env.BATCH_EXPIRY_SECONDS,
     noncePoolSize: env.NONCE_POOL_SIZE,
     maxTipLamports: BigInt(env.MAX_TIP_LAMPORTS),
+    maxComputeUnitPrice: BigInt(env.MAX_COMPUTE_UNIT_PRICE),
     logLevel: env.LOG_LEVEL,
   });
 }
@@ -123,6 +126,7 @@ const Environment = z.object({
   BATCH_EXPIRY_SECONDS: whole('seconds', 1, 365 * SECONDS_PER_DAY).default(7 * SECONDS_PER_DAY),
   NONCE_POOL_SIZE: whole('nonce accounts', 1, 10_000).default(32),
   MAX_TIP_LAMPORTS: whole('lamports', 1_000, 1_000_000_000).default(100_000),
+  MAX_COMPUTE_UNIT_PRICE: whole('micro-lamports', 1_000, 1_000_000_000).default(100_000),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: (issue) => `is ${quote(issue.input)}; it may be fatal, error, warn, info, debug, trace or silent`,

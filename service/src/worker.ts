@@ -8,7 +8,7 @@ import { setUpBatch } from './batches/jobs/setup.ts';
 import type { Batch } from './model/batch.ts';
 import type { Project } from './model/project.ts';
 import type { Signers } from './signers.ts';
-import { createBundleSender } from './solana/bundles.ts';
+import { type BundleSenderOptions, createBundleSender } from './solana/bundles.ts';
 import { findBatch } from './store/batches.ts';
 import type { Job, Jobs } from './store/jobs.ts';
 import { findNonces } from './store/nonces.ts';
@@ -17,20 +17,19 @@ import { beginRun } from './store/runs.ts';
 
 export interface WorkerOptions {
   readonly signers: NonNullable<Signers['keys']>;
-  readonly blockEngineUrl: string | null;
   readonly noncePoolSize: number;
-  readonly maxTipLamports: bigint;
+  readonly sending: Pick<BundleSenderOptions, 'blockEngineUrl' | 'maxTipLamports' | 'maxComputeUnitPrice'>;
 }
 
 /** Takes jobs until it is stopped; what is in hand then is given back and goes on elsewhere. */
 export async function startWorker(
   deps: Deps,
   jobs: Jobs,
-  { signers, blockEngineUrl, noncePoolSize, maxTipLamports }: WorkerOptions,
+  { signers, noncePoolSize, sending }: WorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   const { chain, clock, log } = deps;
-  const bundles = createBundleSender({ chain, blockEngineUrl, maxTipLamports, clock, log, signal: stopping.signal });
+  const bundles = createBundleSender({ ...sending, chain, clock, log, signal: stopping.signal });
   const workerDeps: WorkerDeps = { ...deps, ...signers, bundles, noncePoolSize, signal: stopping.signal };
   await jobs.work((job, signal) => {
     return work({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, job);

@@ -145,7 +145,7 @@ async function until(project: TestProject, id: string, isAwaited: (batch: any) =
 
 async function spentBy(account: Address, text: string): Promise<bigint> {
   const found = await world.rpc
-    .getTransaction(signature(text), { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 0 })
+    .getTransaction(signature(text), { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 })
     .send();
   const index = found?.transaction.message.accountKeys.indexOf(account) ?? -1;
   const [before, after] = [found?.meta?.preBalances[index], found?.meta?.postBalances[index]];

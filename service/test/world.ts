@@ -54,15 +54,17 @@ export interface WorldOptions {
   readonly openDatabase?: () => Promise<WorldDatabase>;
   /** What runs in this process; HTTP and a worker by default. */
   readonly roles?: ReadonlySet<Role>;
+  /** Whether the cluster has transactions of version 1; it has by default. */
+  readonly v1?: boolean;
 }
 
 export async function openWorld(
   environment: Readonly<Record<string, string>> = {},
-  { openDatabase = openTestDatabase, roles = ROLES }: WorldOptions = {},
+  { openDatabase = openTestDatabase, roles = ROLES, v1 = true }: WorldOptions = {},
 ): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-test-'));
   const [localnet, database] = await Promise.all([
-    startLocalnet({ slotMs: SLOT_MS, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM }),
+    startLocalnet({ slotMs: SLOT_MS, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
     openDatabase(),
   ]);
   const signers = await createSignerFiles(directory, localnet);

@@ -83,9 +83,10 @@ export interface Bundle {
   readonly transactions: readonly Base64EncodedWireTransaction[];
   readonly signatures: readonly string[];
   readonly lastValidBlockHeight: bigint;
-  /** Zero-based position of the first pipeline it executes, and how many; 0 and 0 in the other phases. */
+  /** Zero-based position of the first pipeline it executes; 0 in the other phases. */
   readonly firstPipeline: number;
-  readonly pipelineCount: number;
+  /** How many pipelines each of its transactions executes, from that one on; those not counted execute none. */
+  readonly pipelineCounts: readonly number[];
   /** Sent to a block engine, which lands all of it or nothing; otherwise its transactions went out one by one. */
   readonly isAtomic: boolean;
   /** What its last transaction pays the block engine. */

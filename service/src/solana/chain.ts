@@ -45,6 +45,11 @@ export interface Chain {
    * that is on chain already counts as accepted.
    */
   send(transaction: Base64EncodedWireTransaction): Promise<Signature>;
+  /**
+   * Micro-lamports per compute unit: for each recent block, the least that a transaction in it paid which writes these
+   * accounts; 128 of them at most.
+   */
+  recentPrioritizationFees(accounts: readonly Address[]): Promise<readonly bigint[]>;
   /** Lamports. Remembered per size: it changes only with the cluster’s release. */
   minimumBalanceForRentExemption(bytes: number): Promise<bigint>;
   /** Tells clusters apart. */
@@ -154,6 +159,9 @@ export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
       }
     },
 
+    recentPrioritizationFees: (accounts) =>
+      ask('getRecentPrioritizationFees', rpc.getRecentPrioritizationFees(accounts), PrioritizationFeesAnswer),
+
     minimumBalanceForRentExemption: async (bytes) => {
       const known = rentLamports.get(bytes);
       if (known !== undefined) return known;
@@ -183,6 +191,10 @@ const AccountsAnswer = z.object({
 const BlockhashAnswer = z.object({
   value: z.object({ blockhash: shapes.blockhash, lastValidBlockHeight: shapes.u64 }),
 });
+
+const PrioritizationFeesAnswer = z
+  .array(z.object({ prioritizationFee: shapes.u64 }))
+  .transform((blocks): readonly bigint[] => blocks.map(({ prioritizationFee }) => prioritizationFee));
 
 const StatusesAnswer = z.object({
   value: z.array(

@@ -22,7 +22,7 @@ import type { LeasedNonce } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
 import { SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
 import { locateBatch, proposalApprove } from './instructions.ts';
-import { MAX_V0_TRANSACTION_BYTES } from './plan.ts';
+import { MAX_TRANSACTION_BYTES } from './plan.ts';
 
 /** What the operator is willing to pay for speed when a wallet raises our priority fee. */
 export const MAX_APPROVAL_PRIORITY_LAMPORTS = 100_000n;
@@ -54,7 +54,7 @@ type Message = Extract<CompiledTransactionMessage, { version: 0 }> & CompiledTra
 type MessageInstruction = Message['instructions'][number];
 
 /** Base64 takes four characters for three bytes. */
-const MAX_CHARACTERS = Math.ceil(MAX_V0_TRANSACTION_BYTES / 3) * 4;
+const MAX_CHARACTERS = Math.ceil(MAX_TRANSACTION_BYTES[0] / 3) * 4;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 function decodeTransaction(signedTx: string): Transaction {

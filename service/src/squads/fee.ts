@@ -1,6 +1,7 @@
 import {
   getTransactionMessageComputeUnitLimit,
   getTransactionMessageComputeUnitPrice,
+  getTransactionMessagePriorityFeeLamports,
   isSignerRole,
 } from '@solana/kit';
 import type { PlannedMessage } from './plan.ts';
@@ -14,9 +15,7 @@ export function feeLamports(message: PlannedMessage): bigint {
     accounts.filter(({ role }) => isSignerRole(role)).map(({ address }) => address),
   );
   const signatures = new Set([message.feePayer.address, ...signers]).size;
-  const limit = getTransactionMessageComputeUnitLimit(message) ?? 0;
-  const price = getTransactionMessageComputeUnitPrice(message) ?? 0n;
-  return BigInt(signatures) * LAMPORTS_PER_SIGNATURE + priorityFeeLamports(limit, price);
+  return BigInt(signatures) * LAMPORTS_PER_SIGNATURE + priorityFeeOf(message);
 }
 
 const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
@@ -24,4 +23,11 @@ const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 /** For all units of the limit, used or not, rounded up. */
 export function priorityFeeLamports(computeUnitLimit: number, priceMicroLamports: bigint): bigint {
   return (BigInt(computeUnitLimit) * priceMicroLamports + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+}
+
+/** Version 0 names a price for each unit of its limit, version 1 the whole fee. */
+function priorityFeeOf(message: PlannedMessage): bigint {
+  if (message.version === 1) return getTransactionMessagePriorityFeeLamports(message) ?? 0n;
+  const limit = getTransactionMessageComputeUnitLimit(message) ?? 0;
+  return priorityFeeLamports(limit, getTransactionMessageComputeUnitPrice(message) ?? 0n);
 }

@@ -3,6 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration';
 import * as projectsAndBatches from '../../migrations/0001-projects-and-batches.ts';
 import * as ends from '../../migrations/0003-ends.ts';
 import * as createdTokenAccounts from '../../migrations/0004-created-token-accounts.ts';
+import * as pipelinesOfTransactions from '../../migrations/0005-pipelines-of-transactions.ts';
 import type { Db } from './db.ts';
 
 /** By name, in order. Forward only: what was applied anywhere is never changed, only followed by another. */
@@ -10,6 +11,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-projects-and-batches': projectsAndBatches,
   '0003-ends': ends,
   '0004-created-token-accounts': createdTokenAccounts,
+  '0005-pipelines-of-transactions': pipelinesOfTransactions,
 };
 
 /**

@@ -151,7 +151,7 @@ export interface BundlesTable {
   signatures: string[];
   last_valid_block_height: bigint;
   first_pipeline: number;
-  pipeline_count: number;
+  pipeline_counts: number[];
   is_atomic: boolean;
   tip_lamports: bigint;
   state: Bundle['state'];

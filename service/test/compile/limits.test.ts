@@ -8,15 +8,10 @@ import { compilePipeline } from '../../src/compile/compile-pipeline.ts';
 import { MAX_VAULT_MESSAGE_BYTES } from '../../src/compile/size.ts';
 import type { CompiledPipeline } from '../../src/model/batch.ts';
 import type { Multisig, Token } from '../../src/model/project.ts';
-import { executeInstruction } from '../../src/squads/execute.ts';
+import { executionGroup } from '../../src/squads/execute.ts';
 import { batchAddTransaction, locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
-import {
-  appendIfFits,
-  MAX_V0_TRANSACTION_BYTES,
-  planTransactions,
-  type TransactionLimits,
-} from '../../src/squads/plan.ts';
-import { setupInstructions } from '../../src/squads/setup.ts';
+import { appendIfFits, MAX_COMPUTE_UNITS, planTransactions, type TransactionLimits } from '../../src/squads/plan.ts';
+import { setupGroups } from '../../src/squads/setup.ts';
 import { compileVaultMessage } from '../../src/squads/vault-message.ts';
 import {
   type Cluster,
@@ -46,8 +41,8 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
   it('a vault message of 856 bytes fills a lone addition to the last byte', async () => {
     const batch = await locateBatch(multisig, 1n);
     const sizeOf = async (bytes: number) => {
-      const group = [await batchAddTransaction(batch, 0, new Uint8Array(bytes))];
-      return planTransactions([group], limitsOf());
+      const instructions = [await batchAddTransaction(batch, 0, new Uint8Array(bytes))];
+      return planTransactions([{ instructions, computeUnits: 0, traceLength: 1 }], limitsOf());
     };
     assert.equal((await sizeOf(MAX_VAULT_MESSAGE_BYTES)).length, 1);
     await assert.rejects(sizeOf(MAX_VAULT_MESSAGE_BYTES + 1), /1 instructions takes 1233 bytes of 1232/);
@@ -113,7 +108,6 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
   function limitsOf(heapBytes?: number): TransactionLimits {
     return {
       version: 0,
-      maxBytes: MAX_V0_TRANSACTION_BYTES,
       feePayer: cluster.operator.address,
       lookupTables: [multisig.lookupTable],
       computeUnitLimit: 1_400_000,
@@ -156,7 +150,7 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
     nextIndex += 1n;
     const { operator, wallet, company } = cluster;
     for (const { message } of planTransactions(
-      await setupInstructions(multisig, { batchIndex, pipelines: [compiled] }),
+      await setupGroups(multisig, { batchIndex, pipelines: [compiled] }),
       limitsOf(),
     )) {
       await landMessage(cluster, [operator], message);
@@ -169,7 +163,7 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
       [wallet, company].map(({ address }) => proposalApprove(batch, address)),
     );
     const heap = limitsOf(256 * 1_024);
-    const group = [await executeInstruction(multisig, batchIndex, 0, compiled.vaultMessage)];
+    const group = await executionGroup(multisig, { batchIndex, position: 0 }, compiled, MAX_COMPUTE_UNITS);
     const [planned] = planTransactions([group], heap);
     assert.ok(planned);
     const tip = getTransferSolInstruction({
@@ -177,7 +171,7 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
       destination: cluster.mintAuthority.address,
       amount: 1_000n,
     });
-    const tipped = appendIfFits(planned.message, [tip], heap);
+    const tipped = appendIfFits(planned.message, [tip]);
     assert.ok(tipped, 'no room for a tip');
     return landMessage(cluster, [operator], tipped);
   }

@@ -3,26 +3,28 @@ import { after, before, describe, it } from 'node:test';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { airdropPipeline, burnPipeline, execute, init, send } from '../client.ts';
 import { createOwnMint, freeze, mintTo } from '../mint.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
+import { createProject, requireOk } from '../project.ts';
 import { openWorld, type World } from '../world.ts';
 import { assertError, executeSigned, readBatch, setUpBatch } from './batches.ts';
 import { readBatchOnChain, supplyOf, tokensOf } from './chain.ts';
+import { ENGINES, fastForward, slowBundles, untilExecuted } from './slow-bundles.ts';
 
-const PIPELINES = 30;
+/** More than one bundle holds. */
+const PIPELINES = 100;
 /** Its recipient’s account is frozen while the batch runs. */
-const FAILING = 28;
+const FAILING = 98;
 
-for (const engine of ['with the block engine', 'without a block engine'] as const) {
-  describe(`a batch of which a pipeline fails on chain, ${engine}`, () => {
+for (const engine of ENGINES) {
+  describe(`a batch of which a pipeline fails on chain, ${engine.name}`, () => {
     let world: World;
     before(async () => {
-      world = await openWorld(engine === 'without a block engine' ? { JITO_BLOCK_ENGINE_URL: '' } : {});
+      world = await openWorld({ ...engine.environment });
     });
     after(() => world.stop());
 
     it('is FAILED: what came before stands, the rest never runs, the unused limit goes back', async () => {
       const mint = await createOwnMint(world, false);
-      const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n, burnLimit: '40' });
+      const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n, burnLimit: '110' });
       await mintTo(world, mint, address(project.vaultAddress), 10n ** 9n);
       const recipient = (await generateKeyPairSigner()).address;
       const tokenAccount = await mintTo(world, mint, recipient, 1n);
@@ -31,10 +33,12 @@ for (const engine of ['with the block engine', 'without a block engine'] as cons
       );
       const supply = await supplyOf(world, mint.address);
       const batch = await setUpBatch(world, project, pipelines);
-      const answer = executeSigned(world, project, batch);
+      slowBundles(world, engine);
+      const answer = executeSigned(world, project, batch, { prefer: 'wait=60' });
       await untilExecuted(world, project, batch.batchIndex, 1);
       await freeze(world, mint, tokenAccount);
-      const { status, result } = requireOk(await answer);
+      world.localnet.faults.clear();
+      const { status, result } = requireOk(await fastForward(world, answer));
       assert.equal(status, 'FAILED');
       const { successfulExecutions, failedTxMsg, failedStartTransactionIndex, ...counts } = result;
       assert.deepEqual(counts, {
@@ -44,7 +48,7 @@ for (const engine of ['with the block engine', 'without a block engine'] as cons
         failedOnTransactionIndex: FAILING,
       });
       assert.ok(failedStartTransactionIndex <= FAILING);
-      assert.match(failedTxMsg, /pipelines\[28\].*Custom/);
+      assert.match(failedTxMsg, /pipelines\[98\].*Custom/);
       const signatures = successfulExecutions.flatMap(({ txHashes }: { txHashes: string[] }) => txHashes);
       assert.equal(new Set(signatures).size, signatures.length);
       assert.equal(await supplyOf(world, mint.address), supply - BigInt(FAILING) * 1_000_000n);
@@ -53,7 +57,7 @@ for (const engine of ['with the block engine', 'without a block engine'] as cons
       const again = await executeSigned(world, project, { ...batch, signedTx: 'garbage' });
       assert.deepEqual(requireOk(again).result, result);
       const refused = await init(world.url, project.apiKey, [burnPipeline(13)]);
-      assertError(refused, 400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', /28 are used/);
+      assertError(refused, 400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', /98 are used/);
       requireOk(await init(world.url, project.apiKey, [burnPipeline(12)]));
 
       const cancelled = await send(world.url, 'POST', `/v1/flywheel/batch/${batch.id}/cancel`, {
@@ -107,10 +111,3 @@ describe('twenty executes at once', () => {
     }
   });
 });
-
-async function untilExecuted(world: World, project: TestProject, batchIndex: bigint, count: number): Promise<void> {
-  for (;;) {
-    const { batch } = await readBatchOnChain(world, project, batchIndex);
-    if (batch.executedTransactionIndex >= count) return;
-  }
-}

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { address, generateKeyPairSigner, lamports } from '@solana/kit';
+import { address, generateKeyPairSigner, type Instruction, lamports } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { loadSigner } from '../../src/solana/signer.ts';
-import { closeInstructions } from '../../src/squads/close.ts';
+import { closeGroups } from '../../src/squads/close.ts';
 import { locateBatch, proposalReject } from '../../src/squads/instructions.ts';
+import type { InstructionGroup } from '../../src/squads/plan.ts';
 import { burnPipeline } from '../client.ts';
 import { createProject, requireOk } from '../project.ts';
 import { openWorld, type World } from '../world.ts';
@@ -34,14 +35,14 @@ describe('what others do on chain', () => {
     assert.equal(requireOk(await executeSigned(world, project, next)).status, 'EXECUTED');
 
     async function closeWhenExecuted(): Promise<void> {
-      const groups = await closeInstructions(multisig, batch.batchIndex, 1);
+      const groups = await closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 1);
       for (;;) {
         const { proposal } = await readBatchOnChain(world, project, batch.batchIndex).catch(() => ({ proposal: null }));
         if (proposal === null) return;
         if (proposal.status === 'Executed') break;
       }
       // Ours may be quicker: then there is nothing left to close.
-      await land(world, stranger, groups.flat()).catch(() => undefined);
+      await land(world, stranger, flat(groups)).catch(() => undefined);
     }
   });
 
@@ -53,7 +54,8 @@ describe('what others do on chain', () => {
     const batch = await setUpBatch(world, project, [burnPipeline(1)]);
     const located = await locateBatch(multisig, batch.batchIndex);
     await land(world, project.wallet, [proposalReject(located, project.wallet.address)]);
-    await land(world, stranger, (await closeInstructions(multisig, batch.batchIndex, 1)).flat());
+    const groups = await closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 1);
+    await land(world, stranger, flat(groups));
     const { status, body } = await executeSigned(world, project, batch, { prefer: 'wait=60' });
     assert.deepEqual([status, body.error], [409, 'ERR_BATCH_NOT_EXECUTABLE'], JSON.stringify(body));
     const again = await openBatch(world, project, [burnPipeline(1)]);
@@ -119,4 +121,8 @@ describe('an operator that runs dry', () => {
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+function flat(groups: readonly InstructionGroup[]): Instruction[] {
+  return groups.flatMap(({ instructions }) => instructions);
 }

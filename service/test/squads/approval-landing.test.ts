@@ -25,8 +25,8 @@ import { decodeProposal } from '../../src/squads/accounts.ts';
 import { approveTransaction } from '../../src/squads/approval.ts';
 import { checkApproval } from '../../src/squads/approval-check.ts';
 import { locateBatch } from '../../src/squads/instructions.ts';
-import { MAX_V0_TRANSACTION_BYTES, planTransactions } from '../../src/squads/plan.ts';
-import { setupInstructions } from '../../src/squads/setup.ts';
+import { planTransactions } from '../../src/squads/plan.ts';
+import { setupGroups } from '../../src/squads/setup.ts';
 import {
   type Cluster,
   createToken,
@@ -80,9 +80,8 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
       [{ type: 'NOTE', payload: '{}', actions: [{ action: 'MEMO', message: 'hello' }] }],
       projectOf(token, multisig),
     );
-    for (const { message } of planTransactions(await setupInstructions(multisig, { batchIndex: 1n, pipelines }), {
+    for (const { message } of planTransactions(await setupGroups(multisig, { batchIndex: 1n, pipelines }), {
       version: 0,
-      maxBytes: MAX_V0_TRANSACTION_BYTES,
       feePayer: cluster.operator.address,
       lookupTables: [multisig.lookupTable],
       computeUnitLimit: 1_400_000,

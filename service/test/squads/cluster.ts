@@ -9,14 +9,13 @@ import {
   generateKeyPairSigner,
   getAddressEncoder,
   getTransactionSize,
+  getTransactionSizeLimit,
   type Instruction,
   type KeyPairSigner,
   lamports,
   partiallySignTransaction,
   setTransactionMessageFeePayer,
   type Transaction,
-  type TransactionMessage,
-  type TransactionMessageWithFeePayer,
 } from '@solana/kit';
 import { getCreateAccountInstruction } from '@solana-program/system';
 import {
@@ -30,6 +29,7 @@ import {
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm';
 import type { Multisig, Project, Token } from '../../src/model/project.ts';
 import { programConfigAddress, SQUADS_PROGRAM_ADDRESS } from '../../src/squads/addresses.ts';
+import type { PlannedMessage } from '../../src/squads/plan.ts';
 import { registrationInstructions } from '../../src/squads/registration.ts';
 
 /** Absent without the real program, whose licence keeps it out of the repository. */
@@ -167,7 +167,7 @@ export function readAccount({ svm }: Cluster, account: Address): EncodedAccount 
   return read;
 }
 
-/** Signs and runs a v0 transaction, and throws with its logs when it fails. */
+/** Signs and runs instructions in a v0 transaction, and throws with its logs when it fails. */
 export async function land(
   cluster: Cluster,
   payer: KeyPairSigner,
@@ -181,7 +181,7 @@ export async function land(
 export async function landMessage(
   cluster: Cluster,
   signers: readonly KeyPairSigner[],
-  message: Extract<TransactionMessage, { version: 0 }> & TransactionMessageWithFeePayer,
+  message: PlannedMessage,
 ): Promise<Landed> {
   const { svm } = cluster;
   svm.expireBlockhash();
@@ -196,8 +196,8 @@ export async function landMessage(
 }
 
 export function landTransaction({ svm }: Cluster, transaction: Transaction): Landed {
-  const bytes = getTransactionSize(transaction);
-  if (bytes > 1_232) throw new Error(`The transaction has ${bytes} bytes.`);
+  const [bytes, maxBytes] = [getTransactionSize(transaction), getTransactionSizeLimit(transaction)];
+  if (bytes > maxBytes) throw new Error(`The transaction has ${bytes} bytes of ${maxBytes}.`);
   const result = svm.sendTransaction(transaction);
   if (result instanceof FailedTransactionMetadata) {
     throw new Error(`${result.toString()}\n${result.meta().logs().join('\n')}`);

@@ -17,7 +17,7 @@ import {
 } from '../../src/squads/accounts.ts';
 import { batchTransactionAddress, programConfigAddress } from '../../src/squads/addresses.ts';
 import { companyOnlyApproval } from '../../src/squads/approval.ts';
-import { executeInstruction } from '../../src/squads/execute.ts';
+import { executionGroup } from '../../src/squads/execute.ts';
 import {
   batchAccountsClose,
   batchCreate,
@@ -30,9 +30,15 @@ import {
   proposalReject,
   vaultBatchTransactionAccountClose,
 } from '../../src/squads/instructions.ts';
-import { MAX_V0_TRANSACTION_BYTES, planTransactions, type TransactionLimits } from '../../src/squads/plan.ts';
+import {
+  type InstructionGroup,
+  MAX_COMPUTE_UNITS,
+  MAX_TRANSACTION_BYTES,
+  planTransactions,
+  type TransactionLimits,
+} from '../../src/squads/plan.ts';
 import { registrationProblem } from '../../src/squads/registration-check.ts';
-import { setupInstructions } from '../../src/squads/setup.ts';
+import { setupGroups } from '../../src/squads/setup.ts';
 import {
   type Cluster,
   createToken,
@@ -69,7 +75,7 @@ for (const [standard, tokenProgram] of [
         lookupTable: readAccount(cluster, multisig.lookupTable.address),
       };
       assert.equal(registrationProblem(onChain, registered), null);
-      assert.ok(registered.landed.bytes <= MAX_V0_TRANSACTION_BYTES, `${registered.landed.bytes} bytes`);
+      assert.ok(registered.landed.bytes <= MAX_TRANSACTION_BYTES[0], `${registered.landed.bytes} bytes`);
       assert.equal(decodeProgramConfig(readAccount(cluster, await programConfigAddress())).treasury, cluster.treasury);
       const stranger = await generateKeyPairSigner();
       assert.match(
@@ -137,16 +143,19 @@ for (const [standard, tokenProgram] of [
     it('takes up a setup where it stopped', async () => {
       const compiled = await compilePipelines(memos(3), projectOf(token, multisig));
       const content = { batchIndex: 2n, pipelines: compiled };
-      const groups = await setupInstructions(multisig, content);
+      const groups = await setupGroups(multisig, content);
       await landGroups(cluster, multisig, groups.slice(0, 2));
       const batch = await locateBatch(multisig, 2n);
       const { size } = decodeBatch(readAccount(cluster, batch.address));
       assert.equal(size, 1);
-      const rest = await setupInstructions(multisig, content, { isCreated: true, size });
+      const rest = await setupGroups(multisig, content, { isCreated: true, size });
       assert.equal(rest.length, 3);
       await landGroups(cluster, multisig, rest.slice(0, 2));
-      const last = await setupInstructions(multisig, content, { isCreated: true, size: 3 });
-      assert.deepEqual(last, [[proposalActivate(batch)]]);
+      const last = await setupGroups(multisig, content, { isCreated: true, size: 3 });
+      assert.deepEqual(
+        last.map(({ instructions }) => instructions),
+        [[proposalActivate(batch)]],
+      );
       await landGroups(cluster, multisig, last);
       assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status, 'Active');
     });
@@ -204,23 +213,17 @@ function memos(count: number) {
 function limitsOf(cluster: Cluster, multisig: Multisig): TransactionLimits {
   return {
     version: 0,
-    maxBytes: MAX_V0_TRANSACTION_BYTES,
     feePayer: cluster.operator.address,
     lookupTables: [multisig.lookupTable],
-    computeUnitLimit: 1_400_000,
     computeUnitPriceMicroLamports: 1_000n,
   };
 }
 
 async function setUp(cluster: Cluster, multisig: Multisig, batchIndex: bigint, pipelines: CompiledPipeline[]) {
-  await landGroups(cluster, multisig, await setupInstructions(multisig, { batchIndex, pipelines }));
+  await landGroups(cluster, multisig, await setupGroups(multisig, { batchIndex, pipelines }));
 }
 
-async function landGroups(
-  cluster: Cluster,
-  multisig: Multisig,
-  groups: Parameters<typeof planTransactions>[0],
-): Promise<void> {
+async function landGroups(cluster: Cluster, multisig: Multisig, groups: readonly InstructionGroup[]): Promise<void> {
   for (const { message } of planTransactions(groups, limitsOf(cluster, multisig))) {
     await landMessage(cluster, [cluster.operator], message);
   }
@@ -239,9 +242,9 @@ async function execute(
   pipelines: CompiledPipeline[],
 ): Promise<string[]> {
   const groups = await Promise.all(
-    pipelines.map(async ({ vaultMessage }, position) => [
-      await executeInstruction(multisig, batchIndex, position, vaultMessage),
-    ]),
+    pipelines.map((pipeline, position) =>
+      executionGroup(multisig, { batchIndex, position }, pipeline, MAX_COMPUTE_UNITS),
+    ),
   );
   const logs: string[] = [];
   for (const { message } of planTransactions(groups, { ...limitsOf(cluster, multisig), maxGroups: 1 })) {

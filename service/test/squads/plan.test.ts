@@ -5,14 +5,19 @@ import {
   type Address,
   getAddressDecoder,
   getTransactionMessageComputeUnitLimit,
+  getTransactionMessageComputeUnitPrice,
   getTransactionMessageHeapSize,
+  getTransactionMessageLoadedAccountsDataSizeLimit,
+  getTransactionMessagePriorityFeeLamports,
   getTransactionMessageSize,
   type Instruction,
 } from '@solana/kit';
 import fc from 'fast-check';
 import {
   appendIfFits,
-  MAX_V0_TRANSACTION_BYTES,
+  type InstructionGroup,
+  MAX_COMPUTE_UNITS,
+  MAX_TRANSACTION_BYTES,
   planTransactions,
   type TransactionLimits,
 } from '../../src/squads/plan.ts';
@@ -20,10 +25,8 @@ import {
 const PROGRAM = addressOf(1);
 const LIMITS: TransactionLimits = {
   version: 0,
-  maxBytes: MAX_V0_TRANSACTION_BYTES,
   feePayer: addressOf(2),
   lookupTables: [],
-  computeUnitLimit: 400_000,
   computeUnitPriceMicroLamports: 1_000n,
 };
 
@@ -45,7 +48,7 @@ describe('planning transactions', () => {
 
   it('never splits a group', () => {
     // [ (300 300) ] [ (300 300) ]
-    const group = [instructionOf(300), instructionOf(300)];
+    const group = groupOf([instructionOf(300), instructionOf(300)]);
     assert.deepEqual(counts(planTransactions([group, group], LIMITS)), [1, 1]);
   });
 
@@ -57,23 +60,72 @@ describe('planning transactions', () => {
   it('plans nothing for no groups', () => assert.deepEqual(plan([]), []));
 
   it('holds to a number of groups', () => {
-    const groups = [10, 10, 10].map((bytes) => [instructionOf(bytes)]);
+    const groups = [10, 10, 10].map((bytes) => groupOf([instructionOf(bytes)]));
     assert.deepEqual(counts(planTransactions(groups, { ...LIMITS, maxGroups: 2 })), [2, 1]);
   });
 
   it('puts compute limit, price and heap into every transaction', () => {
-    for (const { message } of planTransactions([[instructionOf(900)], [instructionOf(900)]], {
+    for (const { message } of planTransactions([groupOf([instructionOf(900)]), groupOf([instructionOf(900)])], {
       ...LIMITS,
       heapBytes: 262_144,
     })) {
-      assert.equal(getTransactionMessageComputeUnitLimit(message), 400_000);
+      assert.equal(getTransactionMessageComputeUnitLimit(message), 51_000);
+      assert.ok(message.version === 0);
+      assert.equal(getTransactionMessageComputeUnitPrice(message), 1_000n);
       assert.equal(getTransactionMessageHeapSize(message), 262_144);
     }
   });
 
+  it('asks for no more units than the groups need, and lets nobody ask for more than a transaction may use', () => {
+    // [ 600,000 | 600,000 ] [ 600,000 ]
+    const heavy = groupOf([instructionOf(10)], { computeUnits: 600_000 });
+    const planned = planTransactions([heavy, heavy, heavy], LIMITS);
+    assert.deepEqual(counts(planned), [2, 1]);
+    assert.deepEqual(planned.map(limitOf), [1_201_000, 601_000]);
+    const [alone] = planTransactions([groupOf([instructionOf(10)], { computeUnits: MAX_COMPUTE_UNITS })], LIMITS);
+    assert.ok(alone);
+    assert.equal(limitOf(alone), MAX_COMPUTE_UNITS);
+    assert.deepEqual(planTransactions([heavy], { ...LIMITS, computeUnitLimit: 7 }).map(limitOf), [7]);
+  });
+
+  it('holds to 64 traced instructions and to 64 accounts', () => {
+    // [ 30 | 30 ] [ 30 ]
+    const deep = groupOf([instructionOf(10)], { traceLength: 30 });
+    assert.deepEqual(counts(planTransactions([deep, deep, deep], LIMITS)), [2, 1]);
+    // The fee payer, the program, and 31 accounts of each.
+    const crowded = [0, 1, 2].map((part) =>
+      groupOf([
+        {
+          programAddress: PROGRAM,
+          accounts: Array.from({ length: 31 }, (_, i) => ({
+            address: addressOf(100 + 31 * part + i),
+            role: AccountRole.WRITABLE,
+          })),
+        },
+      ]),
+    );
+    assert.deepEqual(counts(planTransactions(crowded, { ...LIMITS, version: 1 })), [2, 1]);
+  });
+
+  it('version 1 takes 4,096 bytes, says its budget in full, pays in lamports and has no lookup tables', () => {
+    // [ 1250 | 1250 | 1250 ] [ 1250 ]
+    const groups = [1_250, 1_250, 1_250, 1_250].map((bytes) => groupOf([instructionOf(bytes)]));
+    const table = { address: addressOf(5), addresses: [PROGRAM] };
+    const planned = planTransactions(groups, { ...LIMITS, version: 1, heapBytes: 262_144, lookupTables: [table] });
+    assert.deepEqual(counts(planned), [3, 1]);
+    const [first] = planned;
+    assert.ok(first?.message.version === 1);
+    assert.ok(getTransactionMessageSize(first.message) <= MAX_TRANSACTION_BYTES[1]);
+    assert.equal(limitOf(first), 151_000);
+    assert.equal(getTransactionMessageHeapSize(first.message), 262_144);
+    assert.equal(getTransactionMessageLoadedAccountsDataSizeLimit(first.message), 64 * 1_024 * 1_024);
+    assert.equal(getTransactionMessagePriorityFeeLamports(first.message), 151n);
+    assert.equal(first.message.instructions.length, 3);
+  });
+
   it('names accounts by the lookup table, but not signers, nor a program it calls', () => {
     const [signer, listed] = [addressOf(3), addressOf(4)];
-    const group: Instruction[] = [
+    const group = groupOf([
       {
         programAddress: PROGRAM,
         accounts: [
@@ -82,7 +134,7 @@ describe('planning transactions', () => {
           { address: PROGRAM, role: AccountRole.READONLY },
         ],
       },
-    ];
+    ]);
     const table = { address: addressOf(5), addresses: [signer, listed, PROGRAM] };
     const [without] = planTransactions([group], LIMITS);
     const [withTable] = planTransactions([group], { ...LIMITS, lookupTables: [table] });
@@ -92,18 +144,18 @@ describe('planning transactions', () => {
   });
 
   it('appends a tip where there is room, and says where there is none', () => {
-    const [roomy] = planTransactions([[instructionOf(100)]], LIMITS);
-    const [full] = planTransactions([[instructionOf(ROOM)]], LIMITS);
+    const [roomy] = planTransactions([groupOf([instructionOf(100)])], LIMITS);
+    const [full] = planTransactions([groupOf([instructionOf(ROOM)])], LIMITS);
     assert.ok(roomy && full);
-    assert.equal(appendIfFits(roomy.message, [instructionOf(12)], LIMITS)?.instructions.length, 4);
-    assert.equal(appendIfFits(full.message, [instructionOf(12)], LIMITS), null);
+    assert.equal(appendIfFits(roomy.message, [instructionOf(12)])?.instructions.length, 4);
+    assert.equal(appendIfFits(full.message, [instructionOf(12)]), null);
   });
 
   it('keeps every group, in order, once, in transactions that fit', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: ROOM }), { maxLength: 40 }), (sizes) => {
         const planned = planTransactions(
-          sizes.map((bytes) => [instructionOf(bytes)]),
+          sizes.map((bytes) => groupOf([instructionOf(bytes)])),
           LIMITS,
         );
         const kept = planned.flatMap(({ message }) =>
@@ -112,7 +164,7 @@ describe('planning transactions', () => {
             .map(({ data }) => data?.length),
         );
         assert.deepEqual(kept, sizes);
-        for (const { message } of planned) assert.ok(getTransactionMessageSize(message) <= MAX_V0_TRANSACTION_BYTES);
+        for (const { message } of planned) assert.ok(getTransactionMessageSize(message) <= MAX_TRANSACTION_BYTES[0]);
         assert.equal(
           counts(planned).reduce((sum, count) => sum + count, 0),
           sizes.length,
@@ -126,7 +178,7 @@ describe('planning transactions', () => {
 function plan(sizes: readonly number[]): number[] {
   return counts(
     planTransactions(
-      sizes.map((bytes) => [instructionOf(bytes)]),
+      sizes.map((bytes) => groupOf([instructionOf(bytes)])),
       LIMITS,
     ),
   );
@@ -134,6 +186,17 @@ function plan(sizes: readonly number[]): number[] {
 
 function counts(planned: ReturnType<typeof planTransactions>): number[] {
   return planned.map(({ groupCount }) => groupCount);
+}
+
+function limitOf({ message }: ReturnType<typeof planTransactions>[number]): number | undefined {
+  return getTransactionMessageComputeUnitLimit(message);
+}
+
+function groupOf(
+  instructions: readonly Instruction[],
+  { computeUnits = 50_000, traceLength = 1 }: Partial<InstructionGroup> = {},
+): InstructionGroup {
+  return { instructions, computeUnits, traceLength };
 }
 
 function instructionOf(bytes: number): Instruction {

@@ -121,7 +121,7 @@ test('execution can be asked for again until a bundle of it is recorded', async 
   assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(3)), true);
   assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: null, updatedAt: later(3) });
 
-  await insertBundle(db, newBundle(batch, { phase: 'execution', pipelineCount: 2 }));
+  await insertBundle(db, newBundle(batch, { phase: 'execution', pipelineCounts: [2] }));
   const other = 'b3RoZXI=' as Base64EncodedWireTransaction;
   assert.equal(await requestExecution(db, batch.id, other, later(4)), false);
   assert.equal(await reportTrouble(db, batch.id, TROUBLE, { keepRequest: false }, later(5)), false);
@@ -163,7 +163,10 @@ test('bundles come back as they were recorded, in order, and settle once', async
   const { createdAt: _, ...recorded } = newBundle(batch, { bundleId: first.bundleId, isAtomic: false });
   assert.deepEqual(first, { ...recorded, id: first.id, state: 'sent', landedSignatures: [] });
   await finalizeBatch(db, batch.id, INIT_RESULT, NOW);
-  const second = await insertBundle(db, newBundle(batch, { phase: 'execution', firstPipeline: 1, pipelineCount: 1 }));
+  const second = await insertBundle(
+    db,
+    newBundle(batch, { phase: 'execution', firstPipeline: 1, pipelineCounts: [1] }),
+  );
   assert.equal(await settleBundle(db, first.id, 'failed', ['first'], NOW), true);
   assert.equal(await settleBundle(db, first.id, 'landed', ['first', 'second'], NOW), false);
   const settled = { ...first, state: 'failed', landedSignatures: ['first'] };

@@ -141,7 +141,7 @@ export function newBundle({ id: batchId }: Batch, changes: Partial<NewBundle> = 
     signatures: ['first', 'second'],
     lastValidBlockHeight: 2n ** 60n,
     firstPipeline: 0,
-    pipelineCount: 0,
+    pipelineCounts: [],
     isAtomic: true,
     tipLamports: 1_000n,
     createdAt: NOW,

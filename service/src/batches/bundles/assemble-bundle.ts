@@ -9,10 +9,13 @@ import {
 import { getTransferSolInstructionDataDecoder } from '@solana-program/system';
 import type { Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
+import type { TransactionVersion } from '../../model/transaction-version.ts';
+import type { SendingTerms } from '../../solana/bundles.ts';
+import { MIN_COMPUTE_UNIT_PRICE } from '../../solana/priority-fee.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import {
   appendIfFits,
-  MAX_V0_TRANSACTION_BYTES,
+  MAX_COMPUTE_UNITS,
   type PlannedMessage,
   type PlannedTransaction,
   type TransactionLimits,
@@ -21,6 +24,8 @@ import type { WorkerDeps } from '../deps.ts';
 
 export interface AssembledBundle {
   readonly transactions: readonly SignedTransaction[];
+  /** The highest among those planned. */
+  readonly version: TransactionVersion;
   readonly lastValidBlockHeight: bigint;
   readonly tipLamports: bigint;
   /** The planned transactions it holds: the first of those given. */
@@ -57,30 +62,39 @@ export async function assembleBundle(
   );
   return {
     transactions: [...signed, ...transactions],
+    version: messages.some(({ version }) => version === 1) ? 1 : 0,
     lastValidBlockHeight: lifetime.lastValidBlockHeight,
     tipLamports: tip?.data ? getTransferSolInstructionDataDecoder().decode(tip.data).amount : 0n,
     planned: planned.slice(0, count),
   };
 }
 
-/** What the operator may put into one transaction besides the votes a wallet signs. */
-export function operatorLimits(multisig: Multisig, phase: Bundle['phase']): TransactionLimits {
+/**
+ * What the service may put into one transaction besides the votes a wallet signs. `isCareful` is for after a failure:
+ * where one transaction fails, the healthy ones before it stand, and no bound of ours is at fault.
+ */
+export function operatorLimits(
+  { operator, lookupTable }: Multisig,
+  phase: Bundle['phase'],
+  terms: SendingTerms,
+  { isCareful }: { readonly isCareful: boolean } = { isCareful: false },
+): TransactionLimits {
   return {
-    version: 0,
-    maxBytes: MAX_V0_TRANSACTION_BYTES,
-    feePayer: multisig.operator,
-    lookupTables: [multisig.lookupTable],
-    computeUnitLimit: MAX_COMPUTE_UNITS,
-    computeUnitPriceMicroLamports: COMPUTE_UNIT_PRICE_MICRO_LAMPORTS,
-    // One pipeline a transaction: where one fails, the healthy ones before it stand.
-    ...(phase === 'execution' && { maxGroups: 1, heapBytes: EXECUTION_HEAP_BYTES }),
+    ...terms,
+    feePayer: operator,
+    lookupTables: [lookupTable],
+    ...(phase === 'execution' && { heapBytes: EXECUTION_HEAP_BYTES }),
+    ...(isCareful && { computeUnitLimit: MAX_COMPUTE_UNITS }),
+    ...(isCareful && phase === 'execution' && { maxGroups: 1 }),
   };
 }
 
-/** The runtime’s own bound for a transaction: compute use varies with the addresses, and unused units cost nothing here. */
-const MAX_COMPUTE_UNITS = 1_400_000;
-/** 1,400 lamports at the limit above: enough to stand before transactions that offer nothing. */
-const COMPUTE_UNIT_PRICE_MICRO_LAMPORTS = 1_000n;
+/** For what is only simulated. */
+export function simulationLimits(multisig: Multisig): TransactionLimits {
+  const terms = { version: 0, computeUnitPriceMicroLamports: MIN_COMPUTE_UNIT_PRICE } as const;
+  return operatorLimits(multisig, 'execution', terms, { isCareful: true });
+}
+
 /** About 25 burns exhaust the default heap of 32 KiB. */
 const EXECUTION_HEAP_BYTES = 256 * 1_024;
 
@@ -106,11 +120,9 @@ export function withTip(
   const messages = planned.slice(0, room).map(({ message }) => message);
   const last = messages.at(-1);
   if (tip === null || last === undefined) return { messages, count: messages.length };
-  const tipped = appendIfFits(last, [tip], { maxBytes: MAX_V0_TRANSACTION_BYTES });
+  const tipped = appendIfFits(last, [tip]);
   if (tipped) return { messages: [...messages.slice(0, -1), tipped], count: messages.length };
-  const alone = appendIfFits(setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 0 })), [tip], {
-    maxBytes: MAX_V0_TRANSACTION_BYTES,
-  });
+  const alone = appendIfFits(setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 0 })), [tip]);
   if (!alone) throw new Error('A tip alone exceeds a transaction.');
   const kept = messages.slice(0, room - 1);
   return { messages: [...kept, alone], count: kept.length };

@@ -1,6 +1,7 @@
 import type { Base64EncodedWireTransaction, Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
-import { bundleIdOf, isBundleRejected } from '../../solana/bundles.ts';
+import type { TransactionVersion } from '../../model/transaction-version.ts';
+import { bundleIdOf, isBundleRefused, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, settleBundle } from '../../store/bundles.ts';
 import type { WorkerDeps } from '../deps.ts';
@@ -17,19 +18,23 @@ export type Landing =
 export interface BundleToSend {
   readonly batchId: string;
   readonly phase: Bundle['phase'];
-  readonly firstPipeline: number;
-  readonly pipelineCount: number;
+  /** Those of its transactions that execute pipelines; none do in the other phases. */
+  readonly firstPipeline?: number;
+  readonly pipelineCounts?: readonly number[];
   readonly transactions: readonly SignedTransaction[];
+  readonly version: TransactionVersion;
   readonly lastValidBlockHeight: bigint;
   readonly tipLamports: bigint;
 }
 
 /** Records a bundle, sends it and follows it to its end. The row is committed before the first byte leaves. */
 export async function landBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing> {
-  const { transactions, ...rest } = toSend;
+  const { transactions, version, firstPipeline = 0, pipelineCounts = [], ...rest } = toSend;
   const signatures = transactions.map(({ signature }) => signature);
   const newBundle = {
     ...rest,
+    firstPipeline,
+    pipelineCounts,
     bundleId: bundleIdOf(signatures),
     isAtomic: deps.bundles.isAtomic,
     transactions: transactions.map(({ wire }) => wire),
@@ -43,8 +48,15 @@ export async function landBundle(deps: RunDeps, toSend: BundleToSend): Promise<L
     // Whatever the sender says, the chain decides: a request may time out after the bundle was taken.
     const level = isBundleRejected(error) ? 'info' : 'warn';
     deps.log[level]({ batchId: bundle.batchId, bundleId: bundle.bundleId, err: error }, 'bundle not accepted whole');
+    if (version === 1 && isBundleRefused(error)) {
+      deps.bundles.reportVersion1('refused');
+      return { state: 'lost' };
+    }
   }
-  return followBundle(deps, bundle, { believeEngine: true });
+  const landing = await followBundle(deps, bundle, { believeEngine: true });
+  // That a transaction failed says that the version is taken.
+  if (version === 1) deps.bundles.reportVersion1(landing.state === 'lost' ? 'lost' : 'landed');
+  return landing;
 }
 
 /** Half a slot: a landing is seen at most this late. */

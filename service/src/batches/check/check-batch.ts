@@ -9,6 +9,8 @@ export interface BatchCheck {
   /** Every one that was found, in the order of the batch; none when it would go through as the chain is now. */
   readonly problems: readonly BatchProblem[];
   readonly funds: Funds;
+  /** What the pipelines’ instructions use by themselves, by position; those that fail, or were not tried, are missing. */
+  readonly computeUnits: ReadonlyMap<number, number>;
 }
 
 export interface BatchProblem {
@@ -34,7 +36,7 @@ export async function checkBatch(
   ]);
   const { multisig } = project.flywheel;
   const positions = positionsToSimulate(pipelines, funds, recipients);
-  const failures = await simulatePipelines(deps, multisig, pipelines, positions);
+  const { failures, computeUnits } = await simulatePipelines(deps, multisig, pipelines, positions);
   const shortages = describeMissingFunds(funds, project, pipelines);
   return {
     problems: [
@@ -46,6 +48,7 @@ export async function checkBatch(
         .map((failure) => wouldFail(`pipelines[${failure.pipeline}]`, describeFailure(failure))),
     ],
     funds,
+    computeUnits,
   };
 }
 

@@ -2,7 +2,7 @@ import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import { compileUnsigned } from '../../solana/transactions.ts';
 import { planTransactions } from '../../squads/plan.ts';
-import { operatorLimits } from '../bundles/assemble-bundle.ts';
+import { simulationLimits } from '../bundles/assemble-bundle.ts';
 import type { Deps } from '../deps.ts';
 
 export interface SimulatedFailure {
@@ -14,12 +14,19 @@ export interface SimulatedFailure {
   readonly reason: string | null;
 }
 
+export interface Simulations {
+  /** Those that fail, in order. */
+  readonly failures: readonly SimulatedFailure[];
+  /** What each of the others used, by position. */
+  readonly computeUnits: ReadonlyMap<number, number>;
+}
+
 /** More at once gains nothing from one node, and public ones count requests. */
 const MAX_SIMULATIONS_AT_ONCE = 8;
 
 /**
  * Runs the instructions of the pipelines at these positions, each alone, as the vault would: as of now, on one node, and
- * without signatures. Answers those that fail, in order.
+ * without signatures.
  * @throws Error when the operator, who pays each of them, cannot.
  */
 export async function simulatePipelines(
@@ -27,24 +34,32 @@ export async function simulatePipelines(
   multisig: Multisig,
   pipelines: readonly Pick<CompiledPipeline, 'instructions'>[],
   positions: readonly number[],
-): Promise<SimulatedFailure[]> {
+): Promise<Simulations> {
   const lifetime = await chain.latestBlockhash();
-  const limits = operatorLimits(multisig, 'execution');
+  const limits = simulationLimits(multisig);
   const failures: SimulatedFailure[] = [];
+  const computeUnits = new Map<number, number>();
   const left = positions[Symbol.iterator]();
   const simulateRest = async () => {
     for (const pipeline of left) {
-      const [planned] = planTransactions([pipelines[pipeline]?.instructions ?? []], limits);
+      const instructions = pipelines[pipeline]?.instructions ?? [];
+      const [planned] = planTransactions([{ instructions, computeUnits: 0, traceLength: 0 }], limits);
       if (!planned) throw new Error(`pipelines[${pipeline}] makes no transaction.`);
       const wire = compileUnsigned(planned.message, lifetime);
-      const { err, logs } = await chain.simulate(wire, { sigVerify: false, replaceRecentBlockhash: true });
-      if (err === null) continue;
+      const { err, logs, unitsConsumed } = await chain.simulate(wire, {
+        sigVerify: false,
+        replaceRecentBlockhash: true,
+      });
+      if (err === null) {
+        if (unitsConsumed !== null) computeUnits.set(pipeline, Number(unitsConsumed));
+        continue;
+      }
       if (isOperatorUnable(err)) throw new Error(`The operator ${multisig.operator} cannot pay a fee: ${err}`);
       failures.push({ pipeline, err, reason: reasonOf(logs) });
     }
   };
   await Promise.all(Array.from({ length: MAX_SIMULATIONS_AT_ONCE }, simulateRest));
-  return failures.sort((a, b) => a.pipeline - b.pipeline);
+  return { failures: failures.sort((a, b) => a.pipeline - b.pipeline), computeUnits };
 }
 
 function isOperatorUnable(err: string): boolean {

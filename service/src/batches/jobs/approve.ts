@@ -8,13 +8,20 @@ import { batchTransactionAddress } from '../../squads/addresses.ts';
 import { companyOnlyApproval } from '../../squads/approval.ts';
 import { checkApproval } from '../../squads/approval-check.ts';
 import { planTransactions } from '../../squads/plan.ts';
+import { VOTE_WEIGHT } from '../../squads/weight.ts';
 import { planTokenAccounts } from '../../store/created-token-accounts.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
-import { checkBatch, troubleOf } from '../check/check-batch.ts';
+import { type BatchCheck, checkBatch, troubleOf } from '../check/check-batch.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 import { end } from './end.ts';
 import type { Progress } from './progress.ts';
 import { giveBack } from './trouble.ts';
+
+export interface Approval {
+  readonly transaction: SignedTransaction;
+  /** What the pipelines’ instructions use by themselves, as the check has found, by position. */
+  readonly computeUnits: BatchCheck['computeUnits'];
+}
 
 /**
  * The approval, signed by the company and the operator too, once every check has passed: what is on chain is what was
@@ -26,7 +33,7 @@ export async function approve(
   project: Project,
   batch: Batch,
   { status, approved }: Pick<Progress, 'status' | 'approved'>,
-): Promise<SignedTransaction | 'stopped'> {
+): Promise<Approval | 'stopped'> {
   const { multisig } = project.flywheel;
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
   const foreign = await findForeignPosition(deps, project, batch);
@@ -38,7 +45,7 @@ export async function approve(
       `pipelines[${foreign}] is not what the chain holds at index ${batch.batchIndex}.`,
     );
   }
-  const { problems, funds } = await checkBatch(deps, project, batch.pipelines);
+  const { problems, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
   const trouble = troubleOf(problems);
   if (trouble !== null) return stop(deps, batch, trouble);
   const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
@@ -49,7 +56,7 @@ export async function approve(
     : await signApproval(deps, multisig, batch);
   if ('problem' in approval) return stop(deps, batch, { code: 'ERR_SIGNED_TX_INVALID', context: approval });
   const { err } = await deps.chain.simulate(approval.wire, { sigVerify: true, replaceRecentBlockhash: false });
-  if (err === null) return approval;
+  if (err === null) return { transaction: approval, computeUnits };
   const problem = (await hasNonceMoved(deps, project, batch))
     ? 'the nonce it starts with has moved on; get the rebuilt one with ?include=approval and sign that.'
     : null;
@@ -79,7 +86,9 @@ async function findForeignPosition(
 async function signCompanyOnly(deps: RunDeps, { flywheel }: Project, batch: Batch): Promise<SignedTransaction> {
   const { multisig } = flywheel;
   const instructions = await companyOnlyApproval(multisig, batch.batchIndex);
-  const [planned] = planTransactions([instructions], operatorLimits(multisig, 'setup'));
+  const { computeUnitPriceMicroLamports } = await deps.bundles.terms(multisig.lookupTable.addresses);
+  const limits = operatorLimits(multisig, 'setup', { version: 0, computeUnitPriceMicroLamports });
+  const [planned] = planTransactions([{ instructions, ...VOTE_WEIGHT }], limits);
   if (!planned) throw new Error('An approval by the company alone takes one transaction.');
   return signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator, deps.company]);
 }

@@ -1,11 +1,11 @@
-import type { Instruction } from '@solana/kit';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { decodeBatch, decodeMultisig, decodeProposal } from '../../squads/accounts.ts';
 import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
-import { closeInstructions } from '../../squads/close.ts';
+import { closeGroups } from '../../squads/close.ts';
 import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
-import { planTransactions } from '../../squads/plan.ts';
+import { type InstructionGroup, planTransactions } from '../../squads/plan.ts';
+import { ACTIVATE_WEIGHT, sumOfWeights, VOTE_WEIGHT } from '../../squads/weight.ts';
 import { markClosed } from '../../store/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landBundle, settleBundles } from '../bundles/land.ts';
@@ -35,15 +35,16 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
     }
     if (step === 'unreached') return;
     if (step === 'awaits wallet') return again(deps, multisig, batch, AWAIT_CANCEL_MS);
-    if (!(await landStep(deps, multisig, batch, step))) failedLandings += 1;
+    if (!(await landStep(deps, multisig, batch, { ...step, attempt: failedLandings }))) failedLandings += 1;
   }
   await again(deps, multisig, batch, RETRY_MS);
 }
 
-/** What to send next, as groups that each belong in one transaction; or what there is to wait for. */
-type Step = { readonly groups: readonly (readonly Instruction[])[] } | 'closed' | 'awaits wallet' | 'unreached';
+/** What to send next; or what there is to wait for. */
+type Step = { readonly groups: readonly InstructionGroup[] } | 'closed' | 'awaits wallet' | 'unreached';
 
-async function nextStep({ chain }: RunDeps, multisig: Multisig, { batchIndex }: Batch): Promise<Step> {
+async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): Promise<Step> {
+  const { batchIndex } = batch;
   const [multisigAccount, batchAccount, proposalAccount] = await chain.accounts([
     multisig.address,
     await batchAddress(multisig.address, batchIndex),
@@ -58,16 +59,23 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, { batchIndex }: 
   switch (status) {
     case 'Draft':
       // A draft cannot be rejected.
-      return { groups: [[proposalActivate(located), proposalReject(located, multisig.company)]] };
+      return {
+        groups: [
+          {
+            instructions: [proposalActivate(located), proposalReject(located, multisig.company)],
+            ...sumOfWeights([ACTIVATE_WEIGHT, VOTE_WEIGHT]),
+          },
+        ],
+      };
     case 'Active':
-      return { groups: [[proposalReject(located, multisig.company)]] };
+      return { groups: [{ instructions: [proposalReject(located, multisig.company)], ...VOTE_WEIGHT }] };
     case 'Approved':
       if (cancelled.includes(multisig.company)) return 'awaits wallet';
-      return { groups: [[proposalCancel(located, multisig.company)]] };
+      return { groups: [{ instructions: [proposalCancel(located, multisig.company)], ...VOTE_WEIGHT }] };
     case 'Rejected':
     case 'Cancelled':
     case 'Executed':
-      return { groups: await closeInstructions(multisig, batchIndex, decodeBatch(batchAccount).size) };
+      return { groups: await closeGroups(multisig, batch, decodeBatch(batchAccount).size) };
     case 'Executing':
       throw new Error(`The proposal of batch index ${batchIndex} is Executing, a status that Squads gave up.`);
     default:
@@ -80,15 +88,17 @@ async function landStep(
   deps: RunDeps,
   multisig: Multisig,
   { id: batchId }: Batch,
-  { groups }: Exclude<Step, string>,
+  { groups, attempt }: Exclude<Step, string> & { readonly attempt: number },
 ): Promise<boolean> {
-  let left = planTransactions(groups, operatorLimits(multisig, 'close'));
+  const terms = await deps.bundles.terms(multisig.lookupTable.addresses, attempt);
+  let left = planTransactions(groups, operatorLimits(multisig, 'close', terms, { isCareful: attempt > 0 }));
   while (left.length > 0) {
     const { planned, ...bundle } = await assembleBundle(deps, left, {
       maxTransactions: deps.bundles.maxTransactions,
       signers: [deps.operator, deps.company],
+      attempt,
     });
-    const landing = await landBundle(deps, { ...bundle, batchId, phase: 'close', firstPipeline: 0, pipelineCount: 0 });
+    const landing = await landBundle(deps, { ...bundle, batchId, phase: 'close' });
     if (landing.state !== 'landed') {
       deps.log.warn({ batchId, landing }, 'closing transaction did not land');
       return false;

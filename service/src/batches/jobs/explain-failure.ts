@@ -1,14 +1,14 @@
 import type { Batch, ExecutionTrouble } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { signTransaction } from '../../solana/transactions.ts';
-import { executeInstruction } from '../../squads/execute.ts';
-import { planTransactions } from '../../squads/plan.ts';
-import { operatorLimits } from '../bundles/assemble-bundle.ts';
+import { executionGroup } from '../../squads/execute.ts';
+import { MAX_COMPUTE_UNITS, planTransactions } from '../../squads/plan.ts';
+import { simulationLimits } from '../bundles/assemble-bundle.ts';
 import type { Landing } from '../bundles/land.ts';
 import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.ts';
 import type { RunDeps } from '../in-run.ts';
+import type { Next } from './land-next.ts';
 import { readProgress } from './progress.ts';
-import type { Next } from './run.ts';
 
 export type Failure =
   /** Waiting may help: a deposit, for one. */
@@ -17,22 +17,20 @@ export type Failure =
   | { readonly mends: false; readonly pipeline: number; readonly message: string };
 
 /**
- * Why a bundle did not land whole; null when nothing is known against sending again: its blockhash ran out, or it was
- * one of several and which is at fault is still to be found.
+ * Why a bundle did not land whole; null when nothing is known against sending again: its blockhash ran out, or it held
+ * several pipelines and which is at fault is still to be found.
  */
 export async function explainFailure(
   deps: RunDeps,
   project: Project,
   batch: Batch,
-  { executed, approval, isSingle, landing }: Next & { readonly landing: Landing },
+  { executed, isSingle, landing }: Next & { readonly landing: Landing },
 ): Promise<Failure | null> {
+  if (!isSingle) return null;
   const { executed: pipeline, status } = await readProgress(deps, project.flywheel.multisig, batch);
   // The cursor has passed it: an earlier sending had landed after all, and this one failed for being the second.
-  const isOvertaken =
-    landing.state === 'failed' && pipeline > executed + landing.position - (approval === null ? 0 : 1);
-  if (isOvertaken || status !== 'Approved' || pipeline === batch.pipelines.length) return null;
-  const err =
-    landing.state === 'failed' ? landing.err : isSingle ? await simulatePipeline(deps, project, batch, pipeline) : null;
+  if (pipeline > executed || status !== 'Approved') return null;
+  const err = landing.state === 'failed' ? landing.err : await simulatePipeline(deps, project, batch, pipeline);
   if (err === null) return null;
   const problems = isShortOfFunds(err) ? await findMissingFunds(deps, project, batch, pipeline) : [];
   if (problems.length > 0) return { mends: true, trouble: { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } } };
@@ -50,8 +48,8 @@ async function simulatePipeline(
 ): Promise<string | null> {
   const pipeline = pipelines[position];
   if (!pipeline) throw new Error(`Batch index ${batchIndex} has no pipeline ${position}.`);
-  const instruction = await executeInstruction(multisig, batchIndex, position, pipeline.vaultMessage);
-  const [planned] = planTransactions([[instruction]], operatorLimits(multisig, 'execution'));
+  const group = await executionGroup(multisig, { batchIndex, position }, pipeline, MAX_COMPUTE_UNITS);
+  const [planned] = planTransactions([group], simulationLimits(multisig));
   if (!planned) throw new Error('An execution takes one transaction.');
   const { wire } = await signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator]);
   return (await deps.chain.simulate(wire, { sigVerify: false, replaceRecentBlockhash: true })).err;

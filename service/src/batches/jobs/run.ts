@@ -1,15 +1,12 @@
 import { type Batch, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
-import type { SignedTransaction } from '../../solana/transactions.ts';
-import { executeInstruction } from '../../squads/execute.ts';
-import { planTransactions } from '../../squads/plan.ts';
 import { findBatch } from '../../store/batches.ts';
-import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
-import { type Landing, landBundle, settleBundles } from '../bundles/land.ts';
+import { settleBundles } from '../bundles/land.ts';
 import type { RunDeps } from '../in-run.ts';
 import { approve } from './approve.ts';
 import { end } from './end.ts';
 import { explainFailure } from './explain-failure.ts';
+import { landNext, type Next } from './land-next.ts';
 import { readProgress } from './progress.ts';
 import { setUpBatch } from './setup.ts';
 import { postpone } from './trouble.ts';
@@ -29,7 +26,8 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
   const paused = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } as const;
   if (batch.status === 'AVAILABLE_TO_QUEUE') return postpone(deps, project, batch, paused);
   await settleBundles(deps, batch);
-  let isSingle = false;
+  const computeUnits = new Map<number, number>();
+  let singleUntil = 0;
   for (let fruitless = 0; ; ) {
     const { status, executed, approved } = await readProgress(deps, multisig, batch);
     if (executed === batch.pipelines.length) {
@@ -43,8 +41,10 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
     }
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
     if (approval === 'stopped') return;
-    const next: Next = { executed, approval, isSingle, attempt: fruitless };
-    const { landing, firstPipeline } = await landNext(deps, project, batch, next);
+    for (const [position, units] of approval?.computeUnits ?? []) computeUnits.set(position, units);
+    const isSingle = executed < singleUntil;
+    const next: Next = { executed, approval: approval?.transaction ?? null, isSingle, attempt: fruitless };
+    const { landing, endPipeline } = await landNext(deps, project, batch, next, computeUnits);
     if (landing.state === 'landed') {
       fruitless = 0;
       continue;
@@ -54,7 +54,7 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
       fruitless += 1;
       if (fruitless > MAX_FRUITLESS_BUNDLES)
         return postpone(deps, project, batch, { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined });
-      isSingle = true;
+      singleUntil = Math.max(singleUntil, endPipeline);
       continue;
     }
     if (failure.mends) return postpone(deps, project, batch, failure.trouble);
@@ -67,51 +67,8 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
       failure: {
         failedTxMsg: failure.message,
         failedOnTransactionIndex: failure.pipeline,
-        failedStartTransactionIndex: firstPipeline,
+        failedStartTransactionIndex: executed,
       },
     });
   }
-}
-
-/** What goes out next. */
-export interface Next {
-  /** The chain’s cursor: the zero-based position of the next pipeline. */
-  readonly executed: number;
-  /** Not on chain yet: it leads the bundle. */
-  readonly approval: SignedTransaction | null;
-  /**
-   * One thing at a time, the approval alone included: after a bundle that did not land whole, so that the pipeline at
-   * fault is found and the healthy ones before it stand.
-   */
-  readonly isSingle: boolean;
-  /** Bundles in a row that came to nothing. */
-  readonly attempt: number;
-}
-
-async function landNext(
-  deps: RunDeps,
-  { flywheel: { multisig } }: Project,
-  batch: Batch,
-  { executed, approval, isSingle, attempt }: Next,
-): Promise<{ readonly landing: Landing; readonly firstPipeline: number }> {
-  const { maxTransactions } = deps.bundles;
-  const signed = approval === null ? [] : [approval];
-  const count = isSingle ? 1 - signed.length : maxTransactions - signed.length;
-  const groups = await Promise.all(
-    batch.pipelines
-      .slice(executed, executed + count)
-      .map(async ({ vaultMessage }, offset) => [
-        await executeInstruction(multisig, batch.batchIndex, executed + offset, vaultMessage),
-      ]),
-  );
-  const planned = planTransactions(groups, operatorLimits(multisig, 'execution'));
-  const { planned: taken, ...bundle } = await assembleBundle(deps, planned, { maxTransactions, signed, attempt });
-  const landing = await landBundle(deps, {
-    ...bundle,
-    batchId: batch.id,
-    phase: 'execution',
-    firstPipeline: executed,
-    pipelineCount: taken.length,
-  });
-  return { landing, firstPipeline: executed };
 }

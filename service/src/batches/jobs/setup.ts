@@ -2,10 +2,10 @@ import type { Batch } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { decodeBatch, decodeMultisig, decodeProposal } from '../../squads/accounts.ts';
 import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
-import { burnIndexInstructions } from '../../squads/close.ts';
+import { burnIndexGroup } from '../../squads/close.ts';
 import { planTransactions } from '../../squads/plan.ts';
 import { batchAccountSizes } from '../../squads/rent.ts';
-import { type SetupCursor, setupInstructions } from '../../squads/setup.ts';
+import { type SetupCursor, setupGroups } from '../../squads/setup.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches.ts';
 import { findBundles } from '../../store/bundles.ts';
 import { findDeadIndices, markClosed, raiseBatchIndex } from '../../store/ends.ts';
@@ -54,7 +54,7 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
     }
     const shortLamports = await operatorShortage(deps, multisig, batch);
     if (shortLamports > 0n) return { shortLamports: String(shortLamports) };
-    const landing = await landFrom(deps, multisig, batch, cursor, lostLandings);
+    const landing = await landFrom(deps, multisig, batch, cursor, lostLandings + failedLandings);
     if (landing.state === 'landed') continue;
     if (landing.state === 'lost') {
       lostLandings += 1;
@@ -103,18 +103,13 @@ async function landFrom(
   cursor: SetupCursor,
   attempt: number,
 ): Promise<Landing> {
-  const groups = await setupInstructions(multisig, batch, cursor);
-  let left = planTransactions(groups, operatorLimits(multisig, 'setup'));
+  const groups = await setupGroups(multisig, batch, cursor);
+  const terms = await deps.bundles.terms(multisig.lookupTable.addresses, attempt);
+  let left = planTransactions(groups, operatorLimits(multisig, 'setup', terms, { isCareful: attempt > 0 }));
   while (left.length > 0) {
     const { maxTransactions } = deps.bundles;
     const { planned, ...bundle } = await assembleBundle(deps, left, { maxTransactions, attempt });
-    const landing = await landBundle(deps, {
-      ...bundle,
-      batchId: batch.id,
-      phase: 'setup',
-      firstPipeline: 0,
-      pipelineCount: 0,
-    });
+    const landing = await landBundle(deps, { ...bundle, batchId: batch.id, phase: 'setup' });
     if (landing.state !== 'landed') return landing;
     left = left.slice(planned.length);
   }
@@ -177,13 +172,13 @@ async function failSetup(deps: RunDeps, project: Project, batch: Batch, failedTx
 async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, batchIndex }: Batch): Promise<void> {
   const reached = await readTransactionIndex(deps, multisig);
   for (const dead of await findDeadIndices(deps.db, flywheelId, reached, batchIndex)) {
-    const instructions = await burnIndexInstructions(multisig, dead.batchIndex);
-    const planned = planTransactions([instructions], operatorLimits(multisig, 'close'));
+    const group = await burnIndexGroup(multisig, dead.batchIndex);
+    const terms = await deps.bundles.terms(multisig.lookupTable.addresses);
+    const planned = planTransactions([group], operatorLimits(multisig, 'close', terms));
     const { maxTransactions } = deps.bundles;
     const signers = [deps.operator, deps.company];
     const { planned: _, ...bundle } = await assembleBundle(deps, planned, { maxTransactions, signers });
-    const position = { firstPipeline: 0, pipelineCount: 0 };
-    const landing = await landBundle(deps, { ...bundle, batchId: dead.id, phase: 'close', ...position });
+    const landing = await landBundle(deps, { ...bundle, batchId: dead.id, phase: 'close' });
     if (landing.state !== 'landed' && (await readTransactionIndex(deps, multisig)) < dead.batchIndex) {
       throw new Error(`Index ${dead.batchIndex} of ${multisig.address} could not be burnt: ${JSON.stringify(landing)}`);
     }

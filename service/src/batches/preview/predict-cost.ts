@@ -4,12 +4,17 @@ import type { Bundle, CompiledPipeline } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { BundleSender } from '../../solana/bundles.ts';
 import { approvalFeeLamports } from '../../squads/approval.ts';
-import { closeInstructions } from '../../squads/close.ts';
-import { executeInstruction } from '../../squads/execute.ts';
+import { closeGroups } from '../../squads/close.ts';
+import { executionGroup } from '../../squads/execute.ts';
 import { feeLamports } from '../../squads/fee.ts';
-import { planTransactions } from '../../squads/plan.ts';
+import {
+  type InstructionGroup,
+  MAX_COMPUTE_UNITS,
+  type PlannedTransaction,
+  planTransactions,
+} from '../../squads/plan.ts';
 import { batchAccountSizes } from '../../squads/rent.ts';
-import { setupInstructions } from '../../squads/setup.ts';
+import { setupGroups } from '../../squads/setup.ts';
 import { operatorLimits, withTip } from '../bundles/assemble-bundle.ts';
 import type { Deps } from '../deps.ts';
 
@@ -22,32 +27,41 @@ export interface OperatorCost {
 }
 
 export interface PredictCostDeps extends Pick<Deps, 'chain'> {
-  readonly bundles: Pick<BundleSender, 'tip' | 'maxTransactions'>;
+  readonly bundles: Pick<BundleSender, 'tip' | 'terms' | 'maxTransactions'>;
 }
 
 /** Every index costs the same: it takes eight bytes wherever it is written. */
 const ANY_BATCH_INDEX = 1n;
 
-/** Plans the transactions of all phases with the planners that send them, and adds up what they cost. */
+/**
+ * Plans the transactions of all phases with the planners that send them, and adds up what they cost. `computeUnits` is what
+ * the pipelines’ instructions use by themselves, by position.
+ */
 export async function predictCost(
   { chain, bundles }: PredictCostDeps,
   multisig: Multisig,
   pipelines: readonly CompiledPipeline[],
+  computeUnits: ReadonlyMap<number, number>,
 ): Promise<OperatorCost> {
+  const batch = { batchIndex: ANY_BATCH_INDEX, pipelines };
   const vaultMessages = pipelines.map(({ vaultMessage }) => vaultMessage);
-  const [tip, rentLamports, setup, execution, close] = await Promise.all([
+  const [tip, terms, rentLamports, setup, execution, close] = await Promise.all([
     bundles.tip(multisig.operator),
+    bundles.terms(multisig.lookupTable.addresses),
     readRentLamports({ chain }, batchAccountSizes(vaultMessages)),
-    setupInstructions(multisig, { batchIndex: ANY_BATCH_INDEX, pipelines }),
+    setupGroups(multisig, batch),
     Promise.all(
-      vaultMessages.map(async (message, position) => [
-        await executeInstruction(multisig, ANY_BATCH_INDEX, position, message),
-      ]),
+      pipelines.map((pipeline, position) => {
+        const units = computeUnits.get(position) ?? MAX_COMPUTE_UNITS;
+        return executionGroup(multisig, { batchIndex: ANY_BATCH_INDEX, position }, pipeline, units);
+      }),
     ),
-    closeInstructions(multisig, ANY_BATCH_INDEX, pipelines.length),
+    closeGroups(multisig, batch, pipelines.length),
   ]);
-  const phase = (name: Bundle['phase'], groups: readonly Instruction[][], signedCount = 0) =>
-    phaseCost(multisig, name, { groups, tip, maxTransactions: bundles.maxTransactions, signedCount });
+  const phase = (name: Bundle['phase'], groups: readonly InstructionGroup[], signedCount = 0) => {
+    const planned = planTransactions(groups, operatorLimits(multisig, name, terms));
+    return phaseCost(multisig, planned, { tip, maxTransactions: bundles.maxTransactions, signedCount });
+  };
   // The approval leads the first bundle of the execution.
   const costs = [phase('setup', setup), phase('execution', execution, 1), phase('close', close)];
   return {
@@ -67,22 +81,15 @@ async function readRentLamports({ chain }: Pick<Deps, 'chain'>, sizes: readonly 
 }
 
 function phaseCost(
-  multisig: Multisig,
-  phase: Bundle['phase'],
+  { operator }: Multisig,
+  planned: readonly PlannedTransaction[],
   {
-    groups,
     tip,
     maxTransactions,
     signedCount,
-  }: {
-    readonly groups: readonly Instruction[][];
-    readonly tip: Instruction | null;
-    readonly maxTransactions: number;
-    readonly signedCount: number;
-  },
+  }: { readonly tip: Instruction | null; readonly maxTransactions: number; readonly signedCount: number },
 ): { readonly feeLamports: bigint; readonly bundleCount: bigint } {
-  const { operator } = multisig;
-  let left = planTransactions(groups, operatorLimits(multisig, phase));
+  let left = planned;
   let fees = 0n;
   let bundleCount = 0n;
   while (left.length > 0) {

@@ -9,7 +9,7 @@ import type { Project } from '../../model/project.ts';
 import { startOfNextUtcDay, utcDay } from '../../model/utc-day.ts';
 import { countOpen } from '../../store/batches.ts';
 import { findDailyAmounts } from '../../store/daily-limits.ts';
-import { checkBatch } from '../check/check-batch.ts';
+import { type BatchCheck, checkBatch } from '../check/check-batch.ts';
 import type { Funds } from '../check/funds.ts';
 import type { Deps } from '../deps.ts';
 import { findWarnings, type InitRequest } from '../init.ts';
@@ -52,15 +52,24 @@ export async function previewBatch(
   const request = parseInitRequest(body);
   checkPipelines(request.pipelines, { ...project, scopes });
   const pipelines = await compilePipelines(request.pipelines, project);
-  const [check, limits, crowding, warnings, cost] = await Promise.all([
-    checkBatch(deps, project, pipelines),
+  const [{ check, cost }, limits, crowding, warnings] = await Promise.all([
+    checkAndPrice(deps, project, pipelines),
     readLimits(deps, project, pipelines),
     findCrowding(deps, project, pipelines.length),
     findWarnings(deps.db, { projectId: project.id, pipelines }),
-    predictCost(deps, project.flywheel.multisig, pipelines),
   ]);
   const problems = [...exceededLimits(limits, project), ...crowding, ...check.problems];
   return { pipelines, problems, warnings, funds: check.funds, limits, cost };
+}
+
+/** What the check finds out of each pipeline decides how many share a transaction. */
+async function checkAndPrice(
+  deps: PreviewDeps,
+  project: Project,
+  pipelines: readonly CompiledPipeline[],
+): Promise<{ readonly check: BatchCheck; readonly cost: OperatorCost }> {
+  const check = await checkBatch(deps, project, pipelines);
+  return { check, cost: await predictCost(deps, project.flywheel.multisig, pipelines, check.computeUnits) };
 }
 
 async function readLimits(
