@@ -1,11 +1,12 @@
 import { useNavigate } from '@tanstack/react-router';
-import { LogOut, Wallet } from 'lucide-react';
-import { DropdownMenu } from 'radix-ui';
-import { useState } from 'react';
+import { Copy, FolderOpen, LogOut, Wallet } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
 import { Button } from '../parts/form/button.tsx';
 import { useSession, useSignOut } from '../service/session.ts';
 import { shorten } from '../text/shorten.ts';
 import { SignInDialog } from './sign-in-dialog.tsx';
+
+const MENU = 'wallet-menu';
 
 /** Who is signed in, and the way in and out. */
 export function WalletMenu() {
@@ -18,7 +19,9 @@ export function WalletMenu() {
       <>
         <Button tone={session === undefined ? 'quiet' : 'plain'} onClick={() => setOpen(true)}>
           <Wallet size={15} aria-hidden />
-          Connect<span className="hidden sm:inline"> wallet</span>
+          <span>
+            Connect<span className="hidden sm:inline"> wallet</span>
+          </span>
         </Button>
         <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />
       </>
@@ -26,33 +29,41 @@ export function WalletMenu() {
   }
   const leave = () => signOut.mutate(undefined, { onSuccess: () => void navigate({ to: '/' }) });
   return (
-    <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger asChild>
-        <Button aria-label={`Signed in as ${session.wallet}`}>
-          <Wallet size={15} aria-hidden />
-          <span className="font-mono text-sm">{shorten(session.wallet)}</span>
-        </Button>
-      </DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content
-          align="end"
-          sideOffset={6}
-          className="arriving z-40 min-w-52 rounded border bg-raised p-1"
-        >
-          <DropdownMenu.Item onSelect={() => void navigator.clipboard.writeText(session.wallet)} className={ITEM}>
-            Copy address
-          </DropdownMenu.Item>
-          <DropdownMenu.Item onSelect={() => void navigate({ to: '/' })} className={ITEM}>
-            Your projects
-          </DropdownMenu.Item>
-          <DropdownMenu.Separator className="my-1 h-px bg-line" />
-          <DropdownMenu.Item onSelect={leave} className={ITEM}>
-            <LogOut size={15} aria-hidden /> Sign out
-          </DropdownMenu.Item>
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
+    <>
+      <Button popoverTarget={MENU} aria-label={`Signed in as ${session.wallet}`}>
+        <Wallet size={15} aria-hidden />
+        <span className="font-mono text-sm">{shorten(session.wallet)}</span>
+      </Button>
+      {/* The platform's popover: it closes on Escape and on a click elsewhere, and gives the focus back. */}
+      <div
+        id={MENU}
+        popover="auto"
+        className="fixed inset-auto top-13 right-4 m-0 min-w-52 rounded border bg-raised p-1 text-ink"
+      >
+        <Entry onChoose={() => void navigator.clipboard.writeText(session.wallet)}>
+          <Copy size={15} aria-hidden /> Copy address
+        </Entry>
+        <Entry onChoose={() => void navigate({ to: '/' })}>
+          <FolderOpen size={15} aria-hidden /> Your projects
+        </Entry>
+        <Entry onChoose={leave}>
+          <LogOut size={15} aria-hidden /> Sign out
+        </Entry>
+      </div>
+    </>
   );
 }
 
-const ITEM = 'flex h-9 cursor-pointer items-center gap-2 rounded-sm px-2.5 outline-none data-[highlighted]:bg-sunken';
+function Entry({ onChoose, children }: { readonly onChoose: () => void; readonly children: ReactNode }) {
+  return (
+    <button
+      type="button"
+      popoverTarget={MENU}
+      popoverTargetAction="hide"
+      onClick={onChoose}
+      className="flex h-10 w-full items-center gap-2.5 rounded-sm px-2.5 text-left hover:bg-sunken md:h-9"
+    >
+      {children}
+    </button>
+  );
+}

@@ -1,11 +1,8 @@
 import { Plus, Trash2 } from 'lucide-react';
-import { lazy, Suspense } from 'react';
 import { Button } from '../parts/form/button.tsx';
 import { TextArea, TextField } from '../parts/form/field.tsx';
 import { newProofType, type ProofTypeDraft, readDraft } from './proof-type-draft.ts';
-
-// The schema checker is as large as the rest of the page.
-const SchemaTrial = lazy(async () => ({ default: (await import('./schema-trial.tsx')).SchemaTrial }));
+import { SchemaTrial } from './schema-trial.tsx';
 
 export interface ProofTypesEditorProps {
   readonly drafts: readonly ProofTypeDraft[];
@@ -76,11 +73,7 @@ function OneType({ draft, onChange, onRemove }: OneTypeProps) {
         error={schemaProblem}
         hint="Payloads that do not satisfy it are refused."
       />
-      {draft.schemaText.trim() !== '' && !schemaProblem && (
-        <Suspense>
-          <SchemaTrial schemaText={draft.schemaText} />
-        </Suspense>
-      )}
+      {draft.schemaText.trim() !== '' && !schemaProblem && <SchemaTrial schemaText={draft.schemaText} />}
     </fieldset>
   );
 }

@@ -1,22 +1,19 @@
 import { useState } from 'react';
-import * as z from 'zod';
 import { TextArea } from '../parts/form/field.tsx';
+import { checkPayload } from './check-payload.ts';
 
-/**
- * Tries a payload against a schema as it is typed. The service’s own check is the one that counts: it knows all of JSON
- * Schema, and runs when the schema is saved.
- */
+/** Tries a payload against a schema as both are typed. */
 export function SchemaTrial({ schemaText }: { readonly schemaText: string }) {
   const [payload, setPayload] = useState('{}');
-  const verdict = tryPayload(schemaText, payload);
+  const { isSatisfied, text } = tryPayload(schemaText, payload);
   return (
     <TextArea
       label="Try a payload"
       rows={2}
       value={payload}
       onChange={({ target }) => setPayload(target.value)}
-      error={verdict.isSatisfied ? null : verdict.text}
-      hint={verdict.text}
+      error={isSatisfied ? null : text}
+      hint={text}
     />
   );
 }
@@ -28,19 +25,14 @@ function tryPayload(schemaText: string, payload: string): { readonly isSatisfied
   } catch {
     return { isSatisfied: false, text: 'The payload is no JSON.' };
   }
-  let schema: z.ZodType;
-  try {
-    schema = z.fromJSONSchema(JSON.parse(schemaText));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+  const verdict = checkPayload(JSON.parse(schemaText), value);
+  if ('unknown' in verdict) {
     return {
       isSatisfied: true,
-      text: `This page cannot try this schema (${reason}); the service checks it when you save.`,
+      text: `This page does not know “${verdict.unknown}”: the service checks it when you save.`,
     };
   }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return { isSatisfied: true, text: 'This payload satisfies the schema.' };
-  const [issue] = parsed.error.issues;
-  const place = issue?.path.join('.');
-  return { isSatisfied: false, text: `${place ? `${place}: ` : ''}${issue?.message ?? 'Refused.'}` };
+  return verdict.problem === null
+    ? { isSatisfied: true, text: 'This payload satisfies the schema.' }
+    : { isSatisfied: false, text: `${verdict.problem}.` };
 }
