@@ -1,35 +1,23 @@
-import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
+import type { Address, EncodedAccount } from '@solana/kit';
 import { lamports } from '@solana/kit';
-import type { LiteSVM } from 'litesvm';
-import { readAccount, writeAccount } from './svm-accounts.ts';
+import type { Account, LiteSVM } from 'litesvm';
+import { addressKey, type HeldAccount, holdAccount, putAccount } from './svm-accounts.ts';
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111' as Address;
 
 /** Accounts as they were at one moment, by address. */
-export type CapturedAccounts = ReadonlyMap<Address, MaybeEncodedAccount>;
+export type CapturedAccounts = ReadonlyMap<Address, HeldAccount>;
 
 /** Remembers accounts so that they can be put back. */
-export function captureAccounts(svm: LiteSVM, addresses: Iterable<Address>): Map<Address, MaybeEncodedAccount> {
-  return new Map(Array.from(addresses, (address) => [address, readAccount(svm, address)]));
+export function captureAccounts(svm: LiteSVM, addresses: Iterable<Address>): CapturedAccounts {
+  return new Map(Array.from(addresses, (address) => [address, holdAccount(svm, addressKey(address))]));
 }
 
 /** Puts accounts back as they were captured; those that did not exist are removed. */
 export function restoreAccounts(svm: LiteSVM, captured: CapturedAccounts): void {
-  for (const [address, before] of captured) {
-    const now = readAccount(svm, address);
-    if (!sameAccount(before, now)) writeAccount(svm, before.exists ? before : emptyAccount(address));
+  for (const before of captured.values()) {
+    if (!sameAccount(before.account, holdAccount(svm, before.key).account)) putAccount(svm, before);
   }
-}
-
-/** Whether two readings of an account are equal in every field a program can see. */
-export function sameAccount(a: MaybeEncodedAccount, b: MaybeEncodedAccount): boolean {
-  if (!a.exists || !b.exists) return a.exists === b.exists;
-  return (
-    a.lamports === b.lamports &&
-    a.programAddress === b.programAddress &&
-    a.executable === b.executable &&
-    Buffer.compare(new Uint8Array(a.data), new Uint8Array(b.data)) === 0
-  );
 }
 
 /** An account without lamports: writing it removes whatever stood at the address. */
@@ -42,4 +30,15 @@ export function emptyAccount(address: Address): EncodedAccount {
     executable: false,
     space: 0n,
   };
+}
+
+/** Whether two readings of an account are equal in every field a program can see. */
+function sameAccount(a: Account | null, b: Account | null): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a.lamports() === b.lamports() &&
+    a.executable() === b.executable() &&
+    Buffer.compare(a.owner(), b.owner()) === 0 &&
+    Buffer.compare(a.data(), b.data()) === 0
+  );
 }

@@ -17,6 +17,8 @@ const MAX_ACCOUNT_LOCKS = 64;
 
 export interface ListedAccount {
   readonly address: Address;
+  /** Its bytes. */
+  readonly key: Uint8Array;
   readonly signer: boolean;
   readonly writable: boolean;
   readonly source: 'transaction' | 'lookupTable';
@@ -28,9 +30,11 @@ export function listAccounts(
   slot: bigint,
   transaction: WireTransaction,
 ): { readonly accounts: readonly ListedAccount[] } | { readonly err: TransactionError } {
-  const { header, staticAddresses } = transaction;
+  const { header, staticAddresses, addressesOffset } = transaction;
+  const message = new Uint8Array(transaction.transaction.messageBytes);
   const accounts: ListedAccount[] = staticAddresses.map((address, index) => ({
     address,
+    key: keyAt(message, addressesOffset, index),
     signer: index < header.numSignerAccounts,
     writable: isStaticWritable(header, staticAddresses.length, index),
     source: 'transaction',
@@ -40,16 +44,17 @@ export function listAccounts(
     const table = readAccount(svm, lookup.lookupTableAddress);
     if (!table.exists) return { err: 'AddressLookupTableNotFound' };
     if (table.programAddress !== LOOKUP_TABLE_PROGRAM) return { err: 'InvalidAddressLookupTableOwner' };
-    const addresses = activeAddresses(table, slot);
-    if (!addresses) return { err: 'InvalidAddressLookupTableData' };
+    const activeKey = activeKeys(table, slot);
+    if (!activeKey) return { err: 'InvalidAddressLookupTableData' };
     for (const [kind, indexes] of [
       ['writable', lookup.writableIndexes],
       ['readonly', lookup.readonlyIndexes],
     ] as const) {
       for (const index of indexes) {
-        const address = addresses(index);
-        if (!address) return { err: 'InvalidAddressLookupTableIndex' };
-        loaded[kind].push({ address, signer: false, writable: kind === 'writable', source: 'lookupTable' });
+        const key = activeKey(index);
+        if (!key) return { err: 'InvalidAddressLookupTableIndex' };
+        const address = encodeBase58(key) as Address; // 32 bytes
+        loaded[kind].push({ address, key, signer: false, writable: kind === 'writable', source: 'lookupTable' });
       }
     }
   }
@@ -59,16 +64,17 @@ export function listAccounts(
   return { accounts };
 }
 
+function keyAt(bytes: Uint8Array, start: number, index: number): Uint8Array {
+  return bytes.subarray(start + index * ADDRESS_BYTES, start + (index + 1) * ADDRESS_BYTES);
+}
+
 /** Addresses by index; what was added in the current slot is not there yet. */
-function activeAddresses(table: EncodedAccount, slot: bigint): ((index: number) => Address | null) | null {
+function activeKeys(table: EncodedAccount, slot: bigint): ((index: number) => Uint8Array | null) | null {
   if (table.data.length < TABLE_HEADER_BYTES) return null;
   const bytes = new Uint8Array(table.data);
   const view = new DataView(bytes.buffer);
   const stored = Math.floor((bytes.length - TABLE_HEADER_BYTES) / ADDRESS_BYTES);
   const active =
     slot > view.getBigUint64(LAST_EXTENDED_SLOT_OFFSET, true) ? stored : (bytes[LAST_EXTENDED_START_OFFSET] ?? 0);
-  return (index) => {
-    const start = TABLE_HEADER_BYTES + index * ADDRESS_BYTES;
-    return index < active ? (encodeBase58(bytes.subarray(start, start + ADDRESS_BYTES)) as Address) : null; // 32 bytes
-  };
+  return (index) => (index < active ? keyAt(bytes, TABLE_HEADER_BYTES, index) : null);
 }

@@ -1,15 +1,15 @@
-import { type Address, lamports, type MaybeEncodedAccount } from '@solana/kit';
+import { type Address, lamports } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { Execution, Runtime, TransactionError } from '../runtime.ts';
 import { transactionFee } from '../wire/fees.ts';
 import { type WireTransaction, withLifetime } from '../wire/wire-transaction.ts';
-import { captureAccounts, restoreAccounts } from './account-journal.ts';
+import { type CapturedAccounts, restoreAccounts } from './account-journal.ts';
 import { type ListedAccount, listAccounts } from './account-list.ts';
 import { advancedNonce, checkLifetime, type Lifetime } from './lifetime.ts';
 import type { Slots } from './slots.ts';
 import type { Store } from './store/store.ts';
 import type { TransactionRecord } from './store/transaction-record.ts';
-import { readAccount, writeAccount } from './svm-accounts.ts';
+import { decodeAccount, holdAccount, readAccount, writeAccount } from './svm-accounts.ts';
 import { transactionMeta } from './transaction-meta.ts';
 
 /** Errors with which a transaction still enters a block and pays: it was loaded, or its loading is what failed. */
@@ -36,8 +36,8 @@ export type Attempt =
       readonly execution: Execution;
       readonly accounts: readonly ListedAccount[];
       /** All of its accounts before, and the writable ones after. */
-      readonly before: ReadonlyMap<Address, MaybeEncodedAccount>;
-      readonly after: ReadonlyMap<Address, MaybeEncodedAccount>;
+      readonly before: CapturedAccounts;
+      readonly after: CapturedAccounts;
     };
 
 interface Deps {
@@ -62,31 +62,35 @@ export function attemptTransaction(
   if ('err' in listed) return refused(listed.err);
   const { accounts } = listed;
   const { totalLamports } = transactionFee(transaction);
-  const before = captureAccounts(
-    svm,
-    accounts.map(({ address }) => address),
-  );
+  const before = capture(svm, accounts);
   // Programs see the blockhash of the previous slot, from which nonces take their next value. LiteSVM shows them the
   // transaction's own instead, so it is given one that says the same.
   const execution = runtime.execute(withLifetime(transaction, slots.visibleBlockhash()));
-  const writable = accounts.filter((account) => account.writable).map(({ address }) => address);
+  const writable = accounts.filter((account) => account.writable);
   if (execution.err !== null) {
     restoreAccounts(
       svm,
-      new Map(writable.map((address) => [address, before.get(address) ?? { exists: false, address }])),
+      new Map([...before].filter(([address]) => writable.some((account) => account.address === address))),
     );
     if (!isCharged(execution.err)) return refused(execution.err, execution.logs, execution.unitsConsumed);
     chargeFee(svm, transaction.feePayer, totalLamports);
     if (lifetime.kind === 'nonce') advanceNonce(svm, slots, lifetime.account.address);
   }
-  const after = captureAccounts(svm, writable);
-  const readMint = (mint: Address) => after.get(mint) ?? before.get(mint) ?? readAccount(svm, mint);
+  const after = capture(svm, writable);
+  const readMint = (mint: Address) => {
+    const held = after.get(mint) ?? before.get(mint);
+    return held ? decodeAccount(mint, held) : readAccount(svm, mint);
+  };
+  const stateIn = (captured: CapturedAccounts) => (listed: ListedAccount) =>
+    captured.get(listed.address) ?? before.get(listed.address) ?? { key: listed.key, account: null };
   const meta = transactionMeta(
-    accounts,
-    accounts.map(({ address }) => before.get(address) ?? { exists: false, address }),
-    accounts.map(({ address }) => after.get(address) ?? before.get(address) ?? { exists: false, address }),
-    execution,
-    totalLamports,
+    {
+      accounts,
+      before: accounts.map(stateIn(before)),
+      after: accounts.map(stateIn(after)),
+      execution,
+      feeLamports: totalLamports,
+    },
     readMint,
   );
   const record = {
@@ -98,6 +102,10 @@ export function attemptTransaction(
     meta,
   };
   return { kind: 'executed', record, execution, accounts, before, after };
+}
+
+function capture(svm: LiteSVM, accounts: readonly ListedAccount[]): CapturedAccounts {
+  return new Map(accounts.map(({ address, key }) => [address, holdAccount(svm, key)]));
 }
 
 function refused(err: TransactionError, logs: readonly string[] = [], unitsConsumed = 0n): Attempt {

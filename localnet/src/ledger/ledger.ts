@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { Address, MaybeEncodedAccount } from '@solana/kit';
+import type { Address } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { Runtime, TransactionError } from '../runtime.ts';
 import type { WireTransaction } from '../wire/wire-transaction.ts';
-import { type CapturedAccounts, emptyAccount, restoreAccounts } from './account-journal.ts';
+import { type CapturedAccounts, restoreAccounts } from './account-journal.ts';
 import { type Attempt, attemptTransaction } from './attempt.ts';
 import { BLOCKHASH_VALID_SLOTS, createSlots, type Slots } from './slots.ts';
 import { openStore, type Store } from './store/store.ts';
-import { writeAccount } from './svm-accounts.ts';
+import { type HeldAccount, putAccount } from './svm-accounts.ts';
 
 /**
  * The state of the cluster, and the only ways to change it. A change never yields to the event loop, so nobody reads in
@@ -17,7 +17,7 @@ export interface Ledger {
   readonly svm: LiteSVM;
   readonly slots: Slots;
   /** History of transactions. */
-  readonly store: Omit<Store, 'value' | 'accounts' | 'put' | 'flush' | 'stored' | 'prune' | 'close'>;
+  readonly store: Omit<Store, 'value' | 'accounts' | 'put' | 'flush' | 'stored' | 'tidy' | 'close'>;
   /** Ends when everything that has been done is on disk: nothing is answered before. */
   stored(): Promise<void>;
   /**
@@ -70,9 +70,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
     },
     options.finalizedLagSlots,
   );
-  for (const account of store.accounts()) {
-    writeAccount(svm, account.exists ? account : emptyAccount(account.address));
-  }
+  for (const account of store.accounts()) putAccount(svm, account);
   const slotListeners: (() => Promise<void>)[] = [];
   const commitListeners: ((executed: readonly ExecutedAttempt[]) => void)[] = [];
   const putSlot = () => {
@@ -85,7 +83,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
     attemptTransaction({ svm, runtime, slots, store }, transaction, { checkLifetime });
   const record = (executed: readonly ExecutedAttempt[]) => {
     for (const { record: entry, before, after } of executed) {
-      store.put({ accounts: after.values(), transactions: [{ record: entry, addresses: [...before.keys()] }] });
+      store.put({ accounts: after, transactions: [{ record: entry, addresses: [...before.keys()] }] });
     }
     for (const listener of commitListeners) listener(executed);
   };
@@ -112,7 +110,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
     },
     executeAtomically: (transactions) => {
       const executed: ExecutedAttempt[] = [];
-      const before = new Map<Address, MaybeEncodedAccount>();
+      const before = new Map<Address, HeldAccount>();
       for (const [position, transaction] of transactions.entries()) {
         const outcome = attempt(transaction, true);
         if (outcome.kind === 'executed') rememberOldest(before, outcome.before);
@@ -130,7 +128,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
       slots.advance(count, seconds);
       // Whatever is confirmed from now on is on disk before anyone can ask.
       putSlot();
-      store.prune(slots.current() - BLOCKHASH_VALID_SLOTS);
+      store.tidy(slots.current() - BLOCKHASH_VALID_SLOTS);
       await Promise.all(slotListeners.map((listener) => listener()));
       await store.stored();
     },
@@ -140,7 +138,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
   };
 }
 
-function rememberOldest(oldest: Map<Address, MaybeEncodedAccount>, captured: CapturedAccounts): void {
+function rememberOldest(oldest: Map<Address, HeldAccount>, captured: CapturedAccounts): void {
   for (const [address, account] of captured) if (!oldest.has(address)) oldest.set(address, account);
 }
 

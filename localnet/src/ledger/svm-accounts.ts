@@ -1,11 +1,33 @@
 import { type Address, type EncodedAccount, lamports, type MaybeEncodedAccount } from '@solana/kit';
-import type { LiteSVM } from 'litesvm';
-import { Account, LiteSvm } from 'litesvm/dist/internal.js';
+import type { Account, LiteSVM } from 'litesvm';
+import { LiteSvm, Account as NativeAccount } from 'litesvm/dist/internal.js';
 import { decodeBase58, encodeBase58 } from '../wire/base58.ts';
 
-/** Reads an account as `LiteSVM.getAccount` does, which spends nine tenths of its time on base58. */
-export function readAccount(svm: LiteSVM, address: Address): MaybeEncodedAccount {
-  const account = nativeSvm(svm).getAccount(toBytes(address));
+const ADDRESS_BYTES = 32;
+
+/**
+ * An account as it was at one moment, in the SVM's own form; null when it did not exist. Each field crosses over from
+ * native memory when it is asked for, so that holding an account which nobody looks at costs next to nothing.
+ */
+export interface HeldAccount {
+  readonly key: Uint8Array;
+  readonly account: Account | null;
+}
+
+export function holdAccount(svm: LiteSVM, key: Uint8Array): HeldAccount {
+  return { key, account: nativeSvm(svm).getAccount(key) };
+}
+
+/** Writes an account as it was held; one that did not exist is removed. */
+export function putAccount(svm: LiteSVM, { key, account }: HeldAccount): void {
+  nativeSvm(svm).setAccount(
+    key,
+    account ?? new NativeAccount(0n, new Uint8Array(), new Uint8Array(ADDRESS_BYTES), false, 0n),
+  );
+}
+
+/** Reads off all fields. */
+export function decodeAccount(address: Address, { account }: HeldAccount): MaybeEncodedAccount {
   if (account === null) return { exists: false, address };
   const data = account.data();
   return {
@@ -19,11 +41,25 @@ export function readAccount(svm: LiteSVM, address: Address): MaybeEncodedAccount
   };
 }
 
+/** Reads an account as `LiteSVM.getAccount` does, which spends nine tenths of its time on base58. */
+export function readAccount(svm: LiteSVM, address: Address): MaybeEncodedAccount {
+  return decodeAccount(address, holdAccount(svm, addressKey(address)));
+}
+
 /** Writes an account as `LiteSVM.setAccount` does. */
-export function writeAccount(svm: LiteSVM, account: EncodedAccount): void {
-  const { address, lamports: balance, data, programAddress, executable } = account;
-  const written = new Account(balance, new Uint8Array(data), toBytes(programAddress), executable, 0n);
-  nativeSvm(svm).setAccount(toBytes(address), written);
+export function writeAccount(
+  svm: LiteSVM,
+  { address, lamports: balance, data, programAddress, executable }: EncodedAccount,
+): void {
+  const account = new NativeAccount(balance, new Uint8Array(data), addressKey(programAddress), executable, 0n);
+  putAccount(svm, { key: addressKey(address), account });
+}
+
+/** The 32 bytes of an address. */
+export function addressKey(address: Address): Uint8Array {
+  const key = decodeBase58(address);
+  if (key?.length === ADDRESS_BYTES) return key;
+  throw new RangeError(`${address} is no address of ${ADDRESS_BYTES} bytes.`);
 }
 
 /** The native part of LiteSVM, which takes bytes where its wrapper takes text. */
@@ -31,10 +67,4 @@ export function nativeSvm(svm: LiteSVM): LiteSvm {
   const native: unknown = Reflect.get(svm, 'inner');
   if (native instanceof LiteSvm) return native;
   throw new Error('This LiteSVM does not keep its native part in `inner`, as release 1.5 does.');
-}
-
-function toBytes(address: Address): Uint8Array {
-  const bytes = decodeBase58(address);
-  if (bytes?.length === 32) return bytes;
-  throw new RangeError(`${address} is no address of 32 bytes.`);
 }

@@ -1,5 +1,6 @@
 import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
 import { encodeBase58 } from '../wire/base58.ts';
+import { decodeAccount, type HeldAccount } from './svm-accounts.ts';
 
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
@@ -37,14 +38,19 @@ export interface TokenBalance {
   readonly uiTokenAmount: UiTokenAmount;
 }
 
-/** Token balances among a transaction's accounts, as its meta lists them. `readMint` finds the decimals. */
+/** Token balances among a transaction's accounts, as its meta lists them, of the states that they are in. */
 export function tokenBalances(
-  accounts: readonly MaybeEncodedAccount[],
+  accounts: readonly { readonly address: Address }[],
+  states: readonly HeldAccount[],
   readMint: (mint: Address) => MaybeEncodedAccount,
 ): TokenBalance[] {
-  return accounts.flatMap((account, accountIndex) => {
-    const holding = account.exists ? tokenHolding(account) : null;
-    if (!account.exists || !holding) return [];
+  // A validator looks for balances only where a token program is named (runtime, collect_token_balances).
+  if (!accounts.some(({ address }) => isTokenProgram(address))) return [];
+  return accounts.flatMap(({ address }, accountIndex) => {
+    const held = states[accountIndex];
+    const account = held ? decodeAccount(address, held) : null;
+    const holding = account?.exists ? tokenHolding(account) : null;
+    if (!account?.exists || !holding) return [];
     const mintAccount = readMint(holding.mint);
     const supply = mintAccount.exists ? mintSupply(mintAccount) : null;
     if (!supply) return [];

@@ -2,6 +2,7 @@ import type { Address, MaybeEncodedAccount } from '@solana/kit';
 import type { Execution, TransactionError } from '../runtime.ts';
 import { encodeBase58 } from '../wire/base58.ts';
 import type { ListedAccount } from './account-list.ts';
+import type { HeldAccount } from './svm-accounts.ts';
 import { type TokenBalance, tokenBalances } from './token-balances.ts';
 
 /** A transaction's meta in the shape that getTransaction answers with. */
@@ -36,15 +37,18 @@ export interface RpcReturnData {
   readonly data: readonly [string, 'base64'];
 }
 
-/** Describes what a transaction did, from its accounts before and after. */
-export function transactionMeta(
-  accounts: readonly ListedAccount[],
-  before: readonly MaybeEncodedAccount[],
-  after: readonly MaybeEncodedAccount[],
-  execution: Execution,
-  feeLamports: bigint,
-  readMint: (mint: Address) => MaybeEncodedAccount,
-): TransactionMeta {
+export interface Executed {
+  readonly accounts: readonly ListedAccount[];
+  /** As they were before and are after, one for each of `accounts`. */
+  readonly before: readonly HeldAccount[];
+  readonly after: readonly HeldAccount[];
+  readonly execution: Execution;
+  readonly feeLamports: bigint;
+}
+
+/** Describes what a transaction did, from its accounts before and after. `readMint` finds the decimals of tokens. */
+export function transactionMeta(executed: Executed, readMint: (mint: Address) => MaybeEncodedAccount): TransactionMeta {
+  const { accounts, before, after, execution, feeLamports } = executed;
   const loaded = accounts.filter(({ source }) => source === 'lookupTable');
   const returnData = rpcReturnData(execution);
   return {
@@ -53,8 +57,8 @@ export function transactionMeta(
     fee: feeLamports,
     preBalances: before.map(balance),
     postBalances: after.map(balance),
-    preTokenBalances: tokenBalances(before, readMint),
-    postTokenBalances: tokenBalances(after, readMint),
+    preTokenBalances: tokenBalances(accounts, before, readMint),
+    postTokenBalances: tokenBalances(accounts, after, readMint),
     innerInstructions: rpcInnerInstructions(execution),
     logMessages: execution.logs,
     loadedAddresses: {
@@ -79,6 +83,6 @@ export function rpcReturnData({ returnData }: Execution): RpcReturnData | null {
   return { programId: returnData.programId, data: [Buffer.from(returnData.data).toString('base64'), 'base64'] };
 }
 
-function balance(account: MaybeEncodedAccount): bigint {
-  return account.exists ? account.lamports : 0n;
+function balance({ account }: HeldAccount): bigint {
+  return account?.lamports() ?? 0n;
 }

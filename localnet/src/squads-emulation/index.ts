@@ -1,4 +1,4 @@
-import { getCompiledTransactionMessageDecoder, type Transaction } from '@solana/kit';
+import { getAddressEncoder, getCompiledTransactionMessageDecoder, type Transaction } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { captureAccounts, restoreAccounts } from '../ledger/account-journal.ts';
 import { executeInSvm } from '../real-program.ts';
@@ -32,6 +32,7 @@ export function createSquadsEmulation(svm: LiteSVM): Runtime {
 
 /** Never yields to the event loop, so that nobody sees a transaction half done. */
 function execute(svm: LiteSVM, transaction: Transaction): Execution {
+  if (!namesSquads(transaction)) return executeInSvm(svm, transaction);
   const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
   if (!callsSquads(message)) return executeInSvm(svm, transaction);
   const feePayer = captureAccounts(svm, message.staticAccounts.slice(0, 1));
@@ -56,6 +57,13 @@ function executeInstructions(svm: LiteSVM, message: CompiledMessage): Execution 
     if (!succeeded) restoreAccounts(svm, before);
   }
 }
+
+/** A program that is called stands in the message itself; most transactions need not be decoded to know that it is not. */
+function namesSquads({ messageBytes }: Transaction): boolean {
+  return Buffer.from(messageBytes.buffer, messageBytes.byteOffset, messageBytes.length).includes(squadsProgram);
+}
+
+const squadsProgram = Buffer.from(getAddressEncoder().encode(SQUADS_PROGRAM_ADDRESS));
 
 function callsSquads(message: CompiledMessage): boolean {
   return compiledInstructions(message).some(

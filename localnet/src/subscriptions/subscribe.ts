@@ -4,6 +4,7 @@ import { encodeAccount } from '../encoding/account-encoding.ts';
 import { emptyAccount } from '../ledger/account-journal.ts';
 import type { ExecutedAttempt, Ledger } from '../ledger/ledger.ts';
 import type { Commitment } from '../ledger/slots.ts';
+import { decodeAccount } from '../ledger/svm-accounts.ts';
 import { accountFilters, matchesFilter } from '../rpc/account-filters.ts';
 import {
   accountConfig,
@@ -62,8 +63,9 @@ export function subscriptionKinds(
         notification: 'accountNotification',
         commitment: config.commitment,
         onTransaction: ({ record, before, after }) => {
-          const account = after.get(address);
-          if (!account || !(account.exists || before.get(address)?.exists)) return [];
+          const held = after.get(address);
+          if (!held || !(held.account || before.get(address)?.account)) return [];
+          const account = decodeAccount(address, held);
           const shown = account.exists ? account : emptyAccount(address);
           return [at(record.slot, encodeAccount(shown, config, readAccount))];
         },
@@ -75,7 +77,7 @@ export function subscriptionKinds(
         notification: 'programNotification',
         commitment: config.commitment,
         onTransaction: ({ record, after }) =>
-          [...after.values()].flatMap((account) =>
+          Array.from(after, ([address, held]) => decodeAccount(address, held)).flatMap((account) =>
             account.exists &&
             account.programAddress === program &&
             (config.filters ?? []).every((entry) => matchesFilter(account, entry))

@@ -16,6 +16,8 @@ export interface Message {
   readonly version: 'legacy' | 0 | 1;
   readonly header: MessageHeader;
   readonly staticAddresses: readonly Address[];
+  /** Where in the message they stand, one after the other. */
+  readonly addressesOffset: number;
   /** A recent blockhash, or the value of a durable nonce; and where in the message it stands. */
   readonly lifetimeToken: string;
   readonly lifetimeOffset: number;
@@ -59,7 +61,9 @@ export function readMessage(reader: ByteReader, first: number, start: number): M
 
 function readOlderMessage(reader: ByteReader, version: 'legacy' | 0, start: number): Message {
   const header = readHeader(reader);
-  const staticAddresses = times(reader.shortU16(), reader.address);
+  const addressCount = reader.shortU16();
+  const addressesOffset = reader.offset() - start;
+  const staticAddresses = times(addressCount, reader.address);
   const lifetimeOffset = reader.offset() - start;
   const lifetimeToken = readBlockhash(reader);
   const instructions = times(reader.shortU16(), () => ({
@@ -75,7 +79,8 @@ function readOlderMessage(reader: ByteReader, version: 'legacy' | 0, start: numb
           writableIndexes: [...reader.bytes(reader.shortU16())],
           readonlyIndexes: [...reader.bytes(reader.shortU16())],
         }));
-  return { version, header, staticAddresses, lifetimeToken, lifetimeOffset, instructions, lookups, config: null };
+  const found = { header, staticAddresses, addressesOffset, lifetimeToken, lifetimeOffset, instructions };
+  return { ...found, version, lookups, config: null };
 }
 
 function readV1Message(reader: ByteReader, start: number): Message {
@@ -84,7 +89,9 @@ function readV1Message(reader: ByteReader, start: number): Message {
   const lifetimeOffset = reader.offset() - start;
   const lifetimeToken = readBlockhash(reader);
   const instructionCount = reader.u8();
-  const staticAddresses = times(reader.u8(), reader.address);
+  const addressCount = reader.u8();
+  const addressesOffset = reader.offset() - start;
+  const staticAddresses = times(addressCount, reader.address);
   const config = readConfig(reader, mask);
   const shapes = times(instructionCount, () => ({
     programAddressIndex: reader.u8(),
@@ -96,7 +103,8 @@ function readV1Message(reader: ByteReader, start: number): Message {
     accountIndices: [...reader.bytes(accountCount)],
     data: reader.bytes(byteCount),
   }));
-  return { version: 1, header, staticAddresses, lifetimeToken, lifetimeOffset, instructions, lookups: [], config };
+  const found = { header, staticAddresses, addressesOffset, lifetimeToken, lifetimeOffset, instructions };
+  return { ...found, version: 1, lookups: [], config };
 }
 
 function readHeader(reader: ByteReader): MessageHeader {

@@ -1,26 +1,36 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type Address, lamports, type MaybeEncodedAccount, type Signature } from '@solana/kit';
+import type { Address, Signature } from '@solana/kit';
+import { Account } from 'litesvm';
 import { parseJson, stringifyJson } from '../../json.ts';
 import type { TransactionError } from '../../runtime.ts';
+import type { CapturedAccounts } from '../account-journal.ts';
+import type { HeldAccount } from '../svm-accounts.ts';
 import type { TransactionMeta } from '../transaction-meta.ts';
 import type { TransactionRecord, TransactionSummary } from './transaction-record.ts';
 
 const FILE = 'ledger.sqlite';
 /** Raised when the tables change: a ledger of another format is refused rather than misread. */
-const FORMAT = 2;
+const FORMAT = 3;
 /**
  * Pages of 4 KiB that the write-ahead log gathers before they are written to their places, and the disk synced: the
  * more there are, the more writes to the same page become one. SQLite's default of 1,000 makes commits a third slower.
  */
 const CHECKPOINT_PAGES = 8_000;
+/** Accounts that are written before they are folded: that takes about 0.1 s, and start reads them all. */
+const FOLDED_CHANGES = 50_000n;
 
-// Transactions have no index: rows are added at one end and removed at the other. What finds them is the history.
+// A commit adds rows at the end of tables and touches nothing else: a row that belongs in the middle costs a page of its
+// own, which is more than all else about a commit. So transactions have no index, what finds them is the history; and
+// accounts are written down one after the other, and folded into a table of their own when there are many.
 const TABLES = `
   create table if not exists accounts (
-    address text primary key, lamports integer, owner text, executable integer, data blob
+    key blob primary key, lamports integer, owner blob, executable integer, data blob
   ) strict, without rowid;
+  create table if not exists account_changes (
+    number integer primary key, key blob, lamports integer, owner blob, executable integer, data blob
+  ) strict;
   create table if not exists transactions (
     number integer primary key, signature text, slot integer, block_time integer, err text, addresses text,
     wire blob, meta text
@@ -30,7 +40,8 @@ const TABLES = `
 /** The file in which a ledger lives on. Only the store uses it. */
 export interface LedgerDatabase {
   value(key: string): bigint | Uint8Array | null;
-  accounts(): Iterable<MaybeEncodedAccount>;
+  /** All accounts that were ever written, one or more times; the last one counts. */
+  accounts(): Iterable<HeldAccount>;
   /** The number of the first transaction that is there. */
   oldestNumber(): number | null;
   /** What the index of transactions is made of, in the order of execution. */
@@ -38,6 +49,8 @@ export interface LedgerDatabase {
   record(number: number): TransactionRecord | null;
   /** Writes all or nothing; survives the process being killed the moment it returns. */
   write(changes: Changes): void;
+  /** Puts accounts into the order of their keys once enough have been written since it was last done. */
+  foldAccounts(): void;
   /** Removes the transactions below a number. */
   forgetBelow(number: number): void;
   close(): void;
@@ -50,7 +63,7 @@ export interface IndexedSummary {
 
 export interface Changes {
   readonly values: ReadonlyMap<string, bigint | Uint8Array>;
-  readonly accounts: ReadonlyMap<Address, MaybeEncodedAccount>;
+  readonly accounts: CapturedAccounts;
   readonly transactions: readonly NumberedTransaction[];
 }
 
@@ -87,10 +100,21 @@ function prepareLedger(database: DatabaseSync, directory: string | null): Ledger
   prepareFile(database, directory);
   const select = prepareReads(database);
   const write = prepareWrites(database);
+  const inTransaction = (work: () => void) => {
+    write.begin.run();
+    try {
+      work();
+      write.commit.run();
+    } catch (error) {
+      if (database.isTransaction) write.rollback.run();
+      throw error;
+    }
+  };
   return {
     value: (key) => toValue(select.value.get(key)?.value),
     accounts: function* () {
       for (const row of select.accounts.iterate()) yield toAccount(row);
+      for (const row of select.accountChanges.iterate()) yield toAccount(row);
     },
     oldestNumber: () => {
       const number = select.oldest.get()?.number;
@@ -101,16 +125,18 @@ function prepareLedger(database: DatabaseSync, directory: string | null): Ledger
     },
     record: (number) => toRecord(select.record.get(number)),
     write: ({ values, accounts, transactions }) => {
-      write.begin.run();
-      try {
+      inTransaction(() => {
         for (const [key, content] of values) write.value.run(key, content);
         for (const account of accounts.values()) writeAccount(write, account);
         for (const transaction of transactions) writeTransaction(write, transaction);
-        write.commit.run();
-      } catch (error) {
-        if (database.isTransaction) write.rollback.run();
-        throw error;
-      }
+      });
+    },
+    foldAccounts: () => {
+      if (toInteger(select.changeCount.get()?.changes) < FOLDED_CHANGES) return;
+      inTransaction(() => {
+        write.fold.run();
+        write.forgetChanges.run();
+      });
     },
     forgetBelow: (number) => {
       write.forget.run(number);
@@ -146,7 +172,9 @@ function prepareReads(database: DatabaseSync) {
   const summary = 'signature, slot, block_time, err';
   return {
     value: statement('select value from ledger where key = ?'),
-    accounts: statement('select * from accounts'),
+    accounts: statement('select key, lamports, owner, executable, data from accounts'),
+    accountChanges: statement('select key, lamports, owner, executable, data from account_changes order by number'),
+    changeCount: statement('select coalesce(max(number) - min(number) + 1, 0) as changes from account_changes'),
     oldest: statement('select min(number) as number from transactions'),
     summaries: statement(`select ${summary}, addresses from transactions order by number`),
     record: statement(`select ${summary}, wire, meta from transactions where number = ?`),
@@ -159,7 +187,13 @@ function prepareWrites(database: DatabaseSync) {
     commit: database.prepare('commit'),
     rollback: database.prepare('rollback'),
     value: database.prepare('insert or replace into ledger values (?, ?)'),
-    account: database.prepare('insert or replace into accounts values (?, ?, ?, ?, ?)'),
+    account: database.prepare('insert into account_changes values (null, ?, ?, ?, ?, ?)'),
+    // In the order of keys, so that each page is visited once; the last of several changes wins.
+    fold: database.prepare(
+      `insert or replace into accounts select key, lamports, owner, executable, data from account_changes
+       order by key, number`,
+    ),
+    forgetChanges: database.prepare('delete from account_changes'),
     transaction: database.prepare('insert into transactions values (?, ?, ?, ?, ?, ?, ?, ?)'),
     forget: database.prepare('delete from transactions where number < ?'),
   };
@@ -167,13 +201,10 @@ function prepareWrites(database: DatabaseSync) {
 
 type Writes = ReturnType<typeof prepareWrites>;
 
-/** A removed account keeps its row without an owner: at the next start it must be removed from genesis too. */
-function writeAccount(write: Writes, account: MaybeEncodedAccount): void {
-  if (!account.exists) write.account.run(account.address, 0n, null, 0, null);
-  else {
-    const { address, lamports: balance, programAddress, executable, data } = account;
-    write.account.run(address, balance, programAddress, executable ? 1 : 0, new Uint8Array(data));
-  }
+/** A removed account keeps a row without an owner: at the next start it must be removed from genesis too. */
+function writeAccount(write: Writes, { key, account }: HeldAccount): void {
+  if (account === null) write.account.run(key, 0n, null, 0, null);
+  else write.account.run(key, account.lamports(), account.owner(), account.executable() ? 1 : 0, account.data());
 }
 
 function writeTransaction(write: Writes, { number, record, addresses }: NumberedTransaction): void {
@@ -182,19 +213,11 @@ function writeTransaction(write: Writes, { number, record, addresses }: Numbered
   write.transaction.run(number, signature, slot, blockTime, errText, addresses.join(' '), wire, stringifyJson(meta));
 }
 
-function toAccount(row: Row): MaybeEncodedAccount {
-  const address = row.address as Address; // written from an Address
-  if (row.owner === null) return { exists: false, address };
-  const data = row.data as Uint8Array; // a blob column, not null when there is an owner
-  return {
-    exists: true,
-    address,
-    lamports: lamports(toInteger(row.lamports)),
-    programAddress: row.owner as Address, // written from an Address
-    executable: row.executable === 1n,
-    data,
-    space: BigInt(data.length),
-  };
+function toAccount(row: Row): HeldAccount {
+  // Written from a HeldAccount: key is a blob, and so are owner and data unless it did not exist.
+  const { key, owner, data } = row as { key: Uint8Array; owner: Uint8Array | null; data: Uint8Array };
+  const account = owner && new Account(toInteger(row.lamports), data, owner, row.executable === 1n, 0n);
+  return { key, account };
 }
 
 function toIndexedSummary(row: Row): IndexedSummary {

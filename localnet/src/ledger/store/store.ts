@@ -1,4 +1,6 @@
-import type { Address, MaybeEncodedAccount } from '@solana/kit';
+import type { Address } from '@solana/kit';
+import type { CapturedAccounts } from '../account-journal.ts';
+import type { HeldAccount } from '../svm-accounts.ts';
 import { type NumberedTransaction, openDatabase } from './database.ts';
 import { createHistory, type Page } from './history.ts';
 import type { TransactionRecord, TransactionSummary } from './transaction-record.ts';
@@ -11,12 +13,12 @@ const PRUNE_STEP = 5_000;
 /** The part of the ledger that outlives the process, and the history of transactions. */
 export interface Store {
   value(key: string): bigint | Uint8Array | null;
-  /** All accounts that were ever put. */
-  accounts(): Iterable<MaybeEncodedAccount>;
+  /** All accounts that were ever put, one or more times; the last one counts. */
+  accounts(): Iterable<HeldAccount>;
   /** Takes changes in: from now on they are answered with. They are on disk once `flush` or `stored` says so. */
   put(changes: {
     readonly values?: Readonly<Record<string, bigint | Uint8Array>>;
-    readonly accounts?: Iterable<MaybeEncodedAccount>;
+    readonly accounts?: CapturedAccounts;
     readonly transactions?: Iterable<{ readonly record: TransactionRecord; readonly addresses: readonly Address[] }>;
   }): void;
   /**
@@ -36,8 +38,8 @@ export interface Store {
   firstAvailableSlot(): bigint;
   transactionCount(): bigint;
   blockTime(slot: bigint): bigint | null;
-  /** Forgets transactions beyond the bound that are older than the slot. */
-  prune(olderThanSlot: bigint): void;
+  /** Keeps memory and file in bounds: forgets transactions beyond the bound that are older than the slot. */
+  tidy(olderThanSlot: bigint): void;
   close(): void;
 }
 
@@ -65,9 +67,9 @@ export function openStore(directory: string | null): Store {
   return {
     value: database.value,
     accounts: database.accounts,
-    put: ({ values = {}, accounts = [], transactions = [] }) => {
+    put: ({ values = {}, accounts = new Map(), transactions = [] }) => {
       for (const [key, content] of Object.entries(values)) pending.values.set(key, content);
-      for (const account of directory ? accounts : []) pending.accounts.set(account.address, account);
+      if (directory) for (const [address, account] of accounts) pending.accounts.set(address, account);
       for (const { record: executed, addresses } of transactions) {
         const { signature, slot, blockTime, err } = executed;
         history.add({ signature, slot, blockTime, err }, addresses);
@@ -108,7 +110,8 @@ export function openStore(directory: string | null): Store {
       const first = history.at(history.firstFrom(slot));
       return first?.slot === slot ? first.blockTime : null;
     },
-    prune: (olderThanSlot) => {
+    tidy: (olderThanSlot) => {
+      database.foldAccounts();
       const beyond = history.newest() - HISTORY_TRANSACTIONS + 1;
       if (beyond - history.oldest() < PRUNE_STEP) return;
       const firstKept = Math.min(beyond, history.firstFrom(olderThanSlot));
@@ -130,7 +133,7 @@ export function openStore(directory: string | null): Store {
 function noChanges() {
   return {
     values: new Map<string, bigint | Uint8Array>(),
-    accounts: new Map<Address, MaybeEncodedAccount>(),
+    accounts: new Map<Address, HeldAccount>(),
     transactions: [] as NumberedTransaction[],
   };
 }
