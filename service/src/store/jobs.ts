@@ -110,6 +110,11 @@ const QUEUES = [
 ] as const;
 
 const SUPERVISION_SECONDS = 5;
+/**
+ * A worker of the nonces’ queue leaves it alone while a refill ran when it last looked up the queue (60 s apart unless
+ * told): one that started just then would fill no pool for a minute.
+ */
+const QUEUE_LOOKUP_SECONDS = 1;
 
 /** Notifications wake workers at once; only retries, `startAfter` and jobs handed back wait for the next poll. */
 const POLL_SECONDS = 1;
@@ -124,6 +129,7 @@ function createBoss({ poolConfig, log }: JobsOptions, own: { supervise: boolean;
     useListenNotify: own.supervise,
     superviseIntervalSeconds: SUPERVISION_SECONDS,
     monitorIntervalSeconds: SUPERVISION_SECONDS,
+    queueCacheIntervalSeconds: QUEUE_LOOKUP_SECONDS,
   });
   boss.on('error', (error) => log.error({ err: error }, 'job queue in trouble'));
   boss.on('warning', ({ message, data }) => log.warn({ ...data }, message));

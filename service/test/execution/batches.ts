@@ -77,12 +77,13 @@ export async function until<Seen>(
   subject: string,
   look: () => Promise<Seen>,
   isWanted: (seen: Seen) => boolean,
+  timeoutMs: number = TIMEOUT_MS,
 ): Promise<Seen> {
-  const deadline = Date.now() + TIMEOUT_MS;
+  const deadline = Date.now() + timeoutMs;
   for (;;) {
     const seen = await look();
     if (isWanted(seen)) return seen;
-    if (Date.now() > deadline) throw new Error(`Waited ${TIMEOUT_MS} ms for ${subject}: ${describe(seen)}`);
+    if (Date.now() > deadline) throw new Error(`Waited ${timeoutMs} ms for ${subject}: ${describe(seen)}`);
     await sleep(POLL_INTERVAL_MS);
   }
 }

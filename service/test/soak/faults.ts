@@ -1,47 +1,93 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Localnet } from '@flywheel/localnet';
-import { openWorld } from '../world.ts';
-import { assertExact, awaitEnds, awaitIdle, startLoad } from './soak.ts';
+import type { Fault } from '@flywheel/localnet';
+import { type Gate, openGate } from '../execution/gate.ts';
+import { createProject, type TestProject } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
+import { hurry } from './queue-time.ts';
+import { assertExact, awaitRest } from './soak.ts';
 
 export interface FaultOptions {
   readonly projects: number;
   readonly batches: number;
   readonly pipelinesPerBatch: number;
+  /** Without one, transactions go out over RPC in order. */
+  readonly hasBlockEngine: boolean;
   /** In [0, 1); of a seed, so that a run can be told again. */
   readonly random: () => number;
 }
 
-/** A lost bundle is sent again when its blockhash has run out: 150 slots of 50 ms. */
-const EXPIRY_SECONDS = 8;
+/** The cluster has to come to its senses some time: a batch of eight pipelines takes about a second on a healthy one. */
+const MISBEHAVES_MS = 12_000;
+const MISBEHAVES_MS_PER_BATCH = 1_000;
+/** What was lost last is sent again when its blockhash has run out, and what hangs is asked again after 10 s, four times. */
+const REST_SECONDS = 180;
 
 /**
- * Executes batches while the cluster loses bundles, answers 429 and 500, and hangs, in random combinations; then every
- * token has moved exactly once and nothing is left behind. Answers how many faults there were.
+ * Executes batches while the cluster loses bundles, lands parts of them, answers late, twice, wrongly or not at all, in
+ * random combinations; then every token has moved exactly once and nothing is left behind. Answers how often each knob
+ * was turned.
  */
-export async function soakFaults({ random, ...options }: FaultOptions): Promise<number> {
+export async function soakFaults(options: FaultOptions): Promise<ReadonlyMap<Knob, number>> {
+  const { hasBlockEngine } = options;
   const world = await openWorld({ LOG_LEVEL: 'fatal' });
+  const gate = await openGate(world.localnet);
+  const ending = new AbortController();
   try {
-    const load = await startLoad(world, { ...options, projectCount: options.projects, batchCount: options.batches });
-    const ending = new AbortController();
-    const faults = misbehave(world.localnet, random, ending.signal);
-    // A job that failed is tried again after a pause that grows to 10 s: the cluster must come to its senses some time.
-    const calm = setTimeout(() => ending.abort(), (4 + 2 * options.batches) * 1_000);
-    const seconds = 200 + options.batches * EXPIRY_SECONDS;
-    await awaitEnds(world, load, seconds).finally(() => {
-      clearTimeout(calm);
-      ending.abort();
-    });
-    await assertExact(world, load);
-    await awaitIdle(world, load, seconds);
-    return await faults;
+    await world.restart({ ...gate.environment, ...(!hasBlockEngine && { JITO_BLOCK_ENGINE_URL: '' }) });
+    const projects: TestProject[] = [];
+    for (let i = 0; i < options.projects; i++) {
+      projects.push(await createProject(world, { vaultBaseUnits: VAULT_BASE_UNITS }));
+    }
+    const background = Promise.all([misbehave(world, gate, options), hurry(world, ending.signal)]);
+    const batches = await load(world, projects, options);
+    await awaitRest(world, MISBEHAVES_MS / 1_000 + (options.batches * MISBEHAVES_MS_PER_BATCH) / 1_000 + REST_SECONDS);
+    ending.abort();
+    const [turned] = await background;
+    await assertExact(world, { projects, batches });
+    return turned;
   } finally {
+    ending.abort();
+    gate.clear();
+    world.localnet.faults.clear();
     await world.stop();
+    await gate.stop();
   }
 }
 
+/** Round robin over the projects. */
+async function load(
+  world: World,
+  projects: readonly TestProject[],
+  { batches: count, pipelinesPerBatch }: FaultOptions,
+): Promise<SoakBatch[]> {
+  const batches: SoakBatch[] = [];
+  for (let i = 0; i < count; i++) {
+    const project = projects[i % projects.length];
+    if (!project) throw new Error('A load takes a project.');
+    const { batch, proposalApproveTx } = await initialize(world, project, pipelinesPerBatch);
+    await askToExecute(world, project, batch.id, proposalApproveTx);
+    batches.push({ ...batch, fate: 'executed' });
+  }
+  return batches;
+}
+
+export type Knob = Fault['kind'] | 'land and time out' | 'land and hang up' | 'expire blockhashes';
+
+export const KNOBS = [
+  'drop',
+  'partLand',
+  'duplicate',
+  'wrongStatus',
+  'error',
+  'delay',
+  'hang',
+  'land and time out',
+  'land and hang up',
+  'expire blockhashes',
+] as const satisfies readonly Knob[];
+
 const METHODS = [
-  'sendBundle',
-  'sendTransaction',
   'getSignatureStatuses',
   'getMultipleAccounts',
   'getLatestBlockhash',
@@ -50,23 +96,65 @@ const METHODS = [
   'simulateTransaction',
   '*',
 ];
+const STATUS_METHODS = ['getSignatureStatuses', 'getBundleStatuses', 'getInflightBundleStatuses'] as const;
+/** A little longer than the service waits for an answer. */
+const PAST_TIMEOUT_MS = 10_500;
 
-async function misbehave({ faults }: Localnet, random: () => number, signal: AbortSignal): Promise<number> {
+/** Turns every knob in turn, in another order each time, until the time is over. */
+async function misbehave(
+  { localnet }: World,
+  gate: Gate,
+  { batches, hasBlockEngine, random }: FaultOptions,
+): Promise<ReadonlyMap<Knob, number>> {
+  const { faults } = localnet;
+  const send = hasBlockEngine ? 'sendBundle' : 'sendTransaction';
   const pick = <T>(choices: readonly T[]): T => {
     const choice = choices[Math.floor(random() * choices.length)];
     if (choice === undefined) throw new Error('There is nothing to pick from.');
     return choice;
   };
-  let count = 0;
-  while (!signal.aborted) {
-    const times = 1 + Math.floor(random() * 4);
-    const kind = pick(['drop', 'error', 'error', 'delay'] as const);
-    if (kind === 'drop') faults.set({ kind, method: 'sendBundle', times: 1 });
-    if (kind === 'error') faults.set({ kind, method: pick(METHODS), status: pick([429, 500] as const), times });
-    if (kind === 'delay') faults.set({ kind, method: pick(METHODS), delayMs: Math.floor(random() * 400), times });
-    count += 1;
+  const times = () => 1 + Math.floor(random() * 3);
+  const turn: Readonly<Record<Knob, () => void | Promise<void>>> = {
+    drop: () => faults.set({ kind: 'drop', method: send, times: times() }),
+    partLand: () => faults.set({ kind: 'partLand', method: 'sendBundle', landed: times(), times: times() }),
+    duplicate: () => faults.set({ kind: 'duplicate', method: send, times: times() }),
+    wrongStatus: () => {
+      const lie = pick(['unknown', 'failed'] as const);
+      faults.set({ kind: 'wrongStatus', method: pick(STATUS_METHODS), lie, times: times() });
+    },
+    error: () => {
+      const method = pick([send, ...METHODS]);
+      faults.set({ kind: 'error', method, status: pick([429, 500] as const), times: times() });
+    },
+    delay: () => {
+      const method = pick([send, ...METHODS]);
+      faults.set({ kind: 'delay', method, delayMs: Math.floor(random() * 400), times: times() });
+    },
+    hang: () => faults.set({ kind: 'hang', method: pick([send, ...METHODS]), times: 1 }),
+    'land and time out': () => faults.set({ kind: 'delay', method: send, delayMs: PAST_TIMEOUT_MS, times: 1 }),
+    'land and hang up': () => hangUpOn(gate, send, times()),
+    'expire blockhashes': () => localnet.warp({ slots: 151n }),
+  };
+  const turned = new Map<Knob, number>();
+  const end = Date.now() + MISBEHAVES_MS + batches * MISBEHAVES_MS_PER_BATCH;
+  for (let deck: Knob[] = []; Date.now() < end; ) {
+    if (deck.length === 0) deck = [...KNOBS];
+    const [knob = 'drop'] = deck.splice(Math.floor(random() * deck.length), 1);
+    await turn[knob]();
+    turned.set(knob, (turned.get(knob) ?? 0) + 1);
     await sleep(100 + random() * 900);
   }
+  gate.clear();
   faults.clear();
-  return count;
+  return turned;
+}
+
+/** Carried out, and not answered. */
+function hangUpOn(gate: Gate, method: string, times: number): void {
+  let left = times;
+  gate.treat(method, async (_call, pass) => {
+    const answer = await pass();
+    left -= 1;
+    return left < 0 ? answer : 'hang up';
+  });
 }

@@ -1,14 +1,57 @@
+import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { it } from 'node:test';
 import { soakKills } from './kill.ts';
 import { seededRandom } from './random.ts';
 
-/** `npm run soak` widens it. */
-const KILLS = Number(process.env.FLYWHEEL_SOAK_KILLS ?? 6);
+/** `npm run soak` widens it: then a process dies at every step there is. */
+const KILLS = Number(process.env.FLYWHEEL_SOAK_KILLS ?? 8);
+const EVERY_STEP_KILLS = 100;
 const SEED = Number(process.env.FLYWHEEL_SOAK_SEED ?? randomInt(2 ** 31));
+
+/** What there is to die at, whatever else: each job type has these steps. */
+const EXPECTED = [
+  ...['setup', 'execute', 'close', 'refill-nonces'].flatMap((type) => [
+    new RegExp(`^${type}: taken$`),
+    new RegExp(`^${type}: before commit of .+ 1$`),
+    new RegExp(`^${type}: after commit of .+ 1$`),
+    new RegExp(`^${type}: before send.+ 1$`),
+    new RegExp(`^${type}: after send.+ 1$`),
+    new RegExp(`^${type}: done$`),
+  ]),
+  ...['cancel', 'expire'].flatMap((type) => [
+    new RegExp(`^${type}: taken$`),
+    new RegExp(`^${type}: before commit of .*batches.* 1$`),
+    new RegExp(`^${type}: after commit of .*batches.* 1$`),
+    new RegExp(`^${type}: done$`),
+  ]),
+];
 
 it(`moves every token exactly once over ${KILLS} killed workers`, async (test) => {
   test.diagnostic(`seed ${SEED}`);
-  const batches = Math.max(8, Math.ceil(KILLS / 2));
-  await soakKills({ workers: 3, kills: KILLS, projects: 4, batches, pipelinesPerBatch: 8, random: seededRandom(SEED) });
+  const everyStep = KILLS >= EVERY_STEP_KILLS;
+  const size = everyStep ? { workers: 4, projects: 10, stories: 5 } : { workers: 2, projects: 5, stories: 1 };
+  const began = Date.now();
+  const { batches, atRandom, atSteps } = await soakKills({
+    ...size,
+    kills: KILLS,
+    everyStep,
+    random: seededRandom(SEED),
+  });
+  const atStepsCount = [...atSteps.values()].reduce((sum, times) => sum + times, 0);
+  const seconds = Math.round((Date.now() - began) / 1_000);
+  test.diagnostic(
+    `${batches} batches in ${seconds} s; killed ${atRandom} at random, ${atStepsCount} at ${atSteps.size} steps`,
+  );
+  assert.ok(atRandom + atStepsCount >= KILLS);
+  for (const expected of EXPECTED) {
+    const names = [...atSteps.keys()].filter((name) => expected.test(name));
+    assert.ok(names.length > 0, `no step ${expected} was seen: ${[...atSteps.keys()].join('; ')}`);
+    if (everyStep) for (const name of names) assert.ok(atSteps.get(name), `no process died at ${name}`);
+  }
+  if (everyStep)
+    assert.deepEqual(
+      [...atSteps].filter(([, times]) => times === 0),
+      [],
+    );
 });

@@ -1,62 +1,119 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Role } from '../../src/app.ts';
 import { openWorld } from '../world.ts';
-import { assertExact, awaitEnds, awaitIdle, startLoad } from './soak.ts';
-import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
-
-const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);
+import type { SoakBatch } from './load.ts';
+import { hurry } from './queue-time.ts';
+import { assertExact, awaitRest } from './soak.ts';
+import { createStoryProject, STORIES, type Stage, type StoryProject } from './stories.ts';
+import type { Step } from './workers/stepped-worker.ts';
+import { startWorkerPool, type WorkerPool } from './workers/worker-pool.ts';
 
 export interface KillOptions {
   readonly workers: number;
-  readonly kills: number;
+  /** Each tells stories in turn, beginning with another one than its neighbour. */
   readonly projects: number;
-  readonly batches: number;
-  readonly pipelinesPerBatch: number;
+  /** At least so many by each project. */
+  readonly stories: number;
+  /** At least so many. */
+  readonly kills: number;
+  /** At every step that is seen; otherwise at some. */
+  readonly everyStep: boolean;
   /** In [0, 1); of a seed, so that a run can be told again. */
   readonly random: () => number;
 }
 
-/** A dead worker’s job is taken over within heartbeat (10 s), supervision and retry. */
-const TAKEOVER_SECONDS = 30;
+export interface Killings {
+  readonly batches: number;
+  readonly atRandom: number;
+  /** How often processes died at each step that was seen. */
+  readonly atSteps: ReadonlyMap<string, number>;
+}
+
+const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);
+/** A dead worker’s job is taken over within heartbeat (10 s), supervision and retry; the last ones died moments ago. */
+const REST_SECONDS = 120;
 
 /**
- * Executes batches while worker processes are killed with SIGKILL at random moments, each replaced at once; then every
- * token has moved exactly once and nothing is left behind. Answers how many were killed.
+ * Tells every story of a batch while worker processes are killed with SIGKILL, at the steps of their jobs and at random
+ * moments, each replaced at once; then every token has moved exactly once and nothing is left behind.
  */
-export async function soakKills(options: KillOptions): Promise<number> {
-  const { workers: workerCount, kills, random } = options;
+export async function soakKills(options: KillOptions): Promise<Killings> {
   const world = await openWorld({ LOG_LEVEL: 'fatal' }, { roles: HTTP_ONLY });
-  const workers: WorkerProcess[] = [];
+  const killer = createKiller(options);
+  const pool = startWorkerPool(world, options.workers, killer.decide);
+  const ending = new AbortController();
   try {
-    for (let i = 0; i < workerCount; i++) workers.push(startWorkerProcess(world.environment));
-    await allReady(workers);
-    const load = startLoad(world, {
-      projectCount: options.projects,
-      batchCount: options.batches,
-      pipelinesPerBatch: options.pipelinesPerBatch,
-    });
-    for (let killed = 0; killed < kills; killed++) {
-      await sleep(100 + random() * 900);
-      const victim = Math.floor(random() * workers.length);
-      await workers[victim]?.kill();
-      const next = startWorkerProcess(world.environment);
-      workers[victim] = next;
-      // Now and then one dies before it has taken a job.
-      if (random() < 0.8) await next.ready;
-    }
-    const loaded = await load;
-    await allReady(workers);
-    const seconds = TAKEOVER_SECONDS + options.batches * 2;
-    await awaitEnds(world, loaded, seconds);
-    await assertExact(world, loaded);
-    await awaitIdle(world, loaded, seconds);
-    return kills;
+    await pool.ready();
+    const projects: StoryProject[] = [];
+    for (let i = 0; i < options.projects; i++) projects.push(await createStoryProject(world));
+    const background = Promise.all([hurry(world, ending.signal), killer.killAtRandom(pool, ending.signal)]);
+    const stage = { world, cue: killer.cue };
+    const told = await Promise.all(
+      projects.map((project, first) =>
+        tellStories(stage, project, { first, least: options.stories, isEnough: killer.isEnough }),
+      ),
+    );
+    await pool.ready();
+    await awaitRest(world, REST_SECONDS);
+    ending.abort();
+    await background;
+    const batches = told.flat();
+    await assertExact(world, { projects, batches });
+    return { batches: batches.length, atRandom: killer.atRandom(), atSteps: killer.atSteps };
   } finally {
-    await Promise.all(workers.map((worker) => worker.stop()));
+    ending.abort();
+    await pool.stop();
     await world.stop();
   }
 }
 
-async function allReady(workers: readonly WorkerProcess[]): Promise<void> {
-  for (const { ready } of workers) if (!(await ready)) throw new Error('A worker could not start.');
+/** All that a project tells, beginning with the story of that number. */
+async function tellStories(
+  stage: Stage,
+  project: StoryProject,
+  { first, least, isEnough }: { readonly first: number; readonly least: number; readonly isEnough: () => boolean },
+): Promise<SoakBatch[]> {
+  const stories = Object.values(STORIES);
+  const batches: SoakBatch[] = [];
+  for (let told = 0; told < least || !isEnough(); told += 1) {
+    const tell = stories[(first + told) % stories.length];
+    if (!tell) throw new Error('There are no stories.');
+    batches.push(...(await tell(stage, project)));
+  }
+  return batches;
+}
+
+/** At so few of the steps that a short run has kills left for its end. */
+const SOME_STEPS_PROBABILITY = 0.1;
+
+function createKiller({ kills, everyStep, random }: KillOptions) {
+  const atSteps = new Map<string, number>();
+  const cues: { readonly isAt: (step: Step) => boolean; readonly act: (step: Step) => Promise<void> }[] = [];
+  let atRandom = 0;
+  const isEnough = () => [...atSteps.values()].reduce((sum, times) => sum + times, atRandom) >= kills;
+
+  const cue: Stage['cue'] = (multisig, isWanted, act) =>
+    new Promise((resolve, reject) => {
+      cues.push({
+        isAt: (step) => step.job.multisig === multisig && isWanted(step),
+        act: (step) => act(step).then(resolve, reject),
+      });
+    });
+  const decide = async (step: Step): Promise<'go on' | 'die'> => {
+    const cued = cues.find(({ isAt }) => isAt(step));
+    if (cued) cues.splice(cues.indexOf(cued), 1);
+    await cued?.act(step);
+    const times = atSteps.get(step.name) ?? 0;
+    const dies = times === 0 && (everyStep || (!isEnough() && random() < SOME_STEPS_PROBABILITY));
+    atSteps.set(step.name, times + (dies ? 1 : 0));
+    return dies ? 'die' : 'go on';
+  };
+  const killAtRandom = async (pool: WorkerPool, signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted && !isEnough()) {
+      await sleep(500 + random() * 3_000);
+      await pool.killAny(random);
+      atRandom += 1;
+    }
+  };
+  return { cue, decide, killAtRandom, isEnough, atRandom: () => atRandom, atSteps };
 }

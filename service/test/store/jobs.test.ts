@@ -7,6 +7,7 @@ import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Address } from '@solana/kit';
+import { sql } from 'kysely';
 import { type Job, type JobHandler, type Jobs, startJobs } from '../../src/store/jobs.ts';
 import { openTestDatabase, quietLog, type TestDatabase } from '../postgres.ts';
 import { randomAddress } from './records.ts';
@@ -142,6 +143,26 @@ describe('the queue', { concurrency: true }, () => {
     assert.equal(overlapping, 0);
   });
 
+  test('a worker that starts while a refill runs elsewhere takes the next one within seconds', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { queue, database, enqueue } = await openQueue(() => gate.promise);
+    await enqueue({ type: 'refill-nonces' });
+    // What a worker looks up about the queue says from now on that a refill runs.
+    await untilAsync(async () => {
+      const { rows } = await sql`select from jobs.queue where cardinality(singletons_active) > 0`.execute(database.db);
+      return rows.length > 0;
+    });
+    const second = await openJobs(database);
+    const ran: Job[] = [];
+    await second.work(async (job) => {
+      ran.push(job);
+    });
+    gate.resolve();
+    await queue.stop();
+    await enqueue({ type: 'refill-nonces' });
+    await until(() => ran.length === 1, 20_000);
+  });
+
   test('a queue that only sends polls nothing: its job waits for a worker', async () => {
     const { queue, database, enqueue } = await openQueue(null);
     const job = newJob(randomAddress());
@@ -264,5 +285,13 @@ async function until<T>(look: () => T | undefined | false, timeoutMs = 10_000): 
     if (found !== undefined && found !== false) return found;
     assert.ok(Date.now() < deadline, `nothing within ${timeoutMs} ms`);
     await sleep(2);
+  }
+}
+
+async function untilAsync(look: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await look())) {
+    assert.ok(Date.now() < deadline, `nothing within ${timeoutMs} ms`);
+    await sleep(100);
   }
 }

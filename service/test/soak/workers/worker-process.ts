@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { Step } from './stepped-worker.ts';
 
 /** A `flywheel work` process of its own, which can be killed at any moment. */
 export interface WorkerProcess {
@@ -13,13 +14,18 @@ export interface WorkerProcess {
   stop(): Promise<number | null>;
 }
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-
-export function startWorkerProcess(environment: Readonly<Record<string, string>>): WorkerProcess {
-  const run = `import(${JSON.stringify(MAIN)}).then(({ main }) => main('work'))`;
-  const child = spawn(process.execPath, ['-e', run], {
+/** It waits at each step until `onStep` resolves. */
+export function startWorkerProcess(
+  environment: Readonly<Record<string, string>>,
+  onStep: (step: Step) => Promise<void>,
+): WorkerProcess {
+  const child = spawn(process.execPath, [STEPPED_WORKER], {
     env: { PATH: process.env.PATH, ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  child.on('message', async (step: Step) => {
+    await onStep(step);
+    if (child.connected) child.send(step.number, () => undefined); // it may be gone by now
   });
   return {
     ready: readyLine(child),
@@ -29,6 +35,8 @@ export function startWorkerProcess(environment: Readonly<Record<string, string>>
     stop: () => end(child, 'SIGTERM'),
   };
 }
+
+const STEPPED_WORKER = fileURLToPath(new URL('stepped-worker.ts', import.meta.url));
 
 function readyLine(child: ChildProcess): Promise<boolean> {
   const { stdout } = child;

@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { openWorld, type World } from '../world.ts';
+
+/** Stands between a service and its cluster: what is called waits, is answered otherwise, or loses its answer there. */
+export interface Gate {
+  /** Of the cluster’s RPC, and of its block engine. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Treats the calls of a method from now on; `*` those of all others. What is not treated passes. */
+  treat(method: string, treatment: Treatment): void;
+  /** Everything passes again. */
+  clear(): void;
+  stop(): Promise<void>;
+}
+
+/** `pass` hands the call over to the cluster and resolves with its answer. */
+export type Treatment = (call: Call, pass: () => Promise<GateAnswer>) => Promise<GateAnswer | 'hang up'>;
+
+export interface Call {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+export interface GateAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** A world whose service reaches the cluster through a gate only. */
+export async function openGatedWorld(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<World & { readonly gate: Gate }> {
+  const world = await openWorld(environment);
+  const gate = await openGate(world.localnet);
+  await world.restart({ ...gate.environment, ...environment });
+  return Object.create(world, {
+    gate: { value: gate },
+    stop: {
+      value: async () => {
+        gate.clear();
+        await world.stop();
+        await gate.stop();
+      },
+    },
+  });
+}
+
+export async function openGate({ url, blockEngineUrl }: World['localnet']): Promise<Gate> {
+  const treatments = new Map<string, Treatment>();
+  const server = createServer(async (request, response) => {
+    const body = await readBody(request);
+    const call = callOf(body);
+    const pass = () => forward(new URL(request.url ?? '/', url), request.method ?? 'GET', body);
+    const treat = treatments.get(call.method) ?? treatments.get('*');
+    const answer = await (treat ? treat(call, pass) : pass()).catch(() => 'hang up' as const);
+    if (answer === 'hang up') response.destroy();
+    else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const own = `http://127.0.0.1:${port}`;
+  return {
+    environment: { SOLANA_RPC_URL: own, JITO_BLOCK_ENGINE_URL: blockEngineUrl.replace(url, own) },
+    treat: (method, treatment) => void treatments.set(method, treatment),
+    clear: () => treatments.clear(),
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** A request without a body is for a page of the block engine’s. */
+function callOf(body: string): Call {
+  if (body === '') return { method: '', params: [] };
+  const { method, params = [] } = JSON.parse(body);
+  return { method, params };
+}
+
+async function forward(url: URL, method: string, body: string): Promise<GateAnswer> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(url, { method, ...(body !== '' && { headers, body }) });
+  return { status: response.status, body: await response.text() };
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { World } from '../world.ts';
+
+/** The queue finds out that jobs are held by nobody any more: as after ten seconds without a word of their process. */
+export async function missHeartbeats({ db }: World, jobIds: readonly string[]): Promise<void> {
+  await sql`
+    update jobs.job set heartbeat_on = heartbeat_on - interval '1 minute'
+    where id = any(${jobIds}::uuid[]) and state = 'active'
+  `.execute(db);
+}
+
+/** Lets the queue’s pauses pass, expiries aside, until the signal: a job that failed or was put off is taken up at once. */
+export async function hurry({ db }: World, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sql`
+      update jobs.job set start_after = now()
+      where state in ('created', 'retry') and start_after > now() and data->>'type' <> 'expire'
+    `.execute(db);
+    await sleep(500);
+  }
+}
+
+/** As if the time for which a job was put off had passed. */
+export async function makeDue({ db }: World, type: string, batchId: string): Promise<void> {
+  await sql`
+    update jobs.job set start_after = now()
+    where state in ('created', 'retry') and data->>'type' = ${type} and data->>'batchId' = ${batchId}
+  `.execute(db);
+}
+
+/**
+ * What the queue still has to do. Expiries of batches that have ended, and closings of closed ones, find nothing to do; a
+ * refill is given up where its process died and another one was waiting to be run again.
+ */
+export async function pendingJobs({ db }: World): Promise<readonly object[]> {
+  const { rows } = await sql<object>`
+    select data, state, start_after from jobs.job
+    where state not in ('completed', 'cancelled') and not (state = 'failed' and data->>'type' = 'refill-nonces')
+    and not (state = 'created' and exists (
+      select from batches where id = (data->>'batchId')::uuid and (
+        (data->>'type' = 'expire' and ended_at is not null) or (data->>'type' = 'close' and closed_at is not null)
+      )
+    ))
+  `.execute(db);
+  return rows;
+}

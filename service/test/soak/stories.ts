@@ -1,0 +1,167 @@
+import type { Batch } from '@flywheel/api';
+import { address, type Base64EncodedWireTransaction } from '@solana/kit';
+import { findBundles } from '../../src/store/bundles.ts';
+import { getBatch, send } from '../client.ts';
+import { until } from '../execution/batches.ts';
+import { readBatchOnChain, tokensOf } from '../execution/chain.ts';
+import { createSeizableMint, seize } from '../execution/seizable-mint.ts';
+import { mintTo, type OwnMint } from '../mint.ts';
+import { createProject, requireOk, signWith, type TestProject } from '../project.ts';
+import type { World } from '../world.ts';
+import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
+import { makeDue } from './queue-time.ts';
+import type { Step } from './workers/stepped-worker.ts';
+
+/** Every way in which a batch can go; between them they have jobs of every type do all that they can do. */
+export const STORIES = {
+  'is executed': tellExecuted,
+  'is cancelled once it is set up': tellCancelled,
+  'is cancelled before it is set up, which burns its index': tellBuried,
+  expires: tellExpired,
+  'is cancelled midway, its vault empty': tellMidway,
+} as const satisfies Readonly<Record<string, Story>>;
+
+export type Story = (stage: Stage, project: StoryProject) => Promise<SoakBatch[]>;
+
+export interface Stage {
+  readonly world: World;
+  /** Acts once, at the first step of a multisig's job that is as wanted, before the worker goes on or dies. */
+  cue<Result>(
+    multisig: string,
+    isWanted: (step: Step) => boolean,
+    act: (step: Step) => Promise<Result>,
+  ): Promise<Result>;
+}
+
+export interface StoryProject extends TestProject {
+  /** Its authority can take what the vault has. */
+  readonly ownMint: OwnMint;
+}
+
+export async function createStoryProject(world: World): Promise<StoryProject> {
+  const ownMint = await createSeizableMint(world);
+  const project = await createProject(world, { mint: ownMint.address, vaultBaseUnits: 0n });
+  await mintTo(world, ownMint, address(project.vaultAddress), VAULT_BASE_UNITS);
+  return { ...project, ownMint };
+}
+
+/** Of more than one bundle, and few enough for a test. */
+const PIPELINES = 8;
+/** More than any first bundle executes. */
+const MANY_PIPELINES = 120;
+
+async function tellExecuted({ world }: Stage, project: StoryProject): Promise<SoakBatch[]> {
+  const { batch, proposalApproveTx } = await initialize(world, project, PIPELINES);
+  await askToExecute(world, project, batch.id, proposalApproveTx);
+  await untilStatus(world, project, batch.id, 'EXECUTED');
+  return [{ ...batch, fate: 'executed' }];
+}
+
+async function tellCancelled({ world }: Stage, project: StoryProject): Promise<SoakBatch[]> {
+  const { batch } = await initialize(world, project, PIPELINES);
+  await untilStatus(world, project, batch.id, 'FINALIZED');
+  await cancel(world, project, batch.id);
+  await untilStatus(world, project, batch.id, 'FAILED');
+  return [{ ...batch, fate: 'unexecuted' }];
+}
+
+async function tellBuried(stage: Stage, project: StoryProject): Promise<SoakBatch[]> {
+  const { world, cue } = stage;
+  const cancelled = cue(
+    project.multisig,
+    ({ name }) => name === 'setup: taken',
+    ({ job }) => cancel(world, project, job.batchId ?? ''),
+  );
+  const { batch } = await initialize(world, project, 1);
+  await cancelled;
+  await untilStatus(world, project, batch.id, 'FAILED');
+  return [{ ...batch, fate: 'unexecuted' }, ...(await tellExecuted(stage, project))];
+}
+
+async function tellExpired({ world }: Stage, project: StoryProject): Promise<SoakBatch[]> {
+  const { batch } = await initialize(world, project, PIPELINES);
+  await untilStatus(world, project, batch.id, 'FINALIZED');
+  await makeDue(world, 'expire', batch.id);
+  await untilStatus(world, project, batch.id, 'FAILED');
+  return [{ ...batch, fate: 'unexecuted' }];
+}
+
+async function tellMidway({ world, cue }: Stage, project: StoryProject): Promise<SoakBatch[]> {
+  const { batch, proposalApproveTx } = await initialize(world, project, MANY_PIPELINES);
+  await untilStatus(world, project, batch.id, 'FINALIZED');
+  const emptied = cue(
+    project.multisig,
+    ({ name }) => /^execute: after send\w+ 1$/.test(name),
+    () => emptyVault(world, project, batch.id),
+  );
+  await askToExecute(world, project, batch.id, proposalApproveTx);
+  const takenBaseUnits = await emptied;
+  await untilBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
+  await cancel(world, project, batch.id);
+  await untilStatus(world, project, batch.id, 'FAILED');
+  await cancelAsWallet(world, project, batch.id);
+  await mintTo(world, project.ownMint, address(project.vaultAddress), takenBaseUnits);
+  return [{ ...batch, fate: 'ended midway' }];
+}
+
+/** Burns what the vault has when all that was sent has landed; answers how much that was. */
+async function emptyVault(world: World, project: StoryProject, batchId: string): Promise<bigint> {
+  const vault = address(project.vaultAddress);
+  const { batch_index } = await world.db
+    .selectFrom('batches')
+    .select('batch_index')
+    .where('id', '=', batchId)
+    .executeTakeFirstOrThrow();
+  const bundles = await findBundles(world.db, batchId, 'execution');
+  const sent = Math.max(
+    ...bundles.map(({ firstPipeline, pipelineCounts }) => pipelineCounts.reduce((sum, n) => sum + n, firstPipeline)),
+  );
+  await until(
+    `${sent} pipelines of ${batchId} to be executed`,
+    async () => (await readBatchOnChain(world, project, batch_index)).batch.executedTransactionIndex,
+    (executed) => executed >= sent,
+    TIMEOUT_MS,
+  );
+  const amount = await tokensOf(world, project.mint, vault);
+  await seize(world, project.ownMint, vault, amount);
+  return amount;
+}
+
+/** An approved proposal needs the wallet’s cancel too before its accounts can be closed. */
+async function cancelAsWallet(world: World, project: StoryProject, batchId: string): Promise<void> {
+  const cancelTx = await cancel(world, project, batchId);
+  if (cancelTx === undefined) return;
+  const signed = (await signWith(project.wallet, cancelTx)) as Base64EncodedWireTransaction; // what signWith encodes
+  const signature = await world.rpc.sendTransaction(signed, { encoding: 'base64' }).send();
+  await until(
+    `the wallet’s cancel of ${batchId} to be confirmed`,
+    async () => (await world.rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus,
+    (status) => status === 'confirmed' || status === 'finalized',
+  );
+  // Whoever asks again has it looked at now.
+  await cancel(world, project, batchId);
+}
+
+async function cancel(world: World, { apiKey }: StoryProject, batchId: string): Promise<string | undefined> {
+  const path = `/v1/flywheel/batch/${batchId}/cancel`;
+  const headers = { prefer: 'wait=0' };
+  const { status, body } = await send(world.url, 'POST', path, { key: apiKey, headers, body: {} });
+  if (status !== 200 && status !== 202) throw new Error(`Cancel answered ${status}: ${JSON.stringify(body)}`);
+  return body.cancelTx;
+}
+
+function untilStatus(world: World, project: StoryProject, id: string, wanted: string): Promise<unknown> {
+  return untilBatch(world, project, id, ({ status }) => status === wanted);
+}
+
+async function untilBatch(
+  world: World,
+  { apiKey }: StoryProject,
+  id: string,
+  isWanted: (batch: Batch & { readonly executionError?: object }) => boolean,
+): Promise<unknown> {
+  return until(`batch ${id}`, async () => requireOk(await getBatch(world.url, apiKey, id)), isWanted, TIMEOUT_MS);
+}
+
+/** While workers die at every step each job is begun many times over. */
+const TIMEOUT_MS = 15 * 60_000;

@@ -1,0 +1,129 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import pg from 'pg';
+import { PgBoss } from 'pg-boss';
+import { main } from '../../../src/main.ts';
+
+/**
+ * `flywheel work` that asks before and after everything a job commits or sends, and goes on when its parent has
+ * answered. It is the service as it is: the steps are seen where its packages hand over to the database and the cluster.
+ */
+async function workStepByStep(): Promise<void> {
+  announceJobs();
+  announceCommits();
+  announceSends();
+  await main('work');
+  process.disconnect();
+}
+
+/** What the parent is told. */
+export interface Step {
+  readonly number: number;
+  /** For instance `execute: before commit of bundles 2`. */
+  readonly name: string;
+  readonly job: StepJob;
+}
+
+export interface StepJob {
+  readonly id: string;
+  readonly type: string;
+  /** Absent where the job is about no batch. */
+  readonly batchId?: string;
+  readonly multisig?: string;
+}
+
+interface JobContext {
+  readonly job: StepJob;
+  /** How often it has done the like before. */
+  readonly counts: Map<string, number>;
+}
+
+/** The first of a kind, the second, and one that has both before it: the rest are like the last. */
+const MAX_ORDINAL = 3;
+
+const context = new AsyncLocalStorage<JobContext>();
+const waiting = new Map<number, () => void>();
+let asked = 0;
+process.on('message', (number: number) => waiting.get(number)?.());
+
+async function step(name: string, { job }: JobContext): Promise<void> {
+  asked += 1;
+  const announced: Step = { number: asked, name: `${job.type}: ${name}`, job };
+  const answered = new Promise<void>((resolve) => waiting.set(announced.number, resolve));
+  process.send?.(announced);
+  await answered;
+  waiting.delete(announced.number);
+}
+
+/** Announces the moments right before and right after. Outside a job nothing is announced. */
+async function surround<Result>(what: string, act: () => Promise<Result>): Promise<Result> {
+  const running = context.getStore();
+  if (!running) return act();
+  const ordinal = (running.counts.get(what) ?? 0) + 1;
+  running.counts.set(what, ordinal);
+  if (ordinal > MAX_ORDINAL) return act();
+  await step(`before ${what} ${ordinal}`, running);
+  const result = await act();
+  await step(`after ${what} ${ordinal}`, running);
+  return result;
+}
+
+type JobHandler = (jobs: readonly { readonly id: string; readonly data: Omit<StepJob, 'id'> }[]) => Promise<unknown>;
+
+/** A job that was taken, and one that is done while the queue does not know it yet. */
+function announceJobs(): void {
+  const work: unknown = PgBoss.prototype.work;
+  if (typeof work !== 'function') throw new Error('pg-boss has no function `work`.');
+  const workAnnounced = function workAnnounced(this: PgBoss, name: string, options: object, handler: JobHandler) {
+    const announced: JobHandler = async (jobs) => {
+      const [job] = jobs;
+      if (!job || jobs.length > 1) throw new Error(`${jobs.length} jobs at once, and not one.`);
+      const running = { job: { id: job.id, ...job.data }, counts: new Map() };
+      return context.run(running, async () => {
+        await step('taken', running);
+        const result = await handler(jobs);
+        await step('done', running);
+        return result;
+      });
+    };
+    return work.call(this, name, options, announced);
+  };
+  Object.assign(PgBoss.prototype, { work: workAnnounced });
+}
+
+/** Transactions by the tables they write, and statements that are transactions of their own. */
+function announceCommits(): void {
+  const query: (...given: unknown[]) => unknown = pg.Client.prototype.query;
+  const tablesByClient = new WeakMap<pg.Client, Set<string>>();
+  const queryAnnounced = function queryAnnounced(this: pg.Client, ...given: unknown[]): unknown {
+    const [text] = given;
+    if (context.getStore() === undefined || typeof text !== 'string') return query.apply(this, given);
+    const isCommit = text === 'commit';
+    if (text === 'begin') tablesByClient.set(this, new Set());
+    const written = tablesByClient.get(this);
+    if (isCommit || text === 'rollback') tablesByClient.delete(this);
+    const tables = isCommit ? written : new Set(tablesWritten(text));
+    if (written && !isCommit) for (const table of tables ?? []) written.add(table);
+    if ((written && !isCommit) || !tables?.size) return query.apply(this, given);
+    return surround(`commit of ${[...tables].join(', ')}`, async () => query.apply(this, given));
+  };
+  Object.assign(pg.Client.prototype, { query: queryAnnounced });
+}
+
+const WRITE = /\b(?:insert into|delete from|update)\s+(?:"?\w+"?\.)?"?(\w+)"?(?=\s+set\b|\s*\(|\s+where\b)/gi;
+
+function tablesWritten(sql: string): string[] {
+  return [...sql.matchAll(WRITE)].flatMap(([, table]) => table ?? []);
+}
+
+const SENDS: ReadonlySet<string> = new Set(['sendBundle', 'sendTransaction']);
+
+/** Requests that hand over a transaction or a bundle. */
+function announceSends(): void {
+  const fetchAtOnce = globalThis.fetch;
+  globalThis.fetch = async (input, init) => {
+    const method = typeof init?.body === 'string' ? Object(JSON.parse(init.body)).method : undefined;
+    return SENDS.has(method) ? surround(method, () => fetchAtOnce(input, init)) : fetchAtOnce(input, init);
+  };
+}
+
+await workStepByStep();
