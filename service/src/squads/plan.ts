@@ -98,7 +98,9 @@ interface Draft extends PlannedTransaction {
 const MAX_ACCOUNTS = 64;
 /** Instructions of a transaction, those that programs call included (Agave, MAX_INSTRUCTION_TRACE_LENGTH). */
 const MAX_TRACE_LENGTH = 64;
-/** The compute budget's own instructions and a tip: 150 units each. */
+/** The compute budget's own instructions, of which version 1 has none, and a tip. */
+const OVERHEAD_TRACE_LENGTH: Readonly<Record<TransactionVersion, number>> = { 0: 4, 1: 1 };
+/** The same: 150 units each. */
 const OVERHEAD_COMPUTE_UNITS = 1_000;
 /** What version 0 has without asking (Agave, MAX_LOADED_ACCOUNTS_DATA_SIZE_BYTES); unset, version 1 may load nothing. */
 const LOADED_ACCOUNTS_BYTES = 64 * 1_024 * 1_024;
@@ -148,7 +150,7 @@ function withGroup(
     grown.groupCount === 1 ||
     (grown.groupCount <= (limits.maxGroups ?? Number.POSITIVE_INFINITY) &&
       grown.computeUnits + OVERHEAD_COMPUTE_UNITS <= MAX_COMPUTE_UNITS &&
-      grown.traceLength <= MAX_TRACE_LENGTH);
+      grown.traceLength + OVERHEAD_TRACE_LENGTH[limits.version] <= MAX_TRACE_LENGTH);
   return isWithin && fits(grown.message) ? grown : null;
 }
 

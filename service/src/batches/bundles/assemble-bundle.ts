@@ -111,16 +111,16 @@ function signersOf(
   return signers.filter(({ address }) => address === feePayer.address || signing.has(address));
 }
 
-/** What a bundle of at most `room` transactions holds: the first of those planned, and the tip. */
+/** What a bundle of at most `room` transactions holds besides those signed before: the first of those planned, and the tip. */
 export function withTip(
   planned: readonly PlannedTransaction[],
   tip: Instruction | null,
   { room, operator }: { readonly room: number; readonly operator: Address },
 ): { readonly messages: readonly PlannedMessage[]; readonly count: number } {
   const messages = planned.slice(0, room).map(({ message }) => message);
+  if (tip === null) return { messages, count: messages.length };
   const last = messages.at(-1);
-  if (tip === null || last === undefined) return { messages, count: messages.length };
-  const tipped = appendIfFits(last, [tip]);
+  const tipped = last && appendIfFits(last, [tip]);
   if (tipped) return { messages: [...messages.slice(0, -1), tipped], count: messages.length };
   const alone = appendIfFits(setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 0 })), [tip]);
   if (!alone) throw new Error('A tip alone exceeds a transaction.');

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Pipeline } from '@flywheel/api';
+import {
+  type Address,
+  address,
+  type Base64EncodedWireTransaction,
+  generateKeyPairSigner,
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getTransactionDecoder,
+} from '@solana/kit';
+import { findBundles } from '../../src/store/bundles.ts';
+import { burnPipeline, getBatch } from '../client.ts';
+import { createProject, requireOk } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+import { executeSigned, setUpBatch, until } from './batches.ts';
+import { supplyOf, tokenAccountOf, tokensOf } from './chain.ts';
+import { type GatedWorld, openGatedWorld } from './gate.ts';
+
+/** Pipelines of a burn and an airdrop to a new wallet, as many as 100, and what they took. */
+const PACKINGS = [
+  { v1: true, pipelines: 1, setup: 1, execution: [1], close: 1, maxNetLamports: 45_000n },
+  { v1: true, pipelines: 10, setup: 1, execution: [7, 3], close: 1, maxNetLamports: 50_000n },
+  { v1: true, pipelines: 100, setup: 10, execution: [...Array(14).fill(7), 2], close: 2, maxNetLamports: 250_000n },
+  { v1: false, pipelines: 1, setup: 1, execution: [1], close: 1, maxNetLamports: 45_000n },
+  { v1: false, pipelines: 10, setup: 5, execution: [6, 4], close: 1, maxNetLamports: 80_000n },
+  { v1: false, pipelines: 100, setup: 50, execution: [...Array(16).fill(6), 4], close: 7, maxNetLamports: 800_000n },
+] as const;
+
+for (const v1 of [true, false]) {
+  describe(`a batch on a cluster ${v1 ? 'with' : 'without'} transactions of version 1`, () => {
+    let world: World;
+    before(async () => {
+      world = await openWorld({}, { v1 });
+    });
+    after(() => world.stop());
+
+    for (const expected of PACKINGS.filter((packing) => packing.v1 === v1)) {
+      it(`of ${expected.pipelines} takes ${expected.setup} to set up and ${expected.execution.length} to execute`, async () => {
+        const project = await createProject(world);
+        const batch = await setUpBatch(world, project, await burnsAndAirdrops(expected.pipelines));
+        const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+        assert.equal(status, 'EXECUTED');
+        const { ledger } = await until(
+          'the rent to come back',
+          async () => requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=ledger')),
+          (read) => read.ledger.isComplete,
+        );
+        const sent = await transactionsSent(world, batch.id);
+        // Tips ride along; the approval comes on top.
+        assert.deepEqual([sent.setup, sent.close], [expected.setup, expected.close]);
+        assert.deepEqual(sent.execution, [0, ...expected.execution]);
+        assert.ok(BigInt(ledger.operatorNetLamports) <= expected.maxNetLamports, ledger.operatorNetLamports);
+      });
+    }
+  });
+}
+
+describe('a bundle that does not land', () => {
+  let world: GatedWorld;
+  before(async () => {
+    world = await openGatedWorld({});
+  });
+  after(() => world.stop());
+
+  it('goes out again as version 0 where the engine refuses version 1, and so does what comes next', async () => {
+    const versions: number[] = [];
+    world.gate.treat('sendBundle', async ({ params }, pass) => {
+      const [wires] = params as [Base64EncodedWireTransaction[]];
+      const version = Math.max(...wires.map(versionOf));
+      versions.push(version);
+      if (version === 0) return pass();
+      const error = { code: -32602, message: 'transaction could not be deserialized' };
+      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: 1, error }) };
+    });
+    const project = await createProject(world);
+    const supply = await supplyOf(world, project.mint);
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    assert.equal(status, 'EXECUTED');
+    assert.equal(await supplyOf(world, project.mint), supply - 3_000_000n);
+    assert.deepEqual(versions.slice(0, 3), [1, 0, 0]);
+  });
+
+  it('is followed by the approval alone, with a tip, and by one pipeline after another', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    world.localnet.faults.set({ kind: 'partLand', method: 'sendBundle', landed: 0, times: 1 });
+    const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    assert.equal(status, 'EXECUTED');
+    const bundles = await findBundles(world.db, batch.id, 'execution');
+    assert.deepEqual(
+      bundles.map(({ state, pipelineCounts }) => [state, pipelineCounts]),
+      [
+        ['failed', [0, 2]],
+        ['landed', [0]],
+        ['landed', [1]],
+        ['landed', [1]],
+      ],
+    );
+  });
+
+  it('for somebody’s gift of lamports to the recipients’ addresses is executed in smaller parts', async () => {
+    const project = await createProject(world);
+    const pipelines = await burnsAndAirdrops(7);
+    for (const recipient of recipientsOf(pipelines)) {
+      const tokenAccount = await tokenAccountOf(world, project.mint, recipient);
+      await world.localnet.bank.airdrop(tokenAccount, 1_000_000n);
+    }
+    const batch = await setUpBatch(world, project, pipelines);
+    const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 7]);
+    for (const recipient of recipientsOf(pipelines)) {
+      assert.equal(await tokensOf(world, project.mint, recipient), 1_000_000n);
+    }
+  });
+});
+
+async function burnsAndAirdrops(count: number): Promise<Pipeline[]> {
+  const recipients = await Promise.all(Array.from({ length: count }, () => generateKeyPairSigner()));
+  return recipients.map(({ address: toAddress }, i) => ({
+    type: 'WATCH_AD',
+    payload: JSON.stringify({ i }),
+    actions: [
+      { action: 'BURN', amount: 1 },
+      { action: 'AIRDROP', toAddress, amount: 1 },
+    ],
+  }));
+}
+
+function recipientsOf(pipelines: readonly Pipeline[]): Address[] {
+  return pipelines.flatMap(({ actions }) =>
+    actions.flatMap((action) => (action.action === 'AIRDROP' ? [address(action.toAddress)] : [])),
+  );
+}
+
+/** How many transactions each phase took, and how many pipelines each of the execution’s executed. */
+async function transactionsSent({ db }: World, batchId: string) {
+  const bundles = await findBundles(db, batchId);
+  const countOf = (phase: 'setup' | 'close') =>
+    bundles.filter((bundle) => bundle.phase === phase).reduce((sum, { signatures }) => sum + signatures.length, 0);
+  const execution = bundles.filter(({ phase }) => phase === 'execution').flatMap((bundle) => bundle.pipelineCounts);
+  return { setup: countOf('setup'), close: countOf('close'), execution };
+}
+
+function versionOf(wire: Base64EncodedWireTransaction): number {
+  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+  const { version } = getCompiledTransactionMessageDecoder().decode(messageBytes);
+  return version === 'legacy' ? 0 : version;
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Address } from '@solana/kit';
+import type { ChainAccount } from '../../src/solana/chain.ts';
+import { createVersionChoice } from '../../src/solana/version-choice.ts';
+
+const HOUR_MS = 60 * 60_000;
+const ACTIVE = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, 0);
+
+describe('the version of what goes out', () => {
+  it('is 1 where the feature is active, and 0 where it is absent, pending or another program’s', async () => {
+    assert.equal(await choiceWith(featureOf(ACTIVE)).choice.current(0), 1);
+    assert.equal(await choiceWith(null).choice.current(0), 0);
+    assert.equal(await choiceWith(featureOf(Uint8Array.of(0))).choice.current(0), 0);
+    const foreign = { ...featureOf(ACTIVE), programAddress: '11111111111111111111111111111111' as Address };
+    assert.equal(await choiceWith(foreign).choice.current(0), 0);
+  });
+
+  it('is 0 for what came to nothing before', async () => {
+    const { choice } = choiceWith(featureOf(ACTIVE));
+    assert.equal(await choice.current(1), 0);
+    assert.equal(await choice.current(0), 1);
+  });
+
+  it('is 0 for an hour after a refusal, or two losses in a row', async () => {
+    for (const outcomes of [['refused'], ['lost', 'lost']] as const) {
+      const { choice, pass } = choiceWith(featureOf(ACTIVE));
+      for (const outcome of outcomes) choice.report(outcome);
+      assert.equal(await choice.current(0), 0);
+      pass(HOUR_MS);
+      assert.equal(await choice.current(0), 1);
+    }
+    const { choice } = choiceWith(featureOf(ACTIVE));
+    for (const outcome of ['lost', 'landed', 'lost'] as const) choice.report(outcome);
+    assert.equal(await choice.current(0), 1);
+  });
+
+  it('asks a cluster without the feature once an hour', async () => {
+    const { choice, pass, asked } = choiceWith(null);
+    for (let i = 0; i < 3; i += 1) await choice.current(0);
+    assert.equal(asked(), 1);
+    pass(HOUR_MS);
+    await choice.current(0);
+    assert.equal(asked(), 2);
+  });
+});
+
+function choiceWith(feature: ChainAccount | null) {
+  let nowMs = 0;
+  let questions = 0;
+  const chain = {
+    accounts: async () => {
+      questions += 1;
+      return [feature];
+    },
+  };
+  return {
+    choice: createVersionChoice({ chain, clock: { now: () => new Date(nowMs) } }),
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    asked: () => questions,
+  };
+}
+
+function featureOf(data: Uint8Array): ChainAccount {
+  return {
+    address: 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL' as Address,
+    programAddress: 'Feature111111111111111111111111111111111111' as Address,
+    lamports: 1n,
+    data,
+  };
+}
