@@ -5,6 +5,7 @@ import { CliError } from './cli-error.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addExecuteCommand } from './commands/execute.ts';
 import { addInitCommand } from './commands/init.ts';
+import { addJobsCommands } from './commands/jobs.ts';
 import { addKeysCommands } from './commands/keys.ts';
 import { addLocalnetCommands } from './commands/localnet.ts';
 import { addRegisterCommand } from './commands/register.ts';
@@ -62,6 +63,7 @@ function createProgram(context: Context): Command {
   addStatusCommand(program, context);
   addLocalnetCommands(program, context);
   addServiceCommands(program);
+  addJobsCommands(program, context);
   program.addHelpText(
     'after',
     '\nStart here:\n  flywheel demo                 the main job, from a file to tokens moved, on this machine alone\n  flywheel start                the service at http://127.0.0.1:4000\n\nFLYWHEEL_URL, FLYWHEEL_API_KEY and SOLANA_RPC_URL are read from the environment.',

@@ -29,6 +29,9 @@ const COMMANDS = [
   ['serve'],
   ['work'],
   ['migrate'],
+  ['jobs'],
+  ['jobs', 'list'],
+  ['jobs', 'retry'],
 ];
 
 describe('help', () => {

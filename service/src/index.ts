@@ -3,3 +3,4 @@ export { type Config, ConfigError, parseConfig } from './config.ts';
 export { removeDatabase } from './database.ts';
 export { createLog } from './log.ts';
 export { type Command, main } from './main.ts';
+export { type Operations, operate } from './operate.ts';

@@ -13,10 +13,10 @@ import {
 import { findBundles } from '../../src/store/bundles.ts';
 import { burnPipeline, getBatch } from '../client.ts';
 import { createProject, requireOk } from '../project.ts';
+import { type GatedWorld, openGatedWorld } from '../trouble/gate.ts';
 import { openWorld, type World } from '../world.ts';
 import { executeSigned, setUpBatch, until } from './batches.ts';
 import { supplyOf, tokenAccountOf, tokensOf } from './chain.ts';
-import { type GatedWorld, openGatedWorld } from './gate.ts';
 
 /** Pipelines of a burn and an airdrop to a new wallet, as many as 100, and what they took. */
 const PACKINGS = [

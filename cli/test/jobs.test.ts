@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { Operations } from '@flywheel/service';
+import { sql } from 'kysely';
+import { type Job, type Jobs, startJobs } from '../../service/src/store/jobs.ts';
+import { openTestDatabase, quietLog, type TestDatabase } from '../../service/test/postgres.ts';
+import { randomAddress } from '../../service/test/store/records.ts';
+import { parseDocument, runCommand } from './run-command.ts';
+
+type JobRecord = Awaited<ReturnType<Operations['listJobs']>>[number];
+
+describe('flywheel jobs', () => {
+  let database: TestDatabase;
+  let queue: Jobs;
+  let env: Record<string, string>;
+
+  before(async () => {
+    database = await openTestDatabase();
+    queue = await startJobs({ poolConfig: database.poolConfig, log: quietLog });
+    env = { DATABASE_URL: database.url };
+  });
+  beforeEach(() => sql`truncate jobs.job`.execute(database.db));
+  after(async () => {
+    await queue.stop();
+  });
+
+  it('says that there is nothing to do', async () => {
+    assert.equal((await runCommand(['jobs'], env)).stdout, 'No job waits or runs.\n');
+    assert.equal((await runCommand(['jobs', '--stuck'], env)).stdout, 'No job is stuck.\n');
+    assert.deepEqual(parseDocument(await runCommand(['jobs', '--json'], env)), { jobs: [] });
+  });
+
+  it('lists what waits, and leaves it in peace while nothing is wrong', async () => {
+    const batchId = await enqueue({ startAfter: new Date(Date.now() + 3_600_000) });
+    const { stdout } = await runCommand(['jobs'], env);
+    assert.match(stdout, /^JOB +TYPE +STATE +FAILED +AGE +BATCH\n/);
+    assert.match(stdout, new RegExp(`setup +waiting, (59 min|1 h) +0 +0 s +${batchId}`));
+    assert.match(stdout, /1 job, none stuck\.\n$/);
+    assert.deepEqual(await retryStuck(), { retried: [], left: [] });
+  });
+
+  for (const [problem, set] of [
+    ['failed', sql`state = 'failed', completed_on = now()`],
+    ['abandoned', sql`state = 'active', started_on = now(), heartbeat_on = now() - interval '5 minutes'`],
+    ['failing', sql`state = 'retry', retry_count = 40`],
+    ['unattended', sql`start_after = now() - interval '2 minutes'`],
+  ] as const) {
+    it(`finds a job that is stuck (${problem}), and a worker runs it after flywheel jobs retry`, async () => {
+      const batchId = await enqueue();
+      await sql`update jobs.job set ${set}, output = ${JSON.stringify({ message: 'the node said no' })}::jsonb`.execute(
+        database.db,
+      );
+      const [job, ...others] = await listStuck();
+      assert.deepEqual([job?.batchId, job?.problem, job?.error, others], [batchId, problem, 'the node said no', []]);
+      const { stdout } = await runCommand(['jobs'], env);
+      assert.match(stdout, /the node said no\n1 job, 1 stuck: flywheel jobs retry --stuck\n$/);
+      assert.deepEqual(await retryStuck(), { retried: [job?.id], left: [] });
+      assert.equal(await ranBatch(), batchId);
+    });
+  }
+
+  it('does not retry what runs, has ended well or does not exist, and says so', async () => {
+    await enqueue();
+    await sql`update jobs.job set state = 'active', started_on = now(), heartbeat_on = now()`.execute(database.db);
+    const { rows } = await sql<{ id: string }>`select id from jobs.job`.execute(database.db);
+    const running = rows[0]?.id ?? '';
+    const missing = randomUUID();
+    const retried = await runCommand(['jobs', 'retry', running, missing, '--json'], env);
+    assert.deepEqual(parseDocument(retried), { retried: [], left: [running, missing] });
+    await sql`update jobs.job set state = 'completed', completed_on = now()`.execute(database.db);
+    assert.deepEqual(parseDocument(await runCommand(['jobs', '--json'], env)), { jobs: [] });
+    const all = parseDocument<{ jobs: JobRecord[] }>(await runCommand(['jobs', '--completed', '--json'], env));
+    assert.deepEqual(
+      all.jobs.map(({ id, state, problem }) => [id, state, problem]),
+      [[running, 'completed', null]],
+    );
+  });
+
+  it('refuses what is no job id, and a retry of nothing', async () => {
+    for (const words of [['retry', 'x'], ['retry'], ['retry', randomUUID(), '--stuck']]) {
+      const { exitCode, stderr } = await runCommand(['jobs', ...words], env);
+      assert.notEqual(exitCode, 0);
+      assert.match(stderr, /flywheel jobs lists them/);
+    }
+  });
+
+  async function enqueue(options: { readonly startAfter?: Date } = {}): Promise<string> {
+    const job: Job = { type: 'setup', batchId: randomUUID(), multisig: randomAddress() };
+    await queue.enqueue(database.db, job, options);
+    return job.batchId;
+  }
+
+  async function listStuck(): Promise<JobRecord[]> {
+    return parseDocument<{ jobs: JobRecord[] }>(await runCommand(['jobs', '--stuck', '--json'], env)).jobs;
+  }
+
+  async function retryStuck(): Promise<unknown> {
+    return parseDocument(await runCommand(['jobs', 'retry', '--stuck', '--json'], env));
+  }
+
+  /** The batch of the first job that a worker, started now, is given. */
+  async function ranBatch(): Promise<string> {
+    const worker = await startJobs({ poolConfig: database.poolConfig, log: quietLog });
+    const ran = Promise.withResolvers<string>();
+    await worker.work(async (job) => {
+      if (job.type !== 'refill-nonces') ran.resolve(job.batchId);
+    });
+    try {
+      return await ran.promise;
+    } finally {
+      await worker.stop();
+    }
+  }
+});

@@ -1,0 +1,85 @@
+import type { BatchStatus } from '@flywheel/api';
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from './db.ts';
+import type { Job } from './jobs.ts';
+
+/** A job as the queue has it, for whoever looks after the queue. */
+export interface JobRecord {
+  readonly id: string;
+  readonly type: Job['type'];
+  /** Null for jobs that are about no batch. */
+  readonly batchId: string | null;
+  readonly batchStatus: BatchStatus | null;
+  readonly projectId: string | null;
+  readonly state: 'waiting' | 'running' | 'failed' | 'cancelled' | 'completed';
+  /** How often it was begun before, to no end. */
+  readonly failedAttempts: number;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  /** When it may begin, or could have. */
+  readonly dueAt: Date;
+  /** What it failed of last. */
+  readonly error: string | null;
+  readonly problem: JobProblem | null;
+}
+
+/**
+ * Why a job needs a person: it failed for good and holds up its multisig; its worker is gone and no other has taken it
+ * over; it fails again and again; it is due, nothing is before it, and no worker takes it.
+ */
+export type JobProblem = 'failed' | 'abandoned' | 'failing' | 'unattended';
+
+/** Oldest first. Those that have ended well are left out unless `withCompleted`; they are kept for a day. */
+export async function findJobs(db: Db, { withCompleted }: { readonly withCompleted: boolean }): Promise<JobRecord[]> {
+  const { rows } = await sql<JobRow>`
+    select
+      j.id, j.data->>'type' as type, j.data->>'batchId' as "batchId", b.status as "batchStatus",
+      b.project_id as "projectId",
+      case j.state when 'created' then 'waiting' when 'retry' then 'waiting' when 'active' then 'running'
+        else j.state::text end as state,
+      j.retry_count as "failedAttempts", j.created_on as "createdAt", j.started_on as "startedAt",
+      j.start_after as "dueAt", coalesce(j.output->>'message', j.output->'value'->>'message') as error,
+      case
+        when j.state in ('failed', 'cancelled') then 'failed'
+        when j.state = 'active' and ${hasLapsed} then 'abandoned'
+        when j.state = 'retry' and j.retry_count >= ${FAILING_ATTEMPTS} then 'failing'
+        when j.state in ('created', 'retry') and ${isUnattended} then 'unattended'
+      end as problem
+    from jobs.job j left join batches b on b.id = (j.data->>'batchId')::uuid
+    where ${withCompleted} or j.state <> 'completed'
+    order by j.created_on, j.id
+  `.execute(db);
+  return rows;
+}
+
+/**
+ * Lets a job begin at once: one that failed, whose worker is gone, or that waits for its time. False for one that runs,
+ * has ended well or does not exist. Safe at any moment: what a job does begins with what the chain says, and a worker
+ * that was given up writes nothing more.
+ */
+export async function retryJob(db: Db, id: string): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update jobs.job j
+    set state = case when j.state = 'created' then j.state else 'retry' end,
+      start_after = now(), completed_on = null, retry_limit = greatest(retry_limit, retry_count + 1)
+    where j.id = ${id}::uuid
+      and (j.state in ('failed', 'cancelled', 'created', 'retry') or (j.state = 'active' and ${hasLapsed}))
+  `.execute(db);
+  return numAffectedRows === 1n;
+}
+
+type JobRow = JobRecord;
+
+/** With a pause that grows to ten seconds, minutes. */
+const FAILING_ATTEMPTS = 20;
+
+/** Other workers take over after one heartbeat and a few seconds. */
+const hasLapsed: RawBuilder<boolean> = sql`j.heartbeat_on + 3 * j.heartbeat_seconds * interval '1 second' < now()`;
+
+const isUnattended: RawBuilder<boolean> = sql`
+  j.start_after < now() - interval '1 minute' and not exists (
+    select from jobs.job before
+    where before.name = j.name and before.singleton_key is not distinct from j.singleton_key
+      and (before.state in ('active', 'failed') or (before.state in ('created', 'retry')
+        and (before.created_on, before.id) < (j.created_on, j.id)))
+  )`;
