@@ -1,0 +1,48 @@
+import { loadSigner } from '../../src/solana/signer.ts';
+import { openWorld, type World } from '../world.ts';
+import { type ServiceProcess, startServiceProcess } from './service-process.ts';
+
+/** Two processes that serve and three that work, over one database and one cluster; this process runs none of either. */
+export interface Fleet {
+  /** The same service by its first and by its second address. */
+  readonly doors: readonly [World, World];
+  readonly serving: readonly ServiceProcess[];
+  readonly working: readonly ServiceProcess[];
+  stop(): Promise<void>;
+}
+
+const SERVING = 2;
+const WORKING = 3;
+
+export async function openFleet(environment: Readonly<Record<string, string>> = {}): Promise<Fleet> {
+  const world = await openWorld(environment, { roles: new Set() });
+  const started: ServiceProcess[] = [];
+  const stop = async () => {
+    await Promise.all(started.map((each) => each.stop()));
+    await world.stop();
+  };
+  try {
+    const start = async (command: 'serve' | 'work', own: Readonly<Record<string, string>>) => {
+      const each = await startServiceProcess(command, own);
+      started.push(each);
+      return each;
+    };
+    const forServing = await withoutKeys(world.environment);
+    const [serving, working] = await Promise.all([
+      Promise.all(Array.from({ length: SERVING }, () => start('serve', forServing))),
+      Promise.all(Array.from({ length: WORKING }, () => start('work', world.environment))),
+    ]);
+    const [first, second] = serving.map(({ url }) => Object.create(world, { url: { value: url } }) as World);
+    if (!first || !second) throw new Error('A fleet has two doors.');
+    return { doors: [first, second], serving, working, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Who serves knows the signers by their addresses alone. */
+async function withoutKeys({ OPERATOR_SIGNER = '', COMPANY_SIGNER = '', ...rest }: World['environment']) {
+  const [operator, company] = await Promise.all([loadSigner(OPERATOR_SIGNER), loadSigner(COMPANY_SIGNER)]);
+  return { ...rest, OPERATOR_ADDRESS: operator.address, COMPANY_ADDRESS: company.address };
+}

@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A `flywheel serve` or `flywheel work` as an operator starts it. */
+export interface ServiceProcess {
+  /** Null where it serves nothing. */
+  readonly url: string | null;
+  /** MiB of resident memory at most, so far. */
+  peakMemory(): Promise<number>;
+  /** SIGKILL: nothing in it gets to say goodbye. */
+  kill(): Promise<void>;
+  /** SIGTERM; its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Resolves when it is ready. */
+export async function startServiceProcess(
+  command: 'serve' | 'work',
+  environment: Readonly<Record<string, string>>,
+): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [FLYWHEEL, command], {
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const { url } = await readyLine(child, command);
+  return {
+    url,
+    peakMemory: async () => {
+      const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
+      return Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1_024);
+    },
+    kill: async () => {
+      await end(child, 'SIGKILL');
+    },
+    stop: () => end(child, 'SIGTERM'),
+  };
+}
+
+const FLYWHEEL = fileURLToPath(new URL('../../../cli/bin/flywheel.js', import.meta.url));
+
+function readyLine({ stdout, ...child }: ChildProcess, command: string): Promise<{ readonly url: string | null }> {
+  if (!stdout) throw new Error('The process has no standard output.');
+  return new Promise((resolve, reject) => {
+    const lines = createInterface({ input: stdout });
+    lines.once('line', (line) => resolve(JSON.parse(line)));
+    lines.once('close', () =>
+      reject(new Error(`flywheel ${command} ended with ${child.exitCode} before it was ready.`)),
+    );
+  });
+}
+
+async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+  return child.exitCode;
+}
