@@ -5,11 +5,12 @@ import { endOpen } from './batches/jobs/end.ts';
 import { refillNonces } from './batches/jobs/refill-nonces.ts';
 import { runBatch } from './batches/jobs/run.ts';
 import { setUpBatch } from './batches/jobs/setup.ts';
-import type { Batch } from './model/batch.ts';
+import { reportFailure } from './batches/jobs/trouble.ts';
+import type { Batch, BatchWithoutPipelines } from './model/batch.ts';
 import type { Project } from './model/project.ts';
 import type { Signers } from './signers.ts';
 import { type BundleSenderOptions, createBundleSender } from './solana/bundles.ts';
-import { findBatch } from './store/batches.ts';
+import { findBatch, findBatchWithoutPipelines } from './store/batches.ts';
 import type { Job, Jobs } from './store/jobs.ts';
 import { findNonces } from './store/nonces.ts';
 import { findProjectOfBatch } from './store/projects.ts';
@@ -61,12 +62,24 @@ async function awaitNonces({ db, clock, log }: Deps): Promise<void> {
 /** One job of the queue. Throws to have it tried again: every step goes on from the chain’s cursor. */
 async function work(deps: WorkerDeps, job: Job): Promise<void> {
   if (job.type === 'refill-nonces') return refillNonces(deps);
-  const batch = await findBatch(deps.db, job.batchId);
-  if (!batch) throw new Error(`Job ${job.type} names batch ${job.batchId}, which does not exist.`);
-  const project = await findProjectOfBatch(deps.db, batch);
-  await workOnBatch({ ...deps, run: await beginRun(deps.db, batch.flywheelId) }, job.type, project, batch);
+  const found = await findBatchWithoutPipelines(deps.db, job.batchId);
+  if (!found) throw new Error(`Job ${job.type} names batch ${job.batchId}, which does not exist.`);
+  const project = await findProjectOfBatch(deps.db, found);
+  const runDeps = { ...deps, run: await beginRun(deps.db, found.flywheelId) };
+  try {
+    await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
+  } catch (error) {
+    await reportFailure(runDeps, found, error);
+    throw error;
+  }
   // Init leased a nonce, the end gave one back: either way the pool has moved.
   await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
+}
+
+async function readWhole({ db }: Deps, { id }: BatchWithoutPipelines): Promise<Batch> {
+  const batch = await findBatch(db, id);
+  if (!batch) throw new Error(`Batch ${id} vanished.`);
+  return batch;
 }
 
 async function workOnBatch(deps: RunDeps, type: BatchJob['type'], project: Project, batch: Batch): Promise<void> {

@@ -4,6 +4,7 @@ import { type Batch, type BatchWithoutPipelines, type ExecutionTrouble, isFinal 
 import type { Project } from '../model/project.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { hasExecutionBegun, requestExecution } from '../store/batches.ts';
+import { DamagedRecord } from '../store/damaged-record.ts';
 import { awaitBatch, type Wait } from './await-batch.ts';
 import { checkBatch, troubleOf } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
@@ -21,7 +22,7 @@ export async function executeBatch(
   { batchId, signedTx }: ExecuteBatchRequest,
   wait: Wait,
 ): Promise<BatchWithoutPipelines> {
-  const batch = await readBatch(deps, project, batchId);
+  const batch = await readBatch(deps, project, batchId).catch(refuseDamaged);
   if (!isFinal(batch.status) && !(await hasExecutionBegun(deps.db, batchId)))
     await request(deps, project, batch, signedTx);
   const isOver = (seen: BatchWithoutPipelines) => isFinal(seen.status) || isStopped(seen);
@@ -32,6 +33,11 @@ export async function executeBatch(
   }
   if (isStopped(awaited)) throw troubleError(awaited.executionError);
   return awaited;
+}
+
+function refuseDamaged(error: unknown): never {
+  if (error instanceof DamagedRecord) throw new ApiError('ERR_BATCH_WOULD_FAIL', { problems: [error.message] });
+  throw error;
 }
 
 /** Trouble as the error that an answer carries. */

@@ -4,7 +4,13 @@ import { type Batch, type BatchWithoutPipelines, isFinal, type LedgerEntry } fro
 import type { Project } from '../model/project.ts';
 import { readNonces } from '../solana/nonces.ts';
 import { approveTransaction } from '../squads/approval.ts';
-import { findBatch, findBatches, findCurrentBatch, updateNonceValue } from '../store/batches.ts';
+import {
+  findBatch,
+  findBatches,
+  findBatchWithoutPipelines,
+  findCurrentBatch,
+  updateNonceValue,
+} from '../store/batches.ts';
 import { isClosed } from '../store/ends.ts';
 import { findLedgerEntries } from '../store/ledger.ts';
 import type { Deps } from './deps.ts';
@@ -12,6 +18,17 @@ import type { Deps } from './deps.ts';
 /** @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch. */
 export async function readBatch({ db }: Deps, project: Project, batchId: string): Promise<Batch> {
   const batch = await findBatch(db, batchId, project.id);
+  if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
+  return batch;
+}
+
+/** As `readBatch`, for those who need no pipelines: a batch whose pipelines are damaged can say so. */
+export async function readBatchWithoutPipelines(
+  { db }: Deps,
+  project: Project,
+  batchId: string,
+): Promise<BatchWithoutPipelines> {
+  const batch = await findBatchWithoutPipelines(db, batchId, project.id);
   if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   return batch;
 }
@@ -33,7 +50,7 @@ export function buildApproval(project: Project, batch: BatchWithoutPipelines): P
 export async function readApproval(
   { db, chain }: Deps,
   project: Project,
-  batch: Batch,
+  batch: BatchWithoutPipelines,
 ): Promise<Base64EncodedWireTransaction | null> {
   if (isFinal(batch.status)) return null;
   const nonceAddress: Address = address(batch.nonce.address);
@@ -87,7 +104,7 @@ export interface Ledger {
   readonly isComplete: boolean;
 }
 
-export async function readLedger({ db }: Deps, { id }: Batch): Promise<Ledger> {
+export async function readLedger({ db }: Deps, { id }: Pick<Batch, 'id'>): Promise<Ledger> {
   const [entries, isComplete] = await Promise.all([findLedgerEntries(db, id), isClosed(db, id)]);
   return { entries, isComplete };
 }

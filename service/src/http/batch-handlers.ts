@@ -3,7 +3,15 @@ import { cancelBatch } from '../batches/cancel.ts';
 import { executeBatch } from '../batches/execute.ts';
 import { initBatch } from '../batches/init.ts';
 import { type PreviewDeps, previewBatch } from '../batches/preview/preview-batch.ts';
-import { buildApproval, listBatches, readApproval, readBatch, readCurrentBatch, readLedger } from '../batches/read.ts';
+import {
+  buildApproval,
+  listBatches,
+  readApproval,
+  readBatch,
+  readBatchWithoutPipelines,
+  readCurrentBatch,
+  readLedger,
+} from '../batches/read.ts';
 import { encodeInstruction } from '../compile/instruction-bytes.ts';
 import { type Batch, type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
 import type { Handlers } from './handlers.ts';
@@ -66,10 +74,11 @@ export function createBatchHandlers(deps: PreviewDeps): Handlers<typeof OPERATIO
     },
 
     getBatch: async ({ project }, { params, query }) => {
-      const batch = await readBatch(deps, project, params.batchId.toLowerCase());
+      const batchId = params.batchId.toLowerCase();
+      const batch = await readBatchWithoutPipelines(deps, project, batchId);
       const include = parseInclude(query.include);
       const included = {
-        ...(include.pipelines && { pipelines: presentPipelines(batch) }),
+        ...(include.pipelines && { pipelines: presentPipelines(await readBatch(deps, project, batchId)) }),
         ...(include.ledger && { ledger: presentLedger(await readLedger(deps, batch)) }),
         ...(include.approval && { proposalApproveTx: await readApproval(deps, project, batch) }),
       };

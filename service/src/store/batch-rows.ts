@@ -2,6 +2,7 @@ import type { Instruction } from '@solana/kit';
 import type { Insertable, Selectable } from 'kysely';
 import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../model/batch.ts';
 import { proofHash } from '../model/proof-hash.ts';
+import { DamagedRecord } from './damaged-record.ts';
 import type { BatchesTable, PipelinesTable, StoredInstruction } from './schema.ts';
 
 /** The columns that make a batch. */
@@ -12,6 +13,7 @@ export const BATCH_COLUMNS = [
   'token_id',
   'batch_index',
   'status',
+  'pipeline_count',
   'nonce_address',
   'nonce_value',
   'signed_tx',
@@ -46,6 +48,8 @@ export function toBatch(row: BatchRow): BatchWithoutPipelines {
 
 /** The columns that make a pipeline. */
 export const PIPELINE_COLUMNS = [
+  'batch_id',
+  'position',
   'type',
   'payload',
   'actions',
@@ -55,7 +59,9 @@ export const PIPELINE_COLUMNS = [
 
 export type PipelineRow = Pick<Selectable<PipelinesTable>, (typeof PIPELINE_COLUMNS)[number]>;
 
+/** @throws DamagedRecord where its JSON is of another shape than was stored. */
 export function toPipeline(row: PipelineRow): CompiledPipeline {
+  requireShape(row);
   return {
     type: row.type,
     payload: row.payload,
@@ -63,6 +69,31 @@ export function toPipeline(row: PipelineRow): CompiledPipeline {
     instructions: row.instructions.map(toInstruction),
     vaultMessage: row.vault_message,
   };
+}
+
+/** The columns’ types say what was written; these two hold whatever JSON is in them. */
+function requireShape({ batch_id, position, actions, instructions }: PipelineRow): void {
+  const row = `pipelines[${position}] of batch ${batch_id}`;
+  if (!isListOf(actions, isAction)) throw new DamagedRecord(row, 'its actions are no list of actions');
+  if (!isListOf(instructions, isStoredInstruction)) {
+    throw new DamagedRecord(row, 'its instructions are no list of instructions');
+  }
+}
+
+function isListOf(value: unknown, isItem: (item: Record<string, unknown>) => boolean): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null && isItem(item));
+}
+
+function isAction({ action }: Record<string, unknown>): boolean {
+  return typeof action === 'string';
+}
+
+function isStoredInstruction({ programAddress, accounts, dataBase64 }: Record<string, unknown>): boolean {
+  return (
+    typeof programAddress === 'string' &&
+    typeof dataBase64 === 'string' &&
+    isListOf(accounts, ({ address, role }) => typeof address === 'string' && typeof role === 'number')
+  );
 }
 
 export function toPipelineRows({ id: batchId, projectId, pipelines }: Batch): Insertable<PipelinesTable>[] {

@@ -12,6 +12,7 @@ import {
 } from '../model/batch.ts';
 import { BATCH_COLUMNS, type BatchRow, PIPELINE_COLUMNS, toBatch, toPipeline, toPipelineRows } from './batch-rows.ts';
 import { releaseDailyAmounts } from './daily-limits.ts';
+import { DamagedRecord } from './damaged-record.ts';
 import { type Db, inTransaction } from './db.ts';
 import { releaseNonce } from './nonces.ts';
 
@@ -229,6 +230,8 @@ export async function finalizeBatch(db: Db, batchId: string, initResult: InitRes
     .set({
       status: nextStatus('AVAILABLE_TO_QUEUE', 'SETUP_LANDED'),
       init_result: JSON.stringify(initResult),
+      // What has kept it from being set up is over.
+      execution_error: null,
       updated_at: now,
     })
     .where('id', '=', batchId)
@@ -318,7 +321,10 @@ function selectBatch(db: Db, batchId: string, projectId: string | undefined) {
   return projectId === undefined ? query : query.where('project_id', '=', projectId);
 }
 
-/** Pipelines never change, so reading them apart from their batch reads nothing inconsistent. */
+/**
+ * Pipelines never change, so reading them apart from their batch reads nothing inconsistent.
+ * @throws DamagedRecord where one is broken or missing: a batch is executed when all of its pipelines are.
+ */
 async function withPipelines(db: Db, row: BatchRow): Promise<Batch> {
   const pipelines = await db
     .selectFrom('pipelines')
@@ -326,5 +332,8 @@ async function withPipelines(db: Db, row: BatchRow): Promise<Batch> {
     .where('batch_id', '=', row.id)
     .orderBy('position')
     .execute();
+  if (pipelines.length !== row.pipeline_count) {
+    throw new DamagedRecord(`batch ${row.id}`, `${pipelines.length} of its ${row.pipeline_count} pipelines are there`);
+  }
   return { ...toBatch(row), pipelines: pipelines.map(toPipeline) };
 }

@@ -1,6 +1,8 @@
 import type { BatchStatus } from '@flywheel/api';
+import { isSignature } from '@solana/kit';
 import type { Selectable } from 'kysely';
 import type { Bundle } from '../model/batch.ts';
+import { DamagedRecord } from './damaged-record.ts';
 import { type Db, inTransaction } from './db.ts';
 import type { BundlesTable } from './schema.ts';
 
@@ -90,7 +92,15 @@ async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): 
   }
 }
 
+/** @throws DamagedRecord where a signature is none, or there are not as many as transactions. */
 function toBundle(row: Selectable<BundlesTable>): Bundle {
+  const { signatures, transactions } = row;
+  const name = `bundle ${row.id} of batch ${row.batch_id}`;
+  const nonsense = signatures.findIndex((signature) => !isSignature(signature));
+  if (nonsense !== -1) throw new DamagedRecord(name, `its signatures[${nonsense}] is no signature`);
+  if (signatures.length !== transactions.length) {
+    throw new DamagedRecord(name, `${signatures.length} signatures for ${transactions.length} transactions`);
+  }
   return {
     id: row.id,
     batchId: row.batch_id,

@@ -1,6 +1,7 @@
 import {
   type Address,
   appendTransactionMessageInstructions,
+  type Commitment,
   createTransactionMessage,
   fetchEncodedAccount,
   getBase64EncodedWireTransaction,
@@ -57,22 +58,23 @@ export async function multisigOf({ db }: World, { projectId }: TestProject): Pro
   return project.flywheel.multisig;
 }
 
-/** A batch that was set up, as the chain holds it. */
+/** A batch that was set up, as the chain holds it: finalized, unless told. */
 export async function readBatchOnChain(
   world: World,
   project: TestProject,
   batchIndex: bigint,
+  commitment: Commitment = 'finalized',
 ): Promise<{ readonly batch: BatchAccount; readonly proposal: ProposalAccount }> {
   const located = await locateBatch(await multisigOf(world, project), batchIndex);
   const [batch, proposal] = await Promise.all([
-    readAccount(world, located.address),
-    readAccount(world, located.proposal),
+    readAccount(world, located.address, commitment),
+    readAccount(world, located.proposal, commitment),
   ]);
   return { batch: decodeBatch(batch), proposal: decodeProposal(proposal) };
 }
 
-async function readAccount({ rpc }: Pick<World, 'rpc'>, address: Address) {
-  const account = await fetchEncodedAccount(rpc, address);
+async function readAccount({ rpc }: Pick<World, 'rpc'>, address: Address, commitment: Commitment = 'finalized') {
+  const account = await fetchEncodedAccount(rpc, address, { commitment });
   if (!account.exists) throw new Error(`There is no account ${address}.`);
   return account;
 }

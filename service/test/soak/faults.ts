@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '@flywheel/localnet';
-import { type Gate, openGate } from '../execution/gate.ts';
 import { createProject, type TestProject } from '../project.ts';
+import { type Gate, openGate } from '../trouble/gate.ts';
 import { openWorld, type World } from '../world.ts';
 import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
 import { hurry } from './queue-time.ts';

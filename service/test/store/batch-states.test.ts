@@ -9,7 +9,18 @@ import { endBatch, finalizeBatch, findBatch, reportTrouble, requestExecution } f
 import { findBundles, insertBundle, settleBundle } from '../../src/store/bundles.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { openTestDatabase, quietLog } from '../postgres.ts';
-import { DAY, later, NOW, newBundle, RESERVED, SIGNED_TX, storeBatch, storeNonces, storeProject } from './records.ts';
+import {
+  DAY,
+  later,
+  NOW,
+  newBundle,
+  RESERVED,
+  SIGNATURES,
+  SIGNED_TX,
+  storeBatch,
+  storeNonces,
+  storeProject,
+} from './records.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 await storeNonces(db, 100);
@@ -167,9 +178,10 @@ test('bundles come back as they were recorded, in order, and settle once', async
     db,
     newBundle(batch, { phase: 'execution', firstPipeline: 1, pipelineCounts: [1] }),
   );
-  assert.equal(await settleBundle(db, first.id, 'failed', ['first'], NOW), true);
-  assert.equal(await settleBundle(db, first.id, 'landed', ['first', 'second'], NOW), false);
-  const settled = { ...first, state: 'failed', landedSignatures: ['first'] };
+  const [firstSignature = ''] = SIGNATURES;
+  assert.equal(await settleBundle(db, first.id, 'failed', [firstSignature], NOW), true);
+  assert.equal(await settleBundle(db, first.id, 'landed', SIGNATURES, NOW), false);
+  const settled = { ...first, state: 'failed', landedSignatures: [firstSignature] };
   assert.deepEqual(await findBundles(db, batch.id), [settled, second]);
   assert.deepEqual(await findBundles(db, batch.id, 'execution'), [second]);
   assert.deepEqual(await findBundles(db, randomUUID()), []);

@@ -4,6 +4,7 @@ import {
   type Address,
   type Base64EncodedWireTransaction,
   getAddressDecoder,
+  getBase58Decoder,
   type Nonce,
 } from '@solana/kit';
 import type { DailyTotals } from '../../src/model/amount.ts';
@@ -132,13 +133,15 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
 export const RESERVED: DailyTotals = { burnBaseUnits: 10n, airdropBaseUnits: 20n };
 export const SIGNED_TX = 'c2lnbmVk' as Base64EncodedWireTransaction;
 
+export const SIGNATURES = [1, 2].map((byte) => getBase58Decoder().decode(new Uint8Array(64).fill(byte)));
+
 export function newBundle({ id: batchId }: Batch, changes: Partial<NewBundle> = {}): NewBundle {
   return {
     batchId,
     phase: 'setup',
     bundleId: randomBytes(32).toString('hex'),
-    transactions: [SIGNED_TX],
-    signatures: ['first', 'second'],
+    transactions: [SIGNED_TX, SIGNED_TX],
+    signatures: SIGNATURES,
     lastValidBlockHeight: 2n ** 60n,
     firstPipeline: 0,
     pipelineCounts: [],

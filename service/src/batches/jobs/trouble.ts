@@ -1,6 +1,8 @@
 import type { Batch, ExecutionTrouble } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { reportTrouble } from '../../store/batches.ts';
+import { DamagedRecord } from '../../store/damaged-record.ts';
+import { StaleRun } from '../../store/runs.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 
 /** Deposits and clusters take about this long to mend at the soonest. */
@@ -28,4 +30,22 @@ export async function postpone(
     await deps.jobs.enqueue(trx, job, { startAfter: new Date(now.getTime() + RETRY_MS) });
   });
   deps.log.warn({ batchId: batch.id, code: trouble.code, retryMs: RETRY_MS }, 'execution postponed');
+}
+
+/**
+ * Shows on a batch why its job failed: a record that is damaged by name, whatever else as a reason of ours, which the log
+ * tells. The job is run again meanwhile, so that it goes on by itself once that has mended.
+ */
+export async function reportFailure(deps: RunDeps, { id: batchId }: Pick<Batch, 'id'>, error: unknown): Promise<void> {
+  // Whoever has taken the work over, or will, has a word of its own.
+  if (error instanceof StaleRun || deps.signal.aborted) return;
+  const trouble: ExecutionTrouble =
+    error instanceof DamagedRecord
+      ? { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: [error.message] } }
+      : { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined };
+  try {
+    await inRun(deps, (trx) => reportTrouble(trx, batchId, trouble, { keepRequest: true }, deps.clock.now()));
+  } catch (reportError) {
+    deps.log.warn({ batchId, err: reportError }, 'trouble could not be shown on the batch');
+  }
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openWorld, type World } from '../world.ts';
+import { openWorld, type World, type WorldOptions } from '../world.ts';
 
 /** Stands between a service and its cluster: what is called waits, is answered otherwise, or loses its answer there. */
 export interface Gate {
@@ -9,7 +9,7 @@ export interface Gate {
   readonly environment: Readonly<Record<string, string>>;
   /** Treats the calls of a method from now on; `*` those of all others. What is not treated passes. */
   treat(method: string, treatment: Treatment): void;
-  /** Everything passes again. */
+  /** Everything passes again; what is being treated is hung up on. */
   clear(): void;
   stop(): Promise<void>;
 }
@@ -27,11 +27,16 @@ export interface GateAnswer {
   readonly body: string;
 }
 
+export interface GatedWorld extends World {
+  readonly gate: Gate;
+}
+
 /** A world whose service reaches the cluster through a gate only. */
 export async function openGatedWorld(
   environment: Readonly<Record<string, string>> = {},
-): Promise<World & { readonly gate: Gate }> {
-  const world = await openWorld(environment);
+  options: WorldOptions = {},
+): Promise<GatedWorld> {
+  const world = await openWorld(environment, options);
   const gate = await openGate(world.localnet);
   await world.restart({ ...gate.environment, ...environment });
   return Object.create(world, {
@@ -48,12 +53,14 @@ export async function openGatedWorld(
 
 export async function openGate({ url, blockEngineUrl }: World['localnet']): Promise<Gate> {
   const treatments = new Map<string, Treatment>();
+  let cleared = Promise.withResolvers<'hang up'>();
   const server = createServer(async (request, response) => {
     const body = await readBody(request);
     const call = callOf(body);
     const pass = () => forward(new URL(request.url ?? '/', url), request.method ?? 'GET', body);
     const treat = treatments.get(call.method) ?? treatments.get('*');
-    const answer = await (treat ? treat(call, pass) : pass()).catch(() => 'hang up' as const);
+    const answered = (treat ? treat(call, pass) : pass()).catch(() => 'hang up' as const);
+    const answer = await Promise.race([answered, cleared.promise]);
     if (answer === 'hang up') response.destroy();
     else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
   });
@@ -64,7 +71,11 @@ export async function openGate({ url, blockEngineUrl }: World['localnet']): Prom
   return {
     environment: { SOLANA_RPC_URL: own, JITO_BLOCK_ENGINE_URL: blockEngineUrl.replace(url, own) },
     treat: (method, treatment) => void treatments.set(method, treatment),
-    clear: () => treatments.clear(),
+    clear: () => {
+      treatments.clear();
+      cleared.resolve('hang up');
+      cleared = Promise.withResolvers();
+    },
     stop: async () => {
       server.closeAllConnections();
       server.close();

@@ -8,9 +8,9 @@ import {
   getMintSize,
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@solana-program/token-2022';
+import { land, tokenAccountOf } from '../execution/chain.ts';
 import { fundedSigner, type OwnMint } from '../mint.ts';
 import type { World } from '../world.ts';
-import { land, tokenAccountOf } from './chain.ts';
 
 /** A Token-2022 mint, 6 decimals, whose authority may also burn what others hold: the vault's tokens, for one. */
 export async function createSeizableMint(world: World): Promise<OwnMint> {

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { address } from '@solana/kit';
+import { burnPipeline } from '../client.ts';
+import { executeSigned, readBatch, setUpBatch, untilBatch } from '../execution/batches.ts';
+import { supplyOf, tokensOf } from '../execution/chain.ts';
+import { mintTo } from '../mint.ts';
+import { createProject, requireOk } from '../project.ts';
+import { makeDue } from '../soak/queue-time.ts';
+import { type GatedWorld, openGatedWorld } from './gate.ts';
+import { ENGINES, holdSends } from './hold-sends.ts';
+import { createSeizableMint, seize } from './seizable-mint.ts';
+
+/** More than one bundle holds. */
+const PIPELINES = 100n;
+const ONE_TOKEN = 1_000_000n;
+
+for (const engine of ENGINES) {
+  describe(`a vault that runs dry in the middle of an execution, ${engine.name}`, () => {
+    let world: GatedWorld;
+    before(async () => {
+      world = await openGatedWorld(engine.environment);
+    });
+    after(() => world.stop());
+
+    it('keeps the batch FINALIZED, says what is missing, and lets it go on by itself after a deposit', async () => {
+      const mint = await createSeizableMint(world);
+      const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+      const vault = address(project.vaultAddress);
+      await mintTo(world, mint, vault, PIPELINES * ONE_TOKEN);
+      const pipelines = Array.from({ length: Number(PIPELINES) }, () => burnPipeline());
+      const batch = await setUpBatch(world, project, pipelines);
+      const hold = holdSends(world, engine, project, batch.batchIndex);
+      const { status } = await executeSigned(world, project, batch, { prefer: 'wait=0' });
+      assert.equal(status, 202);
+      const executed = BigInt(await hold.reached);
+      const missing = PIPELINES - executed - 1n;
+      assert.ok(missing > 0n, `${executed} executed`);
+      // One more can be paid for.
+      await seize(world, mint, vault, missing * ONE_TOKEN);
+      hold.release();
+
+      const stuck = await untilBatch(world, project, batch.id, (seen) => seen.executionError !== undefined);
+      assert.equal(stuck.status, 'FINALIZED');
+      assert.equal('executeResult' in stuck, false);
+      assert.equal(stuck.executionError?.code, 'ERR_VAULT_UNDERFUNDED', JSON.stringify(stuck));
+      assert.match(stuck.executionError?.message ?? '', new RegExp(`${vault} holds 0 tokens.* ${missing} more`));
+      assert.equal(await tokensOf(world, mint.address, vault), 0n);
+      const supply = await supplyOf(world, mint.address);
+
+      // A repeat joins: it neither starts anything over nor looks at its signedTx.
+      const joined = await executeSigned(world, project, { id: batch.id, signedTx: 'garbage' }, { prefer: 'wait=0' });
+      assert.deepEqual([joined.status, joined.body.status], [202, 'FINALIZED']);
+
+      await mintTo(world, mint, vault, (missing + 1n) * ONE_TOKEN);
+      await makeDue(world, 'execute', batch.id);
+      const { status: ended, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+      assert.deepEqual([ended, result.totalSuccessful, result.totalFailed], ['EXECUTED', Number(PIPELINES), 0]);
+      assert.equal('executionError' in (await readBatch(world, project, batch.id)), false);
+      assert.equal(await tokensOf(world, mint.address, vault), ONE_TOKEN);
+      assert.equal(await supplyOf(world, mint.address), supply + ONE_TOKEN);
+    });
+  });
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Address, address, getAddressEncoder, type TransactionPartialSigner } from '@solana/kit';
+import type { Role } from '../../src/app.ts';
+import { systemClock } from '../../src/clock.ts';
+import { createChain } from '../../src/solana/chain.ts';
+import { loadSigner } from '../../src/solana/signer.ts';
+import { startJobs } from '../../src/store/jobs.ts';
+import { startWorker } from '../../src/worker.ts';
+import { burnPipeline } from '../client.ts';
+import { executeSigned, openBatch, readBatch, untilBatch } from '../execution/batches.ts';
+import { supplyOf } from '../execution/chain.ts';
+import { quietLog } from '../postgres.ts';
+import { createProject, requireOk, type TestProject } from '../project.ts';
+import { makeDue } from '../soak/queue-time.ts';
+import { openWorld, type World } from '../world.ts';
+
+const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);
+
+describe('a signer that refuses', () => {
+  let world: World;
+  let stop: () => Promise<void>;
+  /** What it will not sign for. */
+  const refused = new Set<string>();
+  before(async () => {
+    world = await openWorld({ LOG_LEVEL: 'fatal' }, { roles: HTTP_ONLY });
+    stop = await startChoosyWorker();
+  });
+  after(async () => {
+    await stop();
+    await world.stop();
+  });
+
+  it('pauses the batch, which says so; others go on, and so does it when the signer relents', async () => {
+    const [project, other] = [await createProject(world), await createProject(world)];
+    const supply = await supplyOf(world, project.mint);
+    refused.add(project.multisig);
+    const batch = await openBatch(world, project, [burnPipeline(2)]);
+    const asked = await executeSigned(world, project, batch, { prefer: 'wait=0' });
+    assert.equal(asked.status, 202, JSON.stringify(asked.body));
+    const paused = await untilBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
+    assert.deepEqual([paused.status, paused.executionError?.code], ['FINALIZED', 'ERR_BATCH_EXECUTE_FAILED']);
+    await assertGoesOn(other);
+    assert.equal(await supplyOf(world, project.mint), supply);
+
+    refused.clear();
+    await makeDue(world, 'execute', batch.id);
+    const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    assert.equal(status, 'EXECUTED');
+    assert.equal('executionError' in (await readBatch(world, project, batch.id)), false);
+    assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
+  });
+
+  /** As the service starts one, its company approver aside, which looks at what it signs. */
+  async function startChoosyWorker(): Promise<() => Promise<void>> {
+    const { OPERATOR_SIGNER = '', COMPANY_SIGNER = '', SOLANA_RPC_URL: rpcUrl = '' } = world.environment;
+    const [clock, log] = [systemClock, quietLog];
+    const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log });
+    const fairUse = { maxOpenBatches: 10, maxOpenPipelines: 2_000 };
+    const chain = createChain({ rpcUrl, clock, log });
+    const deps = { db: world.db, jobs, chain, clock, log, fairUse, batchExpirySeconds: 3_600 };
+    const worker = await startWorker(deps, jobs, {
+      signers: { operator: await loadSigner(OPERATOR_SIGNER), company: choosy(await loadSigner(COMPANY_SIGNER)) },
+      noncePoolSize: 5,
+      sending: { blockEngineUrl: world.localnet.blockEngineUrl },
+    });
+    return () => worker.stop();
+  }
+
+  function choosy(signer: TransactionPartialSigner<Address>): TransactionPartialSigner<Address> {
+    return {
+      ...signer,
+      signTransactions: async (transactions, config) => {
+        for (const { messageBytes } of transactions) {
+          for (const multisig of refused) {
+            const bytes = Buffer.from(getAddressEncoder().encode(address(multisig)));
+            if (Buffer.from(messageBytes).includes(bytes)) throw new Error(`I do not sign for ${multisig}.`);
+          }
+        }
+        return signer.signTransactions(transactions, config);
+      },
+    };
+  }
+
+  async function assertGoesOn(project: TestProject): Promise<void> {
+    const batch = await openBatch(world, project, [burnPipeline()]);
+    const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    assert.equal(status, 'EXECUTED');
+  }
+});
