@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../service/src/log.ts';
 import { startPostgres } from '../service/src/store/postgres.ts';
-import { openWorld, type World, type WorldDatabase } from '../service/test/world.ts';
+import { openWorld, type World, type WorldDatabase, type WorldOptions } from '../service/test/world.ts';
 
 /** A whole service as in production: the database flushes every commit to disk. */
-export function openBenchWorld(environment: Readonly<Record<string, string>> = {}): Promise<World> {
+export function openBenchWorld(
+  environment: Readonly<Record<string, string>> = {},
+  options: WorldOptions = {},
+): Promise<World> {
   const unbounded = { MAX_OPEN_BATCHES: '10000', MAX_OPEN_PIPELINES: '1000000', NONCE_POOL_SIZE: '400' };
-  return openWorld({ ...unbounded, ...environment }, { openDatabase: openDurableDatabase });
+  return openWorld({ ...unbounded, ...environment }, { openDatabase: openDurableDatabase, ...options });
 }
 
 async function openDurableDatabase(): Promise<WorldDatabase> {

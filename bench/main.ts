@@ -2,6 +2,13 @@ import { benchExecution } from './execution.ts';
 import { printFigures } from './figures.ts';
 import { benchInit } from './init.ts';
 import { benchLocalnet } from './localnet.ts';
+import { benchVersus } from './versus/versus.ts';
+
+const BENCHES = { init: benchInit, execution: benchExecution, localnet: benchLocalnet, versus: benchVersus };
+type Name = keyof typeof BENCHES;
 
 // These machines are noisy: read ratios, not single figures. Each benchmark runs beside what it is measured against.
-for (const bench of [benchInit, benchExecution, benchLocalnet]) printFigures(await bench());
+const asked = process.argv.slice(2);
+const unknown = asked.find((name) => !(name in BENCHES));
+if (unknown !== undefined) throw new Error(`${unknown} is no benchmark: ${Object.keys(BENCHES).join(', ')}.`);
+for (const name of asked.length === 0 ? Object.keys(BENCHES) : asked) printFigures(await BENCHES[name as Name]());

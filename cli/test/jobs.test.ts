@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Operations } from '@flywheel/service';
-import { sql } from 'kysely';
 import { type Job, type Jobs, startJobs } from '../../service/src/store/jobs.ts';
 import { openTestDatabase, quietLog, type TestDatabase } from '../../service/test/postgres.ts';
+import { clearJobs, setJobs } from '../../service/test/store/job-rows.ts';
 import { randomAddress } from '../../service/test/store/records.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 
@@ -20,7 +20,7 @@ describe('flywheel jobs', () => {
     queue = await startJobs({ poolConfig: database.poolConfig, log: quietLog });
     env = { DATABASE_URL: database.url };
   });
-  beforeEach(() => sql`truncate jobs.job`.execute(database.db));
+  beforeEach(() => clearJobs(database.db));
   after(async () => {
     await queue.stop();
   });
@@ -40,17 +40,10 @@ describe('flywheel jobs', () => {
     assert.deepEqual(await retryStuck(), { retried: [], left: [] });
   });
 
-  for (const [problem, set] of [
-    ['failed', sql`state = 'failed', completed_on = now()`],
-    ['abandoned', sql`state = 'active', started_on = now(), heartbeat_on = now() - interval '5 minutes'`],
-    ['failing', sql`state = 'retry', retry_count = 40`],
-    ['unattended', sql`start_after = now() - interval '2 minutes'`],
-  ] as const) {
+  for (const problem of ['failed', 'abandoned', 'failing', 'unattended'] as const) {
     it(`finds a job that is stuck (${problem}), and a worker runs it after flywheel jobs retry`, async () => {
       const batchId = await enqueue();
-      await sql`update jobs.job set ${set}, output = ${JSON.stringify({ message: 'the node said no' })}::jsonb`.execute(
-        database.db,
-      );
+      await setJobs(database.db, problem, 'the node said no');
       const [job, ...others] = await listStuck();
       assert.deepEqual([job?.batchId, job?.problem, job?.error, others], [batchId, problem, 'the node said no', []]);
       const { stdout } = await runCommand(['jobs'], env);
@@ -62,13 +55,13 @@ describe('flywheel jobs', () => {
 
   it('does not retry what runs, has ended well or does not exist, and says so', async () => {
     await enqueue();
-    await sql`update jobs.job set state = 'active', started_on = now(), heartbeat_on = now()`.execute(database.db);
-    const { rows } = await sql<{ id: string }>`select id from jobs.job`.execute(database.db);
-    const running = rows[0]?.id ?? '';
+    await setJobs(database.db, 'running');
+    const listed = parseDocument<{ jobs: JobRecord[] }>(await runCommand(['jobs', '--json'], env));
+    const running = listed.jobs[0]?.id ?? '';
     const missing = randomUUID();
     const retried = await runCommand(['jobs', 'retry', running, missing, '--json'], env);
     assert.deepEqual(parseDocument(retried), { retried: [], left: [running, missing] });
-    await sql`update jobs.job set state = 'completed', completed_on = now()`.execute(database.db);
+    await setJobs(database.db, 'completed');
     assert.deepEqual(parseDocument(await runCommand(['jobs', '--json'], env)), { jobs: [] });
     const all = parseDocument<{ jobs: JobRecord[] }>(await runCommand(['jobs', '--completed', '--json'], env));
     assert.deepEqual(

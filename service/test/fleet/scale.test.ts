@@ -16,7 +16,7 @@ const REST_SECONDS = 1_200;
 describe('two processes that serve and three that work, at scale', () => {
   let fleet: Fleet;
   before(async () => {
-    fleet = await openFleet({ NONCE_POOL_SIZE: '50' });
+    fleet = await openFleet({ LOG_LEVEL: 'fatal', NONCE_POOL_SIZE: '50' });
   });
   after(() => fleet.stop());
 

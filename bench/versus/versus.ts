@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { address, generateKeyPairSigner } from '@solana/kit';
+import { findBundles } from '../../service/src/store/bundles.ts';
+import { burnPipeline, execute, getBatch, init } from '../../service/test/client.ts';
+import { createProject, requireOk, signWith } from '../../service/test/project.ts';
+import type { World } from '../../service/test/world.ts';
+import { openBenchWorld } from '../bench-world.ts';
+import type { Figures } from '../figures.ts';
+
+const COUNTS = [1, 10, 100, 1_000] as const;
+const DECIMALS = 6;
+const VAULT_BASE_UNITS = 10n ** 12n;
+const POLL_MS = 20;
+
+interface Taken {
+  readonly setupTransactions: number;
+  readonly totalTransactions: number;
+  /** What the signers have less of in the end; recipients' token accounts are the vault's on both sides. */
+  readonly netLamports: number;
+  readonly wallMs: number;
+}
+
+/**
+ * The same pipelines (a memo, a burn, an airdrop to a new wallet) by the service, with transactions of version 1 and
+ * without, and by a script as one would write it with the SDK of Squads, on one local cluster, from the first request to
+ * the last execution.
+ */
+export async function benchVersus(): Promise<Figures> {
+  const withV1 = await onCluster(true, async (world) => ({
+    service: await forEachCount((count) => byService(world, count)),
+    script: await forEachCount((count) => byScript(world, count)),
+  }));
+  const withoutV1 = await onCluster(false, (world) => forEachCount((count) => byService(world, count)));
+  const rows = COUNTS.flatMap((count, i) => {
+    const [v1, v0, script] = [withV1.service[i], withoutV1[i], withV1.script[i]];
+    if (!v1 || !v0 || !script) throw new Error(`${count} pipelines were not measured.`);
+    return [
+      [`${count} pipelines`, cells(['v1', 'v0', 'script', 'script : v1'])],
+      ['  setup transactions', compared(v1, v0, script, (taken) => taken.setupTransactions)],
+      ['  all transactions', compared(v1, v0, script, (taken) => taken.totalTransactions)],
+      ['  net lamports a pipeline', compared(v1, v0, script, (taken) => taken.netLamports / count)],
+      ['  wall time, ms', compared(v1, v0, script, (taken) => taken.wallMs)],
+    ] as const;
+  });
+  return {
+    title: 'a batch by the service and by a script (slots of 50 ms)',
+    note: 'The service counts the transactions that close accounts, and their rent as returned; the script closes nothing.',
+    rows,
+  };
+}
+
+async function onCluster<T>(v1: boolean, measure: (world: World) => Promise<T>): Promise<T> {
+  const world = await openBenchWorld({}, { v1 });
+  try {
+    return await measure(world);
+  } finally {
+    await world.stop();
+  }
+}
+
+async function forEachCount(measure: (count: number) => Promise<Taken>): Promise<Taken[]> {
+  const taken: Taken[] = [];
+  for (const count of COUNTS) taken.push(await measure(count));
+  return taken;
+}
+
+async function byService(world: World, count: number): Promise<Taken> {
+  const project = await createProject(world, { vaultBaseUnits: VAULT_BASE_UNITS, decimals: DECIMALS });
+  const pipelines = await Promise.all(
+    Array.from({ length: count }, async (_, i) => {
+      const { address: toAddress } = await generateKeyPairSigner();
+      const { actions, ...pipeline } = burnPipeline(1);
+      return {
+        ...pipeline,
+        payload: JSON.stringify({ i }),
+        actions: [...actions, { action: 'AIRDROP', toAddress, amount: 1 }],
+      };
+    }),
+  );
+  const start = performance.now();
+  const { batch, proposalApproveTx } = requireOk(await init(world.url, project.apiKey, pipelines));
+  const signedTx = await signWith(project.wallet, proposalApproveTx);
+  const { status } = requireOk(await execute(world.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=120' }));
+  const wallMs = performance.now() - start;
+  if (status !== 'EXECUTED') throw new Error(`The batch of ${count} is ${status}.`);
+  for (;;) {
+    const { ledger } = requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=ledger'));
+    if (!ledger.isComplete) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      continue;
+    }
+    const bundles = await findBundles(world.db, batch.id);
+    const countOf = (some: typeof bundles) =>
+      some.reduce((sum, { landedSignatures }) => sum + landedSignatures.length, 0);
+    return {
+      setupTransactions: countOf(bundles.filter(({ phase }) => phase === 'setup')),
+      totalTransactions: countOf(bundles),
+      netLamports: Number(ledger.operatorNetLamports),
+      wallMs,
+    };
+  }
+}
+
+async function byScript({ localnet }: World, count: number): Promise<Taken> {
+  const mint = await localnet.bank.createMint(DECIMALS, false);
+  const child = spawn(process.execPath, [SCRIPT, localnet.url, localnet.websocketUrl, mint, String(count)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout });
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`The script ended with ${code}.`);
+  });
+  const nextLine = async (): Promise<string> => {
+    const [line] = await Promise.race([once(lines, 'line'), ended]);
+    return line;
+  };
+  const vault = address(await nextLine());
+  await localnet.bank.mintTo(mint, vault, VAULT_BASE_UNITS);
+  await localnet.bank.airdrop(vault, 10_000_000_000n);
+  child.stdin.write('go\n');
+  const taken: Taken = JSON.parse(await nextLine());
+  ended.catch(() => undefined); // its end is no fault any more
+  return taken;
+}
+
+const SCRIPT = fileURLToPath(new URL('script.ts', import.meta.url));
+
+function compared(v1: Taken, v0: Taken, script: Taken, of: (taken: Taken) => number): string {
+  const figures = [v1, v0, script].map((taken) => Math.round(of(taken)).toLocaleString('en-US'));
+  return cells([...figures, `${(of(script) / of(v1)).toFixed(1)} : 1`]);
+}
+
+function cells(values: readonly string[]): string {
+  return values.map((value) => value.padStart(COLUMN)).join('');
+}
+
+const COLUMN = 14;
