@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Address, address, generateKeyPairSigner } from '@solana/kit';
+import { getThawAccountInstruction } from '@solana-program/token';
+import { airdropPipeline, burnPipeline } from '../client.ts';
+import { executeSigned, openBatch, untilBatch } from '../execution/batches.ts';
+import { readBatchOnChain, supplyOf, tokensOf } from '../execution/chain.ts';
+import { createOwnMint, freeze, land, mintTo } from '../mint.ts';
+import { createProject, requireOk } from '../project.ts';
+import { type GatedWorld, openGatedWorld } from './gate.ts';
+
+describe('what changes after execute was accepted and before the company signs', () => {
+  let world: GatedWorld;
+  before(async () => {
+    world = await openGatedWorld();
+  });
+  after(() => world.stop());
+
+  it('is found: nothing is approved, the batch says what, and it executes once that has mended', async () => {
+    const mint = await createOwnMint(world, false);
+    const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+    const vault: Address = address(project.vaultAddress);
+    await mintTo(world, mint, vault, 5_000_000n);
+    const recipient = (await generateKeyPairSigner()).address;
+    const account = await mintTo(world, mint, recipient, 1n);
+    // The batch is still being set up when execute is asked for; there its execution waits.
+    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    world.gate.treat('sendBundle', async (_call, pass) => {
+      reached.resolve();
+      await released.promise;
+      return pass();
+    });
+    const batch = await openBatch(world, project, [burnPipeline(2), airdropPipeline(recipient, 3)]);
+    await reached.promise;
+    const asked = await executeSigned(world, project, batch, { prefer: 'wait=0' });
+    assert.equal(asked.status, 202, JSON.stringify(asked.body));
+    await freeze(world, mint, account);
+    const supply = await supplyOf(world, mint.address);
+    released.resolve();
+
+    const stopped = await untilBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
+    assert.equal(stopped.status, 'FINALIZED');
+    assert.equal(stopped.executionError?.code, 'ERR_BATCH_WOULD_FAIL');
+    assert.match(stopped.executionError?.message ?? '', /pipelines\[1\]\.actions\[0\]\.toAddress: \w+ has a frozen/);
+    const { proposal } = await readBatchOnChain(world, project, BigInt(stopped.batchIndex));
+    assert.deepEqual([proposal.status, proposal.approved], ['Active', []]);
+    assert.equal(await supplyOf(world, mint.address), supply);
+
+    await land(world, mint.authority, [
+      getThawAccountInstruction({ account, mint: mint.address, owner: mint.authority }),
+    ]);
+    assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
+    assert.equal(await tokensOf(world, mint.address, recipient), 3_000_001n);
+    assert.equal(await supplyOf(world, mint.address), supply - 2_000_000n);
+  });
+});
