@@ -1,7 +1,7 @@
 import { type Bank, bankSigner, createBank } from './bank.ts';
 import { createBlockEngine } from './bundle.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
-import { fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
+import { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
 import { createGenesis } from './genesis.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { forgetLedger } from './ledger/store/database.ts';
@@ -42,8 +42,11 @@ export interface LocalnetOptions {
   readonly reset?: boolean;
   /** Path of the deployed Squads program, or 'emulation'. Without it the user's cache decides. */
   readonly squadsProgram?: string | undefined;
-  /** Tries once to fetch the real program when neither named nor cached; false by default, so that tests stay offline. */
-  readonly fetchMissingProgram?: boolean;
+  /**
+   * Tries once, for 1.5 s, to fetch the real program when neither named nor cached: `true` from mainnet's public RPC into
+   * the user's cache. false by default, so that tests stay offline.
+   */
+  readonly fetchMissingProgram?: boolean | FetchOptions;
   /** Length of a slot, 400 ms by default. 0: slots pass only when `warp` is called. */
   readonly slotMs?: number;
   /** Slots by which `finalized` lags behind `confirmed`; 2 by default, where mainnet has 31. */
@@ -75,7 +78,7 @@ export interface Localnet {
 }
 
 export type { Bank, Fault, Faults };
-export { fetchSquadsProgram, MAINNET_RPC_URL };
+export { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL };
 
 /**
  * Starts a Solana cluster in this process: LiteSVM behind Solana's JSON-RPC, and a block engine's.
@@ -108,15 +111,15 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   for (const fault of options.faults ?? []) faults.set(fault);
   const pace: Pace = { paused: false };
   const engine = createBlockEngine(ledger);
-  const verifySignatures = createSignatureVerifier();
-  const bundles = bundleMethods({ ledger, engine, faults, verifySignatures, v1 });
+  const verifier = createSignatureVerifier();
+  const bundles = bundleMethods({ ledger, engine, faults, verifier, v1 });
   const cluster = {
     ...clusterMethods(ledger, runtime.program, signer.address),
     ...accountMethods(ledger),
     ...tokenMethods(ledger),
     ...historyMethods(ledger),
     ...blockMethods(ledger),
-    ...submissionMethods({ ledger, bank, faults, verifySignatures, v1 }),
+    ...submissionMethods({ ledger, bank, faults, verifier, v1 }),
     ...controlMethods({ ledger, bank, faults, pace }),
     ...bundles,
   };
@@ -136,7 +139,8 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const gate = createWebsocketGate({ kinds: subscriptionKinds(ledger), feed: createFeed(ledger), onError });
   const listening = await listenWithWebsockets(server, gate, { port: options.port ?? 0, host }).catch(
     async (error: unknown) => {
-      await ledger.close();
+      await verifier.close();
+      ledger.close();
       throw error;
     },
   );
@@ -157,21 +161,23 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
       stopped = true;
       stopTicking();
       await listening.close();
-      await ledger.close();
+      await verifier.close();
+      ledger.close();
     },
   };
 }
 
 /** Fetching is tried once and quietly: without a network the cluster starts all the same. */
 async function squadsProgram({ squadsProgram: wanted, fetchMissingProgram = false }: LocalnetOptions) {
-  const found = findSquadsProgram(wanted);
-  if (wanted !== undefined || found.program === 'squads-v4' || !fetchMissingProgram) return found;
+  const options = typeof fetchMissingProgram === 'object' ? fetchMissingProgram : {};
+  const found = findSquadsProgram(wanted, options.cacheDirectory);
+  if (wanted !== undefined || found.program === 'squads-v4' || fetchMissingProgram === false) return found;
   try {
-    await fetchSquadsProgram({ timeoutMs: START_FETCH_MS });
+    await fetchSquadsProgram({ timeoutMs: START_FETCH_MS, ...options });
   } catch (error) {
     return { ...found, note: `${found.note} ${error instanceof Error ? error.message : String(error)}` };
   }
-  return findSquadsProgram(wanted);
+  return findSquadsProgram(wanted, options.cacheDirectory);
 }
 
 /** Slots follow one another at the given pace; under load a slot takes longer rather than pile up. */

@@ -7,7 +7,7 @@ import type { Method } from '../rpc/answer-call.ts';
 import { optionalConfig, parseParams } from '../rpc/params.ts';
 import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
 import { parseWireParam } from '../rpc/wire-param.ts';
-import type { VerifySignatures } from '../wire/signatures.ts';
+import type { SignatureVerifier } from '../wire/signatures.ts';
 import { withContext } from './context.ts';
 
 /** Bundle ids that a status call takes (docs.jito.wtf). */
@@ -21,13 +21,13 @@ export interface BundleDeps {
   readonly ledger: Ledger;
   readonly engine: BlockEngine;
   readonly faults: Faults;
-  readonly verifySignatures: VerifySignatures;
+  readonly verifier: SignatureVerifier;
   /** Whether version 1 of transactions is admitted. */
   readonly v1: boolean;
 }
 
 /** The block engine's JSON-RPC, in Jito's shapes. */
-export function bundleMethods({ ledger, engine, faults, verifySignatures, v1 }: BundleDeps): Record<string, Method> {
+export function bundleMethods({ ledger, engine, faults, verifier, v1 }: BundleDeps): Record<string, Method> {
   return {
     getTipAccounts: () => TIP_ACCOUNTS,
     sendBundle: async (params) => {
@@ -43,7 +43,7 @@ export function bundleMethods({ ledger, engine, faults, verifySignatures, v1 }: 
       if (new Set(transactions.map(({ signature }) => signature)).size !== transactions.length) {
         throw refusal('Bundle contains a transaction twice');
       }
-      const verified = await Promise.all(transactions.map(verifySignatures));
+      const verified = await Promise.all(transactions.map(verifier.verify));
       const unverified = verified.indexOf(false);
       if (unverified >= 0) throw refusal(`Transaction ${unverified} of the bundle is not signed by all of its signers`);
       const lose = faults.takeCall('drop', 'sendBundle') !== null;

@@ -21,7 +21,7 @@ import { invalidParams, PREFLIGHT_FAILURE, RpcError, SIGNATURE_VERIFICATION_FAIL
 import { decodeText, parseWireParam } from '../rpc/wire-param.ts';
 import type { TransactionError } from '../runtime.ts';
 import { transactionFee } from '../wire/fees.ts';
-import type { VerifySignatures } from '../wire/signatures.ts';
+import type { SignatureVerifier } from '../wire/signatures.ts';
 import { parseWireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
 import { checkContextSlot, withContext } from './context.ts';
 import { refuseGift } from './gift.ts';
@@ -51,21 +51,21 @@ export interface SubmissionDeps {
   readonly ledger: Ledger;
   readonly bank: Bank;
   readonly faults: Faults;
-  readonly verifySignatures: VerifySignatures;
+  readonly verifier: SignatureVerifier;
   /** Whether version 1 of transactions is admitted. */
   readonly v1: boolean;
 }
 
 /** Methods that bring transactions in, try them, or price them. */
 export function submissionMethods(deps: SubmissionDeps): Record<string, Method> {
-  const { ledger, bank, faults, verifySignatures, v1 } = deps;
+  const { ledger, bank, faults, verifier, v1 } = deps;
   return {
     sendTransaction: async (params) => {
       const [text, config] = parseParams([z.string(), sendConfig], params);
       const transaction = parseWireParam(text, config.encoding, v1);
       if (faults.takeCall('drop', 'sendTransaction')) return transaction.signature;
       checkContextSlot(ledger, { commitment: 'processed', minContextSlot: config.minContextSlot ?? 0n });
-      const verified = await verifySignatures(transaction);
+      const verified = await verifier.verify(transaction);
       // Without preflight the transaction is passed on unseen: what no block can hold is lost without a word.
       if (!verified && config.skipPreflight) return transaction.signature;
       if (!verified) throw signatureFailure();
@@ -81,7 +81,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
       }
       const transaction = parseWireParam(text, config.encoding, v1);
       checkContextSlot(ledger, config);
-      if (sigVerify && !(await verifySignatures(transaction))) throw signatureFailure();
+      if (sigVerify && !(await verifier.verify(transaction))) throw signatureFailure();
       const { svm } = ledger;
       const readAccount = svm.getAccount.bind(svm);
       const value = ledger.simulate(transaction, { checkLifetime: !replaceRecentBlockhash }, (attempt) => ({
