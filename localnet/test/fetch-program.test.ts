@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { fetchSquadsProgram } from '../src/index.ts';
+import { type FetchOptions, fetchSquadsProgram, startLocalnet } from '../src/index.ts';
 
 const LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111';
 const programFile = process.env.FLYWHEEL_SQUADS_PROGRAM ?? '';
@@ -45,6 +45,39 @@ test('the deployed bytes are cached as they are', { skip }, async (t) => {
   assert.deepEqual(await readFile(path), bytes);
   assert.equal((await readdir(cacheDirectory)).length, 1);
 });
+
+test('a start without the program fetches it, and runs it', { skip }, async (t) => {
+  const bytes = await readFile(programFile);
+  const options = {
+    rpcUrl: await serve(t, { content: programData(bytes) }),
+    cacheDirectory: await temporaryDirectory(t),
+  };
+  const { program, programNote } = await started(t, options);
+  assert.equal(program, 'squads-v4');
+  assert.match(programNote, /is the real program, from the cache/);
+  // The next one finds it there and asks nobody.
+  assert.equal((await started(t, { ...options, rpcUrl: 'http://127.0.0.1:9' })).program, 'squads-v4');
+});
+
+for (const [what, account, message] of [
+  ['that is not it', { content: programData(Buffer.from('other')) }, /emulated.*SHA-256 is [0-9a-f]{64}, expected/],
+  ['an RPC that does not answer', 'never', /emulated.* 50 ms/],
+] as const) {
+  test(`a start that finds ${what} runs the emulation all the same, and says why`, async (t) => {
+    const rpcUrl = await serve(t, account);
+    const cacheDirectory = await temporaryDirectory(t);
+    const { program, programNote } = await started(t, { rpcUrl, cacheDirectory, timeoutMs: 50 });
+    assert.equal(program, 'emulation');
+    assert.match(programNote, message);
+    assert.deepEqual(await readdir(cacheDirectory), []);
+  });
+}
+
+async function started(t: TestContext, fetchMissingProgram: FetchOptions) {
+  const localnet = await startLocalnet({ slotMs: 0, fetchMissingProgram });
+  t.after(() => localnet.stop());
+  return localnet;
+}
 
 interface Served {
   readonly content: Buffer;

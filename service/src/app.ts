@@ -94,6 +94,7 @@ async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): P
     stateDirectory: join(dataDirectory, 'localnet'),
     squadsProgram: localnet.squadsProgram ?? undefined,
     slotMs: localnet.slotMs,
+    fetchMissingProgram: !localnet.isOffline,
     onError: (error) => log.error({ err: error }, 'the local cluster failed'),
   });
   log.info({ rpcUrl: cluster.url, program: cluster.program }, cluster.programNote);

@@ -22,7 +22,13 @@ export interface Config {
   /** For processes that hold no keys (`flywheel serve`): the signers’ addresses instead of their files. */
   readonly operatorAddress: Address | null;
   readonly companyAddress: Address | null;
-  readonly localnet: { readonly port: number; readonly squadsProgram: string | null; readonly slotMs: number };
+  readonly localnet: {
+    readonly port: number;
+    readonly squadsProgram: string | null;
+    readonly slotMs: number;
+    /** Whether the real Squads program, where it is missing, is left alone rather than fetched. */
+    readonly isOffline: boolean;
+  };
   readonly rateLimits: Readonly<Record<RateLimitName, RateLimit>>;
   readonly fairUse: { readonly maxOpenBatches: number; readonly maxOpenPipelines: number };
   readonly batchExpirySeconds: number;
@@ -77,6 +83,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     localnet: {
       port: env.LOCALNET_PORT,
       squadsProgram: env.FLYWHEEL_SQUADS_PROGRAM ?? null,
+      isOffline: env.FLYWHEEL_OFFLINE === '1',
       slotMs: env.LOCALNET_SLOT_MS,
     },
     rateLimits: {
@@ -113,6 +120,7 @@ const Environment = z.object({
   LOCALNET_PORT: port().default(8899),
   LOCALNET_SLOT_MS: whole('milliseconds', 10, 10_000).default(400),
   FLYWHEEL_SQUADS_PROGRAM: z.string().optional(),
+  FLYWHEEL_OFFLINE: z.enum(['0', '1'], { error: (issue) => `is ${quote(issue.input)}; it may be 0 or 1` }).default('0'),
   // The interface's own numbers.
   RATE_LIMIT_INIT: rateLimit().default({ requests: 10, seconds: 60 }),
   // As init's: a preview compiles as much, and asks the cluster besides.

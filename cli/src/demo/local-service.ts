@@ -13,7 +13,7 @@ export interface LocalService {
 }
 
 /** What a demo takes over from its own environment; all else would tie it to somebody’s database or cluster. */
-const INHERITED = ['FLYWHEEL_SQUADS_PROGRAM', 'LOG_LEVEL'] as const;
+const INHERITED = ['FLYWHEEL_SQUADS_PROGRAM', 'FLYWHEEL_OFFLINE', 'LOG_LEVEL'] as const;
 
 /** A cluster's 400 ms would only make people wait. */
 const SLOT_MS = '100';
