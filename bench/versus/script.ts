@@ -11,7 +11,6 @@ import {
   Connection,
   Keypair,
   PublicKey,
-  sendAndConfirmTransaction,
   Transaction,
   TransactionInstruction,
   TransactionMessage,
@@ -135,8 +134,14 @@ function pipelineInstructions(i: number): TransactionInstruction[] {
   ];
 }
 
+/** With a blockhash of its own: the one that a Connection keeps for half a minute is too old where slots are short. */
 async function land(signers: Keypair[], instruction: TransactionInstruction): Promise<void> {
-  await sendAndConfirmTransaction(connection, new Transaction().add(instruction), [operator, ...signers]);
+  const latest = await connection.getLatestBlockhash();
+  const transaction = new Transaction({ ...latest, feePayer: operator.publicKey }).add(instruction);
+  transaction.sign(operator, ...signers);
+  const signature = await connection.sendRawTransaction(transaction.serialize());
+  const { value } = await connection.confirmTransaction({ signature, ...latest });
+  if (value.err !== null) throw new Error(`${signature} failed: ${JSON.stringify(value.err)}`);
   sent += 1;
 }
 

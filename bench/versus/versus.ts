@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { findBundles } from '../../service/src/store/bundles.ts';
-import { burnPipeline, execute, getBatch, init } from '../../service/test/client.ts';
+import { execute, getBatch, init } from '../../service/test/client.ts';
 import { createProject, requireOk, signWith } from '../../service/test/project.ts';
 import type { World } from '../../service/test/world.ts';
 import { openBenchWorld } from '../bench-world.ts';
@@ -72,11 +72,13 @@ async function byService(world: World, count: number): Promise<Taken> {
   const pipelines = await Promise.all(
     Array.from({ length: count }, async (_, i) => {
       const { address: toAddress } = await generateKeyPairSigner();
-      const { actions, ...pipeline } = burnPipeline(1);
       return {
-        ...pipeline,
+        type: 'WATCH_AD',
         payload: JSON.stringify({ i }),
-        actions: [...actions, { action: 'AIRDROP', toAddress, amount: 1 }],
+        actions: [
+          { action: 'BURN', amount: 1 },
+          { action: 'AIRDROP', toAddress, amount: 1 },
+        ],
       };
     }),
   );
