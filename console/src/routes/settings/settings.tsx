@@ -1,4 +1,0 @@
-/** Stands for the screen until it is built. */
-export function Settings() {
-  return <p>Settings</p>;
-}
