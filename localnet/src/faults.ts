@@ -29,7 +29,7 @@ export type CallFault =
 /** A misbehaviour to show. */
 export type Fault = RequestFault | CallFault;
 export type StatusMethod = 'getSignatureStatuses' | 'getBundleStatuses' | 'getInflightBundleStatuses';
-export type Lie = 'unknown' | 'failed';
+export type Lie = 'unknown' | 'failed' | 'landed';
 type Kind = Fault['kind'];
 type OfKind<K extends Kind> = Extract<Fault, { readonly kind: K }>;
 

@@ -12,6 +12,7 @@ import { clusterMethods } from './methods/cluster.ts';
 import { controlMethods, type Pace } from './methods/control.ts';
 import { historyMethods } from './methods/history.ts';
 import { misbehave } from './methods/misbehave.ts';
+import { networkMethods } from './methods/network.ts';
 import { submissionMethods } from './methods/submission.ts';
 import { tokenMethods } from './methods/tokens.ts';
 import { findSquadsProgram } from './programs.ts';
@@ -115,7 +116,8 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const bundles = bundleMethods({ ledger, engine, faults, verifier, v1 });
   const cluster = {
     ...clusterMethods(ledger, runtime.program, signer.address),
-    ...accountMethods(ledger),
+    ...networkMethods(ledger, signer.address),
+    ...accountMethods(ledger, signer.address),
     ...tokenMethods(ledger),
     ...historyMethods(ledger),
     ...blockMethods(ledger),

@@ -45,6 +45,18 @@ const MAX_WARP = 10_000_000_000;
 /** A mint’s decimals are one byte. More than 19 digits no u64 amount can have. */
 const MAX_DECIMALS = 19;
 
+/** What takes no options. */
+const CONTROLS = [
+  [
+    'expire-blockhashes',
+    'localnet_expireBlockhashes',
+    'Let every blockhash run out: what was signed and has not landed never will.',
+    'Blockhashes have run out.',
+  ],
+  ['pause-slots', 'localnet_pauseSlots', 'Let slots stand still: nothing new is confirmed.', 'Slots stand still.'],
+  ['resume-slots', 'localnet_resumeSlots', 'Let slots go on after pause-slots.', 'Slots go on.'],
+] as const;
+
 /** `flywheel localnet` and what it offers. */
 export function addLocalnetCommands(program: Command, context: Context): void {
   const { output, environment } = context;
@@ -130,6 +142,18 @@ export function addLocalnetCommands(program: Command, context: Context): void {
       const reached = await callLocalnet(rpcUrlOf(context, options), 'localnet_warp', step);
       output.result({ reached }, `The cluster is at ${JSON.stringify(reached)}.`);
     });
+
+  for (const [name, method, description, said] of CONTROLS) {
+    localnet
+      .command(name)
+      .description(description)
+      .option('--rpc-url <url>', 'the local cluster, else SOLANA_RPC_URL')
+      .addHelpText('after', `\nExample:\n  flywheel localnet ${name}`)
+      .action(async (options: RpcUrlOption) => {
+        const reached = await callLocalnet(rpcUrlOf(context, options), method, {});
+        output.result({ reached }, `${said} The cluster is at ${JSON.stringify(reached)}.`);
+      });
+  }
 
   localnet
     .command('create-token')

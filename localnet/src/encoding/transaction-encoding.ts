@@ -16,14 +16,7 @@ export type TransactionEncoding = 'json' | 'jsonParsed' | 'base58' | 'base64';
 
 /** A transaction as getTransaction answers it. Throws when its version is above what the caller says to understand. */
 export function encodeTransaction(record: TransactionRecord, encoding: TransactionEncoding, maxVersion: bigint | null) {
-  const wire = parseWireTransaction(record.wire);
-  if (wire.version !== 'legacy' && (maxVersion === null || BigInt(wire.version) > maxVersion)) {
-    throw new RpcError(
-      UNSUPPORTED_TRANSACTION_VERSION,
-      `Transaction version (${wire.version}) is not supported by the requesting client. ` +
-        `Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${wire.version}`,
-    );
-  }
+  const wire = parseKnown(record, maxVersion);
   return {
     slot: record.slot,
     blockTime: record.blockTime,
@@ -31,6 +24,27 @@ export function encodeTransaction(record: TransactionRecord, encoding: Transacti
     transaction: encodeContent(wire, record, encoding),
     meta: encoding === 'jsonParsed' ? parsedMeta(wire, record.meta) : record.meta,
   };
+}
+
+/** A transaction as getBlock answers it for `transactionDetails: "accounts"`. Throws as `encodeTransaction`. */
+export function encodeAccounts(record: TransactionRecord, maxVersion: bigint | null) {
+  const wire = parseKnown(record, maxVersion);
+  const { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances } = record.meta;
+  return {
+    ...(maxVersion !== null && { version: wire.version }),
+    transaction: { signatures: encodeSignatures(wire), accountKeys: parsedMessage(wire, record.meta).accountKeys },
+    meta: { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances },
+  };
+}
+
+function parseKnown(record: TransactionRecord, maxVersion: bigint | null): WireTransaction {
+  const wire = parseWireTransaction(record.wire);
+  if (wire.version === 'legacy' || (maxVersion !== null && BigInt(wire.version) <= maxVersion)) return wire;
+  throw new RpcError(
+    UNSUPPORTED_TRANSACTION_VERSION,
+    `Transaction version (${wire.version}) is not supported by the requesting client. ` +
+      `Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${wire.version}`,
+  );
 }
 
 function encodeContent(wire: WireTransaction, { meta }: TransactionRecord, encoding: TransactionEncoding) {

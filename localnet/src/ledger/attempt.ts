@@ -65,7 +65,8 @@ export function attemptTransaction(
   const before = capture(svm, accounts);
   // Programs see the blockhash of the previous slot, from which nonces take their next value. LiteSVM shows them the
   // transaction's own instead, so it is given one that says the same.
-  const execution = runtime.execute(withLifetime(transaction, slots.visibleBlockhash()));
+  const executed = runtime.execute(withLifetime(transaction, slots.visibleBlockhash()));
+  const execution = isProgramMissing(executed, transaction, before) ? { ...executed, err: PROGRAM_MISSING } : executed;
   const writable = accounts.filter((account) => account.writable);
   if (execution.err !== null) {
     restoreAccounts(
@@ -102,6 +103,20 @@ export function attemptTransaction(
     meta,
   };
   return { kind: 'executed', record, execution, accounts, before, after };
+}
+
+const PROGRAM_MISSING = 'ProgramAccountNotFound';
+
+/** LiteSVM has one name for a program that is not there and for an account that is none. */
+function isProgramMissing(
+  { err }: Execution,
+  { instructions, staticAddresses }: WireTransaction,
+  held: CapturedAccounts,
+) {
+  if (err !== 'InvalidProgramForExecution') return false;
+  const programs = instructions.flatMap(({ programAddressIndex }) => staticAddresses[programAddressIndex] ?? []);
+  const unfit = programs.map((program) => held.get(program)?.account ?? null).find((found) => !found?.executable());
+  return unfit === null;
 }
 
 function capture(svm: LiteSVM, accounts: readonly ListedAccount[]): CapturedAccounts {

@@ -8,6 +8,8 @@ const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 const ACCOUNT_BYTES = 165;
 const OWNER_OFFSET = 32;
 const AMOUNT_OFFSET = 64;
+/** A u32 that is 1 where there is one, then its address. */
+const DELEGATE_OFFSET = 72;
 const STATE_OFFSET = 108;
 const KIND_OFFSET = 165;
 const KIND_ACCOUNT = 2;
@@ -21,6 +23,8 @@ export interface TokenHolding {
   readonly mint: Address;
   readonly owner: Address;
   readonly amountBaseUnits: bigint;
+  /** Who else may move some of it. */
+  readonly delegate: Address | null;
 }
 
 export interface UiTokenAmount {
@@ -72,10 +76,15 @@ export function tokenHolding(account: EncodedAccount): TokenHolding | null {
   if (bytes.length > ACCOUNT_BYTES && bytes[KIND_OFFSET] !== KIND_ACCOUNT) return null;
   if (bytes[STATE_OFFSET] === 0) return null;
   return {
-    mint: encodeBase58(bytes.subarray(0, OWNER_OFFSET)) as Address, // 32 bytes
-    owner: encodeBase58(bytes.subarray(OWNER_OFFSET, AMOUNT_OFFSET)) as Address, // 32 bytes
+    mint: addressAt(bytes, 0),
+    owner: addressAt(bytes, OWNER_OFFSET),
     amountBaseUnits: new DataView(bytes.buffer).getBigUint64(AMOUNT_OFFSET, true),
+    delegate: bytes[DELEGATE_OFFSET] === 1 ? addressAt(bytes, DELEGATE_OFFSET + 4) : null,
   };
+}
+
+function addressAt(bytes: Uint8Array, offset: number): Address {
+  return encodeBase58(bytes.subarray(offset, offset + 32)) as Address; // 32 bytes
 }
 
 /** Supply and decimals if an account is an initialized mint, else null. */

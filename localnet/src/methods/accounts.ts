@@ -1,3 +1,4 @@
+import type { Address } from '@solana/kit';
 import { z } from 'zod';
 import { encodeAccount, encodeMaybeAccount } from '../encoding/account-encoding.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -23,8 +24,20 @@ const programAccountsConfig = optionalConfig({
   withContext: z.boolean().nullish(),
 });
 
-/** Methods that read accounts. */
-export function accountMethods(ledger: Ledger): Record<string, Method> {
+/** Accounts that getLargestAccounts lists (rpc, NUM_LARGEST_ACCOUNTS). */
+const LARGEST_ACCOUNTS = 20;
+/** Wallets, and programs whose accounts hold lamports to be had back. */
+const LAMPORT_HOLDERS = [
+  '11111111111111111111111111111111',
+  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+  'AddressLookupTab1e1111111111111111111111111',
+  'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf',
+] as Address[];
+const largestConfig = optionalConfig({ ...contextParam, filter: z.enum(['circulating', 'nonCirculating']).nullish() });
+
+/** Methods that read accounts. What the bank has not given away does not circulate. */
+export function accountMethods(ledger: Ledger, bank: Address): Record<string, Method> {
   const { svm } = ledger;
   const readAccount = svm.getAccount.bind(svm);
   return {
@@ -44,6 +57,18 @@ export function accountMethods(ledger: Ledger): Record<string, Method> {
       const view = { ...config, encoding: config.encoding ?? 'base64' };
       const accounts = addresses.map((address) => encodeMaybeAccount(readAccount(address), view, readAccount));
       return withContext(ledger, config, accounts);
+    },
+    getLargestAccounts: (params) => {
+      const [config] = parseParams([largestConfig], params);
+      const wanted = LAMPORT_HOLDERS.flatMap((program) => svm.getProgramAccounts(program))
+        .filter(({ address }) => config.filter == null || (config.filter === 'nonCirculating') === (address === bank))
+        .sort((a, b) => (a.lamports < b.lamports ? 1 : -1))
+        .slice(0, LARGEST_ACCOUNTS);
+      return withContext(
+        ledger,
+        config,
+        wanted.map(({ address, lamports }) => ({ address, lamports })),
+      );
     },
     getProgramAccounts: (params) => {
       const [program, config] = parseParams([addressParam, programAccountsConfig], params);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { encodeTransaction } from '../encoding/transaction-encoding.ts';
+import { encodeAccounts, encodeTransaction } from '../encoding/transaction-encoding.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { commitmentParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
@@ -11,7 +11,7 @@ const MAX_BLOCKS = 500_000n;
 const blockConfig = optionalConfig({
   commitment: commitmentParam,
   encoding: z.enum(['json', 'jsonParsed', 'base58', 'base64']).default('json'),
-  transactionDetails: z.enum(['full', 'signatures', 'none']).default('full'),
+  transactionDetails: z.enum(['full', 'accounts', 'signatures', 'none']).default('full'),
   rewards: z.boolean().default(true),
   maxSupportedTransactionVersion: integerParam.nullish(),
 });
@@ -25,8 +25,6 @@ export function blockMethods({ slots, store }: Ledger): Record<string, Method> {
     return Array.from({ length }, (_, index) => from + BigInt(index));
   };
   return {
-    getFirstAvailableBlock: () => store.firstAvailableSlot(),
-    minimumLedgerSlot: () => store.firstAvailableSlot(),
     getBlock: (params) => {
       const [slot, options] = parseParams([integerParam, blockConfig], params);
       if (slot > slots.at(options.commitment)) {
@@ -49,6 +47,9 @@ export function blockMethods({ slots, store }: Ledger): Record<string, Method> {
         previousBlockhash: slots.blockhashOf(parentSlot),
         ...(options.rewards && { rewards: [] }),
         ...(options.transactionDetails === 'signatures' && { signatures: records.map(({ signature }) => signature) }),
+        ...(options.transactionDetails === 'accounts' && {
+          transactions: records.map((record) => encodeAccounts(record, options.maxSupportedTransactionVersion ?? null)),
+        }),
         ...(options.transactionDetails === 'full' && {
           transactions: records.map((record) => {
             const maxVersion = options.maxSupportedTransactionVersion ?? null;

@@ -12,12 +12,13 @@ import type { Runtime } from '../runtime.ts';
 import { checkContextSlot, withContext } from './context.ts';
 
 /** Identifies the set of features; a cluster derives it from their addresses, clients only compare it. */
-const FEATURE_SET = Number.parseInt(createHash('sha256').update(SOLANA_CORE_VERSION).digest('hex').slice(0, 8), 16);
+export const FEATURE_SET = Number.parseInt(
+  createHash('sha256').update(SOLANA_CORE_VERSION).digest('hex').slice(0, 8),
+  16,
+);
 /** The largest account there can be (solana-system-interface, MAX_PERMITTED_DATA_LENGTH). */
 const MAX_ACCOUNT_BYTES = 10n * 1024n * 1024n;
 const accountBytes = integerParam.refine((bytes) => bytes <= MAX_ACCOUNT_BYTES, `at most ${MAX_ACCOUNT_BYTES}`);
-/** Leaders that one getSlotLeaders lists (rpc, MAX_GET_SLOT_LEADERS). */
-const MAX_SLOT_LEADERS = 5_000;
 const BLOCKHASH = z.string().min(32).max(44);
 const config = optionalConfig(contextParam);
 
@@ -33,29 +34,9 @@ export function clusterMethods(ledger: Ledger, program: Runtime['program'], iden
     getHealth: () => 'ok',
     getVersion: () => ({ 'solana-core': SOLANA_CORE_VERSION, 'feature-set': FEATURE_SET, flywheel: { program } }),
     getGenesisHash: () => getBase58Decoder().decode(createHash('sha256').update(slots.state().seed).digest()),
-    getIdentity: () => ({ identity }),
     getSlot: slot,
     getBlockHeight: slot,
-    getSlotLeader: () => identity,
     getTransactionCount: () => store.transactionCount(),
-    getSlotLeaders: (params) => {
-      const [, limit] = parseParams([integerParam, z.int().min(1).max(MAX_SLOT_LEADERS)], params);
-      return Array.from({ length: limit }, () => identity);
-    },
-    // One node, which nobody gossips with and which needs no votes.
-    getClusterNodes: () => [
-      {
-        pubkey: identity,
-        gossip: null,
-        tpu: null,
-        rpc: null,
-        pubsub: null,
-        version: SOLANA_CORE_VERSION,
-        featureSet: FEATURE_SET,
-        shredVersion: 0,
-      },
-    ],
-    getVoteAccounts: () => ({ current: [], delinquent: [] }),
     getSupply: (params) => {
       const [context] = parseParams([config], params);
       // What the bank has not given away does not circulate. Fees are burnt, which the total leaves out of account.

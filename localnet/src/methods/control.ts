@@ -31,7 +31,7 @@ const fault = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('wrongStatus'),
     method: z.enum(['getSignatureStatuses', 'getBundleStatuses', 'getInflightBundleStatuses']),
-    lie: z.enum(['unknown', 'failed']),
+    lie: z.enum(['unknown', 'failed', 'landed']),
     ...odds,
   }),
   z.strictObject({

@@ -21,7 +21,7 @@ export function misbehave(methods: Readonly<Record<string, Method>>, faults: Fau
           await Promise.resolve(method(params)).catch(() => undefined);
         }
         const wrong = isStatusMethod(name) ? faults.takeCall('wrongStatus', name) : null;
-        return wrong && isStatusMethod(name) ? tellLie(name, wrong.lie, answer) : answer;
+        return wrong && isStatusMethod(name) ? tellLie(name, wrong.lie, params, answer) : answer;
       },
     ]),
   );
@@ -31,14 +31,40 @@ function isStatusMethod(name: string): name is StatusMethod {
   return STATUS_METHODS.some((method) => method === name);
 }
 
-function tellLie(method: StatusMethod, lie: Lie, answer: unknown): unknown {
+function tellLie(method: StatusMethod, lie: Lie, params: readonly unknown[], answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null || !('value' in answer) || !Array.isArray(answer.value)) {
     return answer;
   }
-  return { ...answer, value: answer.value.map((status: unknown) => falsify(method, lie, status)) };
+  const [asked] = params;
+  const slot = 'context' in answer ? Reflect.get(Object(answer.context), 'slot') : null;
+  const value = answer.value.map((status: unknown, index) => {
+    const of = { method, id: Array.isArray(asked) ? asked[index] : null, slot };
+    return lie === 'landed' ? claimLanded(of) : falsify(of, lie, status);
+  });
+  return { ...answer, value };
 }
 
-function falsify(method: StatusMethod, lie: Lie, status: unknown): unknown {
+interface Subject {
+  readonly method: StatusMethod;
+  /** The signature or bundle that was asked about. */
+  readonly id: unknown;
+  readonly slot: unknown;
+}
+
+function claimLanded({ method, id, slot }: Subject): unknown {
+  switch (method) {
+    case 'getSignatureStatuses':
+      return { slot, confirmations: null, err: null, status: { Ok: null }, confirmationStatus: 'finalized' };
+    case 'getBundleStatuses':
+      return { bundle_id: id, transactions: [], slot, confirmation_status: 'finalized', err: { Ok: null } };
+    case 'getInflightBundleStatuses':
+      return { bundle_id: id, status: 'Landed', landed_slot: slot };
+    default:
+      return method satisfies never;
+  }
+}
+
+function falsify({ method }: Subject, lie: Exclude<Lie, 'landed'>, status: unknown): unknown {
   const known = typeof status === 'object' && status !== null ? status : null;
   switch (method) {
     case 'getSignatureStatuses':

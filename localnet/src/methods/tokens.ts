@@ -2,7 +2,13 @@ import type { Address, EncodedAccount } from '@solana/kit';
 import { z } from 'zod';
 import { encodeAccount } from '../encoding/account-encoding.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { isTokenProgram, mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
+import {
+  isTokenProgram,
+  mintSupply,
+  type TokenHolding,
+  tokenHolding,
+  toUiTokenAmount,
+} from '../ledger/token-balances.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { accountConfig, addressParam, contextParam, optionalConfig, parseParams } from '../rpc/params.ts';
 import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
@@ -28,6 +34,16 @@ export function tokenMethods(ledger: Ledger): Record<string, Method> {
     if (!supply) throw invalid('not a Token mint');
     return supply;
   };
+  const byHolder = (params: readonly unknown[], holderOf: (holding: TokenHolding) => Address | null) => {
+    const [holder, wanted, context] = parseParams([addressParam, tokenFilter, accountConfig], params);
+    const accounts = tokenAccounts(ledger, programsFor(ledger, wanted))
+      .filter(({ holding }) => holderOf(holding) === holder && (!('mint' in wanted) || holding.mint === wanted.mint))
+      .map(({ account }) => ({
+        pubkey: account.address,
+        account: encodeAccount(account, context, readAccount),
+      }));
+    return withContext(ledger, context, accounts);
+  };
   return {
     getTokenAccountBalance: (params) => {
       const [address, context] = parseParams([addressParam, config], params);
@@ -42,16 +58,8 @@ export function tokenMethods(ledger: Ledger): Record<string, Method> {
       const { supplyBaseUnits, decimals } = supplyOf(mint);
       return withContext(ledger, context, toUiTokenAmount(supplyBaseUnits, decimals));
     },
-    getTokenAccountsByOwner: (params) => {
-      const [owner, wanted, context] = parseParams([addressParam, tokenFilter, accountConfig], params);
-      const accounts = tokenAccounts(ledger, programsFor(ledger, wanted))
-        .filter(({ holding }) => holding.owner === owner && (!('mint' in wanted) || holding.mint === wanted.mint))
-        .map(({ account }) => ({
-          pubkey: account.address,
-          account: encodeAccount(account, context, readAccount),
-        }));
-      return withContext(ledger, context, accounts);
-    },
+    getTokenAccountsByOwner: (params) => byHolder(params, ({ owner }) => owner),
+    getTokenAccountsByDelegate: (params) => byHolder(params, ({ delegate }) => delegate),
     getTokenLargestAccounts: (params) => {
       const [mint, context] = parseParams([addressParam, config], params);
       const { decimals } = supplyOf(mint);

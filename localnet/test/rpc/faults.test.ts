@@ -107,6 +107,29 @@ test('a status can be a lie, while the chain is not', async (t) => {
   assert.equal(await balance(recipient.address), SOL);
 });
 
+test('what was lost can be said to have landed, of transactions and of bundles', async (t) => {
+  const { localnet, rpc, call, wallet, sign, submit, balance } = await startCluster(t);
+  const [payer, recipient] = [await wallet(), await wallet(0n)];
+  const transfer = getTransferSolInstruction({ source: payer, destination: recipient.address, amount: SOL });
+  const { wire, signature } = await sign(payer, [transfer]);
+  localnet.faults.set({ kind: 'drop', method: 'sendTransaction' });
+  for (const method of ['getSignatureStatuses', 'getBundleStatuses', 'getInflightBundleStatuses'] as const) {
+    localnet.faults.set({ kind: 'wrongStatus', method, lie: 'landed' });
+  }
+  await submit(wire);
+  const [status] = (await rpc.getSignatureStatuses([signature]).send()).value;
+  assert.deepEqual([status?.err, status?.confirmationStatus], [null, 'finalized']);
+  const bundleId = 'ab'.repeat(32);
+  for (const [method, wanted] of [
+    ['getBundleStatuses', { bundle_id: bundleId, confirmation_status: 'finalized' }],
+    ['getInflightBundleStatuses', { bundle_id: bundleId, status: 'Landed' }],
+  ] as const) {
+    const { result } = await call(method, [[bundleId]], '/api/v1/bundles');
+    assert.partialDeepStrictEqual(result, { value: [wanted] });
+  }
+  assert.equal(await balance(recipient.address), 0n);
+});
+
 test('a bundle that comes apart lands in part, and is no landed bundle', async (t) => {
   const { localnet, wallet, sign, call, balance } = await startCluster(t, {
     faults: [{ kind: 'partLand', method: 'sendBundle', landed: 1 }],

@@ -2,28 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Cluster, startCluster } from '../cluster.ts';
+import { DOCUMENTED, DOCUMENTED_ERRORS } from '../shapes/documented.ts';
 
 const METHODS = [
-  'getBalance',
-  'getAccountInfo',
-  'getMultipleAccounts',
-  'getProgramAccounts',
-  'getTokenAccountsByOwner',
-  'getTokenSupply',
-  'getTokenAccountBalance',
-  'getTokenLargestAccounts',
-  'getSignatureStatuses',
-  'getSignaturesForAddress',
-  'getTransaction',
-  'sendTransaction',
-  'simulateTransaction',
-  'getFeeForMessage',
-  'getBlockTime',
-  'getEpochInfo',
-  'isBlockhashValid',
-  'getMinimumBalanceForRentExemption',
-  'requestAirdrop',
-  'getRecentPrioritizationFees',
+  ...new Set(Object.keys(DOCUMENTED).map((name) => name.split(' ')[0] ?? '')),
+  ...Object.keys(DOCUMENTED_ERRORS),
   'sendBundle',
   'getBundleStatuses',
   'getInflightBundleStatuses',

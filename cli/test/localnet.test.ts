@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Localnet, startLocalnet } from '@flywheel/localnet';
+import { createSolanaRpc, generateKeyPairSigner } from '@solana/kit';
+import { parseDocument, runCommand } from './run-command.ts';
+import { makeTemporaryFolder } from './wallet-files.ts';
+
+describe('flywheel localnet, beside a running cluster', () => {
+  let localnet: Localnet;
+  let env: Record<string, string>;
+  before(async () => {
+    localnet = await startLocalnet({ slotMs: 20, squadsProgram: 'emulation' });
+    env = { SOLANA_RPC_URL: localnet.url };
+  });
+  after(() => localnet.stop());
+
+  it('makes the cluster misbehave in each way that there is, and behave again', async () => {
+    for (const fault of [
+      { kind: 'drop', method: 'sendBundle', probability: 0.5, seed: 7 },
+      { kind: 'partLand', method: 'sendBundle', landed: 2 },
+      { kind: 'duplicate', method: 'requestAirdrop', times: 1 },
+      { kind: 'wrongStatus', method: 'getSignatureStatuses', lie: 'landed' },
+      { kind: 'delay', method: 'getSlot', delayMs: 1 },
+      { kind: 'hang', method: 'getBlockTime', times: 1 },
+      { kind: 'error', method: 'getHealth', status: 429, times: 1 },
+    ]) {
+      const set = await runCommand(['localnet', 'fault', JSON.stringify(fault), '--json'], env);
+      assert.deepEqual(parseDocument(set), { fault });
+    }
+    assert.equal((await ask('getHealth')).status, 429);
+    assert.equal((await ask('getHealth')).status, 200, 'once was asked for');
+    const cleared = await runCommand(['localnet', 'fault'], env);
+    assert.deepEqual([cleared.exitCode, cleared.stdout], [0, 'No faults any more.\n']);
+  });
+
+  it('says of a fault that makes no sense what is wrong with it', async () => {
+    const { exitCode, stderr } = await runCommand(['localnet', 'fault', '{"kind":"error","status":418}'], env);
+    assert.notEqual(exitCode, 0);
+    assert.match(stderr, /parameter 0/);
+  });
+
+  it('lets time pass, stand still and go on, and blockhashes run out', async () => {
+    const rpc = createSolanaRpc(localnet.url);
+    const { value } = await rpc.getLatestBlockhash().send();
+    const isValid = async () => (await rpc.isBlockhashValid(value.blockhash, { commitment: 'processed' }).send()).value;
+    assert.equal(await isValid(), true);
+    assert.match((await runCommand(['localnet', 'expire-blockhashes'], env)).stdout, /^Blockhashes have run out\./);
+    assert.equal(await isValid(), false);
+
+    assert.match((await runCommand(['localnet', 'pause-slots'], env)).stdout, /^Slots stand still\./);
+    const slot = () => rpc.getSlot({ commitment: 'processed' }).send();
+    const paused = await slot();
+    const warped = parseDocument<{ reached: { slot: number } }>(
+      await runCommand(['localnet', 'warp', '--slots', '100', '--json'], env),
+    );
+    assert.equal(BigInt(warped.reached.slot), paused + 100n);
+    assert.equal(await slot(), paused + 100n);
+    assert.match((await runCommand(['localnet', 'resume-slots'], env)).stdout, /^Slots go on\./);
+    while ((await slot()) === paused + 100n);
+  });
+
+  it('says where it looked when there is no cluster', async () => {
+    const { exitCode, stderr } = await runCommand(['localnet', 'warp'], { SOLANA_RPC_URL: 'http://127.0.0.1:9' });
+    assert.notEqual(exitCode, 0);
+    assert.match(stderr, /127\.0\.0\.1:9/);
+  });
+
+  function ask(method: string): Promise<Response> {
+    return fetch(localnet.url, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }) });
+  }
+});
+
+describe('flywheel localnet start', () => {
+  it('keeps its state in a directory, forgets it with --reset, and is like an older cluster with --no-v1', async (t) => {
+    await using folder = await makeTemporaryFolder();
+    const { address } = await generateKeyPairSigner();
+    const state = ['--state', folder.path, '--slot-ms', '20'];
+    const first = await start(t, state);
+    assert.equal(first.program, 'emulation');
+    await runCommand(['localnet', 'fund', address, '--sol', '2'], { SOLANA_RPC_URL: first.rpcUrl });
+    await first.stop();
+    const second = await start(t, state);
+    assert.equal(await balance(second.rpcUrl, address), 2_000_000_000n);
+    await second.stop();
+    const third = await start(t, [...state, '--reset', '--no-v1']);
+    assert.equal(await balance(third.rpcUrl, address), 0n);
+    await third.stop();
+  });
+
+  it('says which port is taken', async (t) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const taken = server.address();
+    assert.ok(typeof taken === 'object' && taken !== null);
+    const { exitCode, stderr } = await runCommand(['localnet', 'start', '--port', String(taken.port)], {
+      FLYWHEEL_SQUADS_PROGRAM: 'emulation',
+    });
+    assert.notEqual(exitCode, 0);
+    assert.match(stderr, new RegExp(`${taken.port}`));
+  });
+});
+
+async function balance(rpcUrl: string, address: Awaited<ReturnType<typeof generateKeyPairSigner>>['address']) {
+  return (await createSolanaRpc(rpcUrl).getBalance(address, { commitment: 'processed' }).send()).value;
+}
+
+/** In a process of its own, which ends on SIGINT as on Ctrl-C. */
+async function start(t: TestContext, options: readonly string[]) {
+  const words = [FLYWHEEL, 'localnet', 'start', '--port', '0', '--json', ...options];
+  const env = { ...process.env, FLYWHEEL_SQUADS_PROGRAM: 'emulation' };
+  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const { rpcUrl, program }: { readonly rpcUrl: string; readonly program: string } = JSON.parse(line);
+  return {
+    rpcUrl,
+    program,
+    stop: async () => {
+      const ended = once(child, 'exit');
+      child.kill('SIGINT');
+      assert.deepEqual(await ended, [0, null]);
+    },
+  };
+}
+
+const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));

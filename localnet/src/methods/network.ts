@@ -1,0 +1,91 @@
+import type { Address } from '@solana/kit';
+import { z } from 'zod';
+import type { Ledger } from '../ledger/ledger.ts';
+import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
+import type { Method } from '../rpc/answer-call.ts';
+import { addressParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
+import { NO_SNAPSHOT, RpcError } from '../rpc/rpc-error.ts';
+import { SOLANA_CORE_VERSION } from '../rpc/version.ts';
+import { FEATURE_SET } from './cluster.ts';
+import { withContext } from './context.ts';
+
+/** Leaders that one getSlotLeaders lists (rpc, MAX_GET_SLOT_LEADERS). */
+const MAX_SLOT_LEADERS = 5_000;
+const MAX_REWARD_ADDRESSES = 2_000;
+/** What a stake must hold beside its rent (stake program, since its minimum was raised). */
+const MIN_DELEGATION_LAMPORTS = 1_000_000_000n;
+
+const config = optionalConfig(contextParam);
+const scheduleConfig = optionalConfig({ ...contextParam, identity: addressParam.nullish() });
+const productionConfig = optionalConfig({
+  ...contextParam,
+  identity: addressParam.nullish(),
+  range: z.object({ firstSlot: integerParam, lastSlot: integerParam.nullish() }).nullish(),
+});
+
+/** Methods about who makes the blocks: one node, which needs no votes, no gossip and no stake. */
+export function networkMethods(ledger: Ledger, identity: Address): Record<string, Method> {
+  const { slots, store } = ledger;
+  return {
+    getIdentity: () => ({ identity }),
+    getClusterNodes: () => [
+      {
+        pubkey: identity,
+        gossip: null,
+        tpu: null,
+        rpc: null,
+        pubsub: null,
+        version: SOLANA_CORE_VERSION,
+        featureSet: FEATURE_SET,
+        shredVersion: 0,
+      },
+    ],
+    getVoteAccounts: () => ({ current: [], delinquent: [] }),
+    getSlotLeader: () => identity,
+    getSlotLeaders: (params) => {
+      const [, limit] = parseParams([integerParam, z.int().min(1).max(MAX_SLOT_LEADERS)], params);
+      return Array.from({ length: limit }, () => identity);
+    },
+    getLeaderSchedule: (params) => {
+      // The slot may be left out, the configuration then taking its place.
+      const [first] = parseParams([z.union([integerParam.nullable(), scheduleConfig])], params);
+      const [second] = parseParams([scheduleConfig], params.slice(1));
+      const { identity: wanted } = typeof first === 'bigint' || first === null ? second : first;
+      const slot = typeof first === 'bigint' ? first : slots.current();
+      // The next epoch's leaders are known one ahead.
+      if (slot / SLOTS_PER_EPOCH > slots.current() / SLOTS_PER_EPOCH + 1n) return null;
+      if (wanted && wanted !== identity) return {};
+      return { [identity]: Array.from({ length: Number(SLOTS_PER_EPOCH) }, (_, index) => index) };
+    },
+    getBlockProduction: (params) => {
+      const [options] = parseParams([productionConfig], params);
+      const lastSlot = options.range?.lastSlot ?? slots.at(options.commitment);
+      const firstSlot = options.range?.firstSlot ?? (lastSlot / SLOTS_PER_EPOCH) * SLOTS_PER_EPOCH;
+      const count = lastSlot < firstSlot ? 0n : lastSlot - firstSlot + 1n;
+      const byIdentity = options.identity && options.identity !== identity ? {} : { [identity]: [count, count] };
+      return withContext(ledger, options, { byIdentity, range: { firstSlot, lastSlot } });
+    },
+    // Nobody votes: a commitment is null, as for a block that is not being voted on.
+    getBlockCommitment: (params) => {
+      parseParams([integerParam], params);
+      return { commitment: null, totalStake: 0 };
+    },
+    getInflationGovernor: () => ({ initial: 0, terminal: 0, taper: 0, foundation: 0, foundationTerm: 0 }),
+    getInflationRate: () => ({ epoch: slots.current() / SLOTS_PER_EPOCH, foundation: 0, total: 0, validator: 0 }),
+    getInflationReward: (params) => {
+      const [addresses] = parseParams([z.array(addressParam).max(MAX_REWARD_ADDRESSES)], params);
+      return addresses.map(() => null);
+    },
+    getStakeMinimumDelegation: (params) => {
+      const [context] = parseParams([config], params);
+      return withContext(ledger, context, MIN_DELEGATION_LAMPORTS);
+    },
+    getMaxRetransmitSlot: () => slots.current(),
+    getMaxShredInsertSlot: () => slots.current(),
+    getHighestSnapshotSlot: () => {
+      throw new RpcError(NO_SNAPSHOT, 'No snapshot');
+    },
+    getFirstAvailableBlock: () => store.firstAvailableSlot(),
+    minimumLedgerSlot: () => store.firstAvailableSlot(),
+  };
+}

@@ -1,0 +1,252 @@
+import { either, inContext, list, map, nullable, type Shape } from './shape.ts';
+
+// As https://solana.com/docs/rpc/http/METHOD describes each method's result (METHOD in small letters), and
+// https://solana.com/docs/rpc/json-structures what they share.
+
+const account: Shape = {
+  lamports: 'u64',
+  owner: 'string',
+  data: either('string', list('string'), { program: 'string', parsed: 'anything', space: 'u64' }),
+  executable: 'boolean',
+  rentEpoch: 'u64',
+  'space?': 'u64',
+};
+const keyedAccounts = list({ pubkey: 'string', account });
+
+const transactionError = nullable(either('string', map('anything')));
+const status: Shape = either({ Ok: 'null' }, { Err: 'anything' });
+
+const uiTokenAmount: Shape = {
+  amount: 'string',
+  decimals: 'u64',
+  uiAmount: nullable('number'),
+  uiAmountString: 'string',
+};
+
+const instruction: Shape = {
+  programIdIndex: 'u64',
+  accounts: list('u64'),
+  data: 'string',
+  'stackHeight?': nullable('u64'),
+};
+const parsedInstruction: Shape = either(
+  { program: 'string', programId: 'string', parsed: 'anything', 'stackHeight?': nullable('u64') },
+  { programId: 'string', accounts: list('string'), data: 'string', 'stackHeight?': nullable('u64') },
+);
+
+const tokenBalance: Shape = {
+  accountIndex: 'u64',
+  mint: 'string',
+  'owner?': 'string',
+  'programId?': 'string',
+  uiTokenAmount,
+};
+const balances = {
+  err: transactionError,
+  status,
+  fee: 'u64',
+  preBalances: list('u64'),
+  postBalances: list('u64'),
+  preTokenBalances: nullable(list(tokenBalance)),
+  postTokenBalances: nullable(list(tokenBalance)),
+} as const;
+const meta = (of: Shape): Shape => ({
+  ...balances,
+  innerInstructions: nullable(list({ index: 'u64', instructions: list(of) })),
+  logMessages: nullable(list('string')),
+  'rewards?': nullable(list('anything')),
+  'loadedAddresses?': { writable: list('string'), readonly: list('string') },
+  'returnData?': { programId: 'string', data: list('string') },
+  'computeUnitsConsumed?': 'u64',
+  'costUnits?': 'u64',
+});
+
+const lookups = list({ accountKey: 'string', writableIndexes: list('u64'), readonlyIndexes: list('u64') });
+const parsedKeys = list({ pubkey: 'string', signer: 'boolean', writable: 'boolean', source: 'string' });
+const message: Shape = {
+  accountKeys: list('string'),
+  header: { numRequiredSignatures: 'u64', numReadonlySignedAccounts: 'u64', numReadonlyUnsignedAccounts: 'u64' },
+  recentBlockhash: 'string',
+  instructions: list(instruction),
+  'addressTableLookups?': lookups,
+};
+const parsedMessage: Shape = {
+  accountKeys: parsedKeys,
+  recentBlockhash: 'string',
+  instructions: list(parsedInstruction),
+  'addressTableLookups?': lookups,
+};
+const version = { 'version?': either('string', 'u64') } as const;
+const transaction = {
+  json: { transaction: { signatures: list('string'), message }, meta: meta(instruction), ...version },
+  jsonParsed: {
+    transaction: { signatures: list('string'), message: parsedMessage },
+    meta: meta(parsedInstruction),
+    ...version,
+  },
+  base64: { transaction: list('string'), meta: meta(instruction), ...version },
+} as const;
+const dated = { slot: 'u64', blockTime: nullable('i64') } as const;
+
+const block = {
+  blockhash: 'string',
+  previousBlockhash: 'string',
+  parentSlot: 'u64',
+  blockTime: nullable('i64'),
+  blockHeight: nullable('u64'),
+} as const;
+const rewards = {
+  rewards: list({
+    pubkey: 'string',
+    lamports: 'i64',
+    postBalance: 'u64',
+    rewardType: nullable('string'),
+    commission: nullable('u64'),
+  }),
+} as const;
+
+const simulation: Shape = {
+  err: transactionError,
+  logs: nullable(list('string')),
+  accounts: nullable(list(nullable(account))),
+  'unitsConsumed?': 'u64',
+  'returnData?': nullable({ programId: 'string', data: list('string') }),
+  'innerInstructions?': nullable(list({ index: 'u64', instructions: list(either(parsedInstruction, instruction)) })),
+  'replacementBlockhash?': nullable({ blockhash: 'string', lastValidBlockHeight: 'u64' }),
+  'fee?': nullable('u64'),
+  'loadedAccountsDataSize?': 'u64',
+};
+
+/** By method, and by what a variant asks for where the result depends on it. */
+export const DOCUMENTED: Readonly<Record<string, Shape>> = {
+  getAccountInfo: inContext(nullable(account)),
+  getBalance: inContext('u64'),
+  'getBlock full': { ...block, ...rewards, transactions: list(transaction.json) },
+  'getBlock accounts': {
+    ...block,
+    ...rewards,
+    transactions: list({
+      transaction: { signatures: list('string'), accountKeys: parsedKeys },
+      meta: balances,
+      ...version,
+    }),
+  },
+  'getBlock signatures': { ...block, signatures: list('string') },
+  'getBlock none': block,
+  getBlockCommitment: { commitment: nullable(list('u64')), totalStake: 'u64' },
+  getBlockHeight: 'u64',
+  getBlockProduction: inContext({ byIdentity: map(list('u64')), range: { firstSlot: 'u64', lastSlot: 'u64' } }),
+  getBlockTime: nullable('i64'),
+  getBlocks: list('u64'),
+  getBlocksWithLimit: list('u64'),
+  getClusterNodes: list({
+    pubkey: 'string',
+    gossip: nullable('string'),
+    tpu: nullable('string'),
+    rpc: nullable('string'),
+    'pubsub?': nullable('string'),
+    version: nullable('string'),
+    featureSet: nullable('u64'),
+    shredVersion: nullable('u64'),
+  }),
+  getEpochInfo: {
+    absoluteSlot: 'u64',
+    blockHeight: 'u64',
+    epoch: 'u64',
+    slotIndex: 'u64',
+    slotsInEpoch: 'u64',
+    transactionCount: nullable('u64'),
+  },
+  getEpochSchedule: {
+    slotsPerEpoch: 'u64',
+    leaderScheduleSlotOffset: 'u64',
+    warmup: 'boolean',
+    firstNormalEpoch: 'u64',
+    firstNormalSlot: 'u64',
+  },
+  getFeeForMessage: inContext(nullable('u64')),
+  getFirstAvailableBlock: 'u64',
+  getGenesisHash: 'string',
+  getHealth: 'string',
+  getIdentity: { identity: 'string' },
+  getInflationGovernor: {
+    initial: 'number',
+    terminal: 'number',
+    taper: 'number',
+    foundation: 'number',
+    foundationTerm: 'number',
+  },
+  getInflationRate: { total: 'number', validator: 'number', foundation: 'number', epoch: 'u64' },
+  getInflationReward: list(
+    nullable({
+      epoch: 'u64',
+      effectiveSlot: 'u64',
+      amount: 'u64',
+      postBalance: 'u64',
+      commission: nullable('u64'),
+    }),
+  ),
+  getLargestAccounts: inContext(list({ address: 'string', lamports: 'u64' })),
+  getLatestBlockhash: inContext({ blockhash: 'string', lastValidBlockHeight: 'u64' }),
+  getLeaderSchedule: nullable(map(list('u64'))),
+  getMaxRetransmitSlot: 'u64',
+  getMaxShredInsertSlot: 'u64',
+  getMinimumBalanceForRentExemption: 'u64',
+  getMultipleAccounts: inContext(list(nullable(account))),
+  getProgramAccounts: keyedAccounts,
+  'getProgramAccounts withContext': inContext(keyedAccounts),
+  getRecentPrioritizationFees: list({ slot: 'u64', prioritizationFee: 'u64' }),
+  getSignatureStatuses: inContext(
+    list(
+      nullable({
+        slot: 'u64',
+        confirmations: nullable('u64'),
+        err: transactionError,
+        status,
+        confirmationStatus: nullable('string'),
+      }),
+    ),
+  ),
+  getSignaturesForAddress: list({
+    signature: 'string',
+    slot: 'u64',
+    err: transactionError,
+    memo: nullable('string'),
+    blockTime: nullable('i64'),
+    confirmationStatus: nullable('string'),
+  }),
+  getSlot: 'u64',
+  getSlotLeader: 'string',
+  getSlotLeaders: list('string'),
+  getStakeMinimumDelegation: inContext('u64'),
+  getSupply: inContext({
+    total: 'u64',
+    circulating: 'u64',
+    nonCirculating: 'u64',
+    nonCirculatingAccounts: list('string'),
+  }),
+  getTokenAccountBalance: inContext(uiTokenAmount),
+  getTokenAccountsByDelegate: inContext(keyedAccounts),
+  getTokenAccountsByOwner: inContext(keyedAccounts),
+  getTokenLargestAccounts: inContext(list({ address: 'string', ...uiTokenAmount })),
+  getTokenSupply: inContext(uiTokenAmount),
+  'getTransaction json': nullable({ ...dated, ...transaction.json }),
+  'getTransaction jsonParsed': nullable({ ...dated, ...transaction.jsonParsed }),
+  'getTransaction base64': nullable({ ...dated, ...transaction.base64 }),
+  getTransactionCount: 'u64',
+  getVersion: { 'solana-core': 'string', 'feature-set': nullable('u64'), flywheel: { program: 'string' } },
+  getVoteAccounts: { current: list('anything'), delinquent: list('anything') },
+  isBlockhashValid: inContext('boolean'),
+  minimumLedgerSlot: 'u64',
+  requestAirdrop: 'string',
+  sendTransaction: 'string',
+  simulateTransaction: inContext(simulation),
+};
+
+/** Documented, and answered here with an error alone, by its code: there is nothing to tell. */
+export const DOCUMENTED_ERRORS: Readonly<Record<string, number>> = {
+  // No snapshot is ever made, which a node says so.
+  getHighestSnapshotSlot: -32008,
+  // Not offered: nobody measures performance here.
+  getRecentPerformanceSamples: -32601,
+};
