@@ -47,6 +47,46 @@ test('a message of more than 50 KiB closes its connection and no other', async (
   assert.equal(await rpc.getHealth().send(), 'ok');
 });
 
+test('who does not read what he subscribed to is cut off, and the others are not', async (t) => {
+  const { localnet } = await startCluster(t);
+  const [deaf, other] = [await connect(t, localnet.websocketUrl), await connect(t, localnet.websocketUrl)];
+  deaf.on('error', () => undefined);
+  const subscribed = until(deaf, 'marker');
+  for (let i = 0; i < 1_000; i += 1) deaf.send(JSON.stringify({ jsonrpc: '2.0', id: i, method: 'slotSubscribe' }));
+  deaf.send('{"jsonrpc":"2.0","id":"marker","method":"getNothing"}');
+  await subscribed;
+  deaf.pause();
+  const listening = until(other, 'marker');
+  other.send('{"jsonrpc":"2.0","id":"marker","method":"slotSubscribe"}');
+  await listening;
+  let heard = 0;
+  other.on('message', () => {
+    heard += 1;
+  });
+  // About 130 kB a slot: past what the operating system and the cluster keep for a reader.
+  for (let slot = 0; slot < 400; slot += 1) await localnet.warp();
+  deaf.resume();
+  const [code] = await once(deaf, 'close');
+  assert.equal(code, 1006, 'without a goodbye, which he would not have read');
+  while (heard < 400) await once(other, 'message');
+});
+
+test('a batch of calls is answered in one message, each in its place', async (t) => {
+  const { localnet } = await startCluster(t);
+  const socket = await connect(t, localnet.websocketUrl);
+  socket.send('[{"jsonrpc":"2.0","id":1,"method":"slotSubscribe"},{"jsonrpc":"2.0","id":2,"method":"getNothing"},7]');
+  const [message] = await once(socket, 'message');
+  const answers: { readonly id: unknown; readonly error?: { readonly code: number } }[] = JSON.parse(String(message));
+  assert.deepEqual(
+    answers.map(({ id, error }) => [id, error?.code]),
+    [
+      [1, undefined],
+      [2, -32601],
+      [null, -32600],
+    ],
+  );
+});
+
 test('after unsubscribing nothing more comes, and unsubscribing twice is refused', async (t) => {
   const { localnet } = await startCluster(t);
   const socket = await connect(t, localnet.websocketUrl);
