@@ -1,4 +1,5 @@
 import {
+  AccountRole,
   type Address,
   appendTransactionMessageInstructions,
   compileTransaction,
@@ -23,7 +24,8 @@ export interface TransactionInput {
 
 /** A transaction that nobody has signed. */
 export function buildTransaction(svm: LiteSVM, input: TransactionInput): Transaction {
-  const { feePayer, instructions, version = 0, tables = [] } = input;
+  const { feePayer, version = 0, tables = [] } = input;
+  const instructions = withProgramsReadonly(input.instructions);
   switch (version) {
     case 'legacy':
       return pipe(
@@ -50,6 +52,19 @@ export function buildTransaction(svm: LiteSVM, input: TransactionInput): Transac
         (limited) => compileTransaction(appendTransactionMessageInstructions(instructions, limited)),
       );
   }
+}
+
+/** The runtime locks a program that is called for reading, whatever is asked; kit does not even write it down. */
+function withProgramsReadonly(instructions: readonly Instruction[]): Instruction[] {
+  const programs = new Set(instructions.map(({ programAddress }) => programAddress));
+  return instructions.map(({ accounts = [], ...instruction }) => ({
+    ...instruction,
+    accounts: accounts.map((account) =>
+      programs.has(account.address) && account.role === AccountRole.WRITABLE
+        ? { ...account, role: AccountRole.READONLY }
+        : account,
+    ),
+  }));
 }
 
 // A v1 message that leaves these out has none of either.
