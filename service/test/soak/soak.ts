@@ -4,6 +4,7 @@ import { type Address, address } from '@solana/kit';
 import { type Chain, createChain } from '../../src/solana/chain.ts';
 import { readNonces } from '../../src/solana/nonces.ts';
 import { batchAddress, batchTransactionAddress, proposalAddress } from '../../src/squads/addresses.ts';
+import { findBundles } from '../../src/store/bundles.ts';
 import { findNonces } from '../../src/store/nonces.ts';
 import { getBatch } from '../client.ts';
 import { supplyOf, tokensOf } from '../execution/chain.ts';
@@ -20,10 +21,26 @@ export async function awaitRest(world: World, seconds: number): Promise<void> {
     const pending = await pendingJobs(world);
     if (open.length === 0 && pending.length === 0) return;
     if (Date.now() > deadline) {
-      assert.fail(`After ${seconds} s not closed: ${JSON.stringify(open)}; not done: ${JSON.stringify(pending)}`);
+      const stories = await Promise.all(open.map(({ id }) => describeBatch(world, id)));
+      assert.fail(`After ${seconds} s not closed: ${stories.join('; ')}; not done: ${JSON.stringify(pending)}`);
     }
     await sleep(200);
   }
+}
+
+/** What whoever looks into a failed soak wants to know first: its database is gone by then. */
+async function describeBatch({ db }: World, id: string): Promise<string> {
+  const batch = await db
+    .selectFrom('batches')
+    .select(['status', 'signed_tx', 'execution_error', 'execution_began_at', 'nonce_value', 'closed_at'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  const bundles = await findBundles(db, id);
+  const sent = bundles.map(
+    ({ phase, state, signatures, landedSignatures, firstPipeline, pipelineCounts }) =>
+      `${phase} ${state}, ${landedSignatures.length} of ${signatures.length} landed, ${firstPipeline} + [${pipelineCounts}]`,
+  );
+  return `${id}: ${JSON.stringify(batch)} ${JSON.stringify(sent)}`;
 }
 
 /** Tokens moved exactly once, states true, limits and nonces balanced, nothing left on chain. After `awaitRest`. */

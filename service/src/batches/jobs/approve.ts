@@ -11,10 +11,11 @@ import { planTransactions } from '../../squads/plan.ts';
 import { VOTE_WEIGHT } from '../../squads/weight.ts';
 import { planTokenAccounts } from '../../store/created-token-accounts.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
+import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, troubleOf } from '../check/check-batch.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 import { end } from './end.ts';
-import type { Progress } from './progress.ts';
+import { type Progress, readProgress } from './progress.ts';
 import { giveBack } from './trouble.ts';
 
 export interface Approval {
@@ -26,14 +27,14 @@ export interface Approval {
 /**
  * The approval, signed by the company and the operator too, once every check has passed: what is on chain is what was
  * compiled, every pipeline would go through, the transaction succeeds in simulation. `stopped` when one has not, and the batch
- * says why.
+ * says why; `overtaken` when that was for something sent before, which has landed meanwhile.
  */
 export async function approve(
   deps: RunDeps,
   project: Project,
   batch: Batch,
   { status, approved }: Pick<Progress, 'status' | 'approved'>,
-): Promise<Approval | 'stopped'> {
+): Promise<Approval | 'stopped' | 'overtaken'> {
   const { multisig } = project.flywheel;
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
   const foreign = await findForeignPosition(deps, project, batch);
@@ -47,22 +48,25 @@ export async function approve(
   }
   const { problems, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
   const trouble = troubleOf(problems);
-  if (trouble !== null) return stop(deps, batch, trouble);
+  if (trouble !== null) return stop(deps, project, batch, trouble);
   const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
   await inRun(deps, (trx) => planTokenAccounts(trx, batch, toCreate));
 
   const approval = approved.includes(multisig.wallet)
     ? await signCompanyOnly(deps, project, batch)
     : await signApproval(deps, multisig, batch);
-  if ('problem' in approval) return stop(deps, batch, { code: 'ERR_SIGNED_TX_INVALID', context: approval });
+  if ('problem' in approval) return stop(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: approval });
   const { err } = await deps.chain.simulate(approval.wire, { sigVerify: true, replaceRecentBlockhash: false });
   if (err === null) return { transaction: approval, computeUnits };
   const problem = (await hasNonceMoved(deps, project, batch))
     ? 'the nonce it starts with has moved on; get the rebuilt one with ?include=approval and sign that.'
     : null;
   return problem === null
-    ? stop(deps, batch, { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: [`The approval fails: ${err}.`] } })
-    : stop(deps, batch, { code: 'ERR_SIGNED_TX_INVALID', context: { problem } });
+    ? stop(deps, project, batch, {
+        code: 'ERR_BATCH_WOULD_FAIL',
+        context: { problems: [`The approval fails: ${err}.`] },
+      })
+    : stop(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: { problem } });
 }
 
 /** The first pipeline that the chain holds otherwise than it was compiled, or null. */
@@ -117,12 +121,30 @@ async function signApproval(
   return addSignatures(signedTx, [company, operator]);
 }
 
-async function stop(deps: RunDeps, batch: Batch, trouble: Parameters<typeof giveBack>[2]): Promise<'stopped'> {
+async function stop(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  trouble: Parameters<typeof giveBack>[2],
+): Promise<'stopped' | 'overtaken'> {
+  if (await isOvertaken(deps, project, batch)) return 'overtaken';
   await giveBack(deps, batch, trouble);
   return 'stopped';
 }
 
-async function stopForGood(deps: RunDeps, project: Project, batch: Batch, failedTxMsg: string): Promise<'stopped'> {
+async function stopForGood(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  failedTxMsg: string,
+): Promise<'stopped' | 'overtaken'> {
+  if (await isOvertaken(deps, project, batch)) return 'overtaken';
   await end(deps, project, batch, { event: 'ENDED_UNEXECUTED', executed: 0, failure: { failedTxMsg } });
   return 'stopped';
+}
+
+/** A bundle that an engine had given up may land while the checks go on, and fail them: its votes are cast, its nonce is used. */
+async function isOvertaken(deps: RunDeps, { flywheel }: Project, batch: Batch): Promise<boolean> {
+  await settleBundles(deps, batch);
+  return (await readProgress(deps, flywheel.multisig, batch)).status !== 'Active';
 }

@@ -41,6 +41,7 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
     }
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
     if (approval === 'stopped') return;
+    if (approval === 'overtaken') continue;
     for (const [position, units] of approval?.computeUnits ?? []) computeUnits.set(position, units);
     const isSingle = executed < singleUntil;
     const next: Next = { executed, approval: approval?.transaction ?? null, isSingle, attempt: fruitless };

@@ -2,7 +2,6 @@ import type { Batch, ExecutionTrouble } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { reportTrouble } from '../../store/batches.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
-import { findProjectOfBatch } from '../../store/projects.ts';
 import { StaleRun } from '../../store/runs.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 
@@ -10,20 +9,13 @@ import { inRun, type RunDeps } from '../in-run.ts';
 const RETRY_MS = 15_000;
 
 /**
- * Gives the request back to the caller: nothing was sent, and execute may be asked for again. Where something was after
- * all (a bundle that an engine had given up may land yet), the trouble may be of its making: the execution goes on, and
- * follows that bundle to its end first.
+ * Gives the request back to the caller: nothing of the execution is on chain or can land any more, and execute may be
+ * asked for again. It is left alone where it has ended, or has another approval by now.
  */
 export async function giveBack(deps: RunDeps, batch: Batch, trouble: ExecutionTrouble): Promise<void> {
-  const isGivenBack = await inRun(deps, async (trx) => {
-    const reported = { keepRequest: false, judged: batch.signedTx } as const;
-    if (await reportTrouble(trx, batch.id, trouble, reported, deps.clock.now())) return true;
-    const { flywheel } = await findProjectOfBatch(trx, batch);
-    await deps.jobs.enqueue(trx, { type: 'execute', batchId: batch.id, multisig: flywheel.multisig.address });
-    return false;
-  });
-  const outcome = isGivenBack ? 'execution not begun' : 'execution begun before, and gone on with';
-  deps.log.info({ batchId: batch.id, code: trouble.code }, outcome);
+  const reported = { keepRequest: false, judged: batch.signedTx } as const;
+  await inRun(deps, (trx) => reportTrouble(trx, batch.id, trouble, reported, deps.clock.now()));
+  deps.log.info({ batchId: batch.id, code: trouble.code }, 'execution not begun');
 }
 
 /** Shows the trouble on the batch and tries again later; no job waits for a deposit. */
