@@ -45,6 +45,42 @@ describe('a bundle that an engine has given up, and that lands while the approva
   });
 });
 
+describe('an approval that lands alone when its bundle has expired, while it is checked once more', () => {
+  let world: GatedWorld;
+  before(async () => {
+    world = await openGatedWorld();
+  });
+  after(() => world.stop());
+
+  it('is recognised: nobody is asked to sign again, and tokens move once', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    const supply = await supplyOf(world, project.mint);
+    let landLate: (() => Promise<GateAnswer>) | null = null;
+    world.gate.treat('sendBundle', async (_call, pass) => {
+      landLate ??= pass;
+      await world.localnet.warp({ slots: 151n });
+      return result('0'.repeat(64));
+    });
+    world.gate.treat('simulateTransaction', async ({ params: [, config] }, pass) => {
+      if (Object(config).sigVerify !== true || landLate === null) return pass();
+      world.localnet.faults.set({ kind: 'partLand', method: 'sendBundle', landed: 1, times: 1 });
+      await landLate();
+      await until(
+        'the approval to land',
+        () => readBatchOnChain(world, project, batch.batchIndex, 'confirmed'),
+        (seen) => seen.proposal.status === 'Approved',
+      );
+      const answer = await pass();
+      world.gate.clear();
+      return answer;
+    });
+    const { status, result: executed } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=30' }));
+    assert.deepEqual([status, executed.totalSuccessful], ['EXECUTED', 2]);
+    assert.equal(await supplyOf(world, project.mint), supply - 3_000_000n);
+  });
+});
+
 function result(value: unknown): GateAnswer {
   return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: value }) };
 }
