@@ -109,7 +109,7 @@ async function listen(
   started: AsyncDisposableStack,
 ): Promise<string> {
   const { db, chain, clock } = deps;
-  const { host, port, publicUrl, rateLimits } = config;
+  const { host, port, publicUrl, trustedProxies, rateLimits } = config;
   const server = createServer({
     handlers: createBatchHandlers(deps),
     consoleHandlers: createConsoleHandlers({ db, chain, clock, operator, company, publicUrl }),
@@ -125,6 +125,7 @@ async function listen(
     clock,
     log,
     publicUrl,
+    trustedProxies,
   });
   started.defer(() => server.close());
   return server.listen({ host, port });

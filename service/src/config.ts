@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { RateLimitName } from '@flywheel/api';
 import { type Address, isAddress } from '@solana/kit';
@@ -9,6 +10,8 @@ export interface Config {
   readonly port: number;
   /** Where people reach the service; decides the domain of Sign-In With Solana. null: the address it listens on. */
   readonly publicUrl: string | null;
+  /** Addresses and networks of our own proxies, whose X-Forwarded-* headers are believed. */
+  readonly trustedProxies: readonly string[];
   readonly dataDirectory: string;
   /** null: an embedded PostgreSQL in the data directory. */
   readonly databaseUrl: string | null;
@@ -71,6 +74,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   return Object.freeze({
     host: env.HOST,
     port: env.PORT,
+    trustedProxies: env.TRUST_PROXY,
     publicUrl: env.PUBLIC_URL ?? null,
     dataDirectory: resolve(env.FLYWHEEL_DATA_DIR),
     databaseUrl: env.DATABASE_URL ?? null,
@@ -109,6 +113,7 @@ const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port().default(4000),
   PUBLIC_URL: url(['http:', 'https:']).optional(),
+  TRUST_PROXY: networks().default([]),
   FLYWHEEL_DATA_DIR: z.string().default('.flywheel'),
   DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
   SOLANA_RPC_URL: url(['http:', 'https:']).optional(),
@@ -173,6 +178,28 @@ function url(protocols: readonly string[]) {
   return z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
     error: () => `is no URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   });
+}
+
+/** As `10.0.0.0/8,127.0.0.1`. */
+function networks() {
+  return z.string().transform((text, context): readonly string[] => {
+    const entries = text.split(',').map((entry) => entry.trim());
+    const misshapen = entries.find((entry) => !isNetwork(entry));
+    if (misshapen === undefined) return entries;
+    context.addIssue({
+      code: 'custom',
+      message: `names ${quote(misshapen)}; it takes addresses and networks like 10.0.0.0/8, separated by commas`,
+    });
+    return z.NEVER;
+  });
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return (
+    maxBits > 0 && rest.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= maxBits))
+  );
 }
 
 function base58Address() {

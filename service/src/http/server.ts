@@ -23,7 +23,7 @@ export interface ServerDeps extends OperationRouteDeps {
   /** Where people reach the service; null: whatever host a request names. */
   readonly publicUrl: string | null;
   /** Whose X-Forwarded-* headers are believed: none by default, since anyone can send them. */
-  readonly trustProxy?: boolean | string;
+  readonly trustedProxies?: readonly string[];
 }
 
 /** Load balancers keep idle connections for 60 s; the side that closes first must be theirs, or requests get lost. */
@@ -56,7 +56,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     bodyLimit: MAX_BODY_BYTES,
     // Bounded by the size of the headers already; a long id is refused by its schema, in our words.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
-    trustProxy: deps.trustProxy ?? false,
+    trustProxy: deps.trustedProxies && deps.trustedProxies.length > 0 ? [...deps.trustedProxies] : false,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     // What still arrives on a busy connection while closing is answered as well, and the connection closed.

@@ -60,6 +60,23 @@ describe('a rate limit', () => {
     await server.fetch('/console/api/sign-out', json('', { cookie: `flywheel_session=${SESSION_TOKEN}` }));
     assert.deepEqual(counted, ['console 127.0.0.1', `console ${WALLET}`]);
   });
+
+  it('counts whom one of our proxies speaks for, and takes nobody else’s word', async () => {
+    const counted: string[] = [];
+    const rateLimits = {
+      limits: Object.fromEntries(NAMES.map((name) => [name, { requests: 5, seconds: 1 }])) as Limits,
+      consume: async (_name: string, key: string) => {
+        counted.push(key);
+        return { allowed: true, remaining: 4, resetSeconds: 0 };
+      },
+    };
+    for (const trustedProxies of [['127.0.0.0/8'], ['10.0.0.0/8']]) {
+      await using server = await startTestServer({ rateLimits, trustedProxies });
+      const forwarded = { 'x-forwarded-for': '1.2.3.4, 9.9.9.9' };
+      await server.fetch('/console/api/sign-in/challenge', json({ wallet: WALLET }, forwarded));
+    }
+    assert.deepEqual(counted, ['9.9.9.9', '127.0.0.1'], 'the last is who our proxy saw');
+  });
 });
 
 const NAMES = ['preview', 'init', 'execute', 'get', 'current', 'console'] as const;

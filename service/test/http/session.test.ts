@@ -25,7 +25,7 @@ describe('a console session', () => {
     await using secure = await startTestServer({ publicUrl: 'https://flywheel.example' });
     const response = await secure.fetch('/console/api/sign-in', json(SIGN_IN));
     assert.match(response.headers.get('set-cookie') ?? '', /; Secure$/);
-    await using proxied = await startTestServer({ trustProxy: true });
+    await using proxied = await startTestServer({ trustedProxies: ['127.0.0.1'] });
     const forwarded = await proxied.fetch('/console/api/sign-in', json(SIGN_IN, { 'x-forwarded-proto': 'https' }));
     assert.match(forwarded.headers.get('set-cookie') ?? '', /; Secure$/);
     const believed = await server.fetch('/console/api/sign-in', json(SIGN_IN, { 'x-forwarded-proto': 'https' }));

@@ -20,6 +20,8 @@ describe('the environment', () => {
     const config = parseConfig({ PORT: '0', LOCALNET_PORT: '', RATE_LIMIT_GET: '3/7', DATABASE_URL: '', OTHER: 'x' });
     assert.deepEqual([config.port, config.localnet.port, config.databaseUrl], [0, 8899, null]);
     assert.deepEqual(config.rateLimits.get, { requests: 3, seconds: 7 });
+    const { trustedProxies } = parseConfig({ TRUST_PROXY: '10.0.0.0/8, ::1' });
+    assert.deepEqual(trustedProxies, ['10.0.0.0/8', '::1']);
   });
 
   const faults: readonly (readonly [name: string, value: string, fault: RegExp])[] = [
@@ -41,6 +43,9 @@ describe('the environment', () => {
     ['RATE_LIMIT_GET', '10/0', /^RATE_LIMIT_GET is "10\/0"/],
     ['RATE_LIMIT_CURRENT', '1e3/1', /^RATE_LIMIT_CURRENT is "1e3\/1"/],
     ['BATCH_EXPIRY_SECONDS', '0', /^BATCH_EXPIRY_SECONDS is "0"; it takes seconds from 1/],
+    ['FLYWHEEL_OFFLINE', 'yes', /^FLYWHEEL_OFFLINE is "yes"; it may be 0 or 1\.$/],
+    ['TRUST_PROXY', 'true', /^TRUST_PROXY names "true"; it takes addresses and networks like 10\.0\.0\.0\/8/],
+    ['TRUST_PROXY', '10.0.0.0/8,::1/129', /^TRUST_PROXY names "::1\/129"/],
     ['LOG_LEVEL', 'loud', /^LOG_LEVEL is "loud"; it may be fatal, error, warn, info, debug, trace or silent\.$/],
   ];
   for (const [name, value, fault] of faults) {
