@@ -105,6 +105,7 @@ export interface Ledger {
 }
 
 export async function readLedger({ db }: Deps, { id }: Pick<Batch, 'id'>): Promise<Ledger> {
-  const [entries, isComplete] = await Promise.all([findLedgerEntries(db, id), isClosed(db, id)]);
-  return { entries, isComplete };
+  // In this order: the entries are there before a batch is closed, and what is said to be complete must be.
+  const isComplete = await isClosed(db, id);
+  return { entries: await findLedgerEntries(db, id), isComplete };
 }
