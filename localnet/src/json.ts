@@ -5,13 +5,25 @@ declare global {
       text: string,
       reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
     ): unknown;
-    rawJSON(text: string): unknown;
   }
 }
 
 /** Writes JSON in which a bigint is an integer with all of its digits: u64 amounts must not pass through a double. */
 export function stringifyJson(value: unknown): string {
-  return JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? JSON.rawJSON(String(member)) : member));
+  return write(value) ?? 'null';
+}
+
+/** undefined is what JSON leaves out. A replacer for JSON.stringify would do, but takes twice as long. */
+function write(value: unknown): string | undefined {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((member) => write(member) ?? 'null').join()}]`;
+  let members = '';
+  for (const [name, member] of Object.entries(value)) {
+    const text = write(member);
+    if (text !== undefined) members += `${members && ','}${JSON.stringify(name)}:${text}`;
+  }
+  return `{${members}}`;
 }
 
 /** Reads JSON; an integer that a double cannot hold exactly becomes a bigint. Throws SyntaxError. */

@@ -1,9 +1,12 @@
-import { type Address, getTransactionEncoder, type Transaction } from '@solana/kit';
+import type { Address, Transaction } from '@solana/kit';
 import { FailedTransactionMetadata, type LiteSVM, type TransactionMetadata } from 'litesvm';
 import { nativeSvm } from './ledger/svm-accounts.ts';
 import type { Execution, InnerInstructions, Runtime, TransactionError } from './runtime.ts';
 import { toTransactionError } from './transaction-error.ts';
 import { encodeBase58 } from './wire/base58.ts';
+import { V1_FIRST_BYTE } from './wire/wire-transaction.ts';
+
+const NO_SIGNATURE = new Uint8Array(64);
 
 /** Executes on the deployed Squads program, which has been loaded into the SVM like any other program. */
 export function createRealProgram(svm: LiteSVM): Runtime {
@@ -15,11 +18,20 @@ export function createRealProgram(svm: LiteSVM): Runtime {
 
 /** Runs one transaction in the SVM, committing its effects, and reads off what happened. */
 export function executeInSvm(svm: LiteSVM, transaction: Transaction): Execution {
-  const wire = new Uint8Array(getTransactionEncoder().encode(transaction));
-  const outcome = nativeSvm(svm).sendVersionedTransaction(wire);
+  const outcome = nativeSvm(svm).sendVersionedTransaction(toWire(transaction));
   return outcome instanceof FailedTransactionMetadata
     ? describe(outcome.meta(), toTransactionError(outcome.err()))
     : describe(outcome, null);
+}
+
+/** Bytes on the wire. Kit's encoder takes as long for them as the SVM for a transfer. */
+function toWire({ messageBytes, signatures }: Transaction): Uint8Array {
+  const message = new Uint8Array(messageBytes);
+  const parts = Object.values(signatures).map((signature) => (signature ? new Uint8Array(signature) : NO_SIGNATURE));
+  // Version 1 puts its signatures last and does not count them; no message has more than fit the count's one byte.
+  return Buffer.concat(
+    message[0] === V1_FIRST_BYTE ? [message, ...parts] : [Buffer.of(parts.length), ...parts, message],
+  );
 }
 
 function describe(metadata: TransactionMetadata, err: TransactionError | null): Execution {

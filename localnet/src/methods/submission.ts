@@ -32,6 +32,7 @@ const V0_PREFIX = 0x80;
 const V1_PREFIX = 0x81;
 const SIGNATURE_BYTES = 64;
 
+const wireParam = z.string();
 const sendConfig = optionalConfig({
   encoding: z.enum(['base58', 'base64']).default('base58'),
   skipPreflight: z.boolean().default(false),
@@ -61,7 +62,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
   const { ledger, bank, faults, verifier, v1 } = deps;
   return {
     sendTransaction: async (params) => {
-      const [text, config] = parseParams([z.string(), sendConfig], params);
+      const [text, config] = parseParams([wireParam, sendConfig], params);
       const transaction = parseWireParam(text, config.encoding, v1);
       if (faults.takeCall('drop', 'sendTransaction')) return transaction.signature;
       checkContextSlot(ledger, { commitment: 'processed', minContextSlot: config.minContextSlot ?? 0n });
@@ -74,7 +75,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
       return transaction.signature;
     },
     simulateTransaction: async (params) => {
-      const [text, config] = parseParams([z.string(), simulateConfig], params);
+      const [text, config] = parseParams([wireParam, simulateConfig], params);
       const { sigVerify, replaceRecentBlockhash } = config;
       if (sigVerify && replaceRecentBlockhash) {
         throw invalidParams('sigVerify may not be used with replaceRecentBlockhash');

@@ -6,6 +6,8 @@ import { INVALID_REQUEST, PARSE_ERROR, RpcError } from './rpc-error.ts';
 
 /** What a validator accepts at most (rpc, MAX_REQUEST_BODY_SIZE). */
 const MAX_BODY_BYTES = 50 * 1024;
+const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
 export interface Routes {
   /** JSON-RPC methods by path. */
@@ -34,11 +36,10 @@ export function createRpcServer(routes: Routes): Server {
 
 async function answer(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = (request.url ?? '/').split('?')[0] ?? '/';
-  response.setHeader('access-control-allow-origin', '*');
   if (request.method === 'OPTIONS') {
-    response.setHeader('access-control-allow-methods', 'POST, GET, OPTIONS');
-    response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*');
-    response.writeHead(204).end();
+    const asked = request.headers['access-control-request-headers'] ?? '*';
+    const allowed = { 'access-control-allow-methods': 'POST, GET, OPTIONS', 'access-control-allow-headers': asked };
+    response.writeHead(204, { ...ANY_ORIGIN, ...allowed }).end();
     return;
   }
   if (request.method === 'GET') {
@@ -52,13 +53,8 @@ async function answer(routes: Routes, request: IncomingMessage, response: Server
   if (request.method !== 'POST') return sendText(response, 405, 'Use POST');
   const body = await readBody(request);
   if (body === null) {
-    response.setHeader('connection', 'close');
-    sendJson(
-      response,
-      413,
-      failure(null, new RpcError(INVALID_REQUEST, `Request body exceeds ${MAX_BODY_BYTES} bytes`)),
-    );
-    return;
+    const tooLong = new RpcError(INVALID_REQUEST, `Request body exceeds ${MAX_BODY_BYTES} bytes`);
+    return send(response, 413, { ...JSON_TYPE, connection: 'close' }, stringifyJson(failure(null, tooLong)));
   }
   await answerCalls(routes, methods, body, response);
 }
@@ -100,7 +96,7 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
   if (!Array.isArray(calls)) {
     const result = await answerCall(methods, calls, routes.onError);
     await routes.settled();
-    if (result === null) response.writeHead(204).end();
+    if (result === null) sendNothing(response);
     else sendJson(response, 200, result);
     return;
   }
@@ -112,7 +108,7 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
     if (result !== null) results.push(result);
   }
   await routes.settled();
-  if (results.length === 0) response.writeHead(204).end();
+  if (results.length === 0) sendNothing(response);
   else sendJson(response, 200, results);
 }
 
@@ -121,12 +117,18 @@ function methodName(call: unknown): string {
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  const text = stringifyJson(body);
-  response
-    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) })
-    .end(text);
+  send(response, status, JSON_TYPE, stringifyJson(body));
 }
 
 function sendText(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(text);
+  send(response, status, { 'content-type': 'text/plain; charset=utf-8' }, text);
+}
+
+/** All headers at once: setting them one by one makes Node merge them for each answer. */
+function send(response: ServerResponse, status: number, headers: Record<string, string>, text: string): void {
+  response.writeHead(status, { ...ANY_ORIGIN, ...headers, 'content-length': Buffer.byteLength(text) }).end(text);
+}
+
+function sendNothing(response: ServerResponse): void {
+  response.writeHead(204, ANY_ORIGIN).end();
 }

@@ -25,20 +25,22 @@ export function createSignatureVerifier(): SignatureVerifier {
   const worker = new Worker(new URL('./signature-worker.ts', import.meta.url));
   worker.unref();
   let waiting: Question[] = [];
-  const asked: Question[][] = [];
+  // Answered in the order of asking.
+  let asked: Question[] = [];
   let failure: Error | null = null;
 
   const ask = () => {
-    asked.push(waiting);
+    asked.push(...waiting);
     worker.postMessage(waiting.map(({ instruction }) => instruction));
     waiting = [];
   };
   worker.on('message', (verdicts: readonly boolean[]) => {
-    for (const [index, { resolve }] of (asked.shift() ?? []).entries()) resolve(verdicts[index] ?? false);
+    for (const [index, verdict] of verdicts.entries()) asked[index]?.resolve(verdict);
+    asked = asked.slice(verdicts.length);
   });
   worker.on('error', (cause: unknown) => {
     failure = new Error('The thread that verifies signatures has failed.', { cause });
-    for (const { reject } of [...asked.flat(), ...waiting]) reject(failure);
+    for (const { reject } of [...asked, ...waiting]) reject(failure);
   });
   return {
     verify: async (transaction) => {

@@ -17,7 +17,7 @@ const V1_BYTES = 4096;
 const V1_ADDRESSES = 64;
 const V1_INSTRUCTIONS = 64;
 /** Version 1 sets this byte first; the older formats begin with the number of signatures, which is smaller. */
-const V1_FIRST_BYTE = 0x81;
+export const V1_FIRST_BYTE = 0x81;
 const SIGNATURE_BYTES = 64;
 /** Account indices are single bytes. */
 const ACCOUNTS = 256;
