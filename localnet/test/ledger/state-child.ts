@@ -1,21 +1,29 @@
-import { generateKeyPairSigner } from '@solana/kit';
+import { address, generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { startLocalnet } from '../../src/index.ts';
 import { SOL, useCluster } from '../cluster.ts';
 
-// A process to be killed: it transfers without end and prints every signature once a client saw it confirmed.
-const [stateDirectory = null] = process.argv.slice(2);
+const SENDERS = 8;
+
+// A process to be killed: senders side by side transfer without end. It prints every signature twice: once a client was
+// answered, and once a client saw it confirmed.
+const [stateDirectory = null, recipientText = ''] = process.argv.slice(2);
+const recipient = recipientText === '' ? (await generateKeyPairSigner()).address : address(recipientText);
 const localnet = await startLocalnet({ stateDirectory, squadsProgram: 'emulation', slotMs: 20 });
 const cluster = useCluster(localnet);
-const payer = await cluster.wallet(1000n * SOL);
-const recipient = await generateKeyPairSigner();
-process.stdout.write(`recipient ${recipient.address}\n`);
-const transfer = getTransferSolInstruction({ source: payer, destination: recipient.address, amount: SOL });
-for (;;) {
-  const signature = await cluster.send(payer, [transfer]);
+process.stdout.write(`recipient ${recipient}\n`);
+await Promise.all(Array.from({ length: SENDERS }, transferWithoutEnd));
+
+async function transferWithoutEnd(): Promise<never> {
+  const payer = await cluster.wallet(1000n * SOL);
+  const transfer = getTransferSolInstruction({ source: payer, destination: recipient, amount: SOL });
   for (;;) {
-    const { value } = await cluster.rpc.getSignatureStatuses([signature]).send();
-    if (value[0]?.confirmationStatus !== 'processed') break;
+    const signature = await cluster.send(payer, [transfer]);
+    process.stdout.write(`answered ${signature}\n`);
+    for (;;) {
+      const { value } = await cluster.rpc.getSignatureStatuses([signature]).send();
+      if (value[0]?.confirmationStatus !== 'processed') break;
+    }
+    process.stdout.write(`confirmed ${signature}\n`);
   }
-  process.stdout.write(`confirmed ${signature}\n`);
 }

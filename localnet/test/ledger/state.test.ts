@@ -5,23 +5,41 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
-import { type Address, address, type Signature, signature as toSignature } from '@solana/kit';
+import { type Address, address, isSignature, type Signature } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { startLocalnet } from '../../src/index.ts';
 import { SOL, startCluster, useCluster } from '../cluster.ts';
 
-const CONFIRMED_BEFORE_KILL = 12;
+/** Each kill comes after so many confirmed transactions of that process, of which the last ones are still coming in. */
+const CONFIRMED_BEFORE_KILL = [1, 40, 80];
+/** getSignatureStatuses takes no more. */
+const MAX_STATUSES = 256;
 
-test('what a client saw confirmed is there after SIGKILL', async (t) => {
+test('what any of several senders was told is there after SIGKILL, and after the next', async (t) => {
   const stateDirectory = await temporaryDirectory(t);
-  const { recipient, confirmed } = await runUntilKilled(t, stateDirectory);
+  const answered: Signature[] = [];
+  const confirmed: Signature[] = [];
+  let recipient: Address | null = null;
+  for (const count of CONFIRMED_BEFORE_KILL) {
+    const told = await runUntilKilled(t, { stateDirectory, recipient, count });
+    recipient = told.recipient;
+    answered.push(...told.answered);
+    confirmed.push(...told.confirmed);
+  }
+  assert.ok(recipient);
   const { rpc, balance } = await startCluster(t, { stateDirectory, squadsProgram: 'emulation' });
-  const { value } = await rpc.getSignatureStatuses(confirmed).send();
-  assert.deepEqual(
-    value.map((status) => status?.err),
-    confirmed.map(() => null),
-  );
+  for (const signatures of [answered, confirmed]) {
+    for (let start = 0; start < signatures.length; start += MAX_STATUSES) {
+      const page = signatures.slice(start, start + MAX_STATUSES);
+      const { value } = await rpc.getSignatureStatuses(page).send();
+      assert.deepEqual(
+        value.map((status) => status?.err),
+        page.map(() => null),
+      );
+    }
+  }
   const transactions = await rpc.getSignaturesForAddress(recipient, { commitment: 'confirmed' }).send();
+  assert.ok(transactions.length >= answered.length);
   assert.equal(await balance(recipient), BigInt(transactions.length) * SOL);
 });
 
@@ -68,23 +86,33 @@ test('a second process is told that the state is in use', async (t) => {
   await assert.rejects(startLocalnet({ stateDirectory, squadsProgram: 'emulation' }), /another process/);
 });
 
-async function runUntilKilled(t: TestContext, stateDirectory: string) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'state-child.ts'), stateDirectory], {
+interface Run {
+  readonly stateDirectory: string;
+  /** Whom to pay; null lets the first process choose. */
+  readonly recipient: Address | null;
+  readonly count: number;
+}
+
+async function runUntilKilled(t: TestContext, { stateDirectory, recipient: known, count }: Run) {
+  const script = join(import.meta.dirname, 'state-child.ts');
+  const child = spawn(process.execPath, [script, stateDirectory, ...(known ? [known] : [])], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   t.after(() => child.kill('SIGKILL'));
   const exited = new Promise((resolve) => child.once('exit', resolve));
-  let recipient: Address | null = null;
+  let recipient = known;
+  const answered: Signature[] = [];
   const confirmed: Signature[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
+    // What the process was writing when it was killed has no end.
     const [word, text = ''] = line.split(' ');
     if (word === 'recipient') recipient = address(text);
-    if (word === 'confirmed') confirmed.push(toSignature(text));
-    if (confirmed.length === CONFIRMED_BEFORE_KILL) child.kill('SIGKILL');
+    if (word === 'answered' && isSignature(text)) answered.push(text);
+    if (word === 'confirmed' && isSignature(text)) confirmed.push(text);
+    if (confirmed.length === count) child.kill('SIGKILL');
   }
   await exited;
-  assert.ok(recipient);
-  return { recipient, confirmed };
+  return { recipient, answered, confirmed };
 }
 
 async function temporaryDirectory(t: TestContext): Promise<string> {
