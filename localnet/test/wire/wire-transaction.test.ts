@@ -2,39 +2,23 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   type Address,
-  appendTransactionMessageInstructions,
   type Blockhash,
-  compressTransactionMessageUsingAddressLookupTables,
-  createTransactionMessage,
   generateKeyPairSigner,
   getAddressEncoder,
   getCompiledTransactionMessageDecoder,
   getTransactionDecoder,
-  getTransactionEncoder,
   type Instruction,
-  type KeyPairSigner,
-  pipe,
-  setTransactionMessageConfig,
-  setTransactionMessageFeePayerSigner,
-  setTransactionMessageLifetimeUsingBlockhash,
-  signTransactionMessageWithSigners,
 } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import fc from 'fast-check';
 import { parseWireTransaction, WireTransactionError, withLifetime } from '../../src/wire/wire-transaction.ts';
 import { SOL, startCluster } from '../cluster.ts';
 import { createTable } from '../lookup-table.ts';
+import { signedWire, VERSIONS } from './signed-wire.ts';
 
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;
 const TABLE = 'AddressLookupTab1e1111111111111111111111111' as Address;
 const OTHER_BLOCKHASH = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi' as Blockhash;
-const V1_CONFIG = {
-  computeUnitLimit: 400_000,
-  heapSize: 65_536,
-  loadedAccountsDataSizeLimit: 1_000_000,
-  priorityFeeLamports: 5n,
-};
-const VERSIONS = ['legacy', 0, 1] as const;
 
 for (const version of VERSIONS) {
   test(`version ${version}: reads what kit writes, and the blockhash can be exchanged`, async () => {
@@ -103,44 +87,6 @@ test('damaged transactions of every version are refused or executed, and the pro
   assert.ok(readable > 100, `only ${readable} of 600 were readable`);
   assert.equal(await cluster.rpc.getHealth().send(), 'ok');
 });
-
-async function signedWire(
-  version: (typeof VERSIONS)[number],
-  payer: KeyPairSigner,
-  instructions: readonly Instruction[],
-  table: Address,
-  blockhash: Blockhash,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const lifetime = { blockhash, lastValidBlockHeight: 0n };
-  const loaded = instructions[0]?.accounts?.[1]?.address ?? table;
-  const messages = {
-    legacy: () =>
-      pipe(
-        createTransactionMessage({ version: 'legacy' }),
-        (empty) => setTransactionMessageFeePayerSigner(payer, empty),
-        (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
-        (timed) => appendTransactionMessageInstructions(instructions, timed),
-      ),
-    0: () =>
-      pipe(
-        createTransactionMessage({ version: 0 }),
-        (empty) => setTransactionMessageFeePayerSigner(payer, empty),
-        (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
-        (timed) => appendTransactionMessageInstructions(instructions, timed),
-        (whole) => compressTransactionMessageUsingAddressLookupTables(whole, { [table]: [loaded] }),
-      ),
-    1: () =>
-      pipe(
-        createTransactionMessage({ version: 1 }),
-        (empty) => setTransactionMessageFeePayerSigner(payer, empty),
-        (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
-        (timed) => setTransactionMessageConfig(V1_CONFIG, timed),
-        (limited) => appendTransactionMessageInstructions(instructions, limited),
-      ),
-  };
-  const transaction = await signTransactionMessageWithSigners(messages[version]());
-  return new Uint8Array(getTransactionEncoder().encode(transaction));
-}
 
 function isReadable(bytes: Uint8Array): boolean {
   try {

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { type Address, type Blockhash, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
+import fc from 'fast-check';
+import { createSignatureVerifier } from '../../src/wire/signatures.ts';
+import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../../src/wire/wire-transaction.ts';
+import { signedWire, VERSIONS } from './signed-wire.ts';
+
+const TABLE = 'AddressLookupTab1e1111111111111111111111111' as Address;
+const BLOCKHASH = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi' as Blockhash;
+
+const verifier = createSignatureVerifier();
+after(() => verifier.close());
+const [payer, stranger] = [await generateKeyPairSigner(), await generateKeyPairSigner()];
+const others = await Promise.all(Array.from({ length: 3 }, generateKeyPairSigner));
+
+for (const version of VERSIONS) {
+  for (const signers of [[payer], [payer, ...others]]) {
+    test(`version ${version} with ${signers.length} signatures: right is right, and one wrong bit is wrong`, async () => {
+      const wire = await sign(version, signers);
+      const right = parseWireTransaction(wire);
+      assert.equal(right.lookups.length, version === 0 ? 1 : 0);
+      assert.equal(await verifier.verify(right), true);
+      await fc.assert(
+        fc.asyncProperty(fc.nat(wire.length - 1), fc.nat(7), async (index, bit) => {
+          const damaged = wire.slice();
+          damaged[index] = (wire[index] ?? 0) ^ (1 << bit);
+          const transaction = readable(damaged);
+          if (transaction) assert.equal(await verifier.verify(transaction), false);
+        }),
+        { numRuns: 150 },
+      );
+    });
+  }
+
+  test(`version ${version}: signatures that are missing, or stand in another's place, are wrong`, async () => {
+    const right = parseWireTransaction(await sign(version, [payer, ...others]));
+    const [first = null, second = null, ...rest] = right.signatures;
+    assert.equal(await verifier.verify({ ...right, signatures: [first, null, ...rest] }), false);
+    assert.equal(await verifier.verify({ ...right, signatures: [second, first, ...rest] }), false);
+  });
+}
+
+test('each of many that are asked for together gets its own verdict', async () => {
+  const right = parseWireTransaction(await sign(0, [payer]));
+  const wrong = {
+    ...right,
+    signatures: parseWireTransaction(await sign(0, [payer, ...others])).signatures.slice(0, 1),
+  };
+  const asked = Array.from({ length: 50 }, (_, index) => index % 3 !== 0);
+  const verdicts = await Promise.all(asked.map((isRight) => verifier.verify(isRight ? right : wrong)));
+  assert.deepEqual(verdicts, asked);
+});
+
+/** Each signer pays a stranger, whom version 0 finds in a table. */
+function sign(version: (typeof VERSIONS)[number], signers: readonly KeyPairSigner[]): Promise<Uint8Array> {
+  const instructions = signers.map((source) =>
+    getTransferSolInstruction({ source, destination: stranger.address, amount: 1n }),
+  );
+  return signedWire(version, payer, instructions, TABLE, BLOCKHASH);
+}
+
+function readable(bytes: Uint8Array): WireTransaction | null {
+  try {
+    return parseWireTransaction(bytes);
+  } catch (error) {
+    if (error instanceof WireTransactionError) return null;
+    throw error;
+  }
+}
