@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { getBase64Encoder, getSignatureFromTransaction, getTransactionDecoder } from '@solana/kit';
 import { burnPipeline } from '../client.ts';
-import { executeSigned, openBatch, readBatch, untilBatch } from '../execution/batches.ts';
-import { supplyOf } from '../execution/chain.ts';
+import { executeSigned, openBatch, readBatch, setUpBatch, untilBatch } from '../execution/batches.ts';
+import { readBatchOnChain, supplyOf } from '../execution/chain.ts';
 import { createProject, requireOk, type TestProject } from '../project.ts';
 import { makeDue } from '../soak/queue-time.ts';
 import { type GatedWorld, openGatedWorld } from './gate.ts';
@@ -61,6 +62,37 @@ describe('a block engine that answers nonsense', () => {
     const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     world.gate.clear();
     assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
+    assert.equal(await supplyOf(world, project.mint), supply - 3_000_000n);
+  });
+});
+
+describe('an RPC node that says an approval has failed which has not', () => {
+  it('is not believed at the expense of a pipeline: the batch is executed', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    const supply = await supplyOf(world, project.mint);
+    // After a bundle that is lost, the approval goes alone.
+    const sent: string[] = [];
+    world.gate.treat('sendBundle', async ({ params: [transactions] }, pass) => {
+      const [approval = ''] = transactions as readonly string[]; // the method's first parameter
+      sent.push(getSignatureFromTransaction(getTransactionDecoder().decode(getBase64Encoder().encode(approval))));
+      if (sent.length > 1) return pass();
+      await world.localnet.warp({ slots: 151n });
+      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: '0'.repeat(64) }) };
+    });
+    let lies = 0;
+    world.gate.treat('getSignatureStatuses', async ({ params }, pass) => {
+      const { proposal } = await readBatchOnChain(world, project, batch.batchIndex, 'confirmed');
+      const answer = await pass();
+      const isAboutIt = JSON.stringify(params).includes(sent[1] ?? '-');
+      if (lies > 0 || proposal.status !== 'Approved' || !isAboutIt) return answer;
+      lies += 1;
+      return { ...answer, body: answer.body.replaceAll('"err":null', '"err":{"InstructionError":[1,"GenericError"]}') };
+    });
+    const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    world.gate.clear();
+    assert.equal(lies, 1);
+    assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2], JSON.stringify(result));
     assert.equal(await supplyOf(world, project.mint), supply - 3_000_000n);
   });
 });

@@ -24,9 +24,10 @@ export async function explainFailure(
   deps: RunDeps,
   project: Project,
   batch: Batch,
-  { executed, isSingle, landing }: Next & { readonly landing: Landing },
+  { executed, approval, isSingle, landing }: Next & { readonly landing: Landing },
 ): Promise<Failure | null> {
-  if (!isSingle) return null;
+  // An approval goes alone: what it failed of, or is said to have failed of, is no pipeline's doing.
+  if (!isSingle || approval !== null) return null;
   const { executed: pipeline, status } = await readProgress(deps, project.flywheel.multisig, batch);
   // The cursor has passed it: an earlier sending had landed after all, and this one failed for being the second.
   if (pipeline > executed || status !== 'Approved') return null;
