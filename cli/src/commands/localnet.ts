@@ -90,12 +90,14 @@ export function addLocalnetCommands(program: Command, context: Context): void {
         v1,
         ...(slotMs === undefined ? {} : { slotMs }),
       });
+      // From the moment that it says it is ready, whoever reads that may stop it.
+      const interrupted = untilInterrupted();
       const { url, websocketUrl, blockEngineUrl, program, programNote } = running;
       output.result(
         { rpcUrl: url, websocketUrl, blockEngineUrl, program },
         `Cluster ready at ${url}\n${programNote}\nCtrl-C stops it.`,
       );
-      await untilInterrupted();
+      await interrupted;
       await running.stop();
     });
 
