@@ -9,6 +9,8 @@ import { AccountState, getMintDecoder, getTokenDecoder } from '@solana-program/t
 import { isTokenProgram, mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
+const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111';
+const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111';
 const NONCE_BYTES = 80;
 const MINT_BYTES = 82;
 const TOKEN_BYTES = 165;
@@ -18,7 +20,7 @@ const STATE_NAMES = {
   [AccountState.Frozen]: 'frozen',
 };
 
-/** What jsonParsed shows for accounts whose layout is known: mints, token accounts, nonces. null for all others. */
+/** What jsonParsed shows of mints, token accounts, nonces, lookup tables and the clock. null for all others. */
 export function parseAccount(account: EncodedAccount, readAccount: (address: Address) => MaybeEncodedAccount) {
   const bytes = new Uint8Array(account.data);
   if (isTokenProgram(account.programAddress)) {
@@ -29,6 +31,11 @@ export function parseAccount(account: EncodedAccount, readAccount: (address: Add
   if (account.programAddress === SYSTEM_PROGRAM && bytes.length === NONCE_BYTES) {
     return { program: 'nonce', parsed: parseNonce(bytes), space: bytes.length };
   }
+  if (account.programAddress === LOOKUP_TABLE_PROGRAM) {
+    const parsed = parseLookupTable(bytes);
+    return parsed && { program: 'address-lookup-table', parsed, space: bytes.length };
+  }
+  if (account.address === CLOCK_SYSVAR) return { program: 'sysvar', parsed: parseClock(bytes), space: bytes.length };
   return null;
 }
 
@@ -102,6 +109,42 @@ function parseNonce(bytes: Uint8Array) {
       authority: getAddressDecoder().decode(bytes, 8),
       blockhash: getBase58Decoder().decode(bytes.subarray(40, 72)),
       feeCalculator: { lamportsPerSignature: String(view.getBigUint64(72, true)) },
+    },
+  };
+}
+
+/** Kind u32 (1: a table), deactivation slot, slot and first address of the last growth, authority (u8 and address). */
+const TABLE_HEADER_BYTES = 56;
+const ADDRESS_BYTES = 32;
+
+function parseLookupTable(bytes: Uint8Array) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < TABLE_HEADER_BYTES || view.getUint32(0, true) !== 1) return null;
+  const decoder = getAddressDecoder();
+  return {
+    type: 'lookupTable',
+    info: {
+      deactivationSlot: String(view.getBigUint64(4, true)),
+      lastExtendedSlot: String(view.getBigUint64(12, true)),
+      lastExtendedSlotStartIndex: bytes[20] ?? 0,
+      ...(bytes[21] === 1 && { authority: decoder.decode(bytes, 22) }),
+      addresses: Array.from({ length: Math.floor((bytes.length - TABLE_HEADER_BYTES) / ADDRESS_BYTES) }, (_, index) =>
+        decoder.decode(bytes, TABLE_HEADER_BYTES + index * ADDRESS_BYTES),
+      ),
+    },
+  };
+}
+
+function parseClock(bytes: Uint8Array) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return {
+    type: 'clock',
+    info: {
+      slot: view.getBigUint64(0, true),
+      epochStartTimestamp: view.getBigInt64(8, true),
+      epoch: view.getBigUint64(16, true),
+      leaderScheduleEpoch: view.getBigUint64(24, true),
+      unixTimestamp: view.getBigInt64(32, true),
     },
   };
 }

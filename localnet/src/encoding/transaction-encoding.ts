@@ -1,14 +1,10 @@
-import { type Address, getBase58Decoder } from '@solana/kit';
+import { type Address, getBase58Decoder, getBase58Encoder } from '@solana/kit';
 import type { TransactionRecord } from '../ledger/store/transaction-record.ts';
 import type { RpcInnerInstructions, TransactionMeta } from '../ledger/transaction-meta.ts';
 import { RpcError, UNSUPPORTED_TRANSACTION_VERSION } from '../rpc/rpc-error.ts';
 import { isStaticWritable, parseWireTransaction, type WireTransaction } from '../wire/wire-transaction.ts';
+import { isMemoProgram, parseInstruction, readMemo } from './instruction-parsing.ts';
 
-/** The program deployed on every cluster, and its predecessor. */
-const MEMO_PROGRAMS = new Set([
-  'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
-  'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo',
-]);
 /** Height of an instruction that the transaction itself holds; the ones it calls count on from there. */
 const OUTER_STACK_HEIGHT = 1;
 
@@ -35,6 +31,20 @@ export function encodeAccounts(record: TransactionRecord, maxVersion: bigint | n
     transaction: { signatures: encodeSignatures(wire), accountKeys: parsedMessage(wire, record.meta).accountKeys },
     meta: { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances },
   };
+}
+
+/**
+ * What getSignaturesForAddress shows of a transaction's memos: each with its length in bytes, those of called programs
+ * left out, as a validator does (transaction-status, extract_memos.rs). null when there are none.
+ */
+export function memosOf(record: Pick<TransactionRecord, 'wire'>): string | null {
+  const { staticAddresses, instructions } = parseWireTransaction(record.wire);
+  const memos = instructions.flatMap(({ programAddressIndex, data }) =>
+    isMemoProgram(staticAddresses[programAddressIndex])
+      ? [`[${data.length}] ${readMemo(new Uint8Array(data)) ?? '(unparseable)'}`]
+      : [],
+  );
+  return memos.length === 0 ? null : memos.join('; ');
 }
 
 function parseKnown(record: TransactionRecord, maxVersion: bigint | null): WireTransaction {
@@ -117,11 +127,10 @@ function parsedMessage(wire: WireTransaction, { loadedAddresses }: TransactionMe
     ],
     recentBlockhash: wire.lifetimeToken,
     instructions: wire.instructions.map(({ programAddressIndex, accountIndices, data }) =>
-      parseInstruction(addresses, {
+      readableInstruction(addresses, {
         programIdIndex: programAddressIndex,
         accounts: accountIndices,
         data: getBase58Decoder().decode(data),
-        text: data,
         stackHeight: OUTER_STACK_HEIGHT,
       }),
     ),
@@ -136,21 +145,18 @@ function parsedMeta(wire: WireTransaction, meta: TransactionMeta) {
 }
 
 function parseInner(addresses: readonly Address[], { index, instructions }: RpcInnerInstructions) {
-  return { index, instructions: instructions.map((instruction) => parseInstruction(addresses, instruction)) };
+  return { index, instructions: instructions.map((instruction) => readableInstruction(addresses, instruction)) };
 }
 
-/** Memos are shown as text; all else in the form that a validator uses for programs it cannot read. */
-function parseInstruction(
+/** An instruction of a program that validators can read in words, any other in the form they use for what they cannot. */
+function readableInstruction(
   addresses: readonly Address[],
-  instruction: RpcInnerInstructions['instructions'][number] & { readonly text?: Uint8Array },
+  { programIdIndex, accounts: indices, data, stackHeight }: RpcInnerInstructions['instructions'][number],
 ) {
-  const programId = addresses[instruction.programIdIndex];
-  const { stackHeight } = instruction;
-  if (programId !== undefined && MEMO_PROGRAMS.has(programId) && instruction.text) {
-    return { program: 'spl-memo', programId, parsed: new TextDecoder().decode(instruction.text), stackHeight };
-  }
-  const accounts = instruction.accounts.map((index) => addresses[index]);
-  return { programId, accounts, data: instruction.data, stackHeight };
+  const programId = addresses[programIdIndex];
+  const accounts = indices.flatMap((index) => addresses[index] ?? []);
+  const parsed = programId && parseInstruction(programId, accounts, new Uint8Array(getBase58Encoder().encode(data)));
+  return parsed ? { ...parsed, stackHeight } : { programId, accounts, data, stackHeight };
 }
 
 function allAddresses(wire: WireTransaction, loaded: TransactionMeta['loadedAddresses']): Address[] {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { encodeTransaction } from '../encoding/transaction-encoding.ts';
+import { encodeTransaction, memosOf } from '../encoding/transaction-encoding.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { TransactionSummary } from '../ledger/store/transaction-record.ts';
 import type { Method } from '../rpc/answer-call.ts';
@@ -50,7 +50,14 @@ export function historyMethods(ledger: Ledger): Record<string, Method> {
           until: config.until ?? null,
           newestSlot: newest,
         })
-        .map((summary) => ({ ...summary, memo: null, confirmationStatus: slots.commitmentOf(summary.slot) }));
+        .map((summary) => {
+          const record = store.transaction(summary.signature);
+          return {
+            ...summary,
+            memo: record && memosOf(record),
+            confirmationStatus: slots.commitmentOf(summary.slot),
+          };
+        });
     },
     getTransaction: (params) => {
       const [text, config] = parseParams([signature, transactionConfig], params);
