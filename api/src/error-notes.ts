@@ -140,4 +140,24 @@ export const ERROR_NOTES: {
     remedy: 'Wait for `Retry-After` seconds and repeat with the same `x-idempotency-key`.',
     example: { retryAfterSeconds: 5 },
   },
+  ERR_COMPANY_ONLY: {
+    remedy: 'Sign in with a wallet that COMPANY_OPERATORS lists.',
+    example: { wallet: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' },
+  },
+  ERR_VAULT_NOT_FOUND: {
+    remedy: 'Check the address: it is the vault’s, not the multisig’s or the mint’s.',
+    example: { address: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' },
+  },
+  ERR_JOB_NOT_FOUND: {
+    remedy: 'List the jobs again: it may have gone on by itself.',
+    example: { jobId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
+  },
+  ERR_BATCH_NOT_WAITING: {
+    remedy: 'Read the batch: it was approved, rejected, or has ended.',
+    example: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d', reason: 'it is EXECUTED.' },
+  },
+  ERR_PAUSED: {
+    remedy: 'Ask the company; repeat the same request when it goes on. What was approved stays so.',
+    example: { isForAll: false, reason: 'The token’s authority has been rotated; we are checking.' },
+  },
 };

@@ -1,4 +1,4 @@
-import { CONSOLE_OPERATIONS } from './console-operations.ts';
+import { CONSOLE_OPERATIONS } from './console-operations/index.ts';
 import { ERROR_NOTES } from './error-notes.ts';
 import { ApiError, ERRORS, type ErrorCode } from './errors.ts';
 import { errorsByStatus } from './openapi.ts';

@@ -53,6 +53,11 @@ export const ERRORS = {
     (c: { place: string; action: string; scope: string }) =>
       `${c.place}: ${c.action} needs the scope ${c.scope}, which this API key does not carry.`,
   ),
+  ERR_COMPANY_ONLY: define(
+    403,
+    'The wallet that is signed in is no operator of the company.',
+    (c: { wallet: string }) => `Wallet ${c.wallet} is none of the company’s operators (COMPANY_OPERATORS).`,
+  ),
   ERR_KEY_NOT_FOUND: define(404, 'No such API key.', () => 'No project holds this API key.'),
   ERR_TOKEN_NOT_FOUND: define(404, 'The token of the API key is gone.', () => 'The token of this API key is gone.'),
   ERR_FLYWHEEL_NOT_FOUND: define(
@@ -70,6 +75,16 @@ export const ERRORS = {
     404,
     'No such open registration of this wallet.',
     (c: { registrationId: string }) => `No open registration ${c.registrationId}.`,
+  ),
+  ERR_VAULT_NOT_FOUND: define(
+    404,
+    'No project has this vault.',
+    (c: { address: string }) => `${c.address} is no vault of this service.`,
+  ),
+  ERR_JOB_NOT_FOUND: define(
+    404,
+    'No such job that could be retried.',
+    (c: { jobId: string }) => `Job ${c.jobId} does not exist, runs, or has ended well.`,
   ),
   ERR_ROUTE_NOT_FOUND: define(
     404,
@@ -90,6 +105,11 @@ export const ERRORS = {
     409,
     'The batch was executed before it could be cancelled.',
     (c: { batchId: string }) => `Batch ${c.batchId} was executed; what is on chain cannot be taken back.`,
+  ),
+  ERR_BATCH_NOT_WAITING: define(
+    409,
+    'The batch does not wait for the company’s approval.',
+    (c: { batchId: string; reason: string }) => `Batch ${c.batchId} does not wait for the company: ${c.reason}`,
   ),
   ERR_VAULT_UNDERFUNDED: define(
     409,
@@ -150,6 +170,12 @@ export const ERRORS = {
     500,
     'Retrieval of the current batch failed.',
     () => 'The current batch could not be retrieved.',
+  ),
+  ERR_PAUSED: define(
+    503,
+    'The company has paused this project, or all of them.',
+    (c: { isForAll: boolean; reason: string | null }) =>
+      `The company has paused ${c.isForAll ? 'all projects' : 'this project'}${c.reason === null ? '.' : `: ${c.reason}`} Nothing is lost; repeat when it goes on.`,
   ),
   ERR_NONCE_POOL_EMPTY: define(
     503,

@@ -1,5 +1,5 @@
-export * from './console-operations.ts';
-export * from './console-schemas.ts';
+export * from './console-operations/index.ts';
+export * from './console-schemas/index.ts';
 export * from './errors.ts';
 export * from './openapi.ts';
 export * from './operation.ts';

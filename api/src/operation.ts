@@ -3,13 +3,16 @@ import type { ErrorCode } from './errors.ts';
 
 /** One row of the wire: everything the server, OpenAPI and the SDK need to know of an operation. */
 export interface Operation {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With parameters in braces, e.g. `/v1/flywheel/batch/{batchId}`. */
   readonly path: string;
   readonly summary: string;
   readonly description: string;
-  /** `apiKey`: header x-service-api-key. `session`: the console's cookie, after Sign-In With Solana. */
-  readonly authentication: 'apiKey' | 'session' | 'none';
+  /**
+   * `apiKey`: header x-service-api-key. `session`: the console's cookie, after Sign-In With Solana. `company`: the same
+   * of a wallet that COMPANY_OPERATORS lists.
+   */
+  readonly authentication: 'apiKey' | 'session' | 'company' | 'none';
   /** Counted per API key (per wallet or address for the console) and operation; the numbers are configuration. */
   readonly rateLimit: RateLimitName;
   readonly headers?: z.ZodObject;
@@ -69,6 +72,7 @@ const ERRORS_BY_AUTHENTICATION = {
     'ERR_RATE_LIMITED',
   ],
   session: ['ERR_INVALID_REQUEST', 'ERR_UNAUTHORIZED', 'ERR_RATE_LIMITED'],
+  company: ['ERR_INVALID_REQUEST', 'ERR_UNAUTHORIZED', 'ERR_COMPANY_ONLY', 'ERR_RATE_LIMITED'],
   none: ['ERR_INVALID_REQUEST', 'ERR_RATE_LIMITED'],
 } as const satisfies { [A in Operation['authentication']]: readonly ErrorCode[] };
 

@@ -1,9 +1,9 @@
 import {
   CONSOLE_OPERATIONS,
   type CreatedKey,
+  type OperationRequest,
   type RegisteredProject,
   type Registration,
-  type RegistrationRequest,
   type RevokedKey,
   type Scope,
 } from '@flywheel/api';
@@ -15,11 +15,13 @@ export interface Registered {
   readonly registration: Registration;
 }
 
+type RegistrationBody = OperationRequest<typeof CONSOLE_OPERATIONS.createRegistration>['body'];
+
 export interface ConsoleClient {
   /** Proves the wallet; the calls below act in its name. */
   signIn(wallet: KeyPairSigner): Promise<void>;
   /** Registers a project: the wallet signs and pays for the transaction that creates its multisig. */
-  register(wallet: KeyPairSigner, request: RegistrationRequest): Promise<Registered>;
+  register(wallet: KeyPairSigner, request: RegistrationBody): Promise<Registered>;
   createKey(projectId: string, request: { readonly scopes?: Scope[]; readonly name?: string }): Promise<CreatedKey>;
   revokeKey(projectId: string, keyId: string): Promise<RevokedKey>;
 }

@@ -8,9 +8,9 @@ import { systemClock } from './clock.ts';
 import { type Config, ConfigError } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createBatchHandlers } from './http/batch-handlers.ts';
-import { createConsoleHandlers } from './http/console-handlers.ts';
+import { createConsoleHandlers } from './http/console/console-handlers.ts';
 import { createServer } from './http/server.ts';
-import { findSessionWallet } from './projects/sign-in.ts';
+import { findOpenSession } from './projects/sign-in.ts';
 import { openSigners, type Signers } from './signers.ts';
 import { createBundleSender } from './solana/bundles.ts';
 import { createChain } from './solana/chain.ts';
@@ -109,14 +109,15 @@ async function listen(
   started: AsyncDisposableStack,
 ): Promise<string> {
   const { db, chain, clock } = deps;
-  const { host, port, publicUrl, trustedProxies, rateLimits } = config;
+  const { host, port, publicUrl, trustedProxies, rateLimits, companyOperators } = config;
   const server = createServer({
     handlers: createBatchHandlers(deps),
-    consoleHandlers: createConsoleHandlers({ db, chain, clock, operator, company, publicUrl }),
+    consoleHandlers: createConsoleHandlers({ ...deps, operator, company, companyOperators, publicUrl }),
     findApiKey: (prefix) => findApiKey(db, prefix),
     findProject: (projectId) => findProject(db, projectId),
     touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),
-    findSessionWallet: (token) => findSessionWallet(deps, token),
+    findOpenSession: (token) => findOpenSession(deps, token),
+    companyOperators,
     rateLimits: createRateLimits(db, rateLimits),
     readiness: {
       database: () => ping(db),

@@ -25,6 +25,8 @@ export interface Config {
   /** For processes that hold no keys (`flywheel serve`): the signers’ addresses instead of their files. */
   readonly operatorAddress: Address | null;
   readonly companyAddress: Address | null;
+  /** The wallets that may act for the company in the console. */
+  readonly companyOperators: ReadonlySet<Address>;
   readonly localnet: {
     readonly port: number;
     readonly squadsProgram: string | null;
@@ -84,6 +86,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     companySigner: env.COMPANY_SIGNER ?? null,
     operatorAddress: env.OPERATOR_ADDRESS ?? null,
     companyAddress: env.COMPANY_ADDRESS ?? null,
+    companyOperators: new Set(env.COMPANY_OPERATORS),
     localnet: {
       port: env.LOCALNET_PORT,
       squadsProgram: env.FLYWHEEL_SQUADS_PROGRAM ?? null,
@@ -122,6 +125,7 @@ const Environment = z.object({
   COMPANY_SIGNER: z.string().optional(),
   OPERATOR_ADDRESS: base58Address().optional(),
   COMPANY_ADDRESS: base58Address().optional(),
+  COMPANY_OPERATORS: base58Addresses().default([]),
   LOCALNET_PORT: port().default(8899),
   LOCALNET_SLOT_MS: whole('milliseconds', 10, 10_000).default(400),
   FLYWHEEL_SQUADS_PROGRAM: z.string().optional(),
@@ -133,7 +137,8 @@ const Environment = z.object({
   RATE_LIMIT_EXECUTE: rateLimit().default({ requests: 10, seconds: 60 }),
   RATE_LIMIT_GET: rateLimit().default({ requests: 10, seconds: 1 }),
   RATE_LIMIT_CURRENT: rateLimit().default({ requests: 10, seconds: 1 }),
-  RATE_LIMIT_CONSOLE: rateLimit().default({ requests: 60, seconds: 60 }),
+  // A person with a few pages open that look again by themselves.
+  RATE_LIMIT_CONSOLE: rateLimit().default({ requests: 600, seconds: 60 }),
   MAX_OPEN_BATCHES: whole('batches', 1, 10_000).default(50),
   MAX_OPEN_PIPELINES: whole('pipelines', 1, 1_000_000).default(2_000),
   BATCH_EXPIRY_SECONDS: whole('seconds', 1, 365 * SECONDS_PER_DAY).default(7 * SECONDS_PER_DAY),
@@ -206,6 +211,21 @@ function base58Address() {
   return z.string().transform((text, context): Address => {
     if (isAddress(text)) return text;
     context.addIssue({ code: 'custom', message: `is ${quote(text)}; it takes a base58 address of 32 bytes` });
+    return z.NEVER;
+  });
+}
+
+/** As `7Fq2…,9dKe…`. */
+function base58Addresses() {
+  return z.string().transform((text, context): readonly Address[] => {
+    const entries = text.split(',').map((entry) => entry.trim());
+    const addresses = entries.filter(isAddress);
+    if (addresses.length === entries.length) return addresses;
+    const misshapen = entries.find((entry) => !isAddress(entry));
+    context.addIssue({
+      code: 'custom',
+      message: `names ${quote(misshapen)}; it takes base58 addresses of 32 bytes, separated by commas`,
+    });
     return z.NEVER;
   });
 }

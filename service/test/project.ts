@@ -57,6 +57,7 @@ export async function createProject(world: ProjectWorld, options: ProjectOptions
     airdropLimit: '1000000',
     scopes: ['burn', 'airdrop'],
     proofTypes: [],
+    approvalMode: 'automatic',
     ...request,
   });
   const vault = project.vaultAddress as Address;

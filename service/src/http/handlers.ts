@@ -1,8 +1,8 @@
 import type { OperationInput, OperationReply, Scope } from '@flywheel/api';
 import { ERRORS, type ErrorCode, type ErrorContext, type Operation } from '@flywheel/api';
-import type { Address } from '@solana/kit';
 import type { Logger } from 'pino';
 import type { Project } from '../model/project.ts';
+import type { OpenSession } from '../projects/sign-in.ts';
 
 /** One handler per row of a table of operations. */
 export type Handlers<Rows extends OperationTable> = { readonly [Id in keyof Rows]: Handler<Rows[Id]> };
@@ -41,8 +41,7 @@ export interface KeyHolder {
 }
 
 /** Who is signed in to the console. */
-export interface SessionHolder {
-  readonly wallet: Address;
+export interface SessionHolder extends OpenSession {
   /** What the cookie holds. */
   readonly sessionToken: string;
 }
@@ -53,7 +52,7 @@ export type SessionContext = RequestContext & SessionHolder;
 /** The context that a row's way of authentication yields. */
 export type ContextOf<Row extends Operation> = Row['authentication'] extends 'apiKey'
   ? KeyContext
-  : Row['authentication'] extends 'session'
+  : Row['authentication'] extends 'session' | 'company'
     ? SessionContext
     : RequestContext;
 

@@ -1,13 +1,16 @@
 import { ApiError, type ErrorCode } from '@flywheel/api';
+import type { Address } from '@solana/kit';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { API_KEY_HEADER, type AuthenticateDeps, authenticate } from './authenticate.ts';
+import { authenticateSession, type FindOpenSession, requireOwnOrigin } from './console/session.ts';
 import type { BoundOperation, RequestContext } from './handlers.ts';
 import { limitRate, type RateLimits } from './rate-limit.ts';
-import { authenticateSession, type FindSessionWallet, requireOwnOrigin } from './session.ts';
 import { parseInput } from './wire/parse-input.ts';
 
 export interface OperationRouteDeps extends AuthenticateDeps {
-  readonly findSessionWallet: FindSessionWallet;
+  readonly findOpenSession: FindOpenSession;
+  /** The wallets that act for the company. */
+  readonly companyOperators: ReadonlySet<Address>;
   readonly rateLimits: RateLimits;
 }
 
@@ -75,10 +78,15 @@ async function admit(
       await limit(holder.keyId);
       return { ...context, ...holder };
     }
-    case 'session': {
-      const holder = await authenticateSession(deps.findSessionWallet, request.headers.cookie);
-      exchange.caller = { wallet: holder.wallet };
-      await limit(holder.wallet);
+    case 'session':
+    case 'company': {
+      const holder = await authenticateSession(deps.findOpenSession, request.headers.cookie);
+      const { wallet } = holder;
+      exchange.caller = { wallet };
+      await limit(wallet);
+      if (operation.authentication === 'company' && !deps.companyOperators.has(wallet)) {
+        throw new ApiError('ERR_COMPANY_ONLY', { wallet });
+      }
       if (operation.method !== 'GET') requireOwnOrigin(request.headers, context.origin);
       return { ...context, ...holder };
     }

@@ -1,4 +1,4 @@
-import type { ProofType, Scope } from '@flywheel/api';
+import type { ApprovalMode, ProofType, Scope } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { DailyTotals } from './amount.ts';
 
@@ -11,6 +11,7 @@ export interface Project {
   readonly proofTypes: ReadonlyMap<string, ProofType>;
   /** Base units per UTC day. */
   readonly dailyLimits: DailyTotals;
+  readonly approvalMode: ApprovalMode;
   readonly token: Token;
   readonly flywheel: Flywheel;
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import { insertApiKey, revokeApiKey } from '../store/api-keys.ts';
 import type { Db } from '../store/db.ts';
-import { findProjectOfWallet } from '../store/projects.ts';
+import { requireOwnProject } from './access.ts';
 import { createApiKey } from './api-key.ts';
 
 interface KeyDeps {
@@ -24,7 +24,7 @@ export async function createKey(
   projectId: string,
   { scopes, name, expiresAt }: CreateKeyRequest,
 ): Promise<CreatedKey> {
-  const project = await requireProject(deps, wallet, projectId);
+  const project = await requireOwnProject(deps, wallet, projectId);
   const foreign = scopes?.find((scope) => !project.scopes.has(scope));
   if (foreign !== undefined) {
     const own = [...project.scopes].join(', ');
@@ -51,7 +51,7 @@ export async function createKey(
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_KEY_NOT_FOUND
  */
 export async function revokeKey(deps: KeyDeps, wallet: Address, projectId: string, keyId: string): Promise<RevokedKey> {
-  await requireProject(deps, wallet, projectId);
+  await requireOwnProject(deps, wallet, projectId);
   const revokedAt = await revokeApiKey(deps.db, projectId, keyId, deps.clock.now());
   if (!revokedAt) throw new ApiError('ERR_KEY_NOT_FOUND');
   return { keyId, revokedAt: revokedAt.toISOString() };
@@ -71,10 +71,4 @@ export async function storeNewKey(
   const keyId = randomUUID();
   await insertApiKey(db, { id: keyId, projectId, prefix, hash, scopes, name, expiresAt, createdAt: clock.now() });
   return { keyId, apiKey };
-}
-
-async function requireProject({ db }: KeyDeps, wallet: Address, projectId: string): Promise<Project> {
-  const project = await findProjectOfWallet(db, wallet, projectId);
-  if (!project) throw new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });
-  return project;
 }

@@ -137,6 +137,8 @@ export async function confirmRegistration(
       burnBaseUnits: limitBaseUnits('burnLimit', request.burnLimit, token.decimals),
       airdropBaseUnits: limitBaseUnits('airdropLimit', request.airdropLimit, token.decimals),
     },
+    // A registration that was begun by an older process says nothing of it.
+    approvalMode: request.approvalMode ?? 'automatic',
     token,
     flywheel: { id: randomUUID(), multisig },
   };

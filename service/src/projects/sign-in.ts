@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { ApiError, type Session, type SignInChallenge } from '@flywheel/api';
+import { ApiError, type SignInChallenge } from '@flywheel/api';
 import {
   type Address,
   address,
@@ -56,6 +56,12 @@ export async function createSignInChallenge(
   return { message, expiresAt: expiresAt.toISOString() };
 }
 
+/** Who is signed in, and until when. */
+export interface OpenSession {
+  readonly wallet: Address;
+  readonly expiresAt: Date;
+}
+
 /**
  * Trades a signed challenge for a session. The token goes into the cookie; only its hash is stored.
  * @throws ApiError ERR_SIGN_IN_INVALID when the challenge is unknown, used, expired, another wallet’s, altered, or its
@@ -64,7 +70,7 @@ export async function createSignInChallenge(
 export async function signIn(
   { db, clock }: SignInDeps,
   given: { readonly wallet: string; readonly message: string; readonly signature: string },
-): Promise<{ readonly token: string; readonly session: Session; readonly maxAgeSeconds: number }> {
+): Promise<{ readonly token: string; readonly session: OpenSession; readonly maxAgeSeconds: number }> {
   const nonce = /^Nonce: ([0-9a-f]{32})$/m.exec(given.message)?.[1];
   const challenge = nonce === undefined ? null : await takeChallenge(db, nonce);
   if (!challenge || challenge.expiresAt <= clock.now()) {
@@ -81,15 +87,16 @@ export async function signIn(
   await insertSession(db, { hash: hashOf(token), wallet: challenge.wallet, expiresAt });
   return {
     token,
-    session: { wallet: challenge.wallet, expiresAt: expiresAt.toISOString() },
+    session: { wallet: address(challenge.wallet), expiresAt },
     maxAgeSeconds: SESSION_MS / 1_000,
   };
 }
 
-/** The wallet a session token stands for; null when it is unknown or over. */
-export async function findSessionWallet({ db, clock }: SignInDeps, token: string): Promise<Address | null> {
+/** What a session token stands for; null when it is unknown or over. */
+export async function findOpenSession({ db, clock }: SignInDeps, token: string): Promise<OpenSession | null> {
   const session = await findSession(db, hashOf(token));
-  return session && session.expiresAt > clock.now() ? address(session.wallet) : null;
+  if (!session || session.expiresAt <= clock.now()) return null;
+  return { wallet: address(session.wallet), expiresAt: session.expiresAt };
 }
 
 export async function signOut({ db }: Pick<SignInDeps, 'db'>, token: string): Promise<void> {

@@ -4,6 +4,7 @@ import * as projectsAndBatches from '../../migrations/0001-projects-and-batches.
 import * as ends from '../../migrations/0003-ends.ts';
 import * as createdTokenAccounts from '../../migrations/0004-created-token-accounts.ts';
 import * as pipelinesOfTransactions from '../../migrations/0005-pipelines-of-transactions.ts';
+import * as console from '../../migrations/0006-console.ts';
 import type { Db } from './db.ts';
 
 /** By name, in order. Forward only: what was applied anywhere is never changed, only followed by another. */
@@ -12,6 +13,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-ends': ends,
   '0004-created-token-accounts': createdTokenAccounts,
   '0005-pipelines-of-transactions': pipelinesOfTransactions,
+  '0006-console': console,
 };
 
 /**

@@ -10,7 +10,7 @@ export type FoundProject = Project | null | 'token-gone' | 'flywheel-gone';
 
 /** Everything that registration makes, or nothing of it. */
 export async function insertProject(db: Db, project: Project, createdAt: Date): Promise<void> {
-  const { id, wallet, scopes, proofTypes, dailyLimits, token, flywheel } = project;
+  const { id, wallet, scopes, proofTypes, dailyLimits, approvalMode, token, flywheel } = project;
   const { multisig } = flywheel;
   await inTransaction(db, async (trx) => {
     await trx
@@ -21,6 +21,7 @@ export async function insertProject(db: Db, project: Project, createdAt: Date): 
         scopes: [...scopes],
         burn_limit: dailyLimits.burnBaseUnits,
         airdrop_limit: dailyLimits.airdropBaseUnits,
+        approval_mode: approvalMode,
         created_at: createdAt,
       })
       .execute();
@@ -92,7 +93,7 @@ function select(db: Db) {
     .selectFrom('projects')
     .innerJoin('tokens', 'tokens.project_id', 'projects.id')
     .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
-    .select(['projects.id', 'projects.wallet', 'scopes', 'burn_limit', 'airdrop_limit'])
+    .select(['projects.id', 'projects.wallet', 'scopes', 'burn_limit', 'airdrop_limit', 'approval_mode'])
     .select(['tokens.id as token_id', 'mint', 'decimals', 'program_address'])
     .select(['flywheels.id as flywheel_id', 'multisig', 'vault', 'vault_index', 'operator', 'company'])
     .select(['flywheels.wallet as member_wallet', 'lookup_table', 'lookup_table_addresses'])
@@ -116,6 +117,7 @@ function toProject(row: Row): Project {
     scopes: new Set(row.scopes),
     proofTypes: new Map(row.proof_types.map((proofType) => [proofType.type, toProofType(proofType)])),
     dailyLimits: { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit },
+    approvalMode: row.approval_mode,
     token: { id: row.token_id, mint: row.mint, decimals: row.decimals, programAddress: row.program_address },
     flywheel: {
       id: row.flywheel_id,

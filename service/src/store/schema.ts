@@ -1,5 +1,7 @@
 import type {
   Action,
+  ApprovalMode,
+  AuditAction,
   BatchStatus,
   ExecuteResult,
   InitResult,
@@ -29,6 +31,8 @@ export interface Schema {
   registrations: RegistrationsTable;
   sign_in_challenges: SignInChallengesTable;
   sessions: SessionsTable;
+  company: CompanyTable;
+  audit_log: AuditLogTable;
 }
 
 /** Written as text: the driver would take an array for a PostgreSQL array. */
@@ -41,6 +45,9 @@ interface ProjectsTable {
   scopes: Scope[];
   burn_limit: bigint;
   airdrop_limit: bigint;
+  approval_mode: Generated<ApprovalMode>;
+  paused_at: Date | null;
+  pause_reason: string | null;
   created_at: Date;
 }
 
@@ -87,6 +94,7 @@ interface ApiKeysTable {
   expires_at: Date | null;
   revoked_at: Date | null;
   last_used_at: Date | null;
+  replaced_by: string | null;
 }
 
 export interface BatchesTable {
@@ -114,6 +122,11 @@ export interface BatchesTable {
   updated_at: Date;
   ended_at: Date | null;
   closed_at: Date | null;
+  company_asked_at: Date | null;
+  company_decided_at: Date | null;
+  company_operator: Address | null;
+  /** Why it was rejected; null when it was approved. */
+  company_reason: string | null;
 }
 
 export interface PipelinesTable {
@@ -211,4 +224,23 @@ interface SessionsTable {
   hash: Uint8Array;
   wallet: string;
   expires_at: Date;
+}
+
+interface CompanyTable {
+  only_row: Generated<boolean>;
+  paused_at: Date | null;
+  pause_reason: string | null;
+}
+
+interface AuditLogTable {
+  id: Generated<bigint>;
+  at: Date;
+  actor: Address;
+  action: AuditAction;
+  project_id: string | null;
+  batch_id: string | null;
+  subject: string | null;
+  before: JsonOrNull<unknown>;
+  after: JsonOrNull<unknown>;
+  reason: string | null;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { CONSOLE_OPERATIONS, ERRORS, OPERATIONS, type Operation, openapi } from '@flywheel/api';
+import type * as z from 'zod';
 import { EXAMPLES, type Example } from '../../src/http/docs/examples.ts';
 import { startTestServer } from './test-server.ts';
 
@@ -44,10 +45,15 @@ describe('/docs', () => {
   });
 
   it('gives examples that the operations themselves would take and answer', () => {
-    for (const [id, operation] of Object.entries(ALL)) {
-      const { request, reply }: Example = EXAMPLES[id as keyof typeof EXAMPLES];
+    for (const id of Object.keys(OPERATIONS)) assert.ok(id in EXAMPLES, `${id} has no example`);
+    for (const [id, { request, reply }] of Object.entries<Example>(EXAMPLES)) {
+      const operation: Operation | undefined = ALL[id];
+      assert.ok(operation, `${id} is no operation`);
       for (const part of ['headers', 'params', 'query', 'body'] as const) {
-        const parsed = operation[part]?.safeParse(request[part] ?? (part === 'body' ? undefined : {}));
+        const schema: z.ZodType | undefined = operation[part];
+        const parsed: z.ZodSafeParseResult<unknown> | undefined = schema?.safeParse(
+          request[part] ?? (part === 'body' ? undefined : {}),
+        );
         assert.equal(parsed?.success ?? request[part] === undefined, true, `${id}: ${part} ${parsed?.error?.message}`);
       }
       const answered = operation.responses[reply.status]?.schema.safeParse(reply.body);

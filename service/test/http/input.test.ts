@@ -47,7 +47,7 @@ describe('a handler', () => {
   it('receives defaults where the row has them', async () => {
     const body = { mint: '1'.repeat(32), burnLimit: '1', airdropLimit: '0.5', scopes: ['burn'] };
     assert.equal((await register(body)).status, 200);
-    assert.deepEqual(received.pop(), { ...body, proofTypes: [] });
+    assert.deepEqual(received.pop(), { ...body, proofTypes: [], approvalMode: 'automatic' });
   });
 
   it('that checks its body receives it unchecked, its headers checked all the same', async () => {

@@ -75,7 +75,7 @@ describe('the log', () => {
           throw new Error(`no session ${sessionToken}`);
         },
       },
-      findSessionWallet: async () => 'wallet' as never,
+      findOpenSession: async () => ({ wallet: 'wallet' as never, expiresAt: new Date(0) }),
     });
     const sessionToken = Buffer.alloc(32, 'session').toString('base64url');
     const headers = { authorization: `Bearer ${bearer}`, cookie: `flywheel_session=${sessionToken}` };

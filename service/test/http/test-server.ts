@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
-import type { CONSOLE_OPERATIONS, OPERATIONS, RateLimitName } from '@flywheel/api';
+import { ApiError, CONSOLE_OPERATIONS, type OPERATIONS, type RateLimitName } from '@flywheel/api';
 import { address } from '@solana/kit';
 import { pino } from 'pino';
 import type { FoundApiKey } from '../../src/http/authenticate.ts';
-import type { Handlers } from '../../src/http/handlers.ts';
+import { clearedSessionCookie, sessionCookie } from '../../src/http/console/session.ts';
+import type { Handlers, OperationTable } from '../../src/http/handlers.ts';
 import { createServer, type ServerDeps } from '../../src/http/server.ts';
-import { clearedSessionCookie, sessionCookie } from '../../src/http/session.ts';
 import type { Project } from '../../src/model/project.ts';
 import { createApiKey } from '../../src/projects/api-key.ts';
 
@@ -23,6 +23,7 @@ export const PROJECT: Project = {
   scopes: new Set(['burn', 'airdrop']),
   proofTypes: new Map(),
   dailyLimits: { burnBaseUnits: 0n, airdropBaseUnits: 0n },
+  approvalMode: 'automatic',
   token: { id: 't', mint: SOME_ADDRESS, decimals: 6, programAddress: SOME_ADDRESS },
   flywheel: {
     id: 'f',
@@ -69,7 +70,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     findProject: async () => PROJECT,
     touchApiKey: async () => undefined,
     clock: { now: () => NOW },
-    findSessionWallet: async (token) => (token === SESSION_TOKEN ? WALLET : null),
+    findOpenSession: async (token) => (token === SESSION_TOKEN ? { wallet: WALLET, expiresAt: NOW } : null),
+    companyOperators: new Set(),
     rateLimits: countingLimits(requestsPerWindow),
     readiness: {},
     publicUrl: null,
@@ -209,11 +211,13 @@ const HANDLERS: Handlers<typeof OPERATIONS> = {
   }),
 };
 
+/** What no test of the server's own looks at is refused with a code that every operation has. */
 const CONSOLE_HANDLERS: Handlers<typeof CONSOLE_OPERATIONS> = {
+  ...unanswered(CONSOLE_OPERATIONS),
   createSignInChallenge: async () => ({ status: 200, body: { message: 'm', expiresAt: NOW.toISOString() } }),
   signIn: async ({ origin }, { body }) => ({
     status: 200,
-    body: { wallet: body.wallet, expiresAt: NOW.toISOString() },
+    body: { wallet: body.wallet, expiresAt: NOW.toISOString(), isCompanyOperator: false },
     headers: { 'set-cookie': sessionCookie(SESSION_TOKEN, 60, origin) },
   }),
   signOut: async ({ origin }) => ({ status: 200, body: {}, headers: { 'set-cookie': clearedSessionCookie(origin) } }),
@@ -246,3 +250,11 @@ const CONSOLE_HANDLERS: Handlers<typeof CONSOLE_OPERATIONS> = {
     body: { keyId: params.keyId, revokedAt: NOW.toISOString() },
   }),
 };
+
+function unanswered<Rows extends OperationTable>(rows: Rows): Handlers<Rows> {
+  const refuse = async () => {
+    throw new ApiError('ERR_RATE_LIMITED', { requests: 0, seconds: 1, retryAfterSeconds: 1 });
+  };
+  // One handler for each row, whose types no caller meets: it answers nothing.
+  return Object.fromEntries(Object.keys(rows).map((id) => [id, refuse])) as unknown as Handlers<Rows>;
+}

@@ -36,6 +36,7 @@ export function newProject(changes: Partial<Project> = {}): Project {
     scopes: new Set(['burn', 'airdrop']),
     proofTypes: new Map(),
     dailyLimits: { burnBaseUnits: 1_000_000n, airdropBaseUnits: 1_000_000n },
+    approvalMode: 'automatic',
     token: { id: randomUUID(), mint: randomAddress(), decimals: 6, programAddress: randomAddress() },
     flywheel: {
       id: randomUUID(),

@@ -50,6 +50,7 @@ async function storeRegistration() {
       airdropLimit: '0.5',
       scopes: ['burn' as const],
       proofTypes: [{ type: 'WATCH_AD', description: 'zero \u0000' }],
+      approvalMode: 'automatic' as const,
     },
     token,
     multisig: flywheel.multisig,

@@ -29,6 +29,7 @@ export function jsonExample(value: unknown): Html {
 const CREDENTIALS: { readonly [A in Operation['authentication']]: readonly string[] } = {
   apiKey: ['-H "x-service-api-key: $FLYWHEEL_API_KEY"'],
   session: ['-b cookies.txt'],
+  company: ['-b cookies.txt'],
   none: ['-c cookies.txt'],
 };
 

@@ -1,7 +1,7 @@
 import type { CONSOLE_OPERATIONS, OPERATIONS, OperationReply, OperationRequest } from '@flywheel/api';
 
-/** One call of every operation that goes well. */
-export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & ExamplesOf<typeof CONSOLE_OPERATIONS> = {
+/** A call that goes well, of every operation under `/v1` and of those of the console that a terminal speaks as well. */
+export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & Partial<ExamplesOf<typeof CONSOLE_OPERATIONS>> = {
   initBatch: {
     request: {
       headers: { 'x-idempotency-key': '0d0f6c52-8a2e-4b7c-9f1d-5c2f6e0a7b31' },
@@ -182,7 +182,11 @@ export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & ExamplesOf<typeof CONSOLE
     },
     reply: {
       status: 200,
-      body: { wallet: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe', expiresAt: '2026-11-22T02:02:11.000Z' },
+      body: {
+        wallet: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
+        expiresAt: '2026-11-22T02:02:11.000Z',
+        isCompanyOperator: false,
+      },
     },
   },
   signOut: { request: {}, reply: { status: 200, body: {} } },

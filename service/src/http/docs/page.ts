@@ -121,11 +121,11 @@ type Table = typeof OPERATIONS | typeof CONSOLE_OPERATIONS;
 
 function sections(table: Table, linked: NamedSchemas): Html[] {
   return Object.entries<Operation>(table).map(([id, operation]) =>
-    section(id, operation, EXAMPLES[id as keyof typeof EXAMPLES], linked),
+    section(id, operation, EXAMPLES[id as keyof typeof EXAMPLES] ?? null, linked),
   );
 }
 
-function section(id: string, operation: Operation, example: Example, linked: NamedSchemas): Html {
+function section(id: string, operation: Operation, example: Example | null, linked: NamedSchemas): Html {
   const { method, path, summary, description, headers, params, query, body, responses } = operation;
   const part = (title: string, schema: z.ZodType | undefined) =>
     schema ? html`<h4>${title}</h4>${schemaFields(schema, 'input', linked)}` : null;
@@ -144,19 +144,24 @@ ${Object.entries(responses).map(
 <h4>Errors</h4>
 ${errorList(operation)}
 </div>
-<div class="samples">
+${example && samples(operation, example)}
+</div>
+</section>`;
+}
+
+function samples(operation: Operation, example: Example): Html {
+  return html`<div class="samples">
 <h4>Request</h4>
 ${curlExample(operation, example)}
 <h4>Answer, ${example.reply.status}</h4>
 ${jsonExample(example.reply.body)}
-</div>
-</div>
-</section>`;
+</div>`;
 }
 
 const CREDENTIALS: { readonly [A in Operation['authentication']]: string } = {
   apiKey: 'Needs an API key in `x-service-api-key`.',
   session: 'Needs a session: sign in with the project’s wallet.',
+  company: 'Needs the session of a wallet that `COMPANY_OPERATORS` lists.',
   none: 'Needs no credentials.',
 };
 

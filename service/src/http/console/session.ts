@@ -1,9 +1,9 @@
 import { ApiError } from '@flywheel/api';
-import type { Address } from '@solana/kit';
-import type { SessionHolder } from './handlers.ts';
+import type { OpenSession } from '../../projects/sign-in.ts';
+import type { SessionHolder } from '../handlers.ts';
 
-/** The wallet signed in by what the cookie holds; null when there is no such session, or it is over. */
-export type FindSessionWallet = (sessionToken: string) => Promise<Address | null>;
+/** The session of what the cookie holds; null when there is none, or it is over. */
+export type FindOpenSession = (sessionToken: string) => Promise<OpenSession | null>;
 
 const COOKIE = 'flywheel_session';
 
@@ -12,14 +12,14 @@ const COOKIE = 'flywheel_session';
  * @throws ApiError ERR_UNAUTHORIZED when there is no session cookie, or its session is over.
  */
 export async function authenticateSession(
-  findSessionWallet: FindSessionWallet,
+  findOpenSession: FindOpenSession,
   cookieHeader: string | undefined,
 ): Promise<SessionHolder> {
   const sessionToken = readCookie(cookieHeader ?? '', COOKIE);
   if (sessionToken === null) throw new ApiError('ERR_UNAUTHORIZED', { problem: 'Sign in with the project’s wallet.' });
-  const wallet = await findSessionWallet(sessionToken);
-  if (wallet === null) throw new ApiError('ERR_UNAUTHORIZED', { problem: 'The session is over. Sign in again.' });
-  return { wallet, sessionToken };
+  const session = await findOpenSession(sessionToken);
+  if (session === null) throw new ApiError('ERR_UNAUTHORIZED', { problem: 'The session is over. Sign in again.' });
+  return { ...session, sessionToken };
 }
 
 /**

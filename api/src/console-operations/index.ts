@@ -1,0 +1,28 @@
+import { BATCH_OPERATIONS } from './batch.ts';
+import { COMPANY_OPERATIONS } from './company.ts';
+import { IDENTITY_OPERATIONS } from './identity.ts';
+import { KEY_OPERATIONS } from './key.ts';
+import { PROJECT_OPERATIONS } from './project.ts';
+import { PROOF_OPERATIONS } from './proof.ts';
+import { REGISTRATION_OPERATIONS } from './registration.ts';
+
+/** What the console and `flywheel register` speak. Not part of the versioned contract. */
+export const CONSOLE_OPERATIONS = {
+  ...IDENTITY_OPERATIONS,
+  ...REGISTRATION_OPERATIONS,
+  ...PROJECT_OPERATIONS,
+  ...KEY_OPERATIONS,
+  ...BATCH_OPERATIONS,
+  ...PROOF_OPERATIONS,
+  ...COMPANY_OPERATIONS,
+} as const;
+
+export type ConsoleOperationId = keyof typeof CONSOLE_OPERATIONS;
+
+export { BATCH_OPERATIONS } from './batch.ts';
+export { COMPANY_OPERATIONS } from './company.ts';
+export { IDENTITY_OPERATIONS } from './identity.ts';
+export { KEY_OPERATIONS } from './key.ts';
+export { PROJECT_OPERATIONS } from './project.ts';
+export { PROOF_OPERATIONS } from './proof.ts';
+export { REGISTRATION_OPERATIONS } from './registration.ts';

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import { Scope } from '../schemas.ts';
+import { isoDateTime } from './values.ts';
+
+const keyName = z.string().min(1).max(80);
+
+export const CreateKeyRequest = z
+  .strictObject({
+    scopes: z.array(Scope).min(1).max(2).optional().describe('The project’s own scopes by default.'),
+    name: keyName.optional(),
+    expiresAt: z.iso.datetime().optional(),
+  })
+  .meta({ id: 'CreateKeyRequest' });
+
+export const CreatedKey = z.object({ keyId: z.guid(), apiKey: z.string() }).meta({ id: 'CreatedKey' });
+
+export const RevokedKey = z.object({ keyId: z.guid(), revokedAt: isoDateTime }).meta({ id: 'RevokedKey' });
+
+/** A month is time enough to deploy anything. */
+const MAX_OVERLAP_SECONDS = 30 * 86_400;
+
+export const RotateKeyRequest = z
+  .strictObject({
+    overlapSeconds: z
+      .int()
+      .min(0)
+      .max(MAX_OVERLAP_SECONDS)
+      .default(86_400)
+      .describe('How long the old key goes on working beside the new one; a day by default, 0 ends it at once.'),
+    name: keyName.optional().describe('The old key’s by default.'),
+    expiresAt: z.iso.datetime().optional().describe('Of the new key; never by default.'),
+  })
+  .meta({ id: 'RotateKeyRequest' });
+
+export const RotatedKey = CreatedKey.extend({
+  replacedKeyId: z.guid(),
+  replacedExpiresAt: isoDateTime.describe('When the old key stops working.'),
+}).meta({ id: 'RotatedKey' });
+
+export const KeySummary = z
+  .object({
+    keyId: z.guid(),
+    name: z.string().optional(),
+    prefix: z.string().describe('The key’s first twelve characters.'),
+    scopes: z.array(Scope),
+    state: z
+      .enum(['active', 'replaced', 'expired', 'revoked'])
+      .describe('`replaced`: works until `expiresAt`, beside the key that takes its place.'),
+    dateCreated: isoDateTime,
+    lastUsedAt: isoDateTime.optional().describe('Noted at most once a minute; absent when it never was.'),
+    expiresAt: isoDateTime.optional(),
+    revokedAt: isoDateTime.optional(),
+    replacedBy: z.guid().optional().describe('The key that a rotation made in its place.'),
+  })
+  .meta({ id: 'KeySummary' });
+
+export const KeyList = z.object({ keys: z.array(KeySummary).describe('Newest first.') }).meta({ id: 'KeyList' });
+
+export type CreateKeyRequest = z.output<typeof CreateKeyRequest>;
+export type CreatedKey = z.output<typeof CreatedKey>;
+export type RevokedKey = z.output<typeof RevokedKey>;
+export type RotateKeyRequest = z.output<typeof RotateKeyRequest>;
+export type RotatedKey = z.output<typeof RotatedKey>;
+export type KeySummary = z.output<typeof KeySummary>;

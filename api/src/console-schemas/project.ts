@@ -1,0 +1,121 @@
+import * as z from 'zod';
+import { Scope } from '../schemas.ts';
+import { ApprovalMode, ProofTypes } from './registration.ts';
+import { decimalTokens, isoDateTime, lamports, wholeTokens } from './values.ts';
+
+export const ProjectToken = z
+  .object({
+    id: z.string(),
+    mint: z.string(),
+    decimals: z.int(),
+    program: z.enum(['spl-token', 'token-2022']),
+    name: z.string().optional().describe('As its creator wrote it: not to be trusted.'),
+    symbol: z.string().optional().describe('As its creator wrote it: not to be trusted.'),
+  })
+  .meta({ id: 'ProjectToken' });
+
+export const ProjectSummary = z
+  .object({
+    id: z.guid(),
+    wallet: z.string(),
+    token: ProjectToken,
+    vaultAddress: z.string(),
+    approvalMode: ApprovalMode,
+    isPaused: z.boolean().describe('By the company: init and execute are refused. For this project or for all.'),
+    openBatches: z.int(),
+    dateCreated: isoDateTime,
+  })
+  .meta({ id: 'ProjectSummary' });
+
+export const ProjectList = z
+  .object({ projects: z.array(ProjectSummary).describe('Newest first.') })
+  .meta({ id: 'ProjectList' });
+
+const DailyUse = z
+  .object({ cap: wholeTokens, used: wholeTokens, left: wholeTokens, resetsAt: isoDateTime })
+  .meta({ id: 'DailyUse', description: 'Of the current UTC day; open batches are counted.' });
+
+const tokenFunds = z.object({
+  available: wholeTokens,
+  needed: wholeTokens.describe('By all open batches together.'),
+  missing: wholeTokens,
+});
+const lamportFunds = z.object({ available: lamports, needed: lamports, missing: lamports });
+
+export const VaultFunds = z
+  .object({ tokens: tokenFunds, lamports: lamportFunds })
+  .meta({ id: 'VaultFunds', description: 'What the vault holds, and what is missing for the batches that are open.' });
+
+const Attention = z
+  .object({
+    kind: z.enum(['APPROVE', 'COMPANY', 'TROUBLE', 'UNDERFUNDED', 'PAUSED', 'LIMIT', 'KEY_EXPIRES', 'CLUSTER']),
+    message: z.string().describe('What there is to know, and to do.'),
+    batchId: z.guid().optional(),
+    keyId: z.guid().optional(),
+  })
+  .meta({ id: 'Attention' });
+
+export const ProjectOverview = ProjectSummary.extend({
+  flywheelId: z.string(),
+  scopes: z.array(Scope),
+  multisig: z.object({
+    address: z.string(),
+    vaultIndex: z.string(),
+    operator: z.string(),
+    company: z.string(),
+    wallet: z.string(),
+    lookupTable: z.string(),
+  }),
+  pauseReason: z.string().optional(),
+  vaultTokenAccount: z.string().describe('Where tokens arrive; it may not exist yet.'),
+  funds: VaultFunds.nullable().describe('null while the cluster does not answer.'),
+  limits: z.object({ burn: DailyUse, airdrop: DailyUse }),
+  batches: z
+    .object({
+      AVAILABLE_TO_QUEUE: z.int(),
+      FINALIZED: z.int(),
+      EXECUTED: z.int(),
+      FAILED: z.int(),
+    })
+    .describe('How many there are of each status.'),
+  attention: z.array(Attention).describe('Most urgent first.'),
+}).meta({ id: 'ProjectOverview' });
+
+export const Usage = z
+  .object({
+    days: z
+      .array(
+        z.object({ day: z.string().describe('UTC, e.g. `2026-11-21`.'), burned: wholeTokens, airdropped: wholeTokens }),
+      )
+      .describe('Every day asked for, oldest first; what open batches have reserved is counted.'),
+  })
+  .meta({ id: 'Usage' });
+
+export const ProjectSettings = z
+  .object({
+    scopes: z.array(Scope),
+    burnLimit: wholeTokens,
+    airdropLimit: wholeTokens,
+    proofTypes: ProofTypes.describe('Empty: every well-formed type is allowed.'),
+    approvalMode: ApprovalMode.describe('Set at registration; the company can change it.'),
+  })
+  .meta({ id: 'ProjectSettings' });
+
+export const LimitsRequest = z
+  .strictObject({
+    burnLimit: decimalTokens.describe('Whole tokens that may be burned per UTC day.'),
+    airdropLimit: decimalTokens.describe('Whole tokens that may be airdropped per UTC day.'),
+  })
+  .meta({ id: 'LimitsRequest' });
+
+export const ProofTypesRequest = z
+  .strictObject({ proofTypes: ProofTypes.describe('All there are to be: those left out are removed.') })
+  .meta({ id: 'ProofTypesRequest' });
+
+export type ProjectSummary = z.output<typeof ProjectSummary>;
+export type ProjectOverview = z.output<typeof ProjectOverview>;
+export type ProjectSettings = z.output<typeof ProjectSettings>;
+export type LimitsRequest = z.output<typeof LimitsRequest>;
+export type VaultFunds = z.output<typeof VaultFunds>;
+export type Attention = z.output<typeof Attention>;
+export type Usage = z.output<typeof Usage>;

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import { BatchStatus } from '../schemas.ts';
+
+export const ProofCheckRequest = z
+  .union([
+    z.strictObject({ type: z.string().min(1).max(64), payload: z.string().max(65_536) }),
+    z.strictObject({
+      signature: z
+        .string()
+        .regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'must be a transaction signature, base58')
+        .describe('Of a transaction that executed pipelines.'),
+    }),
+  ])
+  .meta({ id: 'ProofCheckRequest' });
+
+const ProvenPipeline = z
+  .object({
+    batchId: z.guid(),
+    batchIndex: z.string(),
+    status: BatchStatus,
+    pipeline: z.int().describe('Zero-based position in its batch.'),
+    type: z.string(),
+    hash: z.string().describe('Lowercase hex SHA-256 of the type, a zero byte and the payload.'),
+    mintAddress: z.string(),
+    multisig: z.string(),
+    vaultAddress: z.string().describe('Signed the memo.'),
+    isOnChain: z.boolean().describe('The memo was found in a transaction that succeeded, signed by the vault.'),
+    memo: z.string().optional().describe('As the chain has it; absent when it is not there.'),
+    signature: z.string().optional(),
+    slot: z.string().optional(),
+    executedAt: z.iso.datetime().optional().describe('The block’s time.'),
+  })
+  .meta({ id: 'ProvenPipeline' });
+
+export const ProofCheck = z
+  .object({
+    verdict: z
+      .enum(['proven', 'recorded', 'nothing'])
+      .describe(
+        '`proven`: the chain carries the proof. `recorded`: a batch of this service carries it, and has not been executed. `nothing`: neither.',
+      ),
+    message: z.string().describe('The verdict as a sentence.'),
+    hash: z.string().optional().describe('Of the type and payload that were given.'),
+    pipelines: z.array(ProvenPipeline).describe('Those on chain first; at most 20.'),
+  })
+  .meta({ id: 'ProofCheck' });
+
+export const PublicVault = z
+  .object({
+    address: z.string(),
+    tokenAccount: z.string().describe('Where tokens arrive; it may not exist yet.'),
+    mint: z.string(),
+    decimals: z.int(),
+    name: z.string().optional().describe('As its creator wrote it: not to be trusted.'),
+    symbol: z.string().optional().describe('As its creator wrote it: not to be trusted.'),
+    lamports: z.string(),
+    tokens: z.string().describe('Whole tokens, decimal.'),
+  })
+  .meta({ id: 'PublicVault' });
+
+export type ProofCheckRequest = z.output<typeof ProofCheckRequest>;
+export type ProofCheck = z.output<typeof ProofCheck>;
+export type ProvenPipeline = z.output<typeof ProvenPipeline>;
+export type PublicVault = z.output<typeof PublicVault>;

@@ -1,0 +1,33 @@
+import { glob, stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+
+/** Builds the console into console/dist unless what is there is as new as everything it is made of. */
+async function buildIfStale(): Promise<void> {
+  const builtAt = await modifiedAt('console/dist/index.html');
+  if (builtAt >= (await newestSource())) return;
+  process.stderr.write('Building the console, once.\n');
+  await build({ root: `${ROOT}console`, logLevel: 'error' });
+}
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const SOURCES = [
+  'console/{src,public}/**',
+  'console/{index.html,package.json,vite.config.ts}',
+  '{api,sdk}/src/**',
+  'package-lock.json',
+];
+
+async function newestSource(): Promise<number> {
+  const times: Promise<number>[] = [];
+  for await (const path of glob(SOURCES, { cwd: ROOT })) times.push(modifiedAt(path));
+  return Math.max(...(await Promise.all(times)));
+}
+
+/** Milliseconds; 0 for what is not there. */
+async function modifiedAt(path: string): Promise<number> {
+  const found = await stat(`${ROOT}${path}`).catch(() => null);
+  return found?.mtimeMs ?? 0;
+}
+
+await buildIfStale();

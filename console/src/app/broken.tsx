@@ -1,0 +1,19 @@
+import type { ErrorRouteComponent } from '@tanstack/react-router';
+import { ButtonLink } from '../parts/form/button.tsx';
+import { Empty } from '../parts/state/empty.tsx';
+import { ErrorNotice } from '../parts/state/notice.tsx';
+
+/** A screen that failed: a fault of this page, or a part of it that could not be loaded. */
+export const Broken: ErrorRouteComponent = ({ error }) => {
+  return <ErrorNotice error={error} onRetry={() => location.reload()} />;
+};
+
+/** An address with no screen behind it. */
+export function Nowhere() {
+  return (
+    <Empty title="There is no such screen">
+      <p>The address may be mistyped, or from an older version.</p>
+      <ButtonLink to="/">To the start</ButtonLink>
+    </Empty>
+  );
+}

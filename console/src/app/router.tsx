@@ -1,0 +1,107 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { Broken, Nowhere } from './broken.tsx';
+import { Shell } from './shell.tsx';
+
+const root = createRootRoute({ component: Shell, notFoundComponent: Nowhere });
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: lazyRouteComponent(() => import('../routes/home/home.tsx'), 'Home'),
+});
+const register = createRoute({
+  getParentRoute: () => root,
+  path: '/register',
+  component: lazyRouteComponent(() => import('../routes/register/register.tsx'), 'Register'),
+});
+const proof = createRoute({
+  getParentRoute: () => root,
+  path: '/proof',
+  validateSearch: (search: Record<string, unknown>): { type?: string; payload?: string; signature?: string } => ({
+    ...textOf(search, 'type'),
+    ...textOf(search, 'payload'),
+    ...textOf(search, 'signature'),
+  }),
+  component: lazyRouteComponent(() => import('../routes/proof/proof.tsx'), 'Proof'),
+});
+const publicVault = createRoute({
+  getParentRoute: () => root,
+  path: '/vault/$address',
+  component: lazyRouteComponent(() => import('../routes/vault/public-vault.tsx'), 'PublicVault'),
+});
+const company = createRoute({
+  getParentRoute: () => root,
+  path: '/company',
+  component: lazyRouteComponent(() => import('../routes/company/company.tsx'), 'Company'),
+});
+
+const project = createRoute({
+  getParentRoute: () => root,
+  path: '/p/$projectId',
+  component: lazyRouteComponent(() => import('../routes/project/project-frame.tsx'), 'ProjectFrame'),
+});
+const overview = createRoute({
+  getParentRoute: () => project,
+  path: '/',
+  component: lazyRouteComponent(() => import('../routes/project/overview.tsx'), 'Overview'),
+});
+const batches = createRoute({
+  getParentRoute: () => project,
+  path: '/batches',
+  component: lazyRouteComponent(() => import('../routes/batch/batches.tsx'), 'Batches'),
+});
+const batch = createRoute({
+  getParentRoute: () => project,
+  path: '/batches/$batchId',
+  component: lazyRouteComponent(() => import('../routes/batch/batch.tsx'), 'BatchScreen'),
+});
+const compose = createRoute({
+  getParentRoute: () => project,
+  path: '/new',
+  component: lazyRouteComponent(() => import('../routes/compose/compose.tsx'), 'Compose'),
+});
+const approve = createRoute({
+  getParentRoute: () => project,
+  path: '/approve/$batchId',
+  component: lazyRouteComponent(() => import('../routes/approve/approve.tsx'), 'Approve'),
+});
+const vault = createRoute({
+  getParentRoute: () => project,
+  path: '/vault',
+  component: lazyRouteComponent(() => import('../routes/vault/vault.tsx'), 'VaultScreen'),
+});
+const keys = createRoute({
+  getParentRoute: () => project,
+  path: '/keys',
+  component: lazyRouteComponent(() => import('../routes/keys/keys.tsx'), 'Keys'),
+});
+const settings = createRoute({
+  getParentRoute: () => project,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('../routes/settings/settings.tsx'), 'Settings'),
+});
+
+const projectRoutes = project.addChildren([overview, batches, batch, compose, approve, vault, keys, settings]);
+
+/** Every screen and its address; each is loaded when it is first opened. */
+export const router = createRouter({
+  routeTree: root.addChildren([home, register, proof, publicVault, company, projectRoutes]),
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+  defaultErrorComponent: Broken,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+function textOf<Key extends string>(search: Record<string, unknown>, key: Key): { [K in Key]?: string } {
+  const value = search[key];
+  // A payload that is JSON arrives parsed: its text is what counts.
+  const text = typeof value === 'string' || value === undefined ? value : JSON.stringify(value);
+  const found: { [K in Key]?: string } = {};
+  if (text !== undefined) found[key] = text;
+  return found;
+}

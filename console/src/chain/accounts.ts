@@ -1,0 +1,167 @@
+import {
+  type Address,
+  addDecoderSizePrefix,
+  type Decoder,
+  getAddressDecoder,
+  getArrayDecoder,
+  getBytesDecoder,
+  getI64Decoder,
+  getNullableDecoder,
+  getStructDecoder,
+  getU8Decoder,
+  getU16Decoder,
+  getU32Decoder,
+  getU64Decoder,
+  type ReadonlyUint8Array,
+} from '@solana/kit';
+import { SQUADS_PROGRAM } from './programs.ts';
+import type { ChainAccount } from './read-accounts.ts';
+
+const address = getAddressDecoder();
+const addresses = getArrayDecoder(address);
+const bytes = getArrayDecoder(getU8Decoder());
+
+/** Anchor’s discriminators: the first eight bytes of SHA-256("account:" + the account’s name). */
+const MULTISIG = [224, 116, 121, 186, 68, 161, 79, 236];
+const PROPOSAL = [26, 94, 189, 187, 116, 136, 53, 33];
+const BATCH = [156, 194, 70, 44, 22, 88, 137, 44];
+const BATCH_TRANSACTION = [196, 121, 46, 36, 12, 19, 252, 7];
+
+const multisigDecoder = getStructDecoder([
+  ['createKey', address],
+  ['configAuthority', address],
+  ['threshold', getU16Decoder()],
+  ['timeLockSeconds', getU32Decoder()],
+  ['transactionIndex', getU64Decoder()],
+  ['staleTransactionIndex', getU64Decoder()],
+  ['rentCollector', getNullableDecoder(address)],
+  ['bump', getU8Decoder()],
+  [
+    'members',
+    getArrayDecoder(
+      getStructDecoder([
+        ['address', address],
+        ['permissions', getU8Decoder()],
+      ]),
+    ),
+  ],
+]);
+
+const batchDecoder = getStructDecoder([
+  ['multisig', address],
+  ['creator', address],
+  ['index', getU64Decoder()],
+  ['bump', getU8Decoder()],
+  ['vaultIndex', getU8Decoder()],
+  ['vaultBump', getU8Decoder()],
+  ['size', getU32Decoder()],
+  ['executedTransactionIndex', getU32Decoder()],
+]);
+
+const proposalHead = getStructDecoder([
+  ['multisig', address],
+  ['transactionIndex', getU64Decoder()],
+  ['status', getU8Decoder()],
+]);
+const proposalVotes = getStructDecoder([
+  ['bump', getU8Decoder()],
+  ['approved', addresses],
+  ['rejected', addresses],
+  ['cancelled', addresses],
+]);
+
+/** In the order of the program’s enum. */
+const PROPOSAL_STATUSES = ['Draft', 'Active', 'Rejected', 'Approved', 'Executing', 'Executed', 'Cancelled'] as const;
+
+export type ProposalStatus = (typeof PROPOSAL_STATUSES)[number];
+
+const batchTransactionDecoder = getStructDecoder([
+  ['bump', getU8Decoder()],
+  ['ephemeralSignerBumps', bytes],
+  [
+    'message',
+    getStructDecoder([
+      ['signerCount', getU8Decoder()],
+      ['writableSignerCount', getU8Decoder()],
+      ['writableNonSignerCount', getU8Decoder()],
+      ['staticAccounts', addresses],
+      [
+        'instructions',
+        getArrayDecoder(
+          getStructDecoder([
+            ['programIndex', getU8Decoder()],
+            ['accountIndices', bytes],
+            ['data', addDecoderSizePrefix(getBytesDecoder(), getU32Decoder())],
+          ]),
+        ),
+      ],
+      [
+        'lookups',
+        getArrayDecoder(
+          getStructDecoder([
+            ['lookupTable', address],
+            ['writableIndices', bytes],
+            ['readonlyIndices', bytes],
+          ]),
+        ),
+      ],
+    ]),
+  ],
+]);
+
+/** This and every decoder here @throws Error when the account is missing, another program’s, or of another kind. */
+export function decodeMultisig(account: ChainAccount | null) {
+  return decode('multisig', account, MULTISIG, multisigDecoder);
+}
+
+export function decodeBatch(account: ChainAccount | null) {
+  return decode('batch', account, BATCH, batchDecoder);
+}
+
+export function decodeBatchTransaction(account: ChainAccount | null) {
+  return decode('batch transaction', account, BATCH_TRANSACTION, batchTransactionDecoder);
+}
+
+export type BatchTransaction = ReturnType<typeof decodeBatchTransaction>;
+
+export function decodeProposal(account: ChainAccount | null) {
+  const data = bodyOf('proposal', account, PROPOSAL);
+  const [head, end] = proposalHead.read(data, DISCRIMINATOR_BYTES);
+  const status = PROPOSAL_STATUSES[head.status];
+  if (status === undefined) throw new Error(`The proposal’s status is ${head.status}, which this page does not know.`);
+  // Every status but Executing carries the time since when.
+  const votesAt = status === 'Executing' ? end : getI64Decoder().read(data, end)[1];
+  return { ...head, ...proposalVotes.decode(data, votesAt), status };
+}
+
+/** A lookup table’s addresses begin after a header of fixed size (Agave, LOOKUP_TABLE_META_SIZE). */
+const LOOKUP_TABLE_HEADER_BYTES = 56;
+const ADDRESS_BYTES = 32;
+
+export function decodeLookupTable(account: ChainAccount | null): readonly Address[] {
+  if (!account) throw new Error('The batch’s lookup table is not on chain.');
+  const count = Math.floor((account.data.length - LOOKUP_TABLE_HEADER_BYTES) / ADDRESS_BYTES);
+  return Array.from({ length: count }, (_, place) =>
+    address.decode(account.data, LOOKUP_TABLE_HEADER_BYTES + place * ADDRESS_BYTES),
+  );
+}
+
+const DISCRIMINATOR_BYTES = 8;
+
+function decode<T>(
+  kind: string,
+  account: ChainAccount | null,
+  discriminator: readonly number[],
+  decoder: Decoder<T>,
+): T {
+  return decoder.decode(bodyOf(kind, account, discriminator), DISCRIMINATOR_BYTES);
+}
+
+function bodyOf(kind: string, account: ChainAccount | null, discriminator: readonly number[]): ReadonlyUint8Array {
+  if (!account) throw new Error(`The ${kind} is not on chain.`);
+  if (account.owner !== SQUADS_PROGRAM) throw new Error(`The ${kind} belongs to ${account.owner}, not to Squads.`);
+  if (!discriminator.every((byte, index) => account.data[index] === byte)) {
+    throw new Error(`The account ${account.address} is no Squads ${kind}.`);
+  }
+  return account.data;
+}

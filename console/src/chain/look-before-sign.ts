@@ -1,0 +1,82 @@
+import type { Pipeline } from '@flywheel/api';
+import { type Address, address } from '@solana/kit';
+import { shorten } from '../text/shorten.ts';
+import { proposalAddress, vaultAddress } from './addresses.ts';
+import { approvalFaults } from './approval-faults.ts';
+import { compareBatch, type Difference } from './compare-batch.ts';
+import { type Approval, decodeApproval } from './decode-approval.ts';
+import { SYSTEM_PROGRAM } from './programs.ts';
+import { type BatchOnChain, readBatch } from './read-batch.ts';
+import { readMint } from './read-mint.ts';
+
+/** What the page was told, and is about to have signed. */
+export interface LookInput {
+  readonly wallet: string;
+  readonly batch: {
+    readonly multisig: string;
+    readonly batchIndex: string;
+    readonly vaultAddress: string;
+    readonly mintAddress: string;
+    readonly pipelines: readonly Pipeline[];
+  };
+  readonly proposalApproveTx: string;
+}
+
+export interface Look {
+  readonly approval: Approval;
+  readonly onChain: BatchOnChain;
+  readonly decimals: number;
+  /** In the approval’s own bytes. */
+  readonly approvalFaults: readonly string[];
+  /** Between the chain and the pipelines shown. */
+  readonly differences: readonly Difference[];
+  /** Nothing stands against signing. */
+  readonly isSafe: boolean;
+}
+
+/**
+ * Looks at everything that a signature would let happen, before the wallet is asked: the approval’s bytes, and the
+ * messages on chain that it approves, read over this page’s own connection. The service is believed in nothing.
+ * @throws Error when the chain does not answer or lacks a part of the batch.
+ */
+export async function lookBeforeSign(rpcUrl: string, { wallet, batch, proposalApproveTx }: LookInput): Promise<Look> {
+  const multisig = address(batch.multisig);
+  const [onChain, mint, proposal, vault] = await Promise.all([
+    readBatch(rpcUrl, batch),
+    readMint(rpcUrl, batch.mintAddress),
+    proposalAddress(multisig, BigInt(batch.batchIndex)),
+    vaultAddress(multisig),
+  ]);
+  const approval = decodeApproval(proposalApproveTx);
+  const members = onChain.multisig.members.map((member) => member.address);
+  const token = { vault, mint: address(batch.mintAddress), ...mint };
+  const inApproval = approvalFaults(approval, { wallet: address(wallet), multisig, proposal, members });
+  const differences = [
+    ...batchFaults(onChain, address(wallet), vault, batch.vaultAddress),
+    ...(await compareBatch(batch.pipelines, onChain.pipelines, token)),
+  ];
+  return {
+    approval,
+    onChain,
+    decimals: mint.decimals,
+    approvalFaults: inApproval,
+    differences,
+    isSafe: inApproval.length === 0 && differences.length === 0,
+  };
+}
+
+/** Squads’ permission bit: may vote. */
+const VOTE = 2;
+
+function batchFaults({ multisig, batch }: BatchOnChain, wallet: Address, vault: Address, shown: string): Difference[] {
+  const isVoter = multisig.members.some((member) => member.address === wallet && (member.permissions & VOTE) !== 0);
+  return [
+    ...(isVoter ? [] : [`Your wallet ${shorten(wallet)} has no vote in this multisig.`]),
+    ...(vault === shown ? [] : [`The vault shown is ${shorten(shown)}; the multisig’s is ${shorten(vault)}.`]),
+    ...(batch.vaultIndex === 0 ? [] : [`The batch moves vault ${batch.vaultIndex}, not vault 0.`]),
+    ...(multisig.threshold === 2 ? [] : [`The multisig asks for ${multisig.threshold} votes, not 2.`]),
+    ...(multisig.configAuthority === SYSTEM_PROGRAM
+      ? []
+      : [`${shorten(multisig.configAuthority)} can change the multisig alone.`]),
+  ].map((text) => ({ pipeline: null, text }));
+}

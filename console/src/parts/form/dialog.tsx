@@ -1,0 +1,51 @@
+import { X } from 'lucide-react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+
+export interface DialogProps {
+  readonly title: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/**
+ * The platform's modal dialog: it keeps the focus, closes on Escape, gives the focus back and makes the page behind it
+ * inert, all without a style that the page's policy would refuse.
+ */
+export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    if (!element || element.open === isOpen) return;
+    if (isOpen) element.showModal();
+    else element.close();
+  }, [isOpen]);
+  return (
+    <dialog
+      ref={dialog}
+      onClose={onClose}
+      aria-labelledby={titleId}
+      className="m-auto w-[min(560px,calc(100vw-32px))] rounded-lg border bg-raised p-0 text-ink open:arriving"
+    >
+      {isOpen && (
+        <>
+          <header className="flex items-center justify-between border-b px-5 py-3">
+            <h2 id={titleId} className="text-lg font-semibold">
+              {title}
+            </h2>
+            <button
+              type="button"
+              onClick={onClose}
+              aria-label="Close"
+              className="rounded p-1 text-quiet hover:text-ink"
+            >
+              <X size={18} aria-hidden />
+            </button>
+          </header>
+          <div className="p-5">{children}</div>
+        </>
+      )}
+    </dialog>
+  );
+}

@@ -1,0 +1,27 @@
+import { Notice } from '../state/notice.tsx';
+import { CopyButton } from './copy-button.tsx';
+
+export interface SecretOnceProps {
+  readonly name: string;
+  readonly secret: string;
+  /** What to do when it is lost. */
+  readonly ifLost: string;
+}
+
+/** A secret that is shown once and can never be read again. */
+export function SecretOnce({ name, secret, ifLost }: SecretOnceProps) {
+  return (
+    <Notice tone="waiting" title={`${name}, shown this once`}>
+      <div className="my-2 flex flex-wrap items-center gap-2">
+        <code
+          data-testid="secret"
+          className="min-w-0 rounded border bg-raised px-2 py-1.5 font-mono text-xs break-all select-all"
+        >
+          {secret}
+        </code>
+        <CopyButton text={secret} />
+      </div>
+      <p>Only its hash is kept here. {ifLost}</p>
+    </Notice>
+  );
+}

@@ -1,0 +1,33 @@
+import { CircleAlert, CircleCheck, Clock } from 'lucide-react';
+import { classes } from '../classes.ts';
+import { Ring } from './ring.tsx';
+
+/** What state a thing is in: always an icon, a colour and a word. */
+export type State = 'waiting' | 'running' | 'done' | 'failed';
+
+const COLOURS = { waiting: 'text-waiting', running: 'text-accent', done: 'text-done', failed: 'text-failed' } as const;
+
+export function StateMark({ state, word }: { readonly state: State; readonly word: string }) {
+  return (
+    <span className={classes('inline-flex items-center gap-1.5 font-medium whitespace-nowrap', COLOURS[state])}>
+      <StateIcon state={state} />
+      {word}
+    </span>
+  );
+}
+
+export function StateIcon({ state, size = 16 }: { readonly state: State; readonly size?: number }) {
+  const props = { size, 'aria-hidden': true, className: classes('shrink-0', COLOURS[state]) };
+  switch (state) {
+    case 'waiting':
+      return <Clock {...props} />;
+    case 'running':
+      return <Ring size={size} closed={0.7} isTurning className={COLOURS.running} />;
+    case 'done':
+      return <CircleCheck {...props} />;
+    case 'failed':
+      return <CircleAlert {...props} />;
+    default:
+      return state satisfies never;
+  }
+}

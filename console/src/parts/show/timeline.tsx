@@ -1,0 +1,51 @@
+import type { ReactNode } from 'react';
+import { classes } from '../classes.ts';
+import { Ring } from './ring.tsx';
+import { type State, StateIcon } from './state-mark.tsx';
+import { TimeText } from './time-text.tsx';
+
+export interface TimelineStep {
+  readonly name: string;
+  /** `coming` is not there yet. */
+  readonly state: State | 'coming';
+  readonly text?: ReactNode;
+  /** ISO 8601. */
+  readonly at?: string | null;
+  readonly action?: ReactNode;
+}
+
+/** What has happened, what happens now, what is to come. */
+export function Timeline({ steps }: { readonly steps: readonly TimelineStep[] }) {
+  return (
+    <ol className="flex flex-col">
+      {steps.map(({ name, state, text, at, action }, position) => (
+        <li
+          key={name}
+          aria-current={state === 'waiting' || state === 'running' ? 'step' : undefined}
+          className="relative flex gap-3 pb-6 last:pb-0"
+        >
+          {position < steps.length - 1 && <span aria-hidden className="absolute top-6 bottom-0 left-[9px] w-px bg-line" />}
+          <span className="mt-0.5">
+            {state === 'coming' ? (
+              <Ring size={19} closed={0} className="text-quiet" />
+            ) : (
+              <StateIcon state={state} size={19} />
+            )}
+          </span>
+          <div className="flex min-w-0 flex-1 flex-col gap-0.5">
+            <div className="flex items-baseline justify-between gap-3">
+              <span className={classes('font-medium', state === 'coming' && 'font-normal text-quiet')}>{name}</span>
+              {at && (
+                <span className="text-xs text-quiet">
+                  <TimeText at={at} form="clock" />
+                </span>
+              )}
+            </div>
+            {text && <div className="text-sm break-words text-quiet">{text}</div>}
+            {action && <div className="mt-2">{action}</div>}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}

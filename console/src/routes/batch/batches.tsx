@@ -1,0 +1,4 @@
+/** Stands for the screen until it is built. */
+export function Batches() {
+  return <p>Batches</p>;
+}

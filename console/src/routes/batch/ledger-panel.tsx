@@ -1,0 +1,52 @@
+import type { Ledger } from '@flywheel/api';
+import { AddressText } from '../../parts/show/address-text.tsx';
+import { StateMark } from '../../parts/show/state-mark.tsx';
+import { Panel } from '../../parts/state/panel.tsx';
+import { formatSol } from '../../text/amount.ts';
+
+/** What the batch cost, transaction by transaction; it adds up to the last lamport. */
+export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
+  const rows = [
+    { name: 'Fees', lamports: ledger.feeLamports },
+    { name: 'Tips', lamports: ledger.tipLamports },
+    { name: 'Rent locked', lamports: ledger.rentOutLamports },
+    { name: 'Rent returned', lamports: ledger.rentBackLamports },
+    { name: 'The operator paid', lamports: ledger.operatorNetLamports },
+    { name: 'The vault paid for token accounts', lamports: ledger.vaultRentLamports },
+  ];
+  return (
+    <Panel
+      title="What it cost"
+      aside={
+        ledger.isComplete ? (
+          <StateMark state="done" word="All rent is back" />
+        ) : (
+          <StateMark state="running" word="Rent is locked until the accounts close" />
+        )
+      }
+    >
+      <dl className="grid gap-x-8 gap-y-1 sm:grid-cols-2">
+        {rows.map(({ name, lamports }) => (
+          <div key={name} className="flex justify-between gap-4 border-b py-1.5">
+            <dt className="text-quiet">{name}</dt>
+            <dd className="tabular">{formatSol(lamports)}</dd>
+          </div>
+        ))}
+      </dl>
+      {ledger.entries.length > 0 && (
+        <details className="mt-4">
+          <summary className="text-sm text-quiet">{ledger.entries.length} transactions</summary>
+          <ul className="mt-2 flex flex-col divide-y">
+            {ledger.entries.map((entry) => (
+              <li key={entry.signature} className="flex items-center justify-between gap-3 py-1.5">
+                <AddressText address={entry.signature} kind="signature" isLinked />
+                <span className="text-quiet">{entry.phase}</span>
+                <span className="tabular">{formatSol(BigInt(entry.feeLamports) + BigInt(entry.tipLamports))}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,65 @@
+import type { Batch, BundleExecution } from '@flywheel/api';
+import { AddressText } from '../../parts/show/address-text.tsx';
+import { Panel } from '../../parts/state/panel.tsx';
+
+/** What setup and execution came to: counts, bundles, signatures. */
+export function ResultsPanel({ batch }: { readonly batch: Batch }) {
+  const { initResult, executeResult } = batch;
+  if (!initResult && !executeResult) return null;
+  return (
+    <Panel title="Results">
+      <div className="grid gap-6 md:grid-cols-2">
+        {initResult && (
+          <Outcome
+            title="Setup"
+            text={`${initResult.totalSuccessful} of ${initResult.total} transactions`}
+            failure={initResult.failedTxMsg}
+            bundles={initResult.successfulExecutions}
+          />
+        )}
+        {executeResult && (
+          <Outcome
+            title="Execution"
+            text={`${executeResult.totalSuccessful} of ${executeResult.total} pipelines`}
+            failure={executeResult.failedTxMsg}
+            bundles={executeResult.successfulExecutions}
+          />
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+interface OutcomeProps {
+  readonly title: string;
+  readonly text: string;
+  readonly failure: string | undefined;
+  readonly bundles: readonly BundleExecution[];
+}
+
+function Outcome({ title, text, failure, bundles }: OutcomeProps) {
+  return (
+    <div className="flex min-w-0 flex-col gap-2">
+      <h3 className="font-medium">
+        {title} <span className="tabular font-normal text-quiet">{text}</span>
+      </h3>
+      {failure && <p className="text-sm break-words text-failed">{failure}</p>}
+      <ul className="flex flex-col gap-2">
+        {bundles.map(({ bundleId, txHashes }) => (
+          <li key={bundleId} className="rounded border px-3 py-2">
+            <p className="flex items-center justify-between gap-2 text-sm text-quiet">
+              Bundle <AddressText address={bundleId} of="bundle" />
+            </p>
+            <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-1">
+              {txHashes.map((signature) => (
+                <li key={signature}>
+                  <AddressText address={signature} kind="signature" isLinked />
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,4 @@
+/** Stands for the screen until it is built. */
+export function Company() {
+  return <p>Company</p>;
+}

@@ -1,0 +1,204 @@
+import type { ProofType } from '@flywheel/api';
+import { Plus, Trash2 } from 'lucide-react';
+import { Button } from '../../parts/form/button.tsx';
+import { SelectField, TextArea, TextField } from '../../parts/form/field.tsx';
+import {
+  type ActionDraft,
+  type ActionKind,
+  actionProblem,
+  newAction,
+  newPipeline,
+  type PipelineDraft,
+  readAction,
+  readPipeline,
+} from './pipeline-draft.ts';
+import { pipelineSize } from './pipeline-size.ts';
+import { SizeGauge } from './size-gauge.tsx';
+
+export interface PipelineEditorProps {
+  readonly drafts: readonly PipelineDraft[];
+  readonly onChange: (drafts: readonly PipelineDraft[]) => void;
+  readonly proofTypes: readonly ProofType[];
+  readonly decimals: number;
+}
+
+/** Pipelines written by hand. */
+export function PipelineEditor({ drafts, onChange, proofTypes, decimals }: PipelineEditorProps) {
+  const replace = (key: string, change: Partial<PipelineDraft>) =>
+    onChange(drafts.map((draft) => (draft.key === key ? { ...draft, ...change } : draft)));
+  return (
+    <div className="flex flex-col gap-4">
+      {drafts.map((draft, position) => (
+        <OnePipeline
+          key={draft.key}
+          position={position}
+          draft={draft}
+          proofTypes={proofTypes}
+          decimals={decimals}
+          onChange={(change) => replace(draft.key, change)}
+          onRemove={drafts.length === 1 ? null : () => onChange(drafts.filter(({ key }) => key !== draft.key))}
+        />
+      ))}
+      <div>
+        <Button onClick={() => onChange([...drafts, newPipeline(drafts.at(-1)?.type ?? '')])}>
+          <Plus size={15} aria-hidden /> Add a pipeline
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+interface OnePipelineProps {
+  readonly position: number;
+  readonly draft: PipelineDraft;
+  readonly proofTypes: readonly ProofType[];
+  readonly decimals: number;
+  readonly onChange: (change: Partial<PipelineDraft>) => void;
+  readonly onRemove: (() => void) | null;
+}
+
+function OnePipeline({ position, draft, proofTypes, decimals, onChange, onRemove }: OnePipelineProps) {
+  const read = readPipeline(draft, decimals);
+  const isTouched = draft.actions.some(({ amount, message }) => amount !== '' || message !== '');
+  const replace = (key: string, change: Partial<ActionDraft>) =>
+    onChange({ actions: draft.actions.map((action) => (action.key === key ? { ...action, ...change } : action)) });
+  return (
+    <fieldset className="flex flex-col gap-4 rounded-lg border bg-raised p-4">
+      <legend className="sr-only">Pipeline {position}</legend>
+      <div className="flex items-start gap-3">
+        <TypeField type={draft.type} proofTypes={proofTypes} onChange={(type) => onChange({ type })} />
+        {onRemove && (
+          <Button tone="quiet" onClick={onRemove} aria-label={`Remove pipeline ${position}`} className="mt-6">
+            <Trash2 size={16} aria-hidden />
+          </Button>
+        )}
+      </div>
+      <TextArea
+        label="Payload: what it proves, as a JSON object"
+        rows={2}
+        value={draft.payload}
+        onChange={({ target }) => onChange({ payload: target.value })}
+      />
+      <ul className="flex flex-col gap-3">
+        {draft.actions.map((action) => (
+          <li key={action.key}>
+            <OneAction
+              action={action}
+              decimals={decimals}
+              onChange={(change) => replace(action.key, change)}
+              onRemove={
+                draft.actions.length === 1
+                  ? null
+                  : () => onChange({ actions: draft.actions.filter(({ key }) => key !== action.key) })
+              }
+            />
+          </li>
+        ))}
+      </ul>
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <Button size="small" onClick={() => onChange({ actions: [...draft.actions, newAction()] })}>
+          <Plus size={14} aria-hidden /> Add an action
+        </Button>
+        <SizeGauge size={pipelineSize(draft.type, draft.actions.map(readAction))} />
+      </div>
+      {isTouched && 'problem' in read && <p className="text-sm text-failed">{read.problem}</p>}
+    </fieldset>
+  );
+}
+
+interface TypeFieldProps {
+  readonly type: string;
+  readonly proofTypes: readonly ProofType[];
+  readonly onChange: (type: string) => void;
+}
+
+/** One of the registered types, or any where none is registered. */
+export function TypeField({ type, proofTypes, onChange }: TypeFieldProps) {
+  if (proofTypes.length === 0) {
+    return (
+      <TextField
+        label="Proof type"
+        placeholder="WATCH_AD"
+        value={type}
+        onChange={({ target }) => onChange(target.value)}
+        className="flex-1 [&_input]:font-mono"
+      />
+    );
+  }
+  const hint = proofTypes.find((known) => known.type === type)?.description;
+  return (
+    <SelectField
+      label="Proof type"
+      value={type}
+      hint={hint}
+      onChange={({ target }) => onChange(target.value)}
+      className="flex-1"
+    >
+      {proofTypes.map((known) => (
+        <option key={known.type}>{known.type}</option>
+      ))}
+    </SelectField>
+  );
+}
+
+const KINDS: readonly { readonly kind: ActionKind; readonly word: string }[] = [
+  { kind: 'BURN', word: 'Burn' },
+  { kind: 'AIRDROP', word: 'Airdrop' },
+  { kind: 'MEMO', word: 'Memo' },
+];
+
+interface OneActionProps {
+  readonly action: ActionDraft;
+  readonly decimals: number;
+  readonly onChange: (change: Partial<ActionDraft>) => void;
+  readonly onRemove: (() => void) | null;
+}
+
+function OneAction({ action, decimals, onChange, onRemove }: OneActionProps) {
+  const problem = action.amount !== '' ? actionProblem(action, decimals) : null;
+  const choose = (chosen: string) => {
+    const kind = KINDS.find((known) => known.kind === chosen)?.kind;
+    if (kind) onChange({ kind });
+  };
+  return (
+    <div className="flex flex-wrap items-start gap-3">
+      <SelectField label="Action" value={action.kind} onChange={({ target }) => choose(target.value)} className="w-28">
+        {KINDS.map(({ kind, word }) => (
+          <option key={kind} value={kind}>
+            {word}
+          </option>
+        ))}
+      </SelectField>
+      {action.kind === 'AIRDROP' && (
+        <TextField
+          label="Recipient’s wallet"
+          value={action.toAddress}
+          onChange={({ target }) => onChange({ toAddress: target.value.trim() })}
+          className="min-w-56 flex-1 [&_input]:font-mono"
+        />
+      )}
+      {action.kind === 'MEMO' ? (
+        <TextField
+          label="Text"
+          value={action.message}
+          onChange={({ target }) => onChange({ message: target.value })}
+          className="min-w-56 flex-1"
+        />
+      ) : (
+        <TextField
+          label="Whole tokens"
+          inputMode="decimal"
+          value={action.amount}
+          onChange={({ target }) => onChange({ amount: target.value.replaceAll(',', '').trim() })}
+          error={problem}
+          className="w-36 [&_input]:text-right"
+        />
+      )}
+      {onRemove && (
+        <Button tone="quiet" onClick={onRemove} aria-label="Remove this action" className="mt-6">
+          <Trash2 size={16} aria-hidden />
+        </Button>
+      )}
+    </div>
+  );
+}

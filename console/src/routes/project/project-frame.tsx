@@ -1,0 +1,47 @@
+import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { SignInPrompt } from '../../app/sign-in-prompt.tsx';
+import { classes } from '../../parts/classes.ts';
+import { Lines } from '../../parts/state/skeleton.tsx';
+import { useSession } from '../../service/session.ts';
+
+const TABS = [
+  { to: '/p/$projectId', name: 'Overview', exact: true },
+  { to: '/p/$projectId/batches', name: 'Batches', exact: false },
+  { to: '/p/$projectId/new', name: 'New batch', exact: false },
+  { to: '/p/$projectId/vault', name: 'Vault', exact: false },
+  { to: '/p/$projectId/keys', name: 'Keys', exact: false },
+  { to: '/p/$projectId/settings', name: 'Settings', exact: false },
+] as const;
+
+/** The screens of one project, and the way from one to the next. */
+export function ProjectFrame() {
+  const { projectId } = useParams({ from: '/p/$projectId' });
+  const session = useSession();
+  if (session === undefined) return <Lines count={4} />;
+  if (session === null) return <SignInPrompt />;
+  return (
+    <>
+      <nav aria-label="Project" className="-mx-4 mb-6 overflow-x-auto border-b px-4">
+        <ul className="flex gap-1">
+          {TABS.map(({ to, name, exact }) => (
+            <li key={to}>
+              <Link
+                to={to}
+                params={{ projectId }}
+                activeOptions={{ exact }}
+                className={TAB}
+                activeProps={{ className: classes('border-accent text-ink') }}
+                inactiveProps={{ className: 'border-transparent text-quiet hover:text-ink' }}
+              >
+                {name}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <Outlet />
+    </>
+  );
+}
+
+const TAB = '-mb-px inline-flex h-11 items-center border-b-2 px-3 font-medium whitespace-nowrap outline-offset-[-2px]';

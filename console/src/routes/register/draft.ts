@@ -1,0 +1,32 @@
+import type { Mint } from '../../chain/read-mint.ts';
+import type { ProofTypeDraft } from '../../proof-types/proof-type-draft.ts';
+
+/** A registration as it is being filled in. */
+export interface RegistrationDraft {
+  readonly mint: string;
+  readonly token: Mint | null;
+  readonly burnLimit: string;
+  readonly airdropLimit: string;
+  readonly isBurnAllowed: boolean;
+  readonly isAirdropAllowed: boolean;
+  readonly proofTypes: readonly ProofTypeDraft[];
+  readonly approval: 'automatic' | 'manual';
+}
+
+export const EMPTY_DRAFT: RegistrationDraft = {
+  mint: '',
+  token: null,
+  burnLimit: '1000',
+  airdropLimit: '1000',
+  isBurnAllowed: true,
+  isAirdropAllowed: true,
+  proofTypes: [],
+  approval: 'automatic',
+};
+
+/** What every step of the registration gets. */
+export interface StepProps {
+  readonly draft: RegistrationDraft;
+  readonly onChange: (change: Partial<RegistrationDraft>) => void;
+  readonly onNext: () => void;
+}

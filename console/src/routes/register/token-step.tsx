@@ -1,0 +1,100 @@
+import { isAddress } from '@solana/kit';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { SubmitEvent } from 'react';
+import { TOKEN_2022_PROGRAM } from '../../chain/programs.ts';
+import { readMint } from '../../chain/read-mint.ts';
+import { createMint, fund } from '../../local/bank.ts';
+import { Button } from '../../parts/form/button.tsx';
+import { TextField } from '../../parts/form/field.tsx';
+import { Facts } from '../../parts/show/facts.tsx';
+import { ErrorNotice, Notice } from '../../parts/state/notice.tsx';
+import { useEnvironment } from '../../service/environment.ts';
+import { formatBaseUnits } from '../../text/amount.ts';
+import type { StepProps } from './draft.ts';
+
+/** Enough for the rent of a multisig and its table, and for a few token accounts. */
+const FAUCET_LAMPORTS = 2_000_000_000n;
+const NEW_TOKEN_DECIMALS = 6;
+
+/** The mint, and what the chain says of it. */
+export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { readonly wallet: string }) {
+  const environment = useEnvironment();
+  const rpcUrl = environment?.rpcUrl;
+  const isWellFormed = isAddress(draft.mint);
+  const mint = useQuery({
+    queryKey: ['mint', draft.mint],
+    queryFn: () => readMint(rpcUrl ?? '', draft.mint),
+    enabled: isWellFormed && rpcUrl !== undefined,
+  });
+  const found = isWellFormed ? (mint.data ?? null) : null;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!found) return;
+    onChange({ token: found });
+    onNext();
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-5">
+      <p className="text-quiet">Which token does this project burn and airdrop? One project has one token.</p>
+      <TextField
+        label="Mint address"
+        value={draft.mint}
+        onChange={({ target }) => onChange({ mint: target.value.trim() })}
+        error={draft.mint !== '' && !isWellFormed ? 'This is no base58 address of 32 bytes.' : null}
+        hint="SPL Token or Token-2022."
+        className="[&_input]:font-mono"
+        required
+      />
+      {environment?.isLocal && (
+        <LocalMoney rpcUrl={environment.rpcUrl} wallet={wallet} onMint={(created) => onChange({ mint: created })} />
+      )}
+      {mint.error && isWellFormed && <ErrorNotice error={mint.error} onRetry={() => void mint.refetch()} />}
+      {found && (
+        <Facts
+          facts={[
+            { name: 'Supply', value: formatBaseUnits(found.supply, found.decimals) },
+            { name: 'Decimals', value: found.decimals },
+            { name: 'Program', value: found.tokenProgram === TOKEN_2022_PROGRAM ? 'Token-2022' : 'SPL Token' },
+          ]}
+        />
+      )}
+      <div>
+        <Button type="submit" tone="primary" disabled={!found}>
+          Continue
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface LocalMoneyProps {
+  readonly rpcUrl: string;
+  readonly wallet: string;
+  readonly onMint: (mint: string) => void;
+}
+
+function LocalMoney({ rpcUrl, wallet, onMint }: LocalMoneyProps) {
+  const faucet = useMutation({ mutationFn: () => fund(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS }) });
+  const token = useMutation({
+    mutationFn: async () => {
+      const mint = await createMint(rpcUrl, NEW_TOKEN_DECIMALS);
+      await fund(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS });
+      return mint;
+    },
+    onSuccess: onMint,
+  });
+  const error = faucet.error ?? token.error;
+  return (
+    <Notice tone="plain" title="This is a local cluster: money is free here">
+      <div className="mt-2 flex flex-wrap gap-2">
+        <Button size="small" isBusy={token.isPending} onClick={() => token.mutate()}>
+          Create a token
+        </Button>
+        <Button size="small" isBusy={faucet.isPending} onClick={() => faucet.mutate()}>
+          {faucet.isSuccess ? 'Got 2 SOL. More?' : 'Get 2 SOL'}
+        </Button>
+      </div>
+      {error && <ErrorNotice error={error} />}
+    </Notice>
+  );
+}

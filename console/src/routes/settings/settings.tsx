@@ -1,0 +1,4 @@
+/** Stands for the screen until it is built. */
+export function Settings() {
+  return <p>Settings</p>;
+}

@@ -1,0 +1,42 @@
+import type { Session } from '@flywheel/api';
+import { isFlywheelError } from '@flywheel/sdk';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { signIn } from '../wallet/sign-in.ts';
+import type { SolanaWallet } from '../wallet/wallets.ts';
+import { call } from './call.ts';
+
+export const sessionQuery = { queryKey: ['session'], queryFn: readSession, staleTime: 60_000 };
+
+/** Who is signed in: undefined until it is known, null for nobody. */
+export function useSession(): Session | null | undefined {
+  return useQuery(sessionQuery).data;
+}
+
+export function useSignIn() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (wallet: SolanaWallet) => signIn(wallet),
+    onSuccess: (session) => queries.setQueryData(sessionQuery.queryKey, session),
+  });
+}
+
+export function useSignOut() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => call('signOut', { body: {} }),
+    onSuccess: () => {
+      // Nothing that one wallet has read may be seen by the next.
+      queries.clear();
+      queries.setQueryData(sessionQuery.queryKey, null);
+    },
+  });
+}
+
+async function readSession(): Promise<Session | null> {
+  try {
+    return await call('getSession', {});
+  } catch (error) {
+    if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'vite';
+
+/** What a phone on a slow line can wait for. */
+const MAX_FIRST_PAGE_BYTES = 200_000;
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+
+interface Chunk {
+  readonly file: string;
+  readonly imports?: readonly string[];
+  readonly dynamicImports?: readonly string[];
+}
+
+describe('the built console', () => {
+  let directory: string;
+  let manifest: Readonly<Record<string, Chunk>>;
+  let html: string;
+
+  before(async (context) => {
+    directory = await mkdtemp(join(tmpdir(), 'flywheel-console-'));
+    if ('after' in context) context.after(() => rm(directory, { recursive: true }));
+    await build({ root: ROOT, logLevel: 'error', build: { outDir: directory, manifest: true, emptyOutDir: false } });
+    manifest = JSON.parse(await readFile(join(directory, '.vite/manifest.json'), 'utf8'));
+    html = await readFile(join(directory, 'index.html'), 'utf8');
+  });
+
+  it(`takes less than ${MAX_FIRST_PAGE_BYTES} bytes of compressed JavaScript for the first page`, async () => {
+    const files = reachable(manifest, ['index.html', 'src/routes/home/home.tsx']);
+    const sizes = await Promise.all(files.map(async (file) => gzipSync(await readFile(join(directory, file))).length));
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    const list = files.map((file, i) => `${file} ${sizes[i]}`).join(', ');
+    assert.ok(total < MAX_FIRST_PAGE_BYTES, `${total} bytes: ${list}`);
+    // What is shown of it is a measurement worth reading.
+    process.stdout.write(`# the first page takes ${total} bytes of compressed JavaScript\n`);
+  });
+
+  it('has no inline script, no inline style and nothing of another host', () => {
+    assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)/);
+    assert.doesNotMatch(html, /<style|style=/);
+    assert.doesNotMatch(html, /(src|href)="(https?:)?\/\//);
+  });
+});
+
+/** Every script that must be there before these entries run. */
+function reachable(manifest: Readonly<Record<string, Chunk>>, entries: readonly string[]): string[] {
+  const seen = new Set<string>();
+  const visit = (name: string) => {
+    const chunk = manifest[name];
+    if (!chunk || seen.has(chunk.file)) return;
+    seen.add(chunk.file);
+    for (const imported of chunk.imports ?? []) visit(imported);
+  };
+  entries.forEach(visit);
+  return [...seen];
+}

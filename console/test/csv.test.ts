@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { generateKeyPairSigner } from '@solana/kit';
+import { packRows } from '../src/routes/compose/pack-rows.ts';
+import { pipelineSize } from '../src/routes/compose/pipeline-size.ts';
+import { readCsv } from '../src/routes/compose/read-csv.ts';
+
+const DECIMALS = 6;
+
+describe('a CSV file of recipients', async () => {
+  const addresses = await Promise.all(Array.from({ length: 20 }, async () => (await generateKeyPairSigner()).address));
+  const [alice, bob] = addresses;
+
+  it('is read with or without a first row of names, quotes, marks and empty lines', () => {
+    const read = readCsv(`\uFEFFaddress,amount\r\n${alice},"1,000.5"\r\n\r\n"${bob}", 2 \r\n`, DECIMALS);
+    assert.deepEqual(read.faults, []);
+    assert.deepEqual(
+      read.rows.map(({ line, address, baseUnits }) => [line, address, baseUnits]),
+      [
+        [2, alice, 1_000_500_000n],
+        [4, bob, 2_000_000n],
+      ],
+    );
+    assert.equal(read.totalBaseUnits, 1_002_500_000n);
+  });
+
+  it('has its faults named by row', () => {
+    const text = [
+      `nobody,1`,
+      `${alice},`,
+      `${alice},-1`,
+      `${alice},0.0000001`,
+      `${alice},0`,
+      `${alice},1,x`,
+      `${alice},1`,
+    ].join('\n');
+    const read = readCsv(text, DECIMALS);
+    assert.deepEqual(
+      read.faults.map(({ line }) => line),
+      [1, 2, 3, 4, 5, 6],
+    );
+    assert.equal(read.rows.length, 1);
+  });
+
+  it('has repeated addresses added up and said', () => {
+    const read = readCsv(`${alice},1\n${bob},2\n${alice},3.5`, DECIMALS);
+    assert.deepEqual(read.merged, [{ address: alice, lines: [1, 3] }]);
+    assert.deepEqual(
+      read.rows.map(({ baseUnits }) => baseUnits),
+      [4_500_000n, 2_000_000n],
+    );
+  });
+
+  it('is packed in order into pipelines that fit one transaction each', () => {
+    const { rows } = readCsv(addresses.map((address) => `${address},1.25`).join('\n'), DECIMALS);
+    const pipelines = packRows(rows, { type: 'SEASON_1', decimals: DECIMALS, source: { file: 'a.csv' } });
+    assert.deepEqual(
+      pipelines.map(({ actions }) => actions.length),
+      [7, 7, 6],
+    );
+    for (const { type, actions } of pipelines) assert.ok(pipelineSize(type, actions).share <= 1);
+    const sent = pipelines.flatMap(({ actions }) => actions.map((action) => 'toAddress' in action && action.toAddress));
+    assert.deepEqual(sent, addresses);
+    assert.deepEqual(JSON.parse(pipelines[0]?.payload ?? ''), { file: 'a.csv', lines: [1, 2, 3, 4, 5, 6, 7] });
+  });
+});

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { checkPayload } from '../src/proof-types/check-payload.ts';
+import { formatBaseUnits, shareOf, toBaseUnits, toDecimal, withSeparators } from '../src/text/amount.ts';
+import { decimalOf } from '../src/text/decimal.ts';
+
+describe('amounts', () => {
+  it('go to base units and back unchanged', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+        fc.integer({ min: 0, max: 19 }),
+        (baseUnits, decimals) => {
+          assert.equal(toBaseUnits(toDecimal(baseUnits, decimals), decimals), baseUnits);
+        },
+      ),
+    );
+  });
+
+  it('are shown with separators, without zeros that say nothing', () => {
+    assert.equal(formatBaseUnits(1_234_567_500_000n, 6), '1,234,567.5');
+    assert.equal(formatBaseUnits(1n, 9), '0.000000001');
+    assert.equal(formatBaseUnits(-1_500n, 3), '-1.5');
+    assert.equal(withSeparators('1000'), '1,000');
+    assert.equal(withSeparators('100'), '100');
+  });
+
+  it('finer than the token’s decimals are refused', () => {
+    assert.equal(toBaseUnits('0.0000001', 6), null);
+    assert.equal(toBaseUnits('1.50', 1), 15n);
+    assert.equal(toBaseUnits('1e3', 6), null);
+    assert.equal(toBaseUnits('', 6), null);
+  });
+
+  it('fill a bar by their share', () => {
+    assert.equal(shareOf(1n, 4n), 0.25);
+    assert.equal(shareOf(5n, 4n), 1);
+    assert.equal(shareOf(0n, 0n), 0);
+    assert.equal(shareOf(1n, 0n), 1);
+  });
+
+  it('that are JSON numbers keep their digits', () => {
+    assert.equal(decimalOf(1e-7), '0.0000001');
+    assert.equal(decimalOf(1.5e-7), '0.00000015');
+    assert.equal(decimalOf(1e21), '1000000000000000000000');
+    assert.equal(decimalOf(0.1), '0.1');
+    assert.equal(decimalOf(1234.5), '1234.5');
+    fc.assert(
+      fc.property(fc.double({ min: 1e-19, max: 1e24, noNaN: true }), (value) => {
+        const text = decimalOf(value);
+        assert.match(text, /^\d+(\.\d+)?$/);
+        assert.equal(Number(text), value);
+      }),
+    );
+  });
+});
+
+describe('the trial of a payload', () => {
+  const schema = {
+    type: 'object',
+    required: ['adId'],
+    properties: { adId: { type: 'string', minLength: 1 }, seconds: { type: 'integer', minimum: 15 } },
+    additionalProperties: false,
+  };
+
+  it('names what is wrong and where', () => {
+    assert.deepEqual(checkPayload(schema, { adId: 'a', seconds: 20 }), { problem: null });
+    assert.deepEqual(checkPayload(schema, {}), { problem: 'the payload must have adId' });
+    assert.deepEqual(checkPayload(schema, { adId: 'a', seconds: 3 }), {
+      problem: 'the payload.seconds must be 15 or more',
+    });
+    assert.deepEqual(checkPayload(schema, { adId: 'a', x: 1 }), { problem: 'the payload.x is not allowed' });
+    assert.deepEqual(checkPayload(schema, []), { problem: 'the payload must be object' });
+  });
+
+  it('claims nothing about keywords that it does not know', () => {
+    assert.deepEqual(checkPayload({ type: 'object', oneOf: [{}] }, {}), { unknown: 'oneOf' });
+    assert.deepEqual(checkPayload({ properties: { a: { $ref: '#' } } }, { a: 1 }), { unknown: '$ref' });
+  });
+});

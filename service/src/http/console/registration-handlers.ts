@@ -1,0 +1,22 @@
+import { REGISTRATION_OPERATIONS } from '@flywheel/api';
+import { confirmRegistration, createRegistration } from '../../projects/register.ts';
+import type { Handlers } from '../handlers.ts';
+import type { ConsoleDeps } from './console-handlers.ts';
+import { notYet } from './not-yet.ts';
+
+/** From a mint to a project. */
+export function createRegistrationHandlers(deps: ConsoleDeps): Handlers<typeof REGISTRATION_OPERATIONS> {
+  return {
+    ...notYet(REGISTRATION_OPERATIONS),
+
+    createRegistration: async ({ wallet }, { body }) => ({
+      status: 200,
+      body: await createRegistration(deps, wallet, body),
+    }),
+
+    confirmRegistration: async ({ wallet }, { params, body }) => ({
+      status: 200,
+      body: await confirmRegistration(deps, wallet, params.registrationId.toLowerCase(), body.signedTransaction),
+    }),
+  };
+}

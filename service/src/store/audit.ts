@@ -1,0 +1,58 @@
+import type { AuditAction } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import type { Selectable } from 'kysely';
+import type { Db } from './db.ts';
+import type { Schema } from './schema.ts';
+
+/** Who did what: written in the transaction that does it. */
+export interface NewAuditEntry {
+  readonly at: Date;
+  readonly actor: Address;
+  readonly action: AuditAction;
+  readonly projectId?: string;
+  readonly batchId?: string;
+  /** What it was done to, where that is no batch. */
+  readonly subject?: string;
+  readonly before?: unknown;
+  readonly after?: unknown;
+  readonly reason?: string;
+}
+
+export type AuditRecord = Selectable<Schema['audit_log']>;
+
+export async function insertAuditEntry(trx: Db, entry: NewAuditEntry): Promise<void> {
+  const { at, actor, action, projectId, batchId, subject, before, after, reason } = entry;
+  await trx
+    .insertInto('audit_log')
+    .values({
+      at,
+      actor,
+      action,
+      project_id: projectId ?? null,
+      batch_id: batchId ?? null,
+      subject: subject ?? null,
+      before: before === undefined ? null : JSON.stringify(before),
+      after: after === undefined ? null : JSON.stringify(after),
+      reason: reason ?? null,
+    })
+    .execute();
+}
+
+/** A page of entries, newest first: those below an id, if one is given; only a project's, if one is given. */
+export async function findAuditEntries(
+  db: Db,
+  {
+    projectId,
+    below,
+    limit,
+  }: { readonly projectId: string | null; readonly below: bigint | null; readonly limit: number },
+): Promise<AuditRecord[]> {
+  return db
+    .selectFrom('audit_log')
+    .selectAll()
+    .$if(projectId !== null, (query) => query.where('project_id', '=', projectId))
+    .$if(below !== null, (query) => query.where('id', '<', below ?? 0n))
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}
