@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { decimalOf, toBaseUnits, toDecimal } from '@flywheel/sdk';
 import fc from 'fast-check';
 import { checkPayload } from '../src/proof-types/check-payload.ts';
-import { formatBaseUnits, shareOf, toBaseUnits, toDecimal, withSeparators } from '../src/text/amount.ts';
-import { decimalOf } from '../src/text/decimal.ts';
+import { formatBaseUnits, shareOf, withSeparators } from '../src/text/amount.ts';
 
 describe('amounts', () => {
   it('go to base units and back unchanged', () => {

@@ -1,6 +1,12 @@
+export * from './amounts.ts';
+export { TOKEN_2022_PROGRAM } from './chain/programs.ts';
+export * from './chain/read-mint.ts';
 export * from './client.ts';
 export * from './errors.ts';
 export * from './follow-batch.ts';
+export type { Difference } from './look/compare-batch.ts';
+export { type Approval, type ApprovalStep, approvalFee } from './look/decode-approval.ts';
+export * from './look/look-before-sign.ts';
 export * from './proof.ts';
 export * from './request.ts';
 export * from './run-batch.ts';

@@ -1,24 +1,7 @@
+import { toDecimal } from '@flywheel/sdk';
+
 /** Lamports in a SOL, as decimal places. */
 export const SOL_DECIMALS = 9;
-
-/** Base units to whole tokens as plain decimal text, e.g. 1500000n of 6 decimals to `1.5`. */
-export function toDecimal(baseUnits: bigint, decimals: number): string {
-  const sign = baseUnits < 0n ? '-' : '';
-  const digits = (baseUnits < 0n ? -baseUnits : baseUnits).toString().padStart(decimals + 1, '0');
-  const whole = digits.slice(0, digits.length - decimals);
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
-  return `${sign}${whole}${fraction === '' ? '' : `.${fraction}`}`;
-}
-
-/**
- * Plain decimal text to base units; null when it is none, or finer than the decimals go.
- */
-export function toBaseUnits(decimal: string, decimals: number): bigint | null {
-  const [, whole, fraction = ''] = /^(\d+)(?:\.(\d*))?$/.exec(decimal) ?? [];
-  if (whole === undefined) return null;
-  const significant = fraction.replace(/0+$/, '');
-  return significant.length > decimals ? null : BigInt(whole + significant.padEnd(decimals, '0'));
-}
 
 /** Decimal text with separators: `1234567.5` to `1,234,567.5`. */
 export function withSeparators(decimal: string): string {

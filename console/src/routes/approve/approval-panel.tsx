@@ -1,5 +1,4 @@
-import { type Approval, approvalFee } from '../../chain/decode-approval.ts';
-import type { Look } from '../../chain/look-before-sign.ts';
+import { type Approval, approvalFee, type Look } from '@flywheel/sdk';
 import { AddressText } from '../../parts/show/address-text.tsx';
 import { Facts } from '../../parts/show/facts.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';

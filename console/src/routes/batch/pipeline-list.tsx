@@ -1,12 +1,12 @@
 import type { Action, Pipeline } from '@flywheel/api';
+import type { Difference } from '@flywheel/sdk';
+import { decimalOf } from '@flywheel/sdk';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
-import type { Difference } from '../../chain/compare-batch.ts';
 import { classes } from '../../parts/classes.ts';
 import { AddressText } from '../../parts/show/address-text.tsx';
 import { type State, StateIcon } from '../../parts/show/state-mark.tsx';
 import { withSeparators } from '../../text/amount.ts';
-import { decimalOf } from '../../text/decimal.ts';
 
 export interface PipelineListProps {
   readonly pipelines: readonly Pipeline[];

@@ -1,5 +1,5 @@
 import type { Pipeline } from '@flywheel/api';
-import { toDecimal } from '../../text/amount.ts';
+import { toDecimal } from '@flywheel/sdk';
 import { pipelineSize } from './pipeline-size.ts';
 import type { AirdropRow } from './read-csv.ts';
 

@@ -1,6 +1,6 @@
 import { type Action, MAX_PAYLOAD_BYTES, type Pipeline } from '@flywheel/api';
+import { toBaseUnits } from '@flywheel/sdk';
 import { isAddress } from '@solana/kit';
-import { toBaseUnits } from '../../text/amount.ts';
 
 export type ActionKind = Action['action'];
 

@@ -1,6 +1,6 @@
+import { toBaseUnits } from '@flywheel/sdk';
 import { isAddress } from '@solana/kit';
 import papaparse from 'papaparse';
-import { toBaseUnits } from '../../text/amount.ts';
 
 export interface AirdropRow {
   /** In the file, counted from one; of the first one where duplicates were merged. */

@@ -1,4 +1,4 @@
-import type { Mint } from '../../chain/read-mint.ts';
+import type { Mint } from '@flywheel/sdk';
 import type { ProofTypeDraft } from '../../proof-types/proof-type-draft.ts';
 
 /** A registration as it is being filled in. */

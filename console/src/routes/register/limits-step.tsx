@@ -1,8 +1,9 @@
+import { toBaseUnits } from '@flywheel/sdk';
 import type { SubmitEvent } from 'react';
 import { Button } from '../../parts/form/button.tsx';
 import { TextField } from '../../parts/form/field.tsx';
 import { Tick } from '../../parts/form/tick.tsx';
-import { toBaseUnits, withSeparators } from '../../text/amount.ts';
+import { withSeparators } from '../../text/amount.ts';
 import type { StepProps } from './draft.ts';
 
 /** What the project may do, and how much of it a day. */

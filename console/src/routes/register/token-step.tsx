@@ -1,8 +1,7 @@
+import { readMint, TOKEN_2022_PROGRAM } from '@flywheel/sdk';
 import { isAddress } from '@solana/kit';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { SubmitEvent } from 'react';
-import { TOKEN_2022_PROGRAM } from '../../chain/programs.ts';
-import { readMint } from '../../chain/read-mint.ts';
 import { createMint, fund } from '../../local/bank.ts';
 import { Button } from '../../parts/form/button.tsx';
 import { TextField } from '../../parts/form/field.tsx';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { lookBeforeSign } from '@flywheel/sdk';
 import { generateKeyPairSigner } from '@solana/kit';
 import { setUpBatch } from '../../service/test/execution/batches.ts';
 import { createProject, type TestProject } from '../../service/test/project.ts';
 import { openWorld, type World } from '../../service/test/world.ts';
-import { lookBeforeSign } from '../src/chain/look-before-sign.ts';
 
 describe('the look before signing', () => {
   let world: World;

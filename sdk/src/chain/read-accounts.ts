@@ -10,7 +10,7 @@ export interface ChainAccount {
 /** What getMultipleAccounts takes at most (Agave, MAX_MULTIPLE_ACCOUNTS). */
 const MAX_ACCOUNTS_A_CALL = 100;
 
-/** Accounts as the cluster has them, confirmed, read over this page’s own connection; null where there is none. */
+/** Accounts as the cluster has them, confirmed, read over this client’s own connection; null where there is none. */
 export async function readAccounts(rpcUrl: string, addresses: readonly Address[]): Promise<(ChainAccount | null)[]> {
   const rpc = createSolanaRpc(rpcUrl);
   const pages = Array.from({ length: Math.ceil(addresses.length / MAX_ACCOUNTS_A_CALL) }, (_, page) =>

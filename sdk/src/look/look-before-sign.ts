@@ -1,15 +1,14 @@
 import type { Pipeline } from '@flywheel/api';
 import { type Address, address } from '@solana/kit';
-import { shorten } from '../text/shorten.ts';
-import { proposalAddress, vaultAddress } from './addresses.ts';
+import { proposalAddress, vaultAddress } from '../chain/addresses.ts';
+import { SYSTEM_PROGRAM } from '../chain/programs.ts';
+import { type BatchOnChain, readBatch } from '../chain/read-batch.ts';
+import { readMint } from '../chain/read-mint.ts';
 import { approvalFaults } from './approval-faults.ts';
 import { compareBatch, type Difference } from './compare-batch.ts';
 import { type Approval, decodeApproval } from './decode-approval.ts';
-import { SYSTEM_PROGRAM } from './programs.ts';
-import { type BatchOnChain, readBatch } from './read-batch.ts';
-import { readMint } from './read-mint.ts';
 
-/** What the page was told, and is about to have signed. */
+/** What the service told, and is about to have signed. */
 export interface LookInput {
   readonly wallet: string;
   readonly batch: {
@@ -36,7 +35,7 @@ export interface Look {
 
 /**
  * Looks at everything that a signature would let happen, before the wallet is asked: the approval’s bytes, and the
- * messages on chain that it approves, read over this page’s own connection. The service is believed in nothing.
+ * messages on chain that it approves, read over this client’s own connection. The service is believed in nothing.
  * @throws Error when the chain does not answer or lacks a part of the batch.
  */
 export async function lookBeforeSign(rpcUrl: string, { wallet, batch, proposalApproveTx }: LookInput): Promise<Look> {
@@ -71,12 +70,12 @@ const VOTE = 2;
 function batchFaults({ multisig, batch }: BatchOnChain, wallet: Address, vault: Address, shown: string): Difference[] {
   const isVoter = multisig.members.some((member) => member.address === wallet && (member.permissions & VOTE) !== 0);
   return [
-    ...(isVoter ? [] : [`Your wallet ${shorten(wallet)} has no vote in this multisig.`]),
-    ...(vault === shown ? [] : [`The vault shown is ${shorten(shown)}; the multisig’s is ${shorten(vault)}.`]),
+    ...(isVoter ? [] : [`Your wallet ${wallet} has no vote in this multisig.`]),
+    ...(vault === shown ? [] : [`The vault shown is ${shown}; the multisig’s is ${vault}.`]),
     ...(batch.vaultIndex === 0 ? [] : [`The batch moves vault ${batch.vaultIndex}, not vault 0.`]),
     ...(multisig.threshold === 2 ? [] : [`The multisig asks for ${multisig.threshold} votes, not 2.`]),
     ...(multisig.configAuthority === SYSTEM_PROGRAM
       ? []
-      : [`${shorten(multisig.configAuthority)} can change the multisig alone.`]),
+      : [`${multisig.configAuthority} can change the multisig alone.`]),
   ].map((text) => ({ pipeline: null, text }));
 }

@@ -128,7 +128,8 @@ export function decodeProposal(account: ChainAccount | null) {
   const data = bodyOf('proposal', account, PROPOSAL);
   const [head, end] = proposalHead.read(data, DISCRIMINATOR_BYTES);
   const status = PROPOSAL_STATUSES[head.status];
-  if (status === undefined) throw new Error(`The proposal’s status is ${head.status}, which this page does not know.`);
+  if (status === undefined)
+    throw new Error(`The proposal’s status is ${head.status}, which this client does not know.`);
   // Every status but Executing carries the time since when.
   const votesAt = status === 'Executing' ? end : getI64Decoder().read(data, end)[1];
   return { ...head, ...proposalVotes.decode(data, votesAt), status };

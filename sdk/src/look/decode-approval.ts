@@ -7,7 +7,7 @@ import {
   getU64Decoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from './programs.ts';
+import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.ts';
 
 /** One thing that an approval transaction does, read from its own bytes. */
 export type ApprovalStep =

@@ -1,11 +1,10 @@
 import type { Pipeline } from '@flywheel/api';
 import { bytesEqual } from '@solana/kit';
-import { shorten } from '../text/shorten.ts';
+import { instructionsOf, type PlainInstruction, type VaultToken } from '../chain/instructions.ts';
+import type { PipelineOnChain } from '../chain/read-batch.ts';
 import { describeInstruction } from './describe-instruction.ts';
-import { instructionsOf, type PlainInstruction, type VaultToken } from './instructions.ts';
-import type { PipelineOnChain } from './read-batch.ts';
 
-/** Where what is on chain differs from what the page shows. */
+/** Where what is on chain differs from the pipelines shown. */
 export interface Difference {
   /** Zero-based pipeline; null for the batch as a whole. */
   readonly pipeline: number | null;
@@ -36,7 +35,7 @@ export async function compareBatch(
 function signerFaults({ signers, ephemeralSignerCount }: PipelineOnChain, { vault }: VaultToken): string[] {
   const isVaultAlone = signers.length === 1 && signers[0] === vault;
   return [
-    ...(isVaultAlone ? [] : [`It is signed by ${signers.map(shorten).join(', ')}, not by the vault alone.`]),
+    ...(isVaultAlone ? [] : [`It is signed by ${signers.join(', ')}, not by the vault alone.`]),
     ...(ephemeralSignerCount === 0 ? [] : [`It has ${ephemeralSignerCount} signers beside the vault.`]),
   ];
 }

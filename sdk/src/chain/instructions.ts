@@ -1,8 +1,7 @@
 import type { Action, Pipeline } from '@flywheel/api';
-import { proofMemo } from '@flywheel/sdk';
 import { type Address, address, getU64Encoder, type ReadonlyUint8Array } from '@solana/kit';
-import { toBaseUnits } from '../text/amount.ts';
-import { decimalOf } from '../text/decimal.ts';
+import { decimalOf, toBaseUnits } from '../amounts.ts';
+import { proofMemo } from '../proof.ts';
 import { tokenAccountAddress } from './addresses.ts';
 import { ASSOCIATED_TOKEN_PROGRAM, MEMO_PROGRAM, SYSTEM_PROGRAM } from './programs.ts';
 
@@ -28,7 +27,7 @@ const CREATE_IDEMPOTENT = 1;
 
 /**
  * What a pipeline may do on chain and nothing else: its proof memo, then its actions in order. Worked out here from what
- * the page shows, so that a service which compiles something else is found out.
+ * is shown, so that a service which compiles something else is found out.
  */
 export async function instructionsOf(pipeline: Pipeline, token: VaultToken): Promise<PlainInstruction[]> {
   const actions = await Promise.all(pipeline.actions.map((action) => ofAction(action, token)));

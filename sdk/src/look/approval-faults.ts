@@ -1,5 +1,4 @@
 import type { Address } from '@solana/kit';
-import { shorten } from '../text/shorten.ts';
 import type { Approval } from './decode-approval.ts';
 
 /** What an approval may do at most, and whom it concerns. */
@@ -18,16 +17,12 @@ export function approvalFaults({ feePayer, steps }: Approval, expected: Expected
   const voters: Address[] = [];
   for (const [position, step] of steps.entries()) {
     const place = `Instruction ${position}`;
-    if (step.kind === 'other')
-      faults.push(`${place} calls ${shorten(step.program)}, which has no part in an approval.`);
+    if (step.kind === 'other') faults.push(`${place} calls ${step.program}, which has no part in an approval.`);
     if (step.kind === 'nonce' && position > 0) faults.push(`${place} advances another nonce.`);
     if (step.kind !== 'vote') continue;
-    if (step.multisig !== expected.multisig)
-      faults.push(`${place} votes in another multisig, ${shorten(step.multisig)}.`);
-    if (step.proposal !== expected.proposal)
-      faults.push(`${place} approves another proposal, ${shorten(step.proposal)}.`);
-    if (!expected.members.includes(step.member))
-      faults.push(`${place} votes as ${shorten(step.member)}, who is no member.`);
+    if (step.multisig !== expected.multisig) faults.push(`${place} votes in another multisig, ${step.multisig}.`);
+    if (step.proposal !== expected.proposal) faults.push(`${place} approves another proposal, ${step.proposal}.`);
+    if (!expected.members.includes(step.member)) faults.push(`${place} votes as ${step.member}, who is no member.`);
     voters.push(step.member);
   }
   if (voters.filter((voter) => voter === expected.wallet).length !== 1) {
