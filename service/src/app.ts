@@ -84,7 +84,7 @@ async function compose(
   }
   // Serving sends nothing: it only asks what a bundle would cost.
   const bundles = createBundleSender({ ...sending, chain, clock, log });
-  const url = roles.has('http') ? await listen(config, { ...deps, bundles }, log, signers, started) : null;
+  const url = roles.has('http') ? await listen(config, { ...deps, bundles, rpcUrl }, log, signers, started) : null;
   return { url, rpcUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
 }
 
@@ -103,16 +103,25 @@ async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): P
 
 async function listen(
   config: Config,
-  deps: PreviewDeps,
+  deps: PreviewDeps & { readonly rpcUrl: string },
   log: Logger,
   { operator, company }: Signers,
   started: AsyncDisposableStack,
 ): Promise<string> {
   const { db, chain, clock } = deps;
   const { host, port, publicUrl, trustedProxies, rateLimits, companyOperators } = config;
+  const { publicSolanaRpcUrl: publicRpcUrl, explorerUrl } = config;
   const server = createServer({
     handlers: createBatchHandlers(deps),
-    consoleHandlers: createConsoleHandlers({ ...deps, operator, company, companyOperators, publicUrl }),
+    consoleHandlers: createConsoleHandlers({
+      ...deps,
+      operator,
+      company,
+      companyOperators,
+      publicUrl,
+      publicRpcUrl,
+      explorerUrl,
+    }),
     findApiKey: (prefix) => findApiKey(db, prefix),
     findProject: (projectId) => findProject(db, projectId),
     touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),

@@ -8,6 +8,8 @@ import * as z from 'zod';
 export interface Config {
   readonly host: string;
   readonly port: number;
+  /** Of `/metrics`, for the operator's network alone; null: not served. */
+  readonly metricsPort: number | null;
   /** Where people reach the service; decides the domain of Sign-In With Solana. null: the address it listens on. */
   readonly publicUrl: string | null;
   /** Addresses and networks of our own proxies, whose X-Forwarded-* headers are believed. */
@@ -17,6 +19,10 @@ export interface Config {
   readonly databaseUrl: string | null;
   /** null: the local cluster, started by us. */
   readonly solanaRpcUrl: string | null;
+  /** Where browsers reach the cluster; null: `solanaRpcUrl` if it holds no secret, else the cluster’s public endpoint. */
+  readonly publicSolanaRpcUrl: string | null;
+  /** Where links to transactions and accounts lead. */
+  readonly explorerUrl: string;
   /** null: the local cluster’s own engine, or transactions in order over RPC on any other cluster. */
   readonly blockEngineUrl: string | null;
   /** Keypair files. null: generated in the data directory, on the local cluster only. */
@@ -76,11 +82,14 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   return Object.freeze({
     host: env.HOST,
     port: env.PORT,
+    metricsPort: env.METRICS_PORT ?? null,
     trustedProxies: env.TRUST_PROXY,
     publicUrl: env.PUBLIC_URL ?? null,
     dataDirectory: resolve(env.FLYWHEEL_DATA_DIR),
     databaseUrl: env.DATABASE_URL ?? null,
     solanaRpcUrl: env.SOLANA_RPC_URL ?? null,
+    publicSolanaRpcUrl: env.PUBLIC_SOLANA_RPC_URL ?? null,
+    explorerUrl: env.EXPLORER_URL,
     blockEngineUrl: env.JITO_BLOCK_ENGINE_URL ?? null,
     operatorSigner: env.OPERATOR_SIGNER ?? null,
     companySigner: env.COMPANY_SIGNER ?? null,
@@ -115,11 +124,14 @@ const SECONDS_PER_DAY = 86_400;
 const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port().default(4000),
+  METRICS_PORT: port().optional(),
   PUBLIC_URL: url(['http:', 'https:']).optional(),
   TRUST_PROXY: networks().default([]),
   FLYWHEEL_DATA_DIR: z.string().default('.flywheel'),
   DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
   SOLANA_RPC_URL: url(['http:', 'https:']).optional(),
+  PUBLIC_SOLANA_RPC_URL: url(['http:', 'https:']).optional(),
+  EXPLORER_URL: url(['http:', 'https:']).default('https://explorer.solana.com'),
   JITO_BLOCK_ENGINE_URL: url(['http:', 'https:']).optional(),
   OPERATOR_SIGNER: z.string().optional(),
   COMPANY_SIGNER: z.string().optional(),

@@ -3,6 +3,7 @@ import type { Address } from '@solana/kit';
 import type { PreviewDeps } from '../../batches/preview/preview-batch.ts';
 import type { Handlers } from '../handlers.ts';
 import { createCompanyHandlers } from './company-handlers.ts';
+import type { EnvironmentDeps } from './environment.ts';
 import { createIdentityHandlers } from './identity-handlers.ts';
 import { createKeyHandlers } from './key-handlers.ts';
 import { createProjectBatchHandlers } from './project-batch-handlers.ts';
@@ -10,7 +11,7 @@ import { createProjectHandlers } from './project-handlers.ts';
 import { createProofHandlers } from './proof-handlers.ts';
 import { createRegistrationHandlers } from './registration-handlers.ts';
 
-export interface ConsoleDeps extends PreviewDeps {
+export interface ConsoleDeps extends PreviewDeps, Omit<EnvironmentDeps, 'chain'> {
   /** The signers' addresses. */
   readonly operator: Address;
   readonly company: Address;

@@ -1,14 +1,18 @@
-import { ApiError, IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
+import { ApiError, type IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { createSignInChallenge, type OpenSession, signIn, signOut } from '../../projects/sign-in.ts';
 import type { Handlers } from '../handlers.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
-import { notYet } from './not-yet.ts';
+import { createEnvironment } from './environment.ts';
 import { clearedSessionCookie, sessionCookie } from './session.ts';
 
 /** Who is here, and where. */
 export function createIdentityHandlers(deps: ConsoleDeps): Handlers<typeof IDENTITY_OPERATIONS> {
+  const readEnvironment = createEnvironment(deps);
   return {
-    ...notYet(IDENTITY_OPERATIONS),
+    getEnvironment: async ({ origin }) => ({
+      status: 200,
+      body: { ...(await readEnvironment()), publicUrl: deps.publicUrl ?? origin },
+    }),
 
     createSignInChallenge: async ({ origin }, { body: { wallet } }) => {
       requireKnownOrigin(deps, origin);

@@ -1,0 +1,76 @@
+import type { Environment } from '@flywheel/api';
+import { SQUADS_PROGRAM_ADDRESS } from '../../squads/addresses.ts';
+
+export interface EnvironmentDeps {
+  readonly chain: { genesisHash(): Promise<string> };
+  /** The cluster as the service reaches it. */
+  readonly rpcUrl: string;
+  /** The cluster as browsers are to reach it; null: found by the rule below. */
+  readonly publicRpcUrl: string | null;
+  readonly explorerUrl: string;
+}
+
+/**
+ * Where the service is, without the address that people reach it at. Asked of the cluster once: it does not change.
+ * The service's own address of the cluster is told to browsers only where it holds nothing that could be a secret.
+ */
+export function createEnvironment(deps: EnvironmentDeps): () => Promise<Omit<Environment, 'publicUrl'>> {
+  let known: Omit<Environment, 'publicUrl'> | null = null;
+  return async () => {
+    known ??= describeEnvironment(deps, clusterOf(await deps.chain.genesisHash()));
+    return known;
+  };
+}
+
+type Cluster = Environment['cluster'];
+
+/** A genesis hash begins with its chain's CAIP-2 reference (namespaces.chainagnostic.org/solana/caip2). */
+const GENESIS_PREFIXES: readonly (readonly [Cluster, string])[] = [
+  ['mainnet', '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'],
+  ['devnet', 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1'],
+  ['testnet', '4uhcVJyU9pJkvQyUS88uRDiswHXSCkY3'],
+];
+
+/** Anyone may use these, within their limits (solana.com/docs/references/clusters). */
+const PUBLIC_RPC_URLS: Readonly<Record<Exclude<Cluster, 'localnet'>, string>> = {
+  mainnet: 'https://api.mainnet-beta.solana.com',
+  devnet: 'https://api.devnet.solana.com',
+  testnet: 'https://api.testnet.solana.com',
+};
+
+function clusterOf(genesisHash: string): Cluster {
+  return GENESIS_PREFIXES.find(([, prefix]) => genesisHash.startsWith(prefix))?.[0] ?? 'localnet';
+}
+
+function describeEnvironment(deps: EnvironmentDeps, cluster: Cluster): Omit<Environment, 'publicUrl'> {
+  const rpcUrl = deps.publicRpcUrl ?? urlForBrowsers(deps.rpcUrl, cluster);
+  return {
+    cluster,
+    isLocal: cluster === 'localnet',
+    rpcUrl,
+    webSocketUrl: webSocketUrlOf(rpcUrl, cluster),
+    explorer: { url: deps.explorerUrl.replace(/\/+$/, ''), query: explorerQuery(rpcUrl, cluster) },
+    squadsProgram: SQUADS_PROGRAM_ADDRESS,
+  };
+}
+
+/** Providers put keys into the user, the path or the query of their URLs: one that has any of these stays with us. */
+function urlForBrowsers(ownRpcUrl: string, cluster: Cluster): string {
+  const { origin, username, password, pathname, search, hash } = new URL(ownRpcUrl);
+  const isBare = `${username}${password}${search}${hash}` === '' && pathname === '/';
+  return isBare || cluster === 'localnet' ? origin : PUBLIC_RPC_URLS[cluster];
+}
+
+/** The local cluster and providers serve both on one port; a validator has WebSockets one above its RPC (Agave, `--rpc-port`). */
+function webSocketUrlOf(rpcUrl: string, cluster: Cluster): string {
+  const url = new URL(rpcUrl);
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+  if (cluster !== 'localnet' && url.port !== '') url.port = String(Number(url.port) + 1);
+  return url.href.replace(/\/$/, '');
+}
+
+/** As Solana Explorer has it; other explorers have copied it. */
+function explorerQuery(rpcUrl: string, cluster: Cluster): string {
+  if (cluster === 'mainnet') return '';
+  return cluster === 'localnet' ? `?cluster=custom&customUrl=${encodeURIComponent(rpcUrl)}` : `?cluster=${cluster}`;
+}

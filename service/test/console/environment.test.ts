@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createEnvironment, type EnvironmentDeps } from '../../src/http/console/environment.ts';
+import { send } from '../client.ts';
+import { requireOk } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+
+/** As getGenesisHash answers on each. */
+const MAINNET = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
+const DEVNET = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
+const SOME_LOCAL = '4sGjMW1sUnHzSxGspuhpqLDx6wiyjNtZAMdL4VZHirAn';
+
+const read = (genesisHash: string, deps: Partial<Omit<EnvironmentDeps, 'chain'>> = {}) =>
+  createEnvironment({
+    chain: { genesisHash: async () => genesisHash },
+    rpcUrl: 'http://127.0.0.1:8899',
+    publicRpcUrl: null,
+    explorerUrl: 'https://explorer.solana.com',
+    ...deps,
+  })();
+
+describe('the environment', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorld();
+  });
+  after(() => world.stop());
+  const get = async () => requireOk(await send(world.url, 'GET', '/console/api/environment'));
+
+  it('says without signing in where the local cluster is and how its explorer links are made', async () => {
+    assert.deepEqual(await get(), {
+      cluster: 'localnet',
+      isLocal: true,
+      rpcUrl: world.localnet.url,
+      webSocketUrl: world.localnet.url.replace('http:', 'ws:'),
+      publicUrl: world.url,
+      explorer: {
+        url: 'https://explorer.solana.com',
+        query: `?cluster=custom&customUrl=${encodeURIComponent(world.localnet.url)}`,
+      },
+      squadsProgram: 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf',
+    });
+  });
+
+  it('says what the operator has set', async () => {
+    await world.restart({
+      PUBLIC_URL: 'https://flywheel.example',
+      PUBLIC_SOLANA_RPC_URL: 'https://rpc.example/solana',
+      EXPLORER_URL: 'https://explorer.example/',
+    });
+    const { publicUrl, rpcUrl, webSocketUrl, explorer } = await get();
+    assert.equal(publicUrl, 'https://flywheel.example');
+    assert.equal(rpcUrl, 'https://rpc.example/solana');
+    assert.equal(webSocketUrl, 'wss://rpc.example/solana');
+    assert.equal(explorer.url, 'https://explorer.example');
+  });
+});
+
+describe('what browsers are told of the cluster', () => {
+  it('is never a URL with a user, a path or a query, where keys stand', async () => {
+    for (const rpcUrl of [
+      'https://me:secret@rpc.example',
+      'https://rpc.example/secret',
+      'https://rpc.example/?api-key=secret',
+      'https://rpc.example/#secret',
+    ]) {
+      assert.equal((await read(MAINNET, { rpcUrl })).rpcUrl, 'https://api.mainnet-beta.solana.com');
+      assert.equal((await read(DEVNET, { rpcUrl })).rpcUrl, 'https://api.devnet.solana.com');
+      assert.equal((await read(SOME_LOCAL, { rpcUrl })).rpcUrl, 'https://rpc.example');
+    }
+  });
+
+  it('is the service’s own URL where it is bare, with the port above it for WebSockets of a validator', async () => {
+    const bare = await read(DEVNET, { rpcUrl: 'https://rpc.example/' });
+    assert.deepEqual([bare.rpcUrl, bare.webSocketUrl], ['https://rpc.example', 'wss://rpc.example']);
+    const validator = await read(DEVNET, { rpcUrl: 'http://10.0.0.7:8899' });
+    assert.equal(validator.webSocketUrl, 'ws://10.0.0.7:8900');
+  });
+
+  it('names the cluster as its genesis hash does, and links to it', async () => {
+    const [mainnet, devnet] = [await read(MAINNET), await read(DEVNET)];
+    assert.deepEqual([mainnet.cluster, mainnet.isLocal, mainnet.explorer.query], ['mainnet', false, '']);
+    assert.deepEqual([devnet.cluster, devnet.isLocal, devnet.explorer.query], ['devnet', false, '?cluster=devnet']);
+  });
+});
