@@ -1,12 +1,14 @@
-import type { ErrorRouteComponent } from '@tanstack/react-router';
+import type { ErrorComponentProps } from '@tanstack/react-router';
 import { ButtonLink } from '../parts/form/button.tsx';
 import { Empty } from '../parts/state/empty.tsx';
 import { ErrorNotice } from '../parts/state/notice.tsx';
 
 /** A screen that failed: a fault of this page, or a part of it that could not be loaded. */
-export const Broken: ErrorRouteComponent = ({ error }) => {
-  return <ErrorNotice error={error} onRetry={() => location.reload()} />;
-};
+export function Broken({ error }: ErrorComponentProps) {
+  return (
+    <ErrorNotice error={error instanceof Error ? error : new Error(String(error))} onRetry={() => location.reload()} />
+  );
+}
 
 /** An address with no screen behind it. */
 export function Nowhere() {

@@ -1,4 +1,61 @@
+import type { LimitsRequest, ProofType } from '@flywheel/api';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
 /** The projects of the wallet that is signed in. */
-export const projectsQuery = { queryKey: ['projects'], queryFn: () => call('listProjects', {}) };
+export const projectsQuery = queryOptions({ queryKey: ['projects'], queryFn: () => call('listProjects', {}) });
+
+/** Long enough not to be a burden, short enough that a deposit shows while one looks on. */
+const OVERVIEW_EVERY_MS = 10_000;
+
+/** What a project is, holds and lacks; asked for again while someone looks. */
+export function projectQuery(projectId: string) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'overview'],
+    queryFn: () => call('getProject', { params: { projectId } }),
+    refetchInterval: OVERVIEW_EVERY_MS,
+  });
+}
+
+/** What was burned and airdropped, per UTC day. */
+export function usageQuery(projectId: string, days: number) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'usage', days],
+    queryFn: () => call('getUsage', { params: { projectId }, query: { days: String(days) } }),
+  });
+}
+
+/** The newest batches of a project. */
+export function recentBatchesQuery(projectId: string, count: number) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'batches', 'recent', count],
+    queryFn: () => call('listProjectBatches', { params: { projectId }, query: { limit: String(count) } }),
+    refetchInterval: OVERVIEW_EVERY_MS,
+  });
+}
+
+export function settingsQuery(projectId: string) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'settings'],
+    queryFn: () => call('getSettings', { params: { projectId } }),
+  });
+}
+
+/** Who changed what of a project, newest first. */
+export function historyQuery(projectId: string) {
+  return infiniteQueryOptions({
+    queryKey: ['project', projectId, 'history'],
+    initialPageParam: '',
+    queryFn: ({ pageParam: cursor }) =>
+      call('listProjectHistory', { params: { projectId }, query: cursor === '' ? {} : { cursor } }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+}
+
+export function changeLimits(projectId: string, body: LimitsRequest) {
+  return call('changeLimits', { params: { projectId }, body });
+}
+
+export function changeProofTypes(projectId: string, proofTypes: readonly ProofType[]) {
+  return call('changeProofTypes', { params: { projectId }, body: { proofTypes: [...proofTypes] } });
+}

@@ -27,7 +27,15 @@ export function ConfirmDialog({ title, isOpen, onClose, ...rest }: ConfirmDialog
   );
 }
 
-function ConfirmForm({ children, name, verb, isBusy, error, onConfirm, onClose }: Omit<ConfirmDialogProps, 'title' | 'isOpen'>) {
+function ConfirmForm({
+  children,
+  name,
+  verb,
+  isBusy,
+  error,
+  onConfirm,
+  onClose,
+}: Omit<ConfirmDialogProps, 'title' | 'isOpen'>) {
   const [typed, setTyped] = useState('');
   const submit = (event: SubmitEvent) => {
     event.preventDefault();

@@ -24,7 +24,9 @@ export function Timeline({ steps }: { readonly steps: readonly TimelineStep[] })
           aria-current={state === 'waiting' || state === 'running' ? 'step' : undefined}
           className="relative flex gap-3 pb-6 last:pb-0"
         >
-          {position < steps.length - 1 && <span aria-hidden className="absolute top-6 bottom-0 left-[9px] w-px bg-line" />}
+          {position < steps.length - 1 && (
+            <span aria-hidden className="absolute top-6 bottom-0 left-[9px] w-px bg-line" />
+          )}
           <span className="mt-0.5">
             {state === 'coming' ? (
               <Ring size={19} closed={0} className="text-quiet" />

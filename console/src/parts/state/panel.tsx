@@ -6,10 +6,12 @@ export interface PanelProps {
   readonly aside?: ReactNode;
   readonly children: ReactNode;
   readonly className?: string;
+  /** What is in it reaches the hairline: a table. */
+  readonly isFlush?: boolean;
 }
 
 /** A part of a screen, in a hairline. */
-export function Panel({ title, aside, children, className }: PanelProps) {
+export function Panel({ title, aside, children, className, isFlush = false }: PanelProps) {
   return (
     <section className={classes('rounded-lg border bg-raised', className)}>
       {title !== undefined && (
@@ -18,7 +20,7 @@ export function Panel({ title, aside, children, className }: PanelProps) {
           {aside}
         </header>
       )}
-      <div className="p-4">{children}</div>
+      <div className={isFlush ? undefined : 'p-4'}>{children}</div>
     </section>
   );
 }

@@ -1,0 +1,81 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useState } from 'react';
+import { Button } from '../../parts/form/button.tsx';
+import { Dialog } from '../../parts/form/dialog.tsx';
+import { SelectField } from '../../parts/form/field.tsx';
+import { SecretOnce } from '../../parts/show/secret-once.tsx';
+import { TimeText } from '../../parts/show/time-text.tsx';
+import { ErrorNotice } from '../../parts/state/notice.tsx';
+import { keysQuery, rotateKey } from '../../service/keys.ts';
+import { keyName } from './key-row.tsx';
+import type { KeyDialogProps } from './revoke-key-dialog.tsx';
+
+/** Makes a key in place of another, and shows it this once. */
+export function RotateKeyDialog({ isOpen, onClose, ...rest }: KeyDialogProps) {
+  return (
+    <Dialog title={`Rotate ${keyName(rest.apiKey)}`} isOpen={isOpen} onClose={onClose}>
+      <RotateForm onClose={onClose} {...rest} />
+    </Dialog>
+  );
+}
+
+const DAY_SECONDS = 86_400;
+const OVERLAPS = [
+  { seconds: DAY_SECONDS, words: 'a day' },
+  { seconds: 3_600, words: 'an hour' },
+  { seconds: 7 * DAY_SECONDS, words: 'a week' },
+  { seconds: 30 * DAY_SECONDS, words: '30 days' },
+  { seconds: 0, words: 'not at all: it ends now' },
+];
+
+function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
+  const queries = useQueryClient();
+  const [overlapSeconds, setOverlapSeconds] = useState(DAY_SECONDS);
+  const rotate = useMutation({
+    mutationFn: () => rotateKey(projectId, apiKey.keyId, { overlapSeconds }),
+    onSuccess: () => queries.invalidateQueries(keysQuery(projectId)),
+  });
+  if (rotate.data) {
+    return (
+      <div className="flex flex-col gap-4">
+        <SecretOnce
+          name="The new key"
+          secret={rotate.data.apiKey}
+          ifLost="Lost it? Create another and revoke this one."
+        />
+        <p>
+          The old key works until <TimeText at={rotate.data.replacedExpiresAt} />. Put the new one in place before then.
+        </p>
+        <div>
+          <Button onClick={onClose}>I have stored it</Button>
+        </div>
+      </div>
+    );
+  }
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    rotate.mutate();
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <p>A new key with the same name and scopes takes its place. Both work until the overlap is over.</p>
+      <SelectField
+        label="The old key goes on working for"
+        value={overlapSeconds}
+        onChange={({ target }) => setOverlapSeconds(Number(target.value))}
+      >
+        {OVERLAPS.map(({ seconds, words }) => (
+          <option key={seconds} value={seconds}>
+            {words}
+          </option>
+        ))}
+      </SelectField>
+      {rotate.error && <ErrorNotice error={rotate.error} />}
+      <div>
+        <Button type="submit" tone="primary" isBusy={rotate.isPending}>
+          Make the new key
+        </Button>
+      </div>
+    </form>
+  );
+}

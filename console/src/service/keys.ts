@@ -1,0 +1,24 @@
+import type { RotateKeyRequest } from '@flywheel/api';
+import { queryOptions } from '@tanstack/react-query';
+import { call } from './call.ts';
+
+/** The API keys of a project, newest first, revoked ones included. */
+export function keysQuery(projectId: string) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'keys'],
+    queryFn: () => call('listKeys', { params: { projectId } }),
+  });
+}
+
+/** Makes a key in place of another; both work until the overlap is over. */
+export function rotateKey(
+  projectId: string,
+  keyId: string,
+  body: Pick<RotateKeyRequest, 'overlapSeconds' | 'expiresAt'>,
+) {
+  return call('rotateKey', { params: { projectId, keyId }, body });
+}
+
+export function revokeKey(projectId: string, keyId: string) {
+  return call('revokeKey', { params: { projectId, keyId }, body: {} });
+}
