@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createEnvironment, type EnvironmentDeps } from '../../src/http/console/environment.ts';
+import { createEnvironment, type EnvironmentDeps } from '../../src/projects/environment.ts';
 import { send } from '../client.ts';
 import { requireOk } from '../project.ts';
 import { openWorld, type World } from '../world.ts';

@@ -1,9 +1,9 @@
 import type { CONSOLE_OPERATIONS } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { PreviewDeps } from '../../batches/preview/preview-batch.ts';
+import type { EnvironmentDeps } from '../../projects/environment.ts';
 import type { Handlers } from '../handlers.ts';
 import { createCompanyHandlers } from './company-handlers.ts';
-import type { EnvironmentDeps } from './environment.ts';
 import { createIdentityHandlers } from './identity-handlers.ts';
 import { createKeyHandlers } from './key-handlers.ts';
 import { createProjectBatchHandlers } from './project-batch-handlers.ts';

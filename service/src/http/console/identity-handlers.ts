@@ -1,8 +1,8 @@
 import { ApiError, type IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
+import { createEnvironment } from '../../projects/environment.ts';
 import { createSignInChallenge, type OpenSession, signIn, signOut } from '../../projects/sign-in.ts';
 import type { Handlers } from '../handlers.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
-import { createEnvironment } from './environment.ts';
 import { clearedSessionCookie, sessionCookie } from './session.ts';
 
 /** Who is here, and where. */
