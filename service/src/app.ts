@@ -9,6 +9,7 @@ import { type Config, ConfigError } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createBatchHandlers } from './http/batch-handlers.ts';
 import { createConsoleHandlers } from './http/console/console-handlers.ts';
+import type { ReadinessCheck } from './http/health.ts';
 import { createServer } from './http/server.ts';
 import { findOpenSession } from './projects/sign-in.ts';
 import { openSigners, type Signers } from './signers.ts';
@@ -19,6 +20,7 @@ import { ping } from './store/db.ts';
 import { startJobs } from './store/jobs.ts';
 import { findProject } from './store/projects.ts';
 import { createRateLimits } from './store/rate-limits.ts';
+import { serveTelemetry, type TelemetryDeps } from './telemetry/serve-telemetry.ts';
 import { startWorker } from './worker.ts';
 
 export type Role = 'localnet' | 'http' | 'worker';
@@ -27,6 +29,8 @@ export interface App {
   /** null without the role `http`. */
   readonly url: string | null;
   readonly rpcUrl: string;
+  /** Of Prometheus' text; null where METRICS_PORT is not set. */
+  readonly metricsUrl: string | null;
   /** Which Squads program the local cluster runs; null on any other cluster. */
   readonly program: Localnet['program'] | null;
   stop(): Promise<void>;
@@ -82,10 +86,12 @@ async function compose(
     });
     started.defer(() => worker.stop());
   }
+  const telemetryDeps = { ...deps, log, operator: signers.operator, readiness: readinessOf(deps) };
+  const metricsUrl = await openTelemetry(config, telemetryDeps, started);
   // Serving sends nothing: it only asks what a bundle would cost.
   const bundles = createBundleSender({ ...sending, chain, clock, log });
   const url = roles.has('http') ? await listen(config, { ...deps, bundles, rpcUrl }, log, signers, started) : null;
-  return { url, rpcUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
+  return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
 }
 
 async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): Promise<Localnet> {
@@ -99,6 +105,22 @@ async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): P
   });
   log.info({ rpcUrl: cluster.url, program: cluster.program }, cluster.programNote);
   return cluster;
+}
+
+/** null where the configuration names no port for it. */
+async function openTelemetry(
+  { host, metricsPort: port }: Config,
+  deps: TelemetryDeps,
+  started: AsyncDisposableStack,
+): Promise<string | null> {
+  if (port === null) return null;
+  const telemetry = await serveTelemetry(deps, { host, port });
+  started.defer(() => telemetry.close());
+  return `${telemetry.url}/metrics`;
+}
+
+function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record<string, ReadinessCheck>> {
+  return { database: () => ping(db), cluster: async () => void (await chain.blockHeight()) };
 }
 
 async function listen(
@@ -128,10 +150,7 @@ async function listen(
     findOpenSession: (token) => findOpenSession(deps, token),
     companyOperators,
     rateLimits: createRateLimits(db, rateLimits),
-    readiness: {
-      database: () => ping(db),
-      cluster: async () => void (await chain.blockHeight()),
-    },
+    readiness: readinessOf(deps),
     clock,
     log,
     publicUrl,

@@ -40,7 +40,7 @@ async function run(config: Config, roles: ReadonlySet<Role>, log: Logger): Promi
   const early = await Promise.race([starting.then(() => null), stopped]);
   const app = await starting;
   if (early !== null) return app.stop();
-  print({ url: app.url, rpcUrl: app.rpcUrl, program: app.program });
+  print({ url: app.url, rpcUrl: app.rpcUrl, program: app.program, metricsUrl: app.metricsUrl });
   log.info({ signal: await stopped }, 'stopping');
   await app.stop();
 }

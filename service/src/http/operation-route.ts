@@ -1,6 +1,7 @@
 import { ApiError, type ErrorCode } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { tracedRequest } from '../telemetry/tracing.ts';
 import { API_KEY_HEADER, type AuthenticateDeps, authenticate } from './authenticate.ts';
 import { authenticateSession, type FindOpenSession, requireOwnOrigin } from './console/session.ts';
 import type { BoundOperation, RequestContext } from './handlers.ts';
@@ -45,9 +46,9 @@ export function operationRoute(
       const context = contexts.get(request);
       if (!context) throw new Error(`${bound.operationId} was reached without being admitted.`);
       const { headers, params, query, body } = request;
-      const answer = await bound.handle(
-        context,
-        parseInput(operation, { headers, params, query, body }, { checksBody }),
+      const attributes = { 'http.request.method': operation.method, 'http.route': operation.path };
+      const answer = await tracedRequest(`${operation.method} ${operation.path}`, attributes, headers, async () =>
+        bound.handle(context, parseInput(operation, { headers, params, query, body }, { checksBody })),
       );
       reply
         .status(answer.status)

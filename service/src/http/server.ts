@@ -4,6 +4,7 @@ import { METHODS } from 'node:http';
 import { ApiError, CONSOLE_OPERATIONS, OPERATIONS } from '@flywheel/api';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
+import { requestSeconds } from '../telemetry/metrics.ts';
 import { documentRoutes } from './docs/routes.ts';
 import { bindHandlers, type ContextFreeCode, type Handlers } from './handlers.ts';
 import { healthRoutes, type ReadinessCheck } from './health.ts';
@@ -177,6 +178,7 @@ function pathOf(request: FastifyRequest): string {
 function logAnswer({ context, caller, errorCode }: Exchange, request: FastifyRequest, reply: FastifyReply): void {
   const route =
     request.is404 || request.routeOptions.url === undefined ? null : `${request.method} ${request.routeOptions.url}`;
+  requestSeconds.observe({ route: route ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1_000);
   context.log.info(
     { route, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10, errorCode, ...caller },
     'answered',

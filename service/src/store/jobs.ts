@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from '@solana/kit';
 import type pg from 'pg';
 import { fromKysely, PgBoss, type UpdateQueueOptions } from 'pg-boss';
+import { jobSeconds } from '../telemetry/metrics.ts';
+import { currentTrace, type TraceCarrier, tracedJob } from '../telemetry/tracing.ts';
 import type { Db } from './db.ts';
 import type { Log } from './log.ts';
 
@@ -47,7 +49,9 @@ export async function startJobs({ poolConfig, log }: JobsOptions): Promise<Jobs>
   }
   let worker: PgBoss | null = null;
   return {
-    async enqueue(db, job, { startAfter } = {}) {
+    async enqueue(db, asked, { startAfter } = {}) {
+      const trace = currentTrace();
+      const job: StoredJob = { ...asked, ...(trace && { trace }) };
       const options = { db: fromKysely(db), ...(startAfter && { startAfter }) };
       if (job.type === 'refill-nonces') {
         await sender.send(NONCES, job, options);
@@ -74,6 +78,9 @@ export interface JobsOptions {
   readonly poolConfig: pg.PoolConfig;
   readonly log: Pick<Log, 'warn' | 'error'>;
 }
+
+/** As the queue keeps it: with the trace of the request that asked for it, where one is made. */
+type StoredJob = Job & { readonly trace?: TraceCarrier };
 
 const BATCH = 'batch';
 const NONCES = 'nonces';
@@ -138,11 +145,19 @@ function createBoss({ poolConfig, log }: JobsOptions, own: { supervise: boolean;
 
 async function startWorker(boss: PgBoss, queue: string, handler: JobHandler, log: JobsOptions['log']): Promise<void> {
   const options = { pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS };
-  const workerId: string = await boss.work<Job>(queue, options, async (jobs) => {
-    for (const { data: job, signal } of jobs) {
+  const workerId: string = await boss.work<StoredJob>(queue, options, async (jobs) => {
+    for (const {
+      data: { trace, ...job },
+      signal,
+    } of jobs) {
+      const { type } = job;
+      const stopTimer = jobSeconds.startTimer({ type });
+      const attributes = { 'flywheel.job.type': type, ...('batchId' in job && { 'flywheel.batch.id': job.batchId }) };
       try {
-        await handler(job, signal);
+        await tracedJob(`job ${type}`, attributes, trace, () => handler(job, signal));
+        stopTimer({ outcome: 'done' });
       } catch (error) {
+        stopTimer({ outcome: 'failed' });
         log.warn({ err: error, job }, 'job failed and will be run again');
         throw error;
       } finally {

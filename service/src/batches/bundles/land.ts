@@ -4,6 +4,8 @@ import type { TransactionVersion } from '../../model/transaction-version.ts';
 import { bundleIdOf, isBundleRefused, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, settleBundle } from '../../store/bundles.ts';
+import { bundleSeconds, bundlesSettled, tipLamports } from '../../telemetry/metrics.ts';
+import { traced } from '../../telemetry/tracing.ts';
 import type { WorkerDeps } from '../deps.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 
@@ -29,6 +31,21 @@ export interface BundleToSend {
 
 /** Records a bundle, sends it and follows it to its end. The row is committed before the first byte leaves. */
 export async function landBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing> {
+  const { batchId, phase, transactions } = toSend;
+  const attributes = {
+    'flywheel.batch.id': batchId,
+    'flywheel.phase': phase,
+    'flywheel.transactions': transactions.length,
+  };
+  return traced(`bundle ${phase}`, attributes, async () => {
+    const stopTimer = bundleSeconds.startTimer({ phase });
+    const landing = await sendBundle(deps, toSend);
+    stopTimer({ outcome: landing.state });
+    return landing;
+  });
+}
+
+async function sendBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing> {
   const { transactions, version, firstPipeline = 0, pipelineCounts = [], ...rest } = toSend;
   const signatures = transactions.map(({ signature }) => signature);
   const newBundle = {
@@ -114,7 +131,12 @@ function errorOf(outcome: 'unknown' | { readonly err: string | null } | undefine
 
 async function settle(deps: RunDeps, bundle: Bundle, landed: readonly Signature[], landing: Landing): Promise<Landing> {
   const state = landing.state === 'landed' ? 'landed' : 'failed';
-  await inRun(deps, (trx) => settleBundle(trx, bundle.id, state, landed, deps.clock.now()));
+  const { phase } = bundle;
+  const isFirst = await inRun(deps, (trx) => settleBundle(trx, bundle.id, state, landed, deps.clock.now()));
+  if (isFirst) {
+    bundlesSettled.inc({ phase, outcome: landing.state });
+    if (landing.state === 'landed') tipLamports.inc({ phase }, Number(bundle.tipLamports));
+  }
   return landing;
 }
 

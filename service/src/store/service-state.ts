@@ -1,0 +1,71 @@
+import type { BatchStatus } from '@flywheel/api';
+import { sql } from 'kysely';
+import type { Db } from './db.ts';
+import type { NonceState } from './nonces.ts';
+
+/** How the whole service stands, whatever process asks. */
+export interface ServiceState {
+  readonly openBatches: readonly {
+    readonly status: BatchStatus;
+    /** Whose turn it is: `trouble` when something keeps it from being executed. */
+    readonly waitsFor: 'setup' | 'wallet' | 'company' | 'execution' | 'trouble';
+    readonly count: number;
+    readonly oldestSeconds: number;
+  }[];
+  readonly jobs: readonly { readonly state: 'waiting' | 'running' | 'failed'; readonly count: number }[];
+  /** How long the job that is due longest has been due; 0 when none is. */
+  readonly jobLagSeconds: number;
+  readonly nonces: readonly { readonly state: NonceState; readonly count: number }[];
+}
+
+/** Three queries over what is open; what has ended is not looked at. */
+export async function readServiceState(db: Db, now: Date): Promise<ServiceState> {
+  const [batches, jobs, nonces] = await Promise.all([readOpenBatches(db, now), readJobs(db, now), readNonces(db)]);
+  return { openBatches: batches, ...jobs, nonces };
+}
+
+async function readOpenBatches(db: Db, now: Date): Promise<ServiceState['openBatches']> {
+  const { rows } = await sql<ServiceState['openBatches'][number]>`
+    select status, waits_for as "waitsFor", count(*)::int as count,
+      extract(epoch from ${now}::timestamptz - min(created_at))::float8 as "oldestSeconds"
+    from (
+      select status, created_at, case
+        when execution_error is not null then 'trouble'
+        when status = 'AVAILABLE_TO_QUEUE' then 'setup'
+        when signed_tx is null then 'wallet'
+        when company_asked_at is not null and company_decided_at is null then 'company'
+        else 'execution'
+      end as waits_for
+      from batches where ended_at is null
+    ) open_batches
+    group by status, waits_for
+    order by status, waits_for
+  `.execute(db);
+  return rows;
+}
+
+async function readJobs(db: Db, now: Date): Promise<Pick<ServiceState, 'jobs' | 'jobLagSeconds'>> {
+  const { rows } = await sql<ServiceState['jobs'][number] & { readonly lagSeconds: number }>`
+    select state, count(*)::int as count,
+      coalesce(max(extract(epoch from ${now}::timestamptz - start_after)) filter (where state = 'waiting'), 0)::float8
+        as "lagSeconds"
+    from (
+      select start_after, case state
+        when 'created' then 'waiting' when 'retry' then 'waiting' when 'active' then 'running' else 'failed'
+      end as state
+      from jobs.job where state <> 'completed'
+    ) open_jobs
+    group by state order by state
+  `.execute(db);
+  // A job that is due later has a lag below zero.
+  return { jobs: rows, jobLagSeconds: Math.max(0, ...rows.map(({ lagSeconds }) => lagSeconds)) };
+}
+
+async function readNonces(db: Db): Promise<ServiceState['nonces']> {
+  const rows = await db
+    .selectFrom('nonces')
+    .select((eb) => ['state', eb.fn.countAll<bigint>().as('count')])
+    .groupBy('state')
+    .execute();
+  return rows.map(({ state, count }) => ({ state, count: Number(count) }));
+}

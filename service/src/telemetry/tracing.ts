@@ -1,0 +1,69 @@
+import {
+  type Attributes,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+
+/** W3C Trace Context, as text that travels in headers and jobs. */
+export type TraceCarrier = Readonly<Record<string, string>>;
+
+/** Does nothing, at no cost, unless the process was started with an OpenTelemetry SDK. */
+const tracer = trace.getTracer('flywheel');
+
+/** Runs work as a span: a failure marks it, and is thrown on. */
+export async function traced<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
+  return runSpan(name, { attributes, kind: SpanKind.INTERNAL }, work);
+}
+
+/** As `traced`, for a request that came in: it belongs to the caller's trace, if its headers name one. */
+export async function tracedRequest<T>(
+  name: string,
+  attributes: Attributes,
+  headers: Readonly<Record<string, unknown>>,
+  work: () => Promise<T>,
+): Promise<T> {
+  return context.with(propagation.extract(ROOT_CONTEXT, headers), () =>
+    runSpan(name, { attributes, kind: SpanKind.SERVER }, work),
+  );
+}
+
+/** As `traced`, for a job: it belongs to the trace of the request that asked for it. */
+export async function tracedJob<T>(
+  name: string,
+  attributes: Attributes,
+  carrier: TraceCarrier | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  return context.with(propagation.extract(ROOT_CONTEXT, carrier ?? {}), () =>
+    runSpan(name, { attributes, kind: SpanKind.CONSUMER }, work),
+  );
+}
+
+/** The trace that is being made, for whoever goes on with it; undefined when none is. */
+export function currentTrace(): TraceCarrier | undefined {
+  const carrier: Record<string, string> = {};
+  propagation.inject(context.active(), carrier);
+  return Object.keys(carrier).length === 0 ? undefined : carrier;
+}
+
+function runSpan<T>(
+  name: string,
+  options: { readonly attributes: Attributes; readonly kind: SpanKind },
+  work: () => Promise<T>,
+): Promise<T> {
+  return tracer.startActiveSpan(name, options, async (span) => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof Error) span.recordException(error);
+      span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) });
+      throw error;
+    } finally {
+      span.end();
+    }
+  });
+}

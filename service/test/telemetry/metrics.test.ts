@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { systemClock } from '../../src/clock.ts';
+import { renderMetrics } from '../../src/telemetry/state-metrics.ts';
+import { burnPipeline, execute, init } from '../client.ts';
+import { quietLog } from '../postgres.ts';
+import { createProject, requireOk, signWith } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+
+describe('/metrics', () => {
+  let world: World;
+  before(async () => {
+    world = await openWorld({ METRICS_PORT: '0' });
+  });
+  after(() => world.stop());
+
+  it('counts requests, bundles and jobs, and shows what is open', async () => {
+    const project = await createProject(world);
+    const executed = requireOk(await init(world.url, project.apiKey, [burnPipeline(1)]));
+    const signedTx = await signWith(project.wallet, executed.proposalApproveTx);
+    requireOk(await execute(world.url, project.apiKey, executed.batch.id, signedTx));
+    requireOk(await init(world.url, project.apiKey, [burnPipeline(1)]));
+
+    const samples = await scrape(world);
+    assert.equal(
+      samples.get('flywheel_http_request_duration_seconds_count{route="POST /v1/flywheel/batch/init",status="200"}'),
+      2,
+    );
+    assert.ok((samples.get('flywheel_bundles_settled_total{phase="execution",outcome="landed"}') ?? 0) >= 1);
+    assert.ok((samples.get('flywheel_job_duration_seconds_count{type="setup",outcome="done"}') ?? 0) >= 1);
+    const open = [...samples].filter(([name]) => name.startsWith('flywheel_open_batches{'));
+    assert.equal(
+      open.reduce((sum, [, count]) => sum + count, 0),
+      1,
+    );
+    assert.equal(samples.get('flywheel_nonces{state="leased"}'), 1);
+    assert.ok((samples.get('flywheel_operator_balance_lamports') ?? 0) > 1e9);
+    assert.equal(samples.get('flywheel_state_readable{source="database"}'), 1);
+  });
+
+  it('says that the cluster cannot be read, and tells the rest', async () => {
+    const accounts = () => Promise.reject(new Error('no cluster'));
+    const { db, operator } = world;
+    const samples = samplesOf(
+      await renderMetrics({ db, chain: { accounts }, clock: systemClock, log: quietLog, operator: operator.address }),
+    );
+    assert.equal(samples.get('flywheel_state_readable{source="cluster"}'), 0);
+    assert.equal(samples.get('flywheel_state_readable{source="database"}'), 1);
+    assert.equal(samples.has('flywheel_operator_balance_lamports'), false);
+  });
+
+  it('is not on the port that everyone reaches', async () => {
+    assert.equal((await fetch(new URL('/metrics', world.url))).status, 404);
+  });
+});
+
+/** Samples by name and labels. */
+async function scrape({ app }: World): Promise<Map<string, number>> {
+  assert.ok(app.metricsUrl);
+  const response = await fetch(app.metricsUrl);
+  assert.equal(response.status, 200);
+  assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+  return samplesOf(await response.text());
+}
+
+function samplesOf(text: string): Map<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
