@@ -7,7 +7,7 @@ import type {
   Batch as WireBatch,
   Ledger as WireLedger,
 } from '@flywheel/api';
-import type { Balance } from '../batches/check/funds.ts';
+
 import { troubleError } from '../batches/execute.ts';
 import type { DailyLimit, Preview } from '../batches/preview/preview-batch.ts';
 import type { Ledger } from '../batches/read.ts';

@@ -3,6 +3,7 @@ import { vaultOf } from '../../compile/vault.ts';
 import { formatTokens } from '../../model/amount.ts';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
+import { type Balance, balance, lamportBalance, MIN_VAULT_LAMPORTS } from '../../model/vault-balance.ts';
 import { type MissingTokenAccount, readVaultFunds } from '../../solana/vault.ts';
 import type { Deps } from '../deps.ts';
 
@@ -15,20 +16,7 @@ export interface Funds {
   readonly missingTokenAccounts: readonly MissingTokenAccount[];
 }
 
-export interface Balance {
-  readonly needed: bigint;
-  readonly available: bigint;
-  /** What to deposit; 0 when there is enough. */
-  readonly missing: bigint;
-}
-
 type Pipelines = readonly Pick<CompiledPipeline, 'actions' | 'instructions'>[];
-
-/**
- * A system account without bytes must hold this much or nothing: rent for its 128 bytes of metadata. After each pipeline
- * that is not the last the vault still holds the rent of those to come, which is more.
- */
-const MIN_VAULT_LAMPORTS = 890_880n;
 
 /** The vault pays the burns, the airdrops and the rent of recipients’ token accounts; the operator everything else. */
 export async function readFunds(
@@ -48,9 +36,7 @@ export async function readFunds(
   const creationLamports = missingTokenAccounts.reduce((sum, account) => sum + account.creationLamports, 0n);
   return {
     tokens: balance(amountBaseUnits, tokenBaseUnits),
-    lamports: isLeftWhole(lamports - creationLamports, creationLamports)
-      ? { needed: creationLamports, available: lamports, missing: 0n }
-      : balance(creationLamports + MIN_VAULT_LAMPORTS, lamports),
+    lamports: lamportBalance(creationLamports, lamports),
     missingTokenAccounts,
   };
 }
@@ -97,15 +83,6 @@ export function describeMissingFunds(
 /** Custom error 1 is `InsufficientFunds` of the token programs and `ResultWithNegativeLamports` of the system program. */
 export function isShortOfFunds(err: string): boolean {
   return /"Custom":1[}\]]/.test(err) || err.includes('InsufficientFundsForRent');
-}
-
-function balance(needed: bigint, available: bigint): Balance {
-  return { needed, available, missing: needed > available ? needed - available : 0n };
-}
-
-/** A vault that pays nothing may hold anything. */
-function isLeftWhole(leftLamports: bigint, paidLamports: bigint): boolean {
-  return paidLamports === 0n || leftLamports === 0n || leftLamports >= MIN_VAULT_LAMPORTS;
 }
 
 /** The position at which the costs, summed up, pass what is there. */
