@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Localnet, startLocalnet } from '@flywheel/localnet';
 import type { Logger } from 'pino';
 import type { Deps } from './batches/deps.ts';
@@ -9,8 +10,10 @@ import { type Config, ConfigError } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createBatchHandlers } from './http/batch-handlers.ts';
 import { createConsoleHandlers } from './http/console/console-handlers.ts';
+import { createEnvironment } from './http/console/environment.ts';
 import type { ReadinessCheck } from './http/health.ts';
 import { createServer } from './http/server.ts';
+import { readSite } from './http/static/read-site.ts';
 import { findOpenSession } from './projects/sign-in.ts';
 import { openSigners, type Signers } from './signers.ts';
 import { createBundleSender } from './solana/bundles.ts';
@@ -123,6 +126,9 @@ function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record
   return { database: () => ping(db), cluster: async () => void (await chain.blockHeight()) };
 }
 
+/** Where `npm run build --workspace console` puts it. */
+const CONSOLE_DIRECTORY = fileURLToPath(new URL('../../console/dist/', import.meta.url));
+
 async function listen(
   config: Config,
   deps: PreviewDeps & { readonly rpcUrl: string },
@@ -133,6 +139,7 @@ async function listen(
   const { db, chain, clock } = deps;
   const { host, port, publicUrl, trustedProxies, rateLimits, companyOperators } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, explorerUrl } = config;
+  const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, explorerUrl });
   const server = createServer({
     handlers: createBatchHandlers(deps),
     consoleHandlers: createConsoleHandlers({
@@ -151,6 +158,11 @@ async function listen(
     companyOperators,
     rateLimits: createRateLimits(db, rateLimits),
     readiness: readinessOf(deps),
+    site: await readSite(CONSOLE_DIRECTORY),
+    readConnectUrls: async () => {
+      const { rpcUrl, webSocketUrl } = await readEnvironment();
+      return [rpcUrl, webSocketUrl];
+    },
     clock,
     log,
     publicUrl,

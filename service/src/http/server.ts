@@ -9,13 +9,14 @@ import { documentRoutes } from './docs/routes.ts';
 import { bindHandlers, type ContextFreeCode, type Handlers } from './handlers.ts';
 import { healthRoutes, type ReadinessCheck } from './health.ts';
 import { type Exchange, type OperationRouteDeps, operationRoute } from './operation-route.ts';
+import { type SiteDeps, siteRoutes } from './static/routes.ts';
 import { answerError, MAX_BODY_BYTES } from './wire/answer-error.ts';
 import { answerClientError, MAX_HEADER_BYTES } from './wire/client-error.ts';
 import { readJson } from './wire/read-json.ts';
 import { createRequestLog } from './wire/request-log.ts';
 import { SECURITY_HEADERS } from './wire/security-headers.ts';
 
-export interface ServerDeps extends OperationRouteDeps {
+export interface ServerDeps extends OperationRouteDeps, SiteDeps {
   readonly handlers: Handlers<typeof OPERATIONS>;
   readonly consoleHandlers: Handlers<typeof CONSOLE_OPERATIONS>;
   /** By name: what must work for this process to take requests. */
@@ -104,6 +105,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     ),
     ...documentRoutes(),
     ...healthRoutes(deps.readiness, log),
+    ...siteRoutes({ ...deps, log }),
   ]);
   return server;
 }

@@ -74,6 +74,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     companyOperators: new Set(),
     rateLimits: countingLimits(requestsPerWindow),
     readiness: {},
+    site: null,
+    readConnectUrls: async () => [],
     publicUrl: null,
     log: pino({ level: 'trace' }, sink),
     handlers: { ...HANDLERS, ...handlers },

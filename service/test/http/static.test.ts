@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import { readSite, type Site } from '../../src/http/static/read-site.ts';
+import { startTestServer, type TestServer } from './test-server.ts';
+
+const PAGE = '<!doctype html><title>Flywheel</title>';
+const SCRIPT = 'export const answer = 42;\n'.repeat(50);
+
+describe('the console', () => {
+  let directory: string;
+  let site: Site | null;
+  let server: TestServer;
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'flywheel-site-'));
+    await write('index.html', PAGE);
+    await write('theme.js', 'void 0;');
+    await write('assets/main-1a2b.js', SCRIPT);
+    await write('assets/main-1a2b.js.br', brotliCompressSync(SCRIPT));
+    await write('assets/main-1a2b.js.gz', gzipSync(SCRIPT));
+    await write('.vite/manifest.json', '{}');
+    site = await readSite(directory);
+    server = await startTestServer({
+      site,
+      readConnectUrls: async () => ['https://rpc.example/secret-path', 'wss://rpc.example:8443'],
+    });
+  });
+  after(async () => {
+    await server[Symbol.asyncDispose]();
+    await rm(directory, { recursive: true });
+  });
+
+  async function write(path: string, content: string | Buffer) {
+    await mkdir(dirname(join(directory, path)), { recursive: true });
+    await writeFile(join(directory, path), content);
+  }
+
+  it('answers its page at each of its addresses', async () => {
+    const router = await readFile(new URL('../../../console/src/app/router.tsx', import.meta.url), 'utf8');
+    const routes = [...router.matchAll(/getParentRoute: \(\) => (root|project),\s+path: '([^']+)'/g)];
+    assert.ok(routes.length > 10, `only ${routes.length} addresses were found`);
+    for (const [, parent, route = ''] of routes) {
+      const path = `${parent === 'project' ? '/p/x' : ''}${route.replace(/\$\w+/, 'y')}`;
+      const response = await server.fetch(path, { apiKey: null });
+      assert.deepEqual([path, response.status, await response.text()], [path, 200, PAGE]);
+      assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8');
+      assert.equal(response.headers.get('cache-control'), 'no-cache');
+    }
+  });
+
+  it('answers any other address with 404 as before', async () => {
+    for (const path of ['/nowhere', '/registers', '/vault', '/assets/', '/assets/gone.js', '/index.html']) {
+      const response = await server.fetch(path, { apiKey: null });
+      assert.equal(response.status, 404, path);
+      assert.equal(JSON.parse(await response.text()).error, 'ERR_ROUTE_NOT_FOUND', path);
+    }
+  });
+
+  it('gives away no file outside of what was built, and none of the build’s own', async () => {
+    for (const path of ['/assets/%2e%2e/index.html', '/assets/..%2findex.html', '/.vite/manifest.json']) {
+      assert.match(await server.send(`GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`), /^HTTP\/1.1 404/);
+    }
+  });
+
+  it('lets its page load and do nothing but what is its own, and talk to nobody but the cluster', async () => {
+    const response = await server.fetch('/', { apiKey: null });
+    const directives = (response.headers.get('content-security-policy') ?? '').split('; ');
+    assert.ok(directives.includes("default-src 'none'"));
+    assert.ok(directives.includes("script-src 'self'"));
+    assert.ok(directives.includes("style-src 'self'"));
+    assert.ok(directives.includes("frame-ancestors 'none'"));
+    assert.ok(directives.includes("connect-src 'self' https://rpc.example wss://rpc.example:8443"), String(directives));
+  });
+
+  it('serves its page also while nobody can say where the cluster is', async () => {
+    await using alone = await startTestServer({ site, readConnectUrls: () => Promise.reject(new Error('no cluster')) });
+    const response = await alone.fetch('/', { apiKey: null });
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get('content-security-policy') ?? '', /connect-src 'self'$/);
+    assert.match(alone.log(), /no cluster/);
+  });
+
+  for (const [accept, encoding, decode] of [
+    ['gzip, deflate, br', 'br', brotliDecompressSync],
+    ['gzip;q=1, br;q=0', 'gzip', gunzipSync],
+    ['identity', undefined, (bytes: Buffer) => bytes],
+  ] as const) {
+    it(`sends a file as ${encoding ?? 'it is'} to who accepts ${accept}`, async () => {
+      const { headers, body } = await get('/assets/main-1a2b.js', { 'accept-encoding': accept });
+      assert.equal(headers['content-encoding'], encoding);
+      assert.equal(headers.vary, 'accept-encoding');
+      assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable');
+      assert.equal(headers['content-type'], 'text/javascript; charset=utf-8');
+      assert.equal(decode(body).toString(), SCRIPT);
+    });
+  }
+
+  it('says 304 to who has the very bytes, and sends them to who has others', async () => {
+    const first = await get('/', {});
+    const etag = String(first.headers.etag);
+    assert.equal((await get('/', { 'if-none-match': `"other", W/${etag}` })).status, 304);
+    assert.equal((await get('/', { 'if-none-match': '"other"' })).status, 200);
+    const script = await get('/assets/main-1a2b.js', { 'accept-encoding': 'br' });
+    const asGzip = { 'accept-encoding': 'gzip', 'if-none-match': String(script.headers.etag) };
+    assert.equal((await get('/assets/main-1a2b.js', asGzip)).status, 200);
+  });
+
+  it('answers HEAD as GET without the body, and refuses other methods', async () => {
+    const head = await server.fetch('/theme.js', { method: 'HEAD', apiKey: null });
+    assert.deepEqual([head.status, head.headers.get('content-length')], [200, '7']);
+    const post = await server.fetch('/register', { method: 'POST', apiKey: null });
+    assert.deepEqual([post.status, post.headers.get('allow')], [405, 'GET, HEAD']);
+  });
+
+  it('that has not been built says how to, and the rest works', async () => {
+    await using bare = await startTestServer({ site: await readSite(join(directory, 'nowhere')) });
+    const response = await bare.fetch('/', { apiKey: null });
+    assert.equal(response.status, 503);
+    assert.match(await response.text(), /npm run build --workspace console/);
+    assert.equal((await bare.fetch('/docs', { apiKey: null })).status, 200);
+  });
+
+  /** As it is on the wire: fetch would decode it. */
+  function get(path: string, headers: Record<string, string>) {
+    const { promise, resolve, reject } = Promise.withResolvers<{
+      status: number | undefined;
+      headers: NodeJS.Dict<string | string[]>;
+      body: Buffer;
+    }>();
+    request(`${server.url}${path}`, { headers, agent: false }, async (response) => {
+      const body = Buffer.concat(await Array.fromAsync(response));
+      resolve({ status: response.statusCode, headers: response.headers, body });
+    })
+      .on('error', reject)
+      .end();
+    return promise;
+  }
+});
