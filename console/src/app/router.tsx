@@ -48,6 +48,7 @@ const overview = createRoute({
 const batches = createRoute({
   getParentRoute: () => project,
   path: '/batches',
+  validateSearch: (search: Record<string, unknown>): { show?: string } => textOf(search, 'show'),
   component: lazyRouteComponent(() => import('../routes/batch/batches.tsx'), 'Batches'),
 });
 const batch = createRoute({

@@ -5,11 +5,17 @@ import { Ring } from './ring.tsx';
 /** What state a thing is in: always an icon, a colour and a word. */
 export type State = 'waiting' | 'running' | 'done' | 'failed';
 
-const COLOURS = { waiting: 'text-waiting', running: 'text-accent', done: 'text-done', failed: 'text-failed' } as const;
+/** The text colour of each. */
+export const STATE_COLOURS = {
+  waiting: 'text-waiting',
+  running: 'text-accent',
+  done: 'text-done',
+  failed: 'text-failed',
+} as const;
 
 export function StateMark({ state, word }: { readonly state: State; readonly word: string }) {
   return (
-    <span className={classes('inline-flex items-center gap-1.5 font-medium whitespace-nowrap', COLOURS[state])}>
+    <span className={classes('inline-flex items-center gap-1.5 font-medium whitespace-nowrap', STATE_COLOURS[state])}>
       <StateIcon state={state} />
       {word}
     </span>
@@ -17,12 +23,12 @@ export function StateMark({ state, word }: { readonly state: State; readonly wor
 }
 
 export function StateIcon({ state, size = 16 }: { readonly state: State; readonly size?: number }) {
-  const props = { size, 'aria-hidden': true, className: classes('shrink-0', COLOURS[state]) };
+  const props = { size, 'aria-hidden': true, className: classes('shrink-0', STATE_COLOURS[state]) };
   switch (state) {
     case 'waiting':
       return <Clock {...props} />;
     case 'running':
-      return <Ring size={size} closed={0.7} isTurning className={COLOURS.running} />;
+      return <Ring size={size} closed={0.7} isTurning className={STATE_COLOURS.running} />;
     case 'done':
       return <CircleCheck {...props} />;
     case 'failed':

@@ -1,0 +1,42 @@
+import type { BatchDetail } from '@flywheel/api';
+import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { applyProgress } from './apply-progress.ts';
+import { batchEventsPath, batchQuery, progressQuery } from './batches.ts';
+
+/** Without events: often enough to look alive, seldom enough for a page that stays open. */
+const POLL_INTERVAL_MS = 2_000;
+/** With events: in case one was lost on the way. */
+const SAFETY_INTERVAL_MS = 30_000;
+
+/** A batch that moves on the page as it moves: told by the service’s events, or asked for where none come. */
+export function useLiveBatch(projectId: string, batchId: string): UseQueryResult<BatchDetail> {
+  const queries = useQueryClient();
+  const batch = useQuery(batchQuery(projectId, batchId));
+  const isMoving = batch.data !== undefined && batch.data.waitsFor !== 'nothing';
+  const [isTold, setTold] = useState(false);
+  const progress = useQuery({
+    ...progressQuery(projectId, batchId),
+    enabled: isMoving,
+    refetchInterval: isTold ? SAFETY_INTERVAL_MS : POLL_INTERVAL_MS,
+  });
+  const { data: moved } = progress;
+  useEffect(() => {
+    if (!moved) return;
+    queries.setQueryData(batchQuery(projectId, batchId).queryKey, (before) => before && applyProgress(before, moved));
+  }, [queries, projectId, batchId, moved]);
+  const ask = useRef(progress.refetch);
+  ask.current = progress.refetch;
+  useEffect(() => {
+    if (!isMoving) return;
+    const events = new EventSource(batchEventsPath(projectId, batchId));
+    events.onopen = () => setTold(true);
+    events.onerror = () => setTold(false);
+    events.onmessage = () => void ask.current();
+    return () => {
+      events.close();
+      setTold(false);
+    };
+  }, [projectId, batchId, isMoving]);
+  return batch;
+}
