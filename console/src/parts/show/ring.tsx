@@ -32,17 +32,19 @@ export function Ring({ closed = MARK_CLOSED, isTurning = false, size = 20, class
       className={classes('shrink-0', className)}
     >
       <circle cx="12" cy="12" r={RADIUS} stroke="currentColor" strokeWidth="3" opacity="0.18" />
-      <circle
-        cx="12"
-        cy="12"
-        r={RADIUS}
-        stroke="currentColor"
-        strokeWidth="3"
-        strokeLinecap="round"
-        strokeDasharray={`${drawn} ${CIRCUMFERENCE}`}
-        transform="rotate(-62 12 12)"
-        className={classes(isTurning && 'turning')}
-      />
+      {/* Turned by the group, so that the animation of the circle begins from nothing. */}
+      <g transform="rotate(-62 12 12)">
+        <circle
+          cx="12"
+          cy="12"
+          r={RADIUS}
+          stroke="currentColor"
+          strokeWidth="3"
+          strokeLinecap="round"
+          strokeDasharray={`${drawn} ${CIRCUMFERENCE}`}
+          className={classes(isTurning && 'turning')}
+        />
+      </g>
     </svg>
   );
 }
