@@ -3,13 +3,14 @@ import { Hint } from './hint.tsx';
 export interface TimeTextProps {
   /** ISO 8601. */
   readonly at: string;
-  /** `clock` leaves the day out. */
-  readonly form?: 'full' | 'clock' | 'day';
+  /** `clock` and `hour` leave the day out. */
+  readonly form?: 'full' | 'clock' | 'hour' | 'day';
 }
 
 const FORMATS = {
   full: new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
   clock: new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' }),
+  hour: new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }),
   day: new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' }),
 };
 

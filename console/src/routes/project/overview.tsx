@@ -1,4 +1,81 @@
-/** Stands for the screen until it is built. */
+import type { ProjectOverview } from '@flywheel/api';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { ButtonLink } from '../../parts/form/button.tsx';
+import { AddressText } from '../../parts/show/address-text.tsx';
+import { Loaded } from '../../parts/state/loaded.tsx';
+import { Page } from '../../parts/state/page.tsx';
+import { Panel } from '../../parts/state/panel.tsx';
+import { Lines } from '../../parts/state/skeleton.tsx';
+import { projectQuery } from '../../service/projects.ts';
+import { tokenName } from '../../text/token-name.ts';
+import { AttentionList } from './attention-list.tsx';
+import { ProjectFacts } from './project-facts.tsx';
+import { RecentBatches } from './recent-batches.tsx';
+import { TodayStats } from './today-stats.tsx';
+import { UsagePanel } from './usage-panel.tsx';
+
+/** A project at a glance: what its vault holds, what today has used, what waits for whom. */
 export function Overview() {
-  return <p>Overview</p>;
+  const { projectId } = useParams({ from: '/p/$projectId' });
+  const project = useQuery(projectQuery(projectId));
+  return (
+    <Loaded query={project} skeleton={<OverviewSkeleton />}>
+      {(found) => <Glance project={found} />}
+    </Loaded>
+  );
+}
+
+function Glance({ project }: { readonly project: ProjectOverview }) {
+  const { id: projectId, token } = project;
+  return (
+    <Page
+      title={tokenName(token)}
+      lead={
+        <span className="flex flex-wrap items-center gap-x-4">
+          <span>
+            mint <AddressText address={token.mint} of="mint" isLinked />
+          </span>
+          <span>
+            vault <AddressText address={project.vaultAddress} of="vault" isLinked />
+          </span>
+        </span>
+      }
+      action={
+        <ButtonLink to="/p/$projectId/new" params={{ projectId }} tone="primary">
+          <Plus size={16} aria-hidden /> New batch
+        </ButtonLink>
+      }
+    >
+      <TodayStats project={project} />
+      <AttentionList projectId={projectId} attention={project.attention} />
+      <div className="grid gap-6 lg:grid-cols-[1fr_320px] lg:items-start">
+        <UsagePanel projectId={projectId} token={token} />
+        <ProjectFacts project={project} />
+      </div>
+      <RecentBatches projectId={projectId} unit={tokenName(token)} />
+    </Page>
+  );
+}
+
+function OverviewSkeleton() {
+  return (
+    <div aria-hidden className="flex flex-col gap-6">
+      <div className="skeleton h-13 w-72" />
+      <div className="grid grid-cols-1 gap-px min-[440px]:grid-cols-2 lg:grid-cols-4">
+        <Lines count={1} className="h-28" />
+        <Lines count={1} className="h-28" />
+        <Lines count={1} className="h-28" />
+        <Lines count={1} className="h-28" />
+      </div>
+      <Panel title="Needs attention">
+        <Lines count={1} className="h-10" />
+      </Panel>
+      <div className="grid gap-6 lg:grid-cols-[1fr_320px]">
+        <Lines count={1} className="h-80" />
+        <Lines count={1} className="h-80" />
+      </div>
+    </div>
+  );
 }

@@ -1,7 +1,11 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import { SignInPrompt } from '../../app/sign-in-prompt.tsx';
 import { classes } from '../../parts/classes.ts';
+import { AddressText } from '../../parts/show/address-text.tsx';
+import { Notice } from '../../parts/state/notice.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';
+import { projectQuery } from '../../service/projects.ts';
 import { useSession } from '../../service/session.ts';
 
 const TABS = [
@@ -39,9 +43,34 @@ export function ProjectFrame() {
           ))}
         </ul>
       </nav>
+      <Standing projectId={projectId} wallet={session.wallet} />
       <Outlet />
     </>
   );
 }
 
 const TAB = '-mb-px inline-flex h-11 items-center border-b-2 px-3 font-medium whitespace-nowrap outline-offset-[-2px]';
+
+/** What holds for every screen of the project: that it is paused, that it is another wallet’s. */
+function Standing({ projectId, wallet }: { readonly projectId: string; readonly wallet: string }) {
+  const { data: project } = useQuery(projectQuery(projectId));
+  if (!project) return null;
+  const isForeign = project.wallet !== wallet;
+  if (!isForeign && !project.isPaused) return null;
+  return (
+    <div className="mb-6 flex flex-col gap-3">
+      {project.isPaused && (
+        <Notice tone="waiting" title="The company has paused this project">
+          {project.pauseReason !== undefined && `“${project.pauseReason}” `}
+          Nothing new is taken and nothing of its batches is sent until it goes on. What was approved stays so.
+        </Notice>
+      )}
+      {isForeign && (
+        <Notice tone="plain" title="You see this project for the company">
+          You can read everything and change nothing: it belongs to <AddressText address={project.wallet} of="wallet" />
+          .
+        </Notice>
+      )}
+    </div>
+  );
+}

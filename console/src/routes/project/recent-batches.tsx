@@ -1,0 +1,104 @@
+import type { BatchRow } from '@flywheel/api';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ButtonLink } from '../../parts/form/button.tsx';
+import { AmountText } from '../../parts/show/amount-text.tsx';
+import { CodeBlock } from '../../parts/show/code-block.tsx';
+import { KindBar } from '../../parts/show/kind-bar.tsx';
+import { StateMark } from '../../parts/show/state-mark.tsx';
+import { type Column, Table } from '../../parts/show/table.tsx';
+import { TimeText } from '../../parts/show/time-text.tsx';
+import { Empty } from '../../parts/state/empty.tsx';
+import { Loaded } from '../../parts/state/loaded.tsx';
+import { Panel } from '../../parts/state/panel.tsx';
+import { Lines } from '../../parts/state/skeleton.tsx';
+import { recentBatchesQuery } from '../../service/projects.ts';
+import { batchState } from '../batch/batch-state.ts';
+
+const SHOWN = 5;
+
+export interface RecentBatchesProps {
+  readonly projectId: string;
+  /** What the token is called. */
+  readonly unit: string;
+}
+
+/** The newest batches, and the way to all. */
+export function RecentBatches({ projectId, unit }: RecentBatchesProps) {
+  const batches = useQuery(recentBatchesQuery(projectId, SHOWN));
+  return (
+    <Panel
+      title="Recent batches"
+      aside={
+        <ButtonLink to="/p/$projectId/batches" params={{ projectId }} size="small" tone="quiet">
+          All batches
+        </ButtonLink>
+      }
+      isFlush
+    >
+      <Loaded query={batches} skeleton={<Lines count={SHOWN} className="m-3 h-9" />}>
+        {({ batches: found }) =>
+          found.length === 0 ? (
+            <div className="p-4">
+              <FirstBatch />
+            </div>
+          ) : (
+            <Table
+              label="Recent batches"
+              columns={columnsOf(projectId, unit)}
+              rows={found}
+              keyOf={({ id }: BatchRow) => id}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}
+
+function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[] {
+  return [
+    {
+      name: 'Batch',
+      isPlain: true,
+      show: (batch) => (
+        <Link
+          to="/p/$projectId/batches/$batchId"
+          params={{ projectId, batchId: batch.id }}
+          className="flex items-center gap-3 font-medium underline-offset-2 hover:underline"
+        >
+          #{batch.batchIndex}
+          <StateMark {...batchState({ ...batch, isHeldUp: batch.problem !== undefined })} />
+        </Link>
+      ),
+    },
+    { name: 'Begun', show: ({ dateCreated }) => <TimeText at={dateCreated} /> },
+    {
+      name: 'Does',
+      show: ({ actions }) => (
+        <span className="block w-24">
+          <KindBar burns={actions.burn} airdrops={actions.airdrop} memos={actions.memo} />
+        </span>
+      ),
+    },
+    { name: 'Pipelines', isAmount: true, show: ({ pipelines }) => pipelines },
+    { name: `Burned, ${unit}`, isAmount: true, show: ({ burned }) => <AmountText amount={burned} /> },
+    { name: `Airdropped, ${unit}`, isAmount: true, show: ({ airdropped }) => <AmountText amount={airdropped} /> },
+  ];
+}
+
+function FirstBatch() {
+  return (
+    <Empty title="No batch yet">
+      <p>Compose one here, or send what a user did with the project’s key:</p>
+      <div className="w-full text-left">
+        <CodeBlock
+          label="Compiles a batch of one burn"
+          code={`curl ${location.origin}/v1/flywheel/batch/init -H "x-service-api-key: $KEY" \\
+  -H "x-idempotency-key: $(uuidgen)" \\
+  --json '{"pipelines":[{"type":"WATCH_AD","payload":"{\\"adId\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'`}
+        />
+      </div>
+    </Empty>
+  );
+}
