@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Localnet, startLocalnet } from '@flywheel/localnet';
+import type { Localnet } from '@flywheel/localnet';
 import type { Logger } from 'pino';
 import type { Deps } from './batches/deps.ts';
 import type { PreviewDeps } from './batches/preview/preview-batch.ts';
@@ -97,7 +97,9 @@ async function compose(
   return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
 }
 
+/** Loaded here, since no other process needs an SVM. */
 async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): Promise<Localnet> {
+  const { startLocalnet } = await import('@flywheel/localnet');
   const cluster = await startLocalnet({
     port: localnet.port,
     stateDirectory: join(dataDirectory, 'localnet'),
@@ -136,7 +138,7 @@ async function listen(
   { operator, company }: Signers,
   started: AsyncDisposableStack,
 ): Promise<string> {
-  const { db, chain, clock } = deps;
+  const { db, clock } = deps;
   const { host, port, publicUrl, trustedProxies, rateLimits, companyOperators } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, explorerUrl } = config;
   const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, explorerUrl });

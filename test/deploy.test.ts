@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { parseAllDocuments } from 'yaml';
+
+const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
+
+describe('deploy/', () => {
+  it('sets only variables that the service reads', async () => {
+    const known = new Set((await read('service/src/config.ts')).match(/(?<=^ {2})[A-Z][A-Z_]+(?=: )/gm));
+    assert.ok(known.has('DATABASE_URL'));
+    const ours =
+      /\b(?:HOST|PORT|PUBLIC_URL|TRUST_PROXY|LOG_LEVEL|[A-Z]+_(?:PORT|URL|SIGNER|ADDRESS|OPERATORS|DIR))(?=[:=,]| [:=])/g;
+    for (const path of ['deploy/Dockerfile', 'deploy/compose.yaml', 'deploy/kubernetes/flywheel.yaml']) {
+      const named = new Set((await read(path)).match(ours));
+      assert.ok(named.size > 0, path);
+      assert.deepEqual(
+        [...named].filter((name) => !known.has(name)),
+        [],
+        path,
+      );
+    }
+  });
+
+  it('is YAML, and every compose service and Kubernetes container runs a command that exists', async () => {
+    const [compose] = parseAllDocuments(await read('deploy/compose.yaml'), { merge: true }).map((each) => each.toJS());
+    assert.deepEqual([compose.services.serve.command, compose.services.work.command], [['serve'], ['work']]);
+    const objects = parseAllDocuments(await read('deploy/kubernetes/flywheel.yaml')).map((each) => each.toJS());
+    const args = objects.flatMap(
+      ({ spec }) => spec?.template?.spec.containers.flatMap((each: { args: string[] }) => each.args) ?? [],
+    );
+    assert.deepEqual(args, ['serve', 'work']);
+  });
+
+  it('copies only what there is into the image', async () => {
+    const sources = [...(await read('deploy/Dockerfile')).matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
+      ([, paths = '']) => paths.split(' '),
+    );
+    assert.ok(sources.length > 5);
+    assert.deepEqual(
+      sources.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url))),
+      [],
+    );
+  });
+
+  it('watches only metrics that there are', async () => {
+    const code = `${await read('service/src/telemetry/metrics.ts')}${await read('service/src/telemetry/state-metrics.ts')}`;
+    const known = new Set(code.match(/flywheel_[a-z_]+/g));
+    for (const path of ['deploy/grafana/flywheel.json', 'deploy/prometheus/alerts.yaml']) {
+      const watched = new Set((await read(path)).match(/flywheel_[a-z_]+/g));
+      assert.ok(watched.size > 5, path);
+      const unknown = [...watched].filter((name) => !known.has(name.replace(/_(?:bucket|count|sum)$/, '')));
+      assert.deepEqual(unknown, [], path);
+    }
+    const [alerts] = parseAllDocuments(await read('deploy/prometheus/alerts.yaml')).map((each) => each.toJS());
+    for (const { alert, expr, annotations } of alerts.groups[0].rules) {
+      assert.ok(alert && expr && annotations.summary, JSON.stringify(alert));
+    }
+  });
+});
