@@ -1,30 +1,38 @@
 import { ApiError, type ExecuteBatchRequest } from '@flywheel/api';
-import type { Base64EncodedWireTransaction } from '@solana/kit';
+import type { Address, Base64EncodedWireTransaction } from '@solana/kit';
 import { type Batch, type BatchWithoutPipelines, type ExecutionTrouble, isFinal } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { checkApproval } from '../squads/approval-check.ts';
+import { insertAuditEntry } from '../store/audit.ts';
 import { hasExecutionBegun, requestExecution } from '../store/batches.ts';
+import { askCompany } from '../store/company/approvals.ts';
 import { DamagedRecord } from '../store/damaged-record.ts';
 import { awaitBatch, type Wait } from './await-batch.ts';
 import { checkBatch, troubleOf } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
-import { readBatch } from './read.ts';
+import { readBatch, readBatchWithoutPipelines } from './read.ts';
 
 /**
  * Asks for a batch to be executed and waits for its end for at most `wait`. Repeating joins what was sent before:
- * nothing is ever executed twice. Answers the batch as it is when the wait is over.
+ * nothing is ever executed twice. Answers the batch as it is when the wait is over; at once where a person has to approve
+ * for the company. `actor` is the wallet that is signed in, for the audit log.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_SIGNED_TX_INVALID, ERR_VAULT_UNDERFUNDED, ERR_BATCH_WOULD_FAIL,
  * ERR_BATCH_NOT_EXECUTABLE, ERR_BATCH_EXECUTE_FAILED
  */
 export async function executeBatch(
   deps: Deps,
   project: Project,
-  { batchId, signedTx }: ExecuteBatchRequest,
+  execution: ExecuteBatchRequest & { readonly actor?: Address },
   wait: Wait,
 ): Promise<BatchWithoutPipelines> {
+  const { batchId } = execution;
   const batch = await readBatch(deps, project, batchId).catch(refuseDamaged);
-  if (!isFinal(batch.status) && !(await hasExecutionBegun(deps.db, batchId)))
-    await request(deps, project, batch, signedTx);
+  if (!isFinal(batch.status) && !(await hasExecutionBegun(deps.db, batchId))) {
+    // A person may take days, and the caller is told at once.
+    if ((await request(deps, project, batch, execution)) === 'waits for company') {
+      return readBatchWithoutPipelines(deps, project, batchId);
+    }
+  }
   const isOver = (seen: BatchWithoutPipelines) => isFinal(seen.status) || isStopped(seen);
   const awaited = await awaitBatch(deps, batchId, isOver, wait);
   if (awaited.status === 'FAILED' && !(await hasExecutionBegun(deps.db, batchId))) {
@@ -56,18 +64,28 @@ export function troubleError(trouble: ExecutionTrouble): ApiError {
   }
 }
 
-async function request(deps: Deps, project: Project, batch: Batch, signedTx: string): Promise<void> {
+async function request(
+  deps: Deps,
+  project: Project,
+  batch: Batch,
+  { signedTx, actor }: Parameters<typeof executeBatch>[2],
+): Promise<'waits for company' | 'goes on'> {
   const { multisig } = project.flywheel;
   await checkApproval(signedTx, { batchId: batch.id, batchIndex: batch.batchIndex, multisig, nonce: batch.nonce });
   const trouble = troubleOf((await checkBatch(deps, project, batch.pipelines)).problems);
   if (trouble !== null) throw troubleError(trouble);
-  await deps.db.transaction().execute(async (trx) => {
+  return deps.db.transaction().execute(async (trx) => {
     const wire = signedTx as Base64EncodedWireTransaction; // checkApproval has decoded it whole
-    const requested = await requestExecution(trx, batch.id, wire, deps.clock.now());
+    const now = deps.clock.now();
     // Not requested: another request was sent or ended the batch meanwhile, which this one then joins.
-    if (requested) {
-      await deps.jobs.enqueue(trx, { type: 'execute', batchId: batch.id, multisig: multisig.address });
+    if (!(await requestExecution(trx, batch.id, wire, now))) return 'goes on';
+    if (actor !== undefined) {
+      const entry = { at: now, actor, action: 'batch.executed', projectId: project.id, batchId: batch.id } as const;
+      await insertAuditEntry(trx, entry);
     }
+    if (await askCompany(trx, batch.id, now)) return 'waits for company';
+    await deps.jobs.enqueue(trx, { type: 'execute', batchId: batch.id, multisig: multisig.address });
+    return 'goes on';
   });
 }
 

@@ -29,6 +29,15 @@ export async function makeDue({ db }: World, type: string, batchId: string): Pro
   `.execute(db);
 }
 
+/** How many jobs of a type and a batch have yet to be done. */
+export async function countUndone({ db }: World, type: string, batchId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from jobs.job
+    where state in ('created', 'retry', 'active') and data->>'type' = ${type} and data->>'batchId' = ${batchId}
+  `.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
 /**
  * What the queue still has to do. Expiries of batches that have ended, and closings of closed ones, find nothing to do; a
  * refill is given up where its process died and another one was waiting to be run again.

@@ -1,18 +1,18 @@
 import { type ErrorContext, isApiError } from '@flywheel/api';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
-import { readNonces } from '../../solana/nonces.ts';
 import { addSignatures, type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
-import { decodeVaultBatchTransaction, vaultTransactionMatches } from '../../squads/accounts.ts';
-import { batchTransactionAddress } from '../../squads/addresses.ts';
 import { companyOnlyApproval } from '../../squads/approval.ts';
 import { checkApproval } from '../../squads/approval-check.ts';
 import { planTransactions } from '../../squads/plan.ts';
 import { VOTE_WEIGHT } from '../../squads/weight.ts';
+import { askCompany } from '../../store/company/approvals.ts';
 import { planTokenAccounts } from '../../store/created-token-accounts.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, troubleOf } from '../check/check-batch.ts';
+import { describeForeign, findForeignPosition } from '../check/find-foreign-position.ts';
+import { findNonceProblem } from '../check/find-nonce-problem.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 import { end } from './end.ts';
 import { type Progress, readProgress } from './progress.ts';
@@ -27,30 +27,29 @@ export interface Approval {
 /**
  * The approval, signed by the company and the operator too, once every check has passed: what is on chain is what was
  * compiled, every pipeline would go through, the transaction succeeds in simulation. `stopped` when one has not, and the batch
- * says why; `overtaken` when that was for something sent before, which has landed meanwhile.
+ * says why; `overtaken` when that was for something sent before, which has landed meanwhile; `waits` when a person has to
+ * approve for the company first.
  */
 export async function approve(
   deps: RunDeps,
   project: Project,
   batch: Batch,
   { status, approved }: Pick<Progress, 'status' | 'approved'>,
-): Promise<Approval | 'stopped' | 'overtaken'> {
+): Promise<Approval | 'stopped' | 'overtaken' | 'waits'> {
   const { multisig } = project.flywheel;
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
-  const foreign = await findForeignPosition(deps, project, batch);
-  if (foreign !== null) {
-    return stopForGood(
-      deps,
-      project,
-      batch,
-      `pipelines[${foreign}] is not what the chain holds at index ${batch.batchIndex}.`,
-    );
-  }
+  const foreign = await findForeignPosition(deps, multisig, batch);
+  if (foreign !== null) return stopForGood(deps, project, batch, describeForeign(foreign, batch));
   const { problems, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
   const trouble = troubleOf(problems);
   if (trouble !== null) return stop(deps, project, batch, trouble);
   const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
-  await inRun(deps, (trx) => planTokenAccounts(trx, batch, toCreate));
+  const waits = await inRun(deps, async (trx) => {
+    await planTokenAccounts(trx, batch, toCreate);
+    return askCompany(trx, batch.id, deps.clock.now());
+  });
+  // Whatever the process says that asked for this: the company's key signs nothing that a person has yet to approve.
+  if (waits) return 'waits';
 
   const approval = approved.includes(multisig.wallet)
     ? await signCompanyOnly(deps, project, batch)
@@ -58,32 +57,13 @@ export async function approve(
   if ('problem' in approval) return stop(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: approval });
   const { err } = await deps.chain.simulate(approval.wire, { sigVerify: true, replaceRecentBlockhash: false });
   if (err === null) return { transaction: approval, computeUnits };
-  const problem = (await hasNonceMoved(deps, project, batch))
-    ? 'the nonce it starts with has moved on; get the rebuilt one with ?include=approval and sign that.'
-    : null;
+  const problem = await findNonceProblem(deps, multisig, batch);
   return problem === null
     ? stop(deps, project, batch, {
         code: 'ERR_BATCH_WOULD_FAIL',
         context: { problems: [`The approval fails: ${err}.`] },
       })
     : stop(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: { problem } });
-}
-
-/** The first pipeline that the chain holds otherwise than it was compiled, or null. */
-async function findForeignPosition(
-  { chain }: RunDeps,
-  { flywheel: { multisig } }: Project,
-  { batchIndex, pipelines }: Batch,
-): Promise<number | null> {
-  const addresses = await Promise.all(
-    pipelines.map((_, position) => batchTransactionAddress(multisig.address, batchIndex, position)),
-  );
-  const accounts = await chain.accounts(addresses);
-  const position = pipelines.findIndex(({ vaultMessage }, i) => {
-    const account = accounts[i];
-    return !account || !vaultTransactionMatches(decodeVaultBatchTransaction(account), vaultMessage);
-  });
-  return position === -1 ? null : position;
 }
 
 /** The wallet has voted on chain by other means: its signature is not needed any more, and voting twice fails. */
@@ -95,11 +75,6 @@ async function signCompanyOnly(deps: RunDeps, { flywheel }: Project, batch: Batc
   const [planned] = planTransactions([{ instructions, ...VOTE_WEIGHT }], limits);
   if (!planned) throw new Error('An approval by the company alone takes one transaction.');
   return signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator, deps.company]);
-}
-
-async function hasNonceMoved({ chain }: RunDeps, { flywheel }: Project, { nonce }: Batch): Promise<boolean> {
-  const values = await readNonces(chain, flywheel.multisig.operator, [nonce.address], 'confirmed');
-  return values.get(nonce.address) !== nonce.value;
 }
 
 /**

@@ -1,8 +1,9 @@
 import { type Batch, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { findBatch } from '../../store/batches.ts';
+import { askCompany } from '../../store/company/approvals.ts';
 import { settleBundles } from '../bundles/land.ts';
-import type { RunDeps } from '../in-run.ts';
+import { inRun, type RunDeps } from '../in-run.ts';
 import { approve } from './approve.ts';
 import { end } from './end.ts';
 import { explainFailure } from './explain-failure.ts';
@@ -23,6 +24,8 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
   if (requested.status === 'AVAILABLE_TO_QUEUE') await setUpBatch(deps, project, requested);
   const batch = await findBatch(deps.db, requested.id);
   if (!batch || isFinal(batch.status) || batch.signedTx === null) return;
+  // Whoever approves for the company has it executed.
+  if (await inRun(deps, (trx) => askCompany(trx, batch.id, deps.clock.now()))) return;
   const paused = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } as const;
   if (batch.status === 'AVAILABLE_TO_QUEUE') return postpone(deps, project, batch, paused);
   await settleBundles(deps, batch);
@@ -40,7 +43,7 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
       return end(deps, project, batch, { event: 'EXECUTION_FAILED', executed, failure });
     }
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
-    if (approval === 'stopped') return;
+    if (approval === 'stopped' || approval === 'waits') return;
     if (approval === 'overtaken') continue;
     for (const [position, units] of approval?.computeUnits ?? []) computeUnits.set(position, units);
     const isSingle = executed < singleUntil;

@@ -1,9 +1,28 @@
-import { COMPANY_OPERATIONS } from '@flywheel/api';
+import { COMPANY_OPERATIONS, type CompanyVerdict } from '@flywheel/api';
+import { approveBatch } from '../../company/approve-batch.ts';
+import { rejectBatch } from '../../company/reject-batch.ts';
+import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import type { Handlers } from '../handlers.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
 import { notYet } from './not-yet.ts';
 
 /** What the company’s operators see and decide. */
-export function createCompanyHandlers(_deps: ConsoleDeps): Handlers<typeof COMPANY_OPERATIONS> {
-  return notYet(COMPANY_OPERATIONS);
+export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPANY_OPERATIONS> {
+  return {
+    ...notYet(COMPANY_OPERATIONS),
+
+    approveBatch: async ({ wallet }, { params }) => ({
+      status: 200,
+      body: presentVerdict(await approveBatch(deps, wallet, params.batchId.toLowerCase())),
+    }),
+
+    rejectBatch: async ({ wallet }, { params, body }) => ({
+      status: 200,
+      body: presentVerdict(await rejectBatch(deps, wallet, params.batchId.toLowerCase(), body.reason)),
+    }),
+  };
+}
+
+function presentVerdict({ id: batchId, status }: BatchWithoutPipelines): CompanyVerdict {
+  return { batchId, status };
 }

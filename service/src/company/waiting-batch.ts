@@ -1,0 +1,34 @@
+import { ApiError } from '@flywheel/api';
+import type { Deps } from '../batches/deps.ts';
+import { type Batch, type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
+import type { CompanyDecision } from '../store/batch-records.ts';
+import { findBatch } from '../store/batches.ts';
+
+/**
+ * A batch of any project.
+ * @throws ApiError ERR_BATCH_NOT_FOUND
+ */
+export async function readAnyBatch({ db }: Pick<Deps, 'db'>, batchId: string): Promise<Batch> {
+  const batch = await findBatch(db, batchId);
+  if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
+  return batch;
+}
+
+/** Why there is nothing for the company to decide. */
+export function notWaiting(
+  { id: batchId, status, signedTx }: BatchWithoutPipelines,
+  { decidedAt, operator, reason }: CompanyDecision,
+): ApiError<'ERR_BATCH_NOT_WAITING'> {
+  return new ApiError('ERR_BATCH_NOT_WAITING', { batchId, reason: describe() });
+
+  function describe(): string {
+    if (decidedAt !== null) {
+      return reason === null
+        ? `${operator} approved it at ${decidedAt.toISOString()}.`
+        : `${operator} rejected it at ${decidedAt.toISOString()}: ${reason}`;
+    }
+    if (isFinal(status)) return `it is ${status}.`;
+    if (signedTx === null) return 'its wallet’s approval has not come in, or was given back.';
+    return 'its project’s batches are approved automatically.';
+  }
+}

@@ -1,0 +1,77 @@
+import type { Address } from '@solana/kit';
+import type { CompanyDecision } from '../batch-records.ts';
+import type { Db } from '../db.ts';
+
+/**
+ * Leaves the company's approval of a requested batch to a person, where its project wants that, or a person was asked
+ * before. True while nobody has decided: the batch waits, whatever the project wants since. False for one that was
+ * approved, has begun or has ended.
+ */
+export async function askCompany(db: Db, batchId: string, now: Date): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('batches')
+    .set((eb) => ({ company_asked_at: eb.fn.coalesce('company_asked_at', eb.val(now)) }))
+    .where('id', '=', batchId)
+    .where('ended_at', 'is', null)
+    .where('signed_tx', 'is not', null)
+    .where('execution_began_at', 'is', null)
+    .where('company_decided_at', 'is', null)
+    .where(({ eb, or, exists, selectFrom }) =>
+      or([
+        eb('company_asked_at', 'is not', null),
+        exists(
+          selectFrom('projects')
+            .select('projects.id')
+            .whereRef('projects.id', '=', 'batches.project_id')
+            .where('approval_mode', '=', 'manual'),
+        ),
+      ]),
+    )
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+export interface NewDecision {
+  readonly operator: Address;
+  /** Why it is rejected; null where it is approved. */
+  readonly reason: string | null;
+}
+
+/** Decides a batch that waits for the company, once: false, and nothing changed, for one that does not wait. */
+export async function decideForCompany(
+  trx: Db,
+  batchId: string,
+  { operator, reason }: NewDecision,
+  now: Date,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('batches')
+    .set({
+      company_decided_at: now,
+      company_operator: operator,
+      company_reason: reason,
+      // What has kept it from being approved is over.
+      execution_error: null,
+      updated_at: now,
+    })
+    .where('id', '=', batchId)
+    .where('ended_at', 'is', null)
+    .where('company_asked_at', 'is not', null)
+    .where('company_decided_at', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+export async function findCompanyDecision(db: Db, batchId: string): Promise<CompanyDecision> {
+  const row = await db
+    .selectFrom('batches')
+    .select(['company_asked_at', 'company_decided_at', 'company_operator', 'company_reason'])
+    .where('id', '=', batchId)
+    .executeTakeFirstOrThrow();
+  return {
+    askedAt: row.company_asked_at,
+    decidedAt: row.company_decided_at,
+    operator: row.company_operator,
+    reason: row.company_reason,
+  };
+}

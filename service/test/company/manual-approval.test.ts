@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { address } from '@solana/kit';
+import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
+import { createLog } from '../../src/log.ts';
+import { findBundles } from '../../src/store/bundles.ts';
+import { type Job, startJobs } from '../../src/store/jobs.ts';
+import { burnPipeline, getBatch, init } from '../client.ts';
+import {
+  assertError,
+  executeSigned,
+  openBatch,
+  readBatch,
+  setUpBatch,
+  until,
+  untilBatch,
+} from '../execution/batches.ts';
+import { land, readBatchOnChain, supplyOf } from '../execution/chain.ts';
+import { mintTo } from '../mint.ts';
+import { createProject, requireOk, signWith, type TestProject } from '../project.ts';
+import { countUndone, makeDue } from '../soak/queue-time.ts';
+import type { GatedWorld } from '../trouble/gate.ts';
+import { createSeizableMint, seize } from '../trouble/seizable-mint.ts';
+import { approve, createManualProject, type Operator, openCompanyWorld, reject } from './operators.ts';
+
+describe('a project whose batches a person approves for the company', () => {
+  let world: GatedWorld;
+  let environment: Readonly<Record<string, string>>;
+  let [first, second]: Operator[] = [];
+  before(async () => {
+    let operators: readonly Operator[];
+    ({ world, operators, environment } = await openCompanyWorld());
+    [first, second] = operators;
+  });
+  after(() => world.stop());
+
+  it('answers execute 202 at once, sends nothing, and is executed once an operator approves', async () => {
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(2), burnPipeline(3)]);
+    const supply = await supplyOf(world, project.mint);
+    await ask(project, batch);
+    await ask(project, batch);
+    assert.equal((await readBatch(world, project, batch.id)).status, 'FINALIZED');
+    await assertUntouched(project, batch);
+
+    assert.deepEqual(requireOk(await approve(world, operator(first), batch.id)), {
+      batchId: batch.id,
+      status: 'FINALIZED',
+    });
+    const { executeResult } = await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    assert.equal(executeResult?.totalSuccessful, 2);
+    assert.equal(await supplyOf(world, project.mint), supply - 5_000_000n);
+    // Repeating answers as it stands, to the other operator too, and nothing is done twice.
+    for (const each of [first, second]) {
+      assert.equal(requireOk(await approve(world, operator(each), batch.id)).status, 'EXECUTED');
+    }
+    assertError(await reject(world, operator(second), batch.id, 'Too late.'), 409, 'ERR_BATCH_NOT_WAITING', /approved/);
+    assert.deepEqual(await auditOf(batch.id), [['batch.approved', operator(first).address, null]]);
+    const rows = await company(batch.id);
+    assert.deepEqual([rows.company_operator, rows.company_reason], [operator(first).address, null]);
+  });
+
+  it('may be asked for and approved before it is set up', async () => {
+    const project = await createManualProject(world);
+    const released = Promise.withResolvers<void>();
+    world.gate.treat('sendBundle', async (_call, pass) => {
+      await released.promise;
+      return pass();
+    });
+    const batch = await openBatch(world, project, [burnPipeline()]);
+    await ask(project, batch, 'AVAILABLE_TO_QUEUE');
+    assert.equal(requireOk(await approve(world, operator(first), batch.id)).status, 'AVAILABLE_TO_QUEUE');
+    world.gate.treat('sendBundle', (_call, pass) => pass());
+    released.resolve();
+    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+
+  it('ends FAILED with the reason when an operator rejects: limits and rent come back, nothing is executed', async () => {
+    const project = await createManualProject(world, { burnLimit: '5' });
+    const batch = await setUpBatch(world, project, [burnPipeline(5)]);
+    await ask(project, batch);
+    const reason = 'The order was placed twice.';
+    const verdict = requireOk(await reject(world, operator(second), batch.id, reason));
+    assert.deepEqual(verdict, { batchId: batch.id, status: 'FAILED' });
+    assert.deepEqual(requireOk(await reject(world, operator(first), batch.id, 'Another reason.')), verdict);
+
+    const refused = await executeSigned(world, project, batch);
+    assertError(
+      refused,
+      409,
+      'ERR_BATCH_NOT_EXECUTABLE',
+      /The company rejected the batch: The order was placed twice\./,
+    );
+    const ended = await readBatch(world, project, batch.id);
+    assert.deepEqual(ended.executeResult, {
+      total: 1,
+      totalSuccessful: 0,
+      totalFailed: 1,
+      successfulExecutions: [],
+      failedTxMsg: `The company rejected the batch: ${reason}`,
+    });
+    assertError(
+      await approve(world, operator(first), batch.id),
+      409,
+      'ERR_BATCH_NOT_WAITING',
+      /rejected it at .*twice/,
+    );
+    assert.deepEqual(await auditOf(batch.id), [['batch.rejected', operator(second).address, reason]]);
+
+    requireOk(await init(world.url, project.apiKey, [burnPipeline(5)]));
+    const { ledger } = await until(
+      `the closing of ${batch.id}`,
+      async () => requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=ledger')),
+      (seen) => seen.ledger.isComplete,
+    );
+    assert.equal(ledger.rentBackLamports, ledger.rentOutLamports);
+    assert.notEqual(ledger.rentOutLamports, '0');
+  });
+
+  it('is decided once, however many operators decide at once', async () => {
+    const project = await createManualProject(world);
+    for (let i = 0; i < 4; i++) {
+      const batch = await setUpBatch(world, project, [burnPipeline()]);
+      await ask(project, batch);
+      const [one, other] = await Promise.all([
+        approve(world, operator(first), batch.id),
+        i % 2 === 0
+          ? approve(world, operator(second), batch.id)
+          : reject(world, operator(second), batch.id, 'Not this one.'),
+      ]);
+      const isApproved = one.status === 200;
+      if (i % 2 === 0) {
+        assert.deepEqual([one.status, other.status], [200, 200]);
+      } else {
+        assertError(isApproved ? other : one, 409, 'ERR_BATCH_NOT_WAITING');
+        requireOk(isApproved ? one : other);
+      }
+      assert.equal((await auditOf(batch.id)).length, 1);
+      const wanted = isApproved ? 'EXECUTED' : 'FAILED';
+      await untilBatch(world, project, batch.id, ({ status }) => status === wanted);
+    }
+  });
+
+  it('is checked again when it is approved: 409 for a vault that ran dry, the batch waits on', async () => {
+    const mint = await createSeizableMint(world);
+    const project = await createManualProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+    const vault = address(project.vaultAddress);
+    await mintTo(world, mint, vault, 2_000_000n);
+    const batch = await setUpBatch(world, project, [burnPipeline(2)]);
+    await ask(project, batch);
+    await seize(world, mint, vault, 2_000_000n);
+    const refused = await approve(world, operator(first), batch.id);
+    assertError(refused, 409, 'ERR_VAULT_UNDERFUNDED', /holds 0 tokens.* 2 more/);
+    const stuck = await readBatch(world, project, batch.id);
+    assert.deepEqual([stuck.status, stuck.executionError?.code], ['FINALIZED', 'ERR_VAULT_UNDERFUNDED']);
+    assert.equal((await company(batch.id)).company_decided_at, null);
+    await assertUntouched(project, batch);
+
+    await mintTo(world, mint, vault, 2_000_000n);
+    requireOk(await approve(world, operator(first), batch.id));
+    const executed = await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    assert.equal('executionError' in executed, false);
+  });
+
+  it('is given back to the wallet when its nonce has moved, and waits again once that has signed anew', async () => {
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    await ask(project, batch);
+    const { nonce_address: nonceAccount } = await world.db
+      .selectFrom('batches')
+      .select('nonce_address')
+      .where('id', '=', batch.id)
+      .executeTakeFirstOrThrow();
+    await land(world, world.operator, [
+      getAdvanceNonceAccountInstruction({ nonceAccount, nonceAuthority: world.operator }),
+    ]);
+    assertError(await approve(world, operator(first), batch.id), 400, 'ERR_SIGNED_TX_INVALID', /has moved on/);
+    const given = await readBatch(world, project, batch.id);
+    assert.deepEqual([given.status, given.executionError?.code], ['FINALIZED', 'ERR_SIGNED_TX_INVALID']);
+    assertError(await approve(world, operator(first), batch.id), 409, 'ERR_BATCH_NOT_WAITING', /not come in/);
+
+    const rebuilt = requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=approval'));
+    const signedTx = await signWith(project.wallet, rebuilt.proposalApproveTx);
+    await ask(project, { id: batch.id, signedTx });
+    requireOk(await approve(world, operator(first), batch.id));
+    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+
+  it('waits on when its project becomes automatic, and later batches do not', async () => {
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    await ask(project, batch);
+    await setMode(project, 'automatic');
+    await ask(project, batch);
+    await work(project, batch.id);
+    await assertUntouched(project, batch);
+    const later = await setUpBatch(world, project, [burnPipeline()]);
+    assert.equal(requireOk(await executeSigned(world, project, later)).status, 'EXECUTED');
+    requireOk(await approve(world, operator(first), batch.id));
+    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+
+  it('is not signed for by a worker, whoever has the job and whatever was forgotten, before a person decides', async () => {
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    await ask(project, batch);
+    await work(project, batch.id);
+    await assertUntouched(project, batch);
+    // As a request handler would leave it that knows nothing of people who approve.
+    await world.db.updateTable('batches').set({ company_asked_at: null }).where('id', '=', batch.id).execute();
+    await work(project, batch.id);
+    await assertUntouched(project, batch);
+    assert.notEqual((await company(batch.id)).company_asked_at, null);
+    requireOk(await approve(world, operator(first), batch.id));
+    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+
+  it('expires while it waits, and can be cancelled: there is nothing to approve then', async () => {
+    const project = await createManualProject(world, { burnLimit: '2' });
+    for (const ending of ['expire', 'cancel'] as const) {
+      const batch = await setUpBatch(world, project, [burnPipeline(2)]);
+      await ask(project, batch);
+      if (ending === 'expire') await makeDue(world, 'expire', batch.id);
+      else await work(project, batch.id, 'cancel');
+      await untilBatch(world, project, batch.id, ({ status }) => status === 'FAILED');
+      assertError(await approve(world, operator(first), batch.id), 409, 'ERR_BATCH_NOT_WAITING', /it is FAILED/);
+      assertError(await reject(world, operator(first), batch.id, 'No.'), 409, 'ERR_BATCH_NOT_WAITING', /it is FAILED/);
+    }
+    requireOk(await init(world.url, project.apiKey, [burnPipeline(2)]));
+  });
+
+  it('goes on from where it was when the service dies between the approval and the execution', async () => {
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
+    const supply = await supplyOf(world, project.mint);
+    await ask(project, batch);
+    const reached = Promise.withResolvers<void>();
+    world.gate.treat('sendBundle', async () => {
+      reached.resolve();
+      return new Promise(() => undefined);
+    });
+    requireOk(await approve(world, operator(first), batch.id));
+    await reached.promise;
+    await world.restart({ ...world.gate.environment, ...environment });
+    world.gate.clear();
+    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
+  });
+
+  it('is decided by the company’s operators alone', async () => {
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    await ask(project, batch);
+    assertError(await approve(world, project, batch.id), 403, 'ERR_COMPANY_ONLY', new RegExp(project.wallet.address));
+    assertError(await reject(world, project, batch.id, 'Mine.'), 403, 'ERR_COMPANY_ONLY');
+    const unknown = '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d';
+    assertError(await approve(world, operator(first), unknown), 404, 'ERR_BATCH_NOT_FOUND');
+    assertError(await reject(world, operator(first), unknown, 'No.'), 404, 'ERR_BATCH_NOT_FOUND');
+    assertError(await reject(world, operator(first), batch.id, ''), 400, 'ERR_INVALID_REQUEST', /reason/);
+    const automatic = await createProject(world);
+    const { id } = await setUpBatch(world, automatic, [burnPipeline()]);
+    assertError(await approve(world, operator(first), id), 409, 'ERR_BATCH_NOT_WAITING', /has not come in/);
+    assert.equal((await company(batch.id)).company_decided_at, null);
+  });
+
+  /** Execute, which is answered at once for a batch that waits for a person. */
+  async function ask(
+    project: TestProject,
+    batch: { readonly id: string; readonly signedTx: string },
+    status = 'FINALIZED',
+  ): Promise<void> {
+    const asked = await executeSigned(world, project, batch, { prefer: 'wait=60' });
+    assert.deepEqual([asked.status, asked.body], [202, { batchId: batch.id, status }]);
+  }
+
+  /** Neither party has voted on chain, and nothing of an execution was recorded. */
+  async function assertUntouched(project: TestProject, { id, batchIndex }: { id: string; batchIndex: bigint }) {
+    assert.deepEqual(await findBundles(world.db, id, 'execution'), []);
+    const { proposal } = await readBatchOnChain(world, project, batchIndex);
+    assert.deepEqual([proposal.status, proposal.approved], ['Active', []]);
+  }
+
+  /** Has a job done, as if somebody had asked for it; resolves when it is done. */
+  async function work(project: TestProject, batchId: string, type: 'execute' | 'cancel' = 'execute'): Promise<void> {
+    const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log: createLog('error') });
+    const job: Job = { type, batchId, multisig: address(project.multisig) };
+    await jobs.enqueue(world.db, job);
+    await jobs.stop();
+    await until(
+      `job ${type} of ${batchId}`,
+      () => countUndone(world, type, batchId),
+      (count) => count === 0,
+    );
+  }
+
+  async function company(batchId: string) {
+    return world.db
+      .selectFrom('batches')
+      .select(['company_asked_at', 'company_decided_at', 'company_operator', 'company_reason'])
+      .where('id', '=', batchId)
+      .executeTakeFirstOrThrow();
+  }
+
+  async function auditOf(batchId: string) {
+    const rows = await world.db
+      .selectFrom('audit_log')
+      .select(['action', 'actor', 'reason'])
+      .where('batch_id', '=', batchId)
+      .orderBy('id')
+      .execute();
+    return rows.map(({ action, actor, reason }) => [action, actor, reason]);
+  }
+
+  async function setMode({ projectId }: TestProject, approvalMode: 'manual' | 'automatic'): Promise<void> {
+    await world.db.updateTable('projects').set({ approval_mode: approvalMode }).where('id', '=', projectId).execute();
+  }
+});
+
+function operator(each: Operator | undefined): Operator {
+  assert.ok(each);
+  return each;
+}

@@ -1,0 +1,54 @@
+import { generateKeyPairSigner } from '@solana/kit';
+import { type Answer, send } from '../client.ts';
+import type { setUpBatch } from '../execution/batches.ts';
+import { createProject, type ProjectOptions, signIn, type TestProject } from '../project.ts';
+import { openGatedWorld } from '../trouble/gate.ts';
+import type { World } from '../world.ts';
+
+/** Somebody who acts for the company. */
+export interface Operator {
+  readonly address: string;
+  /** Session of the wallet, as a Cookie header. */
+  readonly cookie: string;
+}
+
+/** A world and two who act for its company. Its service reaches the cluster through a gate. */
+export async function openCompanyWorld(
+  environment: Readonly<Record<string, string>> = {},
+  open: typeof openGatedWorld = openGatedWorld,
+) {
+  const wallets = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()]);
+  const own = { COMPANY_OPERATORS: wallets.map(({ address }) => address).join(','), ...environment };
+  const world = await open(own);
+  const [first, second] = await Promise.all(
+    wallets.map(async (wallet) => ({ address: wallet.address, cookie: await signIn(world.url, wallet) })),
+  );
+  if (!first || !second) throw new Error('A company of the tests has two operators.');
+  return { world, operators: [first, second] as const satisfies readonly Operator[], environment: own };
+}
+
+export function createManualProject(world: World, options: ProjectOptions = {}): Promise<TestProject> {
+  return createProject(world, { approvalMode: 'manual', ...options });
+}
+
+/** Of the company's half of the console, e.g. `waiting`. */
+export function askCompany(
+  { url }: Pick<World, 'url'>,
+  { cookie }: Pick<Operator, 'cookie'>,
+  method: 'GET' | 'POST' | 'PUT',
+  path: string,
+  body?: unknown,
+): Promise<Answer> {
+  const options = body === undefined ? {} : { body };
+  return send(url, method, `/console/api/company${path === '' ? '' : `/${path}`}`, { headers: { cookie }, ...options });
+}
+
+export function approve(world: Pick<World, 'url'>, operator: Pick<Operator, 'cookie'>, batchId: string) {
+  return askCompany(world, operator, 'POST', `batches/${batchId}/approve`, {});
+}
+
+export function reject(world: Pick<World, 'url'>, operator: Pick<Operator, 'cookie'>, batchId: string, reason: string) {
+  return askCompany(world, operator, 'POST', `batches/${batchId}/reject`, { reason });
+}
+
+export type SetUpBatch = Awaited<ReturnType<typeof setUpBatch>>;
