@@ -152,7 +152,7 @@ export const ERRORS = {
   ERR_TOO_MANY_OPEN_BATCHES: define(
     429,
     'The project has too many open batches or pipelines.',
-    (c: { open: number; asked: number; max: number; unit: 'batches' | 'pipelines' }) =>
+    (c: { open: number; asked: number; max: number; unit: 'batches' | 'pipelines' | 'withdrawals' }) =>
       `${c.open} ${c.unit} are open and this request adds ${c.asked}; a project may have ${c.max}. Execute the open ones first.`,
   ),
   ERR_INTERNAL: define(500, 'Unforeseen.', () => 'Unforeseen. The log holds the cause under this request’s id.'),

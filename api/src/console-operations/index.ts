@@ -5,6 +5,7 @@ import { KEY_OPERATIONS } from './key.ts';
 import { PROJECT_OPERATIONS } from './project.ts';
 import { PROOF_OPERATIONS } from './proof.ts';
 import { REGISTRATION_OPERATIONS } from './registration.ts';
+import { TREASURY_OPERATIONS } from './treasury.ts';
 
 /** What the console and `flywheel register` speak. Not part of the versioned contract. */
 export const CONSOLE_OPERATIONS = {
@@ -13,6 +14,7 @@ export const CONSOLE_OPERATIONS = {
   ...PROJECT_OPERATIONS,
   ...KEY_OPERATIONS,
   ...BATCH_OPERATIONS,
+  ...TREASURY_OPERATIONS,
   ...PROOF_OPERATIONS,
   ...COMPANY_OPERATIONS,
 } as const;
@@ -26,3 +28,4 @@ export { KEY_OPERATIONS } from './key.ts';
 export { PROJECT_OPERATIONS } from './project.ts';
 export { PROOF_OPERATIONS } from './proof.ts';
 export { REGISTRATION_OPERATIONS } from './registration.ts';
+export { TREASURY_OPERATIONS } from './treasury.ts';

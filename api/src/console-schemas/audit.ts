@@ -11,6 +11,7 @@ export const AuditAction = z
     'proof-types.changed',
     'approval-mode.changed',
     'batch.initialized',
+    'withdrawal.requested',
     'batch.executed',
     'batch.cancelled',
     'batch.approved',

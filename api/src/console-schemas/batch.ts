@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { Batch, BatchStatus, CompiledPipeline } from '../schemas.ts';
+import { Action, Batch, BatchStatus, CompiledPipeline } from '../schemas.ts';
+import { WithdrawAction } from './treasury.ts';
 import { isoDateTime, nextCursor, wholeTokens } from './values.ts';
 
 export const WaitsFor = z.enum(['setup', 'wallet', 'company', 'execution', 'close', 'nothing']).meta({
@@ -8,9 +9,15 @@ export const WaitsFor = z.enum(['setup', 'wallet', 'company', 'execution', 'clos
     'What happens next: `wallet` and `company` are people, `setup`, `execution` and `close` go on by themselves.',
 });
 
+export const BatchKind = z.enum(['pipelines', 'withdrawal']).meta({
+  id: 'BatchKind',
+  description: '`withdrawal`: takes SOL or tokens out of the vault; the console alone makes and shows it.',
+});
+
 export const BatchRow = z
   .object({
     id: z.guid(),
+    kind: BatchKind.optional().describe('`pipelines` when absent.'),
     batchIndex: z.string(),
     status: BatchStatus,
     waitsFor: WaitsFor,
@@ -74,6 +81,7 @@ export const BatchProgress = z
   .object({
     batch: Batch.omit({ pipelines: true, proposalApproveTx: true }).describe('As `/v1` answers it, with its ledger.'),
     projectId: z.guid(),
+    kind: BatchKind.optional().describe('`pipelines` when absent.'),
     waitsFor: WaitsFor,
     timeline: z.array(TimelineStep).describe('Every step, in order.'),
     bundles: z.array(BundleRecord).describe('In the order in which they were sent.'),
@@ -84,6 +92,7 @@ export const BatchProgress = z
   .meta({ id: 'BatchProgress' });
 
 const PipelineRecord = CompiledPipeline.extend({
+  actions: z.array(z.union([Action, WithdrawAction])),
   memo: z.string().describe('The proof memo that its transaction carries.'),
   state: z.enum(['waiting', 'executed', 'failed', 'skipped']),
   signature: z.string().optional().describe('Of the transaction that executed it.'),
@@ -103,6 +112,7 @@ export const ExecuteRequest = z
   .strictObject({ signedTx: z.string().min(1).describe('proposalApproveTx after the wallet has signed it, base64.') })
   .meta({ id: 'ExecuteRequest' });
 
+export type BatchKind = z.output<typeof BatchKind>;
 export type WaitsFor = z.output<typeof WaitsFor>;
 export type BatchRow = z.output<typeof BatchRow>;
 export type BatchProgress = z.output<typeof BatchProgress>;

@@ -6,3 +6,4 @@ export * from './key.ts';
 export * from './project.ts';
 export * from './proof.ts';
 export * from './registration.ts';
+export * from './treasury.ts';

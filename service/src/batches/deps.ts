@@ -1,3 +1,4 @@
+import type { BatchKind } from '@flywheel/api';
 import type { Address, TransactionPartialSigner } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { BundleSender } from '../solana/bundles.ts';
@@ -7,6 +8,8 @@ import type { Jobs } from '../store/jobs.ts';
 
 /** What every use case may need. Holds no key that signs. */
 export interface Deps {
+  /** Batches of every other kind answer as if they did not exist; absent: every kind is seen. */
+  readonly visibleKind?: BatchKind;
   readonly db: Db;
   readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly chain: Chain;

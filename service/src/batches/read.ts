@@ -16,19 +16,19 @@ import { findLedgerEntries } from '../store/ledger.ts';
 import type { Deps } from './deps.ts';
 
 /** @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch. */
-export async function readBatch({ db }: Deps, project: Project, batchId: string): Promise<Batch> {
-  const batch = await findBatch(db, batchId, project.id);
+export async function readBatch({ db, visibleKind }: Deps, project: Project, batchId: string): Promise<Batch> {
+  const batch = await findBatch(db, batchId, project.id, visibleKind);
   if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   return batch;
 }
 
 /** As `readBatch`, for those who need no pipelines: a batch whose pipelines are damaged can say so. */
 export async function readBatchWithoutPipelines(
-  { db }: Deps,
+  { db, visibleKind }: Deps,
   project: Project,
   batchId: string,
 ): Promise<BatchWithoutPipelines> {
-  const batch = await findBatchWithoutPipelines(db, batchId, project.id);
+  const batch = await findBatchWithoutPipelines(db, batchId, project.id, visibleKind);
   if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   return batch;
 }
@@ -36,7 +36,7 @@ export async function readBatchWithoutPipelines(
 /** A client that polls once a second or so still sees how its batch ended. */
 const STAYS_CURRENT_MS = 30_000;
 
-/** The newest batch that is not final; only if there is none, the newest that ended within 30 s; else null. */
+/** The newest batch of pipelines that is not final; only if there is none, the newest that ended within 30 s; else null. */
 export async function readCurrentBatch({ db, clock }: Deps, project: Project): Promise<BatchWithoutPipelines | null> {
   return findCurrentBatch(db, project.id, new Date(clock.now().getTime() - STAYS_CURRENT_MS));
 }
@@ -73,7 +73,7 @@ export interface Page {
  * @throws ApiError ERR_INVALID_REQUEST for a cursor that is none of ours.
  */
 export async function listBatches(
-  { db }: Deps,
+  { db, visibleKind: kind }: Deps,
   project: Project,
   {
     status,
@@ -81,13 +81,14 @@ export async function listBatches(
     limit,
   }: { readonly status: BatchStatus | undefined; readonly cursor: string | undefined; readonly limit: number },
 ): Promise<Page> {
-  const found = await findBatches(db, project.id, { status, below: parseCursor(cursor), limit: limit + 1 });
+  const found = await findBatches(db, project.id, { status, kind, below: parseCursor(cursor), limit: limit + 1 });
   const batches = found.slice(0, limit);
   const last = batches.at(-1);
   return { batches, nextCursor: found.length > limit && last ? `b${last.batchIndex}` : null };
 }
 
-function parseCursor(cursor: string | undefined): bigint | null {
+/** @throws ApiError ERR_INVALID_REQUEST for a cursor that is none of ours. */
+export function parseCursor(cursor: string | undefined): bigint | null {
   if (cursor === undefined) return null;
   const index = /^b([1-9]\d{0,17})$/.exec(cursor)?.[1];
   if (index !== undefined) return BigInt(index);

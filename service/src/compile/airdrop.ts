@@ -1,5 +1,5 @@
 import type { Action } from '@flywheel/api';
-import { address, type Instruction } from '@solana/kit';
+import { type Address, address, type Instruction } from '@solana/kit';
 import { getCreateAssociatedTokenIdempotentInstruction, getTransferCheckedInstruction } from '@solana-program/token';
 import { toBaseUnits } from '../model/amount.ts';
 import { plainInstruction, type Vault } from './vault.ts';
@@ -11,9 +11,17 @@ import { plainInstruction, type Vault } from './vault.ts';
  */
 export async function airdrop(
   { toAddress, amount }: Extract<Action, { action: 'AIRDROP' }>,
+  vault: Vault,
+): Promise<Instruction[]> {
+  return transferCreating(address(toAddress), toBaseUnits(amount, vault.token.decimals), vault);
+}
+
+/** To a recipient's associated token account, which is created where it is missing. */
+export async function transferCreating(
+  recipient: Address,
+  amountBaseUnits: bigint,
   { token, tokenAccount, signer, tokenAccountOf }: Vault,
 ): Promise<Instruction[]> {
-  const recipient = address(toAddress);
   const recipientTokenAccount = await tokenAccountOf(recipient);
   return [
     getCreateAssociatedTokenIdempotentInstruction({
@@ -29,7 +37,7 @@ export async function airdrop(
         mint: token.mint,
         destination: recipientTokenAccount,
         authority: signer,
-        amount: toBaseUnits(amount, token.decimals),
+        amount: amountBaseUnits,
         decimals: token.decimals,
       },
       { programAddress: token.programAddress },

@@ -1,6 +1,5 @@
-import type { Action, Pipeline } from '@flywheel/api';
 import type { Instruction } from '@solana/kit';
-import type { CompiledPipeline } from '../model/batch.ts';
+import type { CompiledPipeline, VaultAction, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { compileVaultMessage, vaultMessageSize } from '../squads/vault-message.ts';
 import { airdrop } from './airdrop.ts';
@@ -9,6 +8,7 @@ import { memo } from './memo.ts';
 import { proofMemo } from './proof-memo.ts';
 import { checkBytes, checkTrace } from './size.ts';
 import { type Vault, vaultOf } from './vault.ts';
+import { withdraw } from './withdraw.ts';
 
 type Target = Pick<Project, 'token' | 'flywheel'>;
 
@@ -16,7 +16,10 @@ type Target = Pick<Project, 'token' | 'flywheel'>;
  * Checked pipelines to the vault's instructions: each one's proof memo, then its actions in order.
  * @throws ApiError ERR_FLYWHEEL_PIPELINE_TOO_BIG for the first that does not fit one transaction.
  */
-export async function compilePipelines(pipelines: readonly Pipeline[], project: Target): Promise<CompiledPipeline[]> {
+export async function compilePipelines(
+  pipelines: readonly VaultPipeline[],
+  project: Target,
+): Promise<CompiledPipeline[]> {
   const vault = await vaultOf(project);
   const compiled: CompiledPipeline[] = [];
   // One after the other, so that a request which does not fit ends at its first pipeline too big.
@@ -28,7 +31,7 @@ export async function compilePipelines(pipelines: readonly Pipeline[], project: 
 
 /** As `compilePipelines`, one of them; `position` is only for the error. */
 export async function compilePipeline(
-  pipeline: Pipeline,
+  pipeline: VaultPipeline,
   position: number,
   project: Target,
 ): Promise<CompiledPipeline> {
@@ -37,7 +40,7 @@ export async function compilePipeline(
 
 async function compileFor(
   vault: Vault,
-  pipeline: Pipeline,
+  pipeline: VaultPipeline,
   position: number,
   { flywheel }: Target,
 ): Promise<CompiledPipeline> {
@@ -53,7 +56,7 @@ async function compileFor(
 /** Below it a pipeline too big is refused by its bytes, which says more; 60 actions can never fit the trace. */
 const MAX_ACTIONS_WORTH_MEASURING = 60;
 
-async function instructionsOf(action: Action, vault: Vault): Promise<Instruction[]> {
+async function instructionsOf(action: VaultAction, vault: Vault): Promise<Instruction[]> {
   switch (action.action) {
     case 'BURN':
       return [burn(action, vault)];
@@ -61,6 +64,8 @@ async function instructionsOf(action: Action, vault: Vault): Promise<Instruction
       return airdrop(action, vault);
     case 'MEMO':
       return [memo(action.message, vault)];
+    case 'WITHDRAW':
+      return withdraw(action, vault);
     default:
       return action satisfies never;
   }

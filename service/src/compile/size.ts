@@ -1,4 +1,5 @@
-import { ApiError, type Pipeline } from '@flywheel/api';
+import { ApiError } from '@flywheel/api';
+import type { VaultPipeline } from '../model/batch.ts';
 
 /**
  * The serialized vault message that a lone v0 `batchAddTransaction` of 1,232 bytes holds, with the project's lookup table
@@ -14,7 +15,7 @@ export const MAX_INSTRUCTION_TRACE = 64;
  * create the token account the longest way.
  * @throws ApiError ERR_FLYWHEEL_PIPELINE_TOO_BIG.
  */
-export function checkTrace(pipeline: Pick<Pipeline, 'actions'>, position: number): void {
+export function checkTrace(pipeline: Pick<VaultPipeline, 'actions'>, position: number): void {
   const length = traceLength(pipeline);
   if (length <= MAX_INSTRUCTION_TRACE) return;
   throw new ApiError('ERR_FLYWHEEL_PIPELINE_TOO_BIG', {
@@ -37,7 +38,7 @@ export function checkBytes(vaultMessageBytes: number, position: number): void {
  */
 const TRACE_BEFORE_ACTIONS = 6;
 /** The creation and the transfer. */
-const TRACE_PER_AIRDROP = 2;
+const TRACE_PER_TRANSFER = 2;
 /**
  * What creating an associated token account runs inside (spl-associated-token-account): GetAccountDataSize, then a system
  * CreateAccount, or Transfer, Allocate and Assign where somebody has sent lamports to the address before;
@@ -45,9 +46,9 @@ const TRACE_PER_AIRDROP = 2;
  */
 const TRACE_PER_CREATION = 6;
 
-function traceLength({ actions }: Pick<Pipeline, 'actions'>): number {
-  const recipients = new Set(actions.flatMap((action) => (action.action === 'AIRDROP' ? [action.toAddress] : [])));
-  const ownInstructions = actions.map((action) => (action.action === 'AIRDROP' ? TRACE_PER_AIRDROP : 1));
+function traceLength({ actions }: Pick<VaultPipeline, 'actions'>): number {
+  const recipients = new Set(actions.flatMap((action) => ('toAddress' in action ? [action.toAddress] : [])));
+  const ownInstructions = actions.map((action) => ('toAddress' in action ? TRACE_PER_TRANSFER : 1));
   return (
     TRACE_BEFORE_ACTIONS + ownInstructions.reduce((sum, count) => sum + count, 0) + TRACE_PER_CREATION * recipients.size
   );

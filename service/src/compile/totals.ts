@@ -1,13 +1,13 @@
-import type { Pipeline } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { type DailyTotals, toBaseUnits } from '../model/amount.ts';
-import type { CompiledPipeline } from '../model/batch.ts';
+import type { CompiledPipeline, VaultAction, VaultPipeline } from '../model/batch.ts';
 import type { Token } from '../model/project.ts';
+import { withdrawnBaseUnits, withdrawnLamports } from './withdraw.ts';
 
-/** What the pipelines burn and airdrop. A sum may exceed what one token account holds; the daily limit decides. */
+/** What the pipelines burn and airdrop; a withdrawal is neither. A sum may exceed what one token account holds; the daily limit decides. */
 export function dailyTotals(
-  pipelines: readonly Pick<Pipeline, 'actions'>[],
+  pipelines: readonly Pick<VaultPipeline, 'actions'>[],
   { decimals }: Pick<Token, 'decimals'>,
 ): DailyTotals {
   let burnBaseUnits = 0n;
@@ -19,10 +19,27 @@ export function dailyTotals(
   return { burnBaseUnits, airdropBaseUnits };
 }
 
+/** Whether an action takes tokens from the vault. */
+export function movesTokens(action: VaultAction): boolean {
+  switch (action.action) {
+    case 'BURN':
+    case 'AIRDROP':
+      return true;
+    case 'WITHDRAW':
+      return action.asset === 'TOKEN';
+    case 'MEMO':
+      return false;
+    default:
+      return action satisfies never;
+  }
+}
+
 /** What a vault must hold for a batch to go through. */
 export interface Requirements {
   /** Tokens that leave the vault. */
   readonly amountBaseUnits: bigint;
+  /** SOL that is withdrawn from the vault. */
+  readonly withdrawnLamports: bigint;
   /** Every token account that the batch creates if it is missing by then, once. The vault pays each one's rent. */
   readonly tokenAccounts: readonly { readonly owner: Address; readonly address: Address }[];
 }
@@ -40,7 +57,8 @@ export function requirements(
     if (tokenAccount && owner) owners.set(tokenAccount.address, owner.address);
   }
   return {
-    amountBaseUnits: burnBaseUnits + airdropBaseUnits,
+    amountBaseUnits: burnBaseUnits + airdropBaseUnits + withdrawnBaseUnits(pipelines, token),
+    withdrawnLamports: withdrawnLamports(pipelines),
     tokenAccounts: [...owners].map(([address, owner]) => ({ owner, address })),
   };
 }

@@ -10,6 +10,7 @@ const BATCH: Batch = {
   id: BATCH_ID,
   projectId: PROJECT.id,
   flywheelId: 'f',
+  kind: 'pipelines',
   tokenId: 't',
   status: 'FINALIZED',
   batchIndex: 9_007_199_254_740_993n,

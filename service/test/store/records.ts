@@ -91,6 +91,7 @@ export function newPipeline(changes: Partial<CompiledPipeline> = {}): CompiledPi
 }
 
 export interface BatchOptions {
+  readonly kind?: Batch['kind'];
   readonly pipelines?: readonly CompiledPipeline[];
   readonly totals?: DailyTotals;
   readonly idempotencyKey?: string;
@@ -112,6 +113,7 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
       projectId: project.id,
       flywheelId: project.flywheel.id,
       tokenId: project.token.id,
+      kind: options.kind ?? 'pipelines',
       status: 'AVAILABLE_TO_QUEUE',
       batchIndex,
       pipelines: options.pipelines ?? [newPipeline(), newPipeline()],

@@ -1,7 +1,9 @@
+import { movesTokens } from '../../compile/totals.ts';
 import type { CompiledPipeline, ExecutionTrouble } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { Deps } from '../deps.ts';
 import { describeMissingFunds, type Funds, isShortOfFunds, readFunds } from './funds.ts';
+import { checkNewAccounts } from './new-accounts.ts';
 import { checkRecipients, type RecipientsCheck } from './recipients.ts';
 import { type SimulatedFailure, simulatePipelines } from './simulate.ts';
 
@@ -30,9 +32,10 @@ export async function checkBatch(
   project: Project,
   pipelines: readonly CompiledPipeline[],
 ): Promise<BatchCheck> {
-  const [funds, recipients] = await Promise.all([
+  const [funds, recipients, newAccountProblems] = await Promise.all([
     readFunds(deps, project, pipelines),
     checkRecipients(deps, project, pipelines),
+    checkNewAccounts(deps, pipelines),
   ]);
   const { multisig } = project.flywheel;
   const positions = positionsToSimulate(pipelines, funds, recipients);
@@ -41,10 +44,11 @@ export async function checkBatch(
   return {
     problems: [
       ...shortages.map((message) => ({ code: 'ERR_VAULT_UNDERFUNDED', place: null, message }) as const),
-      ...vaultProblems(recipients),
+      ...(pipelines.some(needsTokens) ? vaultProblems(recipients) : []),
       ...recipients.problems.map(({ place, problem }) => wouldFail(place, problem)),
+      ...newAccountProblems.map((message) => wouldFail(null, message)),
       ...failures
-        .filter(({ err }) => shortages.length === 0 || !isShortOfFunds(err))
+        .filter(({ err }) => shortages.length + newAccountProblems.length === 0 || !isShortOfFunds(err))
         .map((failure) => wouldFail(`pipelines[${failure.pipeline}]`, describeFailure(failure))),
     ],
     funds,
@@ -75,10 +79,13 @@ function positionsToSimulate(
 ): number[] {
   const isVaultUseless = isVaultFrozen || (tokens.available === 0n && tokens.needed > 0n);
   const faulty = new Set(problems.map(({ pipeline }) => pipeline));
-  return [...pipelines.entries()].flatMap(([position, { actions }]) => {
-    const needsVault = actions.some(({ action }) => action !== 'MEMO');
-    return faulty.has(position) || (isVaultUseless && needsVault) ? [] : [position];
-  });
+  return [...pipelines.entries()].flatMap(([position, pipeline]) =>
+    faulty.has(position) || (isVaultUseless && needsTokens(pipeline)) ? [] : [position],
+  );
+}
+
+function needsTokens({ actions }: CompiledPipeline): boolean {
+  return actions.some(movesTokens);
 }
 
 function vaultProblems({ isVaultFrozen, vaultTokenAccount }: RecipientsCheck): BatchProblem[] {

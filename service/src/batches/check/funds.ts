@@ -1,5 +1,6 @@
 import { requirements } from '../../compile/totals.ts';
 import { vaultOf } from '../../compile/vault.ts';
+import { withdrawnLamports } from '../../compile/withdraw.ts';
 import { formatTokens } from '../../model/amount.ts';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
@@ -11,14 +12,14 @@ import type { Deps } from '../deps.ts';
 export interface Funds {
   /** Base units. */
   readonly tokens: Balance;
-  /** Lamports, for the rent of recipients’ token accounts and what a vault must keep besides. */
+  /** Lamports, for the rent of recipients’ token accounts, what is withdrawn, and what a vault must keep besides. */
   readonly lamports: Balance;
   readonly missingTokenAccounts: readonly MissingTokenAccount[];
 }
 
 type Pipelines = readonly Pick<CompiledPipeline, 'actions' | 'instructions'>[];
 
-/** The vault pays the burns, the airdrops and the rent of recipients’ token accounts; the operator everything else. */
+/** The vault pays the burns, the airdrops, the withdrawals and the rent of recipients’ token accounts; the operator everything else. */
 export async function readFunds(
   { chain }: Pick<Deps, 'chain'>,
   project: Project,
@@ -26,7 +27,7 @@ export async function readFunds(
 ): Promise<Funds> {
   const { token, flywheel } = project;
   const { tokenAccount } = await vaultOf(project);
-  const { amountBaseUnits, tokenAccounts } = requirements(pipelines, token);
+  const { amountBaseUnits, withdrawnLamports: withdrawn, tokenAccounts } = requirements(pipelines, token);
   const { lamports, tokenBaseUnits, missingTokenAccounts } = await readVaultFunds(chain, {
     vault: flywheel.multisig.vault,
     token,
@@ -36,7 +37,7 @@ export async function readFunds(
   const creationLamports = missingTokenAccounts.reduce((sum, account) => sum + account.creationLamports, 0n);
   return {
     tokens: balance(amountBaseUnits, tokenBaseUnits),
-    lamports: lamportBalance(creationLamports, lamports),
+    lamports: lamportBalance(creationLamports + withdrawn, lamports),
     missingTokenAccounts,
   };
 }
@@ -68,16 +69,22 @@ export function describeMissingFunds(
     );
   }
   if (funds.lamports.missing > 0n) {
-    const accounts = funds.missingTokenAccounts.length;
-    const creation = funds.lamports.needed - MIN_VAULT_LAMPORTS;
-    const dry = firstUnpaid(funds.lamports.available - MIN_VAULT_LAMPORTS, creationCosts(funds, project, pipelines));
+    const dry = firstUnpaid(funds.lamports.available - MIN_VAULT_LAMPORTS, lamportCosts(funds, project, pipelines));
     sentences.push(
-      `The vault ${vault} holds ${funds.lamports.available} lamports; creating ${accounts} token accounts takes ` +
-        `${creation}, and it must keep ${MIN_VAULT_LAMPORTS}: ${funds.lamports.missing} more. ` +
-        `pipelines[${firstPosition + dry}] is the first that it cannot pay.`,
+      `The vault ${vault} holds ${funds.lamports.available} lamports; ${describeUse(funds, pipelines)}: ` +
+        `${funds.lamports.missing} more. pipelines[${firstPosition + dry}] is the first that it cannot pay.`,
     );
   }
   return sentences;
+}
+
+function describeUse({ lamports, missingTokenAccounts }: Funds, pipelines: Pipelines): string {
+  const withdrawn = withdrawnLamports(pipelines);
+  if (withdrawn > 0n) {
+    return `the withdrawal takes ${withdrawn}, and must leave nothing or at least ${MIN_VAULT_LAMPORTS}`;
+  }
+  const creation = lamports.needed - MIN_VAULT_LAMPORTS;
+  return `creating ${missingTokenAccounts.length} token accounts takes ${creation}, and it must keep ${MIN_VAULT_LAMPORTS}`;
 }
 
 /** Custom error 1 is `InsufficientFunds` of the token programs and `ResultWithNegativeLamports` of the system program. */
@@ -95,13 +102,16 @@ function firstUnpaid(available: bigint, costs: readonly bigint[]): number {
 }
 
 /** Each missing token account is paid for by the first pipeline that names it. */
-function creationCosts({ missingTokenAccounts }: Funds, { token }: Project, pipelines: Pipelines): bigint[] {
+function lamportCosts({ missingTokenAccounts }: Funds, { token }: Project, pipelines: Pipelines): bigint[] {
   const unpaid = new Map(missingTokenAccounts.map(({ address, creationLamports }) => [address, creationLamports]));
   return pipelines.map((pipeline) =>
-    requirements([pipeline], token).tokenAccounts.reduce((sum, { address }) => {
-      const lamports = unpaid.get(address) ?? 0n;
-      unpaid.delete(address);
-      return sum + lamports;
-    }, 0n),
+    requirements([pipeline], token).tokenAccounts.reduce(
+      (sum, { address }) => {
+        const lamports = unpaid.get(address) ?? 0n;
+        unpaid.delete(address);
+        return sum + lamports;
+      },
+      withdrawnLamports([pipeline]),
+    ),
   );
 }

@@ -1,12 +1,13 @@
 import { type Address, address } from '@solana/kit';
+import { movesTokens } from '../../compile/totals.ts';
 import { vaultOf } from '../../compile/vault.ts';
-import type { CompiledPipeline } from '../../model/batch.ts';
+import type { CompiledPipeline, VaultAction } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { type Recipient, type RecipientFacts, readRecipients } from '../../solana/recipients.ts';
 import { findCreatedTokenAccounts } from '../../store/created-token-accounts.ts';
 import type { Deps } from '../deps.ts';
 
-/** A recipient of an airdrop to whom it cannot or must not go. */
+/** A recipient of an airdrop or a withdrawal to whom it cannot or must not go. */
 export interface RecipientProblem {
   /** Zero-based. */
   readonly pipeline: number;
@@ -23,27 +24,28 @@ export interface RecipientsCheck {
   readonly vaultTokenAccount: Address;
 }
 
-/** Looks at every account that airdrops go to, and at the one they come from. */
+/** Looks at every account that airdrops and withdrawals go to, and at the one they come from. */
 export async function checkRecipients(
   { chain, db, clock }: Pick<Deps, 'chain' | 'db' | 'clock'>,
   project: Project,
   pipelines: readonly Pick<CompiledPipeline, 'actions'>[],
 ): Promise<RecipientsCheck> {
   const vault = await vaultOf(project);
-  const airdrops = pipelines.flatMap(({ actions }, pipeline) =>
+  const transfers = pipelines.flatMap(({ actions }, pipeline) =>
     actions.flatMap((action, position) =>
-      action.action === 'AIRDROP'
+      'toAddress' in action
         ? [
             {
               pipeline,
               place: `pipelines[${pipeline}].actions[${position}].toAddress`,
               owner: address(action.toAddress),
+              action,
             },
           ]
         : [],
     ),
   );
-  const owners = [...new Set([vault.address, ...airdrops.map(({ owner }) => owner)])];
+  const owners = [...new Set([vault.address, ...transfers.map(({ owner }) => owner)])];
   const recipients = await Promise.all(
     owners.map(async (owner) => ({ owner, tokenAccount: await vault.tokenAccountOf(owner) })),
   );
@@ -53,13 +55,13 @@ export async function checkRecipients(
   );
   const since = new Date(clock.now().getTime() - NOT_CREATED_AGAIN_MS);
   const createdAt = await findCreatedTokenAccounts(db, project.id, missing, since);
-  const problemByOwner = new Map(
-    recipients.map((recipient, i) => [recipient.owner, describe(recipient, facts[i], createdAt)]),
-  );
+  const found = new Map(recipients.map((recipient, i) => [recipient.owner, { recipient, facts: facts[i] }]));
   return {
-    problems: airdrops.flatMap(({ pipeline, place, owner }) => {
-      const problem = problemByOwner.get(owner);
-      return problem ? [{ pipeline, place, problem }] : [];
+    problems: transfers.flatMap(({ pipeline, place, owner, action }) => {
+      const { recipient, facts } = found.get(owner) ?? {};
+      if (!recipient || !facts) throw new Error(`Nothing was read for ${owner}.`);
+      const problem = describeOwner(recipient, facts) ?? describeTokenAccount(recipient, facts, action, createdAt);
+      return problem === null ? [] : [{ pipeline, place, problem }];
     }),
     isVaultFrozen: facts[0]?.tokenAccount.state === 'frozen',
     vaultTokenAccount: vault.tokenAccount,
@@ -70,16 +72,26 @@ const MS_PER_DAY = 86_400_000;
 /** Closing an account pays its rent to its owner: asking again and again would drain the vault. */
 const NOT_CREATED_AGAIN_MS = 30 * MS_PER_DAY;
 
-function describe(
+function describeOwner({ owner }: Recipient, facts: RecipientFacts): string | null {
+  switch (facts.owner.kind) {
+    case 'wallet':
+      return null;
+    case 'token account':
+      return `${owner} is a token account, not a wallet. It belongs to ${facts.owner.owner}.`;
+    case 'mint':
+      return `${owner} is a mint, not a wallet.`;
+    default:
+      throw facts.owner satisfies never;
+  }
+}
+
+function describeTokenAccount(
   { owner, tokenAccount }: Recipient,
-  facts: RecipientFacts | undefined,
+  facts: RecipientFacts,
+  action: VaultAction,
   createdAt: ReadonlyMap<Address, Date>,
 ): string | null {
-  if (facts === undefined) throw new Error(`Nothing was read for ${owner}.`);
-  if (facts.owner.kind === 'token account') {
-    return `${owner} is a token account, not a wallet. It belongs to ${facts.owner.owner}.`;
-  }
-  if (facts.owner.kind === 'mint') return `${owner} is a mint, not a wallet.`;
+  if (!movesTokens(action)) return null;
   switch (facts.tokenAccount.state) {
     case 'usable':
       return null;
@@ -89,7 +101,8 @@ function describe(
       return `${owner} gave its token account ${tokenAccount} to ${facts.tokenAccount.owner}, who would get the tokens. Use another wallet.`;
     case 'missing': {
       const created = createdAt.get(tokenAccount);
-      if (created === undefined) return null;
+      // Whom a withdrawal goes to is the project's own choice, and so is what that costs.
+      if (created === undefined || action.action === 'WITHDRAW') return null;
       const again = new Date(created.getTime() + NOT_CREATED_AGAIN_MS);
       return (
         `${owner} has closed the token account ${tokenAccount} that the vault paid for on ${created.toISOString()}. ` +

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { type Address, generateKeyPairSigner } from '@solana/kit';
+import { burnPipeline, execute, getBatch, getCurrent, init, send } from '../client.ts';
+import { assertError, setUpBatch, untilBatch } from '../execution/batches.ts';
+import { multisigOf, tokensOf } from '../execution/chain.ts';
+import { createProject, requireOk, signIn, type TestProject } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+import { approve, readWithdrawal, setUpWithdrawal, untilWithdrawal, withdraw } from './withdrawals.ts';
+
+const SOL = 1_000_000_000n;
+const MIN_LAMPORTS = 890_880n;
+
+describe('a withdrawal', () => {
+  let world: World;
+  let project: TestProject;
+  before(async () => {
+    world = await openWorld();
+    project = await createProject(world, { burnLimit: '5', airdropLimit: '5' });
+  });
+  after(() => world.stop());
+
+  const lamportsOf = async (address: Address) => (await world.rpc.getBalance(address).send()).value;
+  const newAddress = async () => (await generateKeyPairSigner()).address;
+  const vaultOf = (of: TestProject) => of.vaultAddress as Address;
+
+  async function executeWithdrawal(of: TestProject, batchId: string) {
+    requireOk(await approve(world, of, batchId));
+    return untilWithdrawal(world, of, batchId, ({ batch }) => batch.status === 'EXECUTED');
+  }
+
+  it('takes SOL out of the vault to an address that is new on chain, approved by both sides', async () => {
+    const to = await newAddress();
+    const vault = vaultOf(project);
+    const lamports = await lamportsOf(vault);
+    const answer = requireOk(await withdraw(world, project, { asset: 'SOL', to, amount: '1.5' }));
+    assert.match(answer.warnings.join(' '), new RegExp(`Nobody has used ${to} on this chain yet`));
+    await untilWithdrawal(world, project, answer.batchId, ({ batch }) => batch.status === 'FINALIZED');
+    await executeWithdrawal(project, answer.batchId);
+    assert.equal(await lamportsOf(to), (SOL * 3n) / 2n);
+    assert.equal(await lamportsOf(vault), lamports - (SOL * 3n) / 2n);
+  });
+
+  it('takes tokens, more than the daily limits allow to burn, and creates the recipient’s account', async () => {
+    const to = await newAddress();
+    const batchId = await setUpWithdrawal(world, project, { asset: 'TOKEN', to, amount: '1000.000001' });
+    const tokens = await tokensOf(world, project.mint, vaultOf(project));
+    await executeWithdrawal(project, batchId);
+    assert.equal(await tokensOf(world, project.mint, to), 1_000_000_001n);
+    assert.equal(await tokensOf(world, project.mint, vaultOf(project)), tokens - 1_000_000_001n);
+    const used = await world.db
+      .selectFrom('daily_amounts')
+      .selectAll()
+      .where('project_id', '=', project.projectId)
+      .execute();
+    assert.deepEqual(
+      used.filter(({ burned, airdropped }) => burned + airdropped > 0n),
+      [],
+    );
+  });
+
+  it('carries a proof memo of what it moved, and a ledger that takes no withdrawn SOL for rent', async () => {
+    const to = await newAddress();
+    const batchId = await setUpWithdrawal(world, project, { asset: 'SOL', to, amount: '2' });
+    await executeWithdrawal(project, batchId);
+    const { batch, pipelines } = await readWithdrawal(world, project, batchId);
+    assert.equal(pipelines[0]?.type, 'WITHDRAW');
+    assert.deepEqual(JSON.parse(pipelines[0]?.payload ?? ''), { asset: 'SOL', to, amount: '2' });
+    assert.deepEqual(pipelines[0]?.actions, [{ action: 'WITHDRAW', asset: 'SOL', toAddress: to, amount: '2' }]);
+    const closed = await untilWithdrawal(world, project, batchId, (seen) => seen.batch.ledger?.isComplete === true);
+    assert.equal(closed.batch.ledger?.vaultRentLamports, '0');
+    assert.equal(closed.batch.ledger?.rentOutLamports, closed.batch.ledger?.rentBackLamports);
+    assert.equal(batch.status, 'EXECUTED');
+  });
+
+  it('may empty the vault, but not leave it less than the chain lets an account hold', async () => {
+    const poor = await createProject(world, { vaultLamports: SOL });
+    const to = await newAddress();
+    const tooMuch = await setUpWithdrawal(world, poor, { asset: 'SOL', to, amount: '0.9999' });
+    const refused = await approve(world, poor, tooMuch);
+    assertError(refused, 409, 'ERR_VAULT_UNDERFUNDED', /must leave nothing or at least 890880: 790880 more/);
+    const all = await setUpWithdrawal(world, poor, { asset: 'SOL', to, amount: '1' });
+    await executeWithdrawal(poor, all);
+    assert.deepEqual([await lamportsOf(vaultOf(poor)), await lamportsOf(to)], [0n, SOL]);
+  });
+
+  it('is warned of, then refused, where the destination could not hold so little', async () => {
+    const to = await newAddress();
+    const { batchId, warnings } = requireOk(await withdraw(world, project, { asset: 'SOL', to, amount: '0.0005' }));
+    const problem = new RegExp(`${to} is new on chain: it must get at least ${MIN_LAMPORTS} lamports, not 500000`);
+    assert.match(warnings.join(' '), problem);
+    await untilWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
+    assertError(await approve(world, project, batchId), 409, 'ERR_BATCH_WOULD_FAIL', problem);
+    requireOk(
+      await send(world.url, 'POST', `/console/api/projects/${project.projectId}/batches/${batchId}/cancel`, {
+        headers: { cookie: project.cookie },
+        body: {},
+      }),
+    );
+  });
+
+  it('is refused for what is no wallet’s address, and for amounts that are none', async () => {
+    const to = await newAddress();
+    const multisig = await multisigOf(world, project);
+    const bad = [
+      [{ asset: 'SOL', to: vaultOf(project), amount: '1' }, /body\.to .* is off the curve/],
+      [{ asset: 'SOL', to: multisig.operator, amount: '1' }, /body\.to .* is the operator’s/],
+      [{ asset: 'SOL', to: `${to}x`, amount: '1' }, /body\.to/],
+      [{ asset: 'SOL', to, amount: '0.0000000001' }, /body\.amount .*fraction digits/],
+      [{ asset: 'TOKEN', to, amount: '0.0000001' }, /body\.amount .*fraction digits/],
+      [{ asset: 'TOKEN', to, amount: '0.000' }, /body\.amount .*not greater than zero/],
+      [{ asset: 'TOKEN', to, amount: '-1' }, /body\.amount/],
+      [{ asset: 'USDC', to, amount: '1' }, /body\.asset/],
+    ] as const;
+    for (const [body, message] of bad) {
+      assertError(await withdraw(world, project, body), 400, 'ERR_INVALID_REQUEST', message);
+    }
+    assert.deepEqual(await openKinds(), []);
+  });
+
+  it('does not exist for the project’s API keys', async () => {
+    const to = await newAddress();
+    const shared = randomUUID();
+    const { batchId } = requireOk(await withdraw(world, project, { asset: 'SOL', to, amount: '1' }, shared));
+    await untilWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
+    const unknown = await getBatch(world.url, project.apiKey, randomUUID());
+    const sameAs = (answer: typeof unknown) =>
+      assert.deepEqual(
+        [answer.status, answer.body.error, answer.body.message.replace(batchId, 'ID')],
+        [unknown.status, unknown.body.error, unknown.body.message.replace(/[0-9a-f-]{36}/, 'ID')],
+      );
+    sameAs(await getBatch(world.url, project.apiKey, batchId));
+    sameAs(await execute(world.url, project.apiKey, batchId, 'AA=='));
+    sameAs(await send(world.url, 'POST', `/v1/flywheel/batch/${batchId}/cancel`, { key: project.apiKey }));
+    const current = await getCurrent(world.url, project.apiKey);
+    assert.equal(current.body, null);
+    const list = requireOk(await send(world.url, 'GET', '/v1/flywheel/batches', { key: project.apiKey }));
+    assert.deepEqual(list.batches, []);
+    // Nor do their idempotency keys meet.
+    const { batch } = requireOk(await init(world.url, project.apiKey, [burnPipeline()], shared));
+    assert.notEqual(batch.id, batchId);
+    assert.equal(requireOk(await getCurrent(world.url, project.apiKey)).id, batch.id);
+    const listed = requireOk(await send(world.url, 'GET', '/v1/flywheel/batches', { key: project.apiKey }));
+    assert.deepEqual(
+      listed.batches.map(({ id }: { id: string }) => id),
+      [batch.id],
+    );
+  });
+
+  it('is made once for its idempotency key, however often it is asked for, and is in the audit log', async () => {
+    const own = await createProject(world);
+    const key = randomUUID();
+    const body = { asset: 'SOL', to: own.wallet.address, amount: '1' } as const;
+    const answers = await Promise.all(Array.from({ length: 4 }, () => withdraw(world, own, body, key)));
+    assert.equal(new Set(answers.map((answer) => requireOk(answer).batchId)).size, 1);
+    const other = await withdraw(world, own, { ...body, amount: '2' }, key);
+    assertError(other, 422, 'ERR_DUPLICATE_IDEMPOTENCY_KEY');
+    const audit = await world.db
+      .selectFrom('audit_log')
+      .selectAll()
+      .where('project_id', '=', own.projectId)
+      .where('action', '=', 'withdrawal.requested')
+      .execute();
+    assert.deepEqual(
+      audit.map(({ actor, after }) => ({ actor, after })),
+      [{ actor: own.wallet.address, after: body }],
+    );
+  });
+
+  it('is for the project’s own wallet: a stranger’s answers as for no project', async () => {
+    const stranger = await generateKeyPairSigner();
+    const cookie = await signIn(world.url, stranger);
+    const body = { asset: 'SOL', to: stranger.address, amount: '1' } as const;
+    const answer = await withdraw(world, { projectId: project.projectId, cookie }, body);
+    assertError(answer, 404, 'ERR_PROJECT_NOT_FOUND');
+  });
+
+  it('takes its turn with batches of pipelines, and leaves no index behind when it is cancelled', async () => {
+    const own = await createProject(world);
+    const first = requireOk(await withdraw(world, own, { asset: 'SOL', to: own.wallet.address, amount: '1' }));
+    const cancelled = await send(
+      world.url,
+      'POST',
+      `/console/api/projects/${own.projectId}/batches/${first.batchId}/cancel`,
+      { headers: { cookie: own.cookie }, body: {} },
+    );
+    assert.equal(requireOk(cancelled).status, 'FAILED');
+    const batch = await setUpBatch(world, own, [burnPipeline()]);
+    assert.equal(batch.batchIndex, 2n);
+    requireOk(await execute(world.url, own.apiKey, batch.id, batch.signedTx));
+    await untilBatch(world, own, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+
+  async function openKinds() {
+    const rows = await world.db
+      .selectFrom('batches')
+      .select('kind')
+      .where('project_id', '=', project.projectId)
+      .where('ended_at', 'is', null)
+      .execute();
+    return rows.map(({ kind }) => kind);
+  }
+});
