@@ -3,7 +3,7 @@ import { useState } from 'react';
 
 const KEY = 'flywheel.theme';
 
-/** Day or night, whatever the system says; public/theme.js applies it before the first paint. */
+/** Day or night, whatever the system says; public/first.js applies it before the first paint. */
 export function ThemeButton() {
   const [isDark, setDark] = useState(prefersDark);
   const toggle = () => {

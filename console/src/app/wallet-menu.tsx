@@ -30,7 +30,7 @@ export function WalletMenu() {
   const leave = () => signOut.mutate(undefined, { onSuccess: () => void navigate({ to: '/' }) });
   return (
     <>
-      <Button popoverTarget={MENU} aria-label={`Signed in as ${session.wallet}`}>
+      <Button popoverTarget={MENU} aria-label={`Signed in as ${shorten(session.wallet)}`}>
         <Wallet size={15} aria-hidden />
         <span className="font-mono text-sm">{shorten(session.wallet)}</span>
       </Button>

@@ -28,7 +28,7 @@ export function AddressText({ address, of, kind = 'address', isLinked = false, c
         <button
           type="button"
           onClick={copy}
-          aria-label={`${isCopied ? 'Copied' : 'Copy'} ${name} ${address}`}
+          aria-label={`${isCopied ? 'Copied' : 'Copy'} ${name} ${shorten(address)}`}
           className="tabular rounded-sm font-mono text-sm hover:text-accent"
         >
           {shorten(address)}

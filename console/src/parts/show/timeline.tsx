@@ -1,3 +1,4 @@
+import { CircleMinus } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { classes } from '../classes.ts';
 import { Ring } from './ring.tsx';
@@ -6,8 +7,8 @@ import { TimeText } from './time-text.tsx';
 
 export interface TimelineStep {
   readonly name: string;
-  /** `coming` is not there yet. */
-  readonly state: State | 'coming';
+  /** `coming` is not there yet; `skipped` never will be. */
+  readonly state: State | 'coming' | 'skipped';
   readonly text?: ReactNode;
   /** ISO 8601. */
   readonly at?: string | null;
@@ -28,18 +29,21 @@ export function Timeline({ steps }: { readonly steps: readonly TimelineStep[] })
             <span aria-hidden className="absolute top-6 bottom-0 left-[9px] w-px bg-line" />
           )}
           <span className="mt-0.5">
-            {state === 'coming' ? (
-              <Ring size={19} closed={0} className="text-quiet" />
-            ) : (
-              <StateIcon state={state} size={19} />
-            )}
+            <StepIcon state={state} />
           </span>
           <div className="flex min-w-0 flex-1 flex-col gap-0.5">
             <div className="flex items-baseline justify-between gap-3">
-              <span className={classes('font-medium', state === 'coming' && 'font-normal text-quiet')}>{name}</span>
+              <span
+                className={classes(
+                  'font-medium',
+                  (state === 'coming' || state === 'skipped') && 'font-normal text-quiet',
+                )}
+              >
+                {name}
+              </span>
               {at && (
                 <span className="text-xs text-quiet">
-                  <TimeText at={at} form="clock" />
+                  <TimeText at={at} form={isToday(at) ? 'clock' : 'full'} />
                 </span>
               )}
             </div>
@@ -50,4 +54,14 @@ export function Timeline({ steps }: { readonly steps: readonly TimelineStep[] })
       ))}
     </ol>
   );
+}
+
+function StepIcon({ state }: Pick<TimelineStep, 'state'>) {
+  if (state === 'coming') return <Ring size={19} closed={0} className="text-quiet" />;
+  if (state === 'skipped') return <CircleMinus size={19} aria-label="Skipped" className="shrink-0 text-quiet" />;
+  return <StateIcon state={state} size={19} />;
+}
+
+function isToday(at: string): boolean {
+  return new Date(at).toDateString() === new Date().toDateString();
 }

@@ -1,8 +1,8 @@
 import type { KeySummary } from '@flywheel/api';
 import { useState } from 'react';
 import { Button } from '../../parts/form/button.tsx';
+import type { Column } from '../../parts/layout/table.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';
-import type { Column } from '../../parts/show/table.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { RevokeKeyDialog } from './revoke-key-dialog.tsx';
 import { RotateKeyDialog } from './rotate-key-dialog.tsx';

@@ -29,6 +29,7 @@ export function Overview() {
 
 function Glance({ project }: { readonly project: ProjectOverview }) {
   const { id: projectId, token } = project;
+  const isAsked = project.attention.some(({ kind }) => kind === 'APPROVE');
   return (
     <Page
       title={tokenName(token)}
@@ -43,7 +44,7 @@ function Glance({ project }: { readonly project: ProjectOverview }) {
         </span>
       }
       action={
-        <ButtonLink to="/p/$projectId/new" params={{ projectId }} tone="primary">
+        <ButtonLink to="/p/$projectId/new" params={{ projectId }} tone={isAsked ? 'plain' : 'primary'}>
           <Plus size={16} aria-hidden /> New batch
         </ButtonLink>
       }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { Outlet, useParams } from '@tanstack/react-router';
 import { SignInPrompt } from '../../app/sign-in-prompt.tsx';
-import { classes } from '../../parts/classes.ts';
+import { Tab, Tabs } from '../../parts/layout/tabs.tsx';
 import { AddressText } from '../../parts/show/address-text.tsx';
 import { Notice } from '../../parts/state/notice.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';
@@ -25,31 +25,18 @@ export function ProjectFrame() {
   if (session === null) return <SignInPrompt />;
   return (
     <>
-      <nav aria-label="Project" className="-mx-4 mb-6 overflow-x-auto border-b px-4">
-        <ul className="flex gap-1">
-          {TABS.map(({ to, name, exact }) => (
-            <li key={to}>
-              <Link
-                to={to}
-                params={{ projectId }}
-                activeOptions={{ exact }}
-                className={TAB}
-                activeProps={{ className: classes('border-accent text-ink') }}
-                inactiveProps={{ className: 'border-transparent text-quiet hover:text-ink' }}
-              >
-                {name}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
+      <Tabs label="Project">
+        {TABS.map(({ to, name, exact }) => (
+          <Tab key={to} to={to} params={{ projectId }} activeOptions={{ exact }}>
+            {name}
+          </Tab>
+        ))}
+      </Tabs>
       <Standing projectId={projectId} wallet={session.wallet} />
       <Outlet />
     </>
   );
 }
-
-const TAB = '-mb-px inline-flex h-11 items-center border-b-2 px-3 font-medium whitespace-nowrap outline-offset-[-2px]';
 
 /** What holds for every screen of the project: that it is paused, that it is another wallet’s. */
 function Standing({ projectId, wallet }: { readonly projectId: string; readonly wallet: string }) {

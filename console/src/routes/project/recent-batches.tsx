@@ -2,11 +2,11 @@ import type { BatchRow } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ButtonLink } from '../../parts/form/button.tsx';
+import { type Column, Table } from '../../parts/layout/table.tsx';
 import { AmountText } from '../../parts/show/amount-text.tsx';
 import { CodeBlock } from '../../parts/show/code-block.tsx';
 import { KindBar } from '../../parts/show/kind-bar.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';
-import { type Column, Table } from '../../parts/show/table.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { Empty } from '../../parts/state/empty.tsx';
 import { Loaded } from '../../parts/state/loaded.tsx';
@@ -75,13 +75,14 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
     { name: 'Begun', show: ({ dateCreated }) => <TimeText at={dateCreated} /> },
     {
       name: 'Does',
+      isExtra: true,
       show: ({ actions }) => (
         <span className="block w-24">
           <KindBar burns={actions.burn} airdrops={actions.airdrop} memos={actions.memo} />
         </span>
       ),
     },
-    { name: 'Pipelines', isAmount: true, show: ({ pipelines }) => pipelines },
+    { name: 'Pipelines', isExtra: true, isAmount: true, show: ({ pipelines }) => pipelines },
     { name: `Burned, ${unit}`, isAmount: true, show: ({ burned }) => <AmountText amount={burned} /> },
     { name: `Airdropped, ${unit}`, isAmount: true, show: ({ airdropped }) => <AmountText amount={airdropped} /> },
   ];

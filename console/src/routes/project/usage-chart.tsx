@@ -37,39 +37,38 @@ export function UsageChart({ days, token }: UsageChartProps) {
           <Key className="bg-ember" name="Burned" amount={show(shown?.burned ?? 0n)} />
           <Key className="bg-tide" name="Airdropped" amount={show(shown?.airdropped ?? 0n)} />
         </span>
-        <span className="tabular text-quiet">{shown ? dayName(shown.day) : ''}</span>
+        <span className="tabular text-quiet">{shown ? `on ${dayName(shown.day)}` : ''}</span>
       </figcaption>
-      <div className="relative">
-        <span className="tabular absolute -top-1 right-0 text-xs text-quiet">{most > 0n ? show(most) : ''}</span>
-        <svg
-          role="img"
-          aria-label={`${days.length} days: ${show(total.burned)} ${unit} burned, ${show(total.airdropped)} airdropped, at most ${show(most)} a day. The table says each day.`}
-          viewBox={`0 0 ${days.length} ${HEIGHT}`}
-          preserveAspectRatio="none"
-          className="h-48 w-full"
-          onPointerLeave={() => setPointedAt(null)}
-        >
-          {[0.25, 0.5, 0.75, 1].map((line) => (
-            <rect key={line} y={HEIGHT * (1 - line)} width={days.length} height="0.4" className="fill-line" />
-          ))}
-          {days.map(({ day, burned, airdropped }, place) => (
-            <g key={day} onPointerEnter={() => setPointedAt(day)}>
-              <rect
-                x={place}
-                width="1"
-                height={HEIGHT}
-                className={day === pointedAt ? 'fill-sunken' : 'fill-transparent'}
-              />
-              <Bar x={place + 0.1} share={shareOf(burned, most)} className="fill-ember" />
-              <Bar x={place + 0.1 + BAR_SHARE} share={shareOf(airdropped, most)} className="fill-tide" />
-            </g>
-          ))}
-          <rect y={HEIGHT - 0.4} width={days.length} height="0.4" className="fill-line-strong" />
-        </svg>
-      </div>
+      <svg
+        role="img"
+        aria-label={`${days.length} days: ${show(total.burned)} ${unit} burned, ${show(total.airdropped)} airdropped, at most ${show(most)} a day. The table says each day.`}
+        viewBox={`0 0 ${days.length} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        className="h-48 w-full"
+        onPointerLeave={() => setPointedAt(null)}
+      >
+        {[0.25, 0.5, 0.75, 1].map((line) => (
+          <rect key={line} y={HEIGHT * (1 - line)} width={days.length} height="0.4" className="fill-line" />
+        ))}
+        {days.map(({ day, burned, airdropped }, place) => (
+          <g key={day} onPointerEnter={() => setPointedAt(day)}>
+            <rect
+              x={place}
+              width="1"
+              height={HEIGHT}
+              className={day === pointedAt ? 'fill-sunken' : 'fill-transparent'}
+            />
+            <Bar x={place + 0.1} share={shareOf(burned, most)} className="fill-ember" />
+            <Bar x={place + 0.1 + BAR_SHARE} share={shareOf(airdropped, most)} className="fill-tide" />
+          </g>
+        ))}
+        <rect y={HEIGHT - 0.4} width={days.length} height="0.4" className="fill-line-strong" />
+      </svg>
       <div className="flex justify-between text-xs text-quiet">
         <span>{dayName(days[0]?.day ?? '')}</span>
-        {most === 0n && <span>Nothing was burned or airdropped in these days.</span>}
+        <span className="tabular">
+          {most === 0n ? 'Nothing was burned or airdropped in these days.' : `the highest bar: ${show(most)} ${unit}`}
+        </span>
         <span>today, UTC</span>
       </div>
     </figure>

@@ -8,6 +8,8 @@ export interface Column<Row> {
   readonly isAmount?: boolean;
   /** Says by itself what it is: on a phone its name is left out. */
   readonly isPlain?: boolean;
+  /** Left out on a phone. */
+  readonly isExtra?: boolean;
   /** As wide as its words and no wider. */
   readonly isNarrow?: boolean;
 }
@@ -66,13 +68,14 @@ export function Table<Row>({ label, columns, rows, keyOf, under }: TableProps<Ro
 }
 
 function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row: Row }) {
-  const { name, show, isAmount, isPlain, isNarrow } = column;
+  const { name, show, isAmount, isPlain, isNarrow, isExtra } = column;
   return (
     <td
       // biome-ignore lint/a11y/noRedundantRoles: as above.
       role="cell"
       className={classes(
-        'px-4 py-2.5 align-middle max-md:flex max-md:min-h-9 max-md:items-center max-md:justify-between max-md:gap-4 max-md:py-1',
+        'px-4 py-2.5 align-middle max-md:min-h-9 max-md:items-center max-md:justify-between max-md:gap-4 max-md:py-1',
+        isExtra ? 'max-md:hidden' : 'max-md:flex',
         isAmount && 'tabular whitespace-nowrap md:text-right',
         isNarrow && 'md:w-0 md:whitespace-nowrap',
       )}
