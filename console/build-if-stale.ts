@@ -1,12 +1,13 @@
 import { glob, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { build } from 'vite';
 
 /** Builds the console into console/dist unless what is there is as new as everything it is made of. */
 async function buildIfStale(): Promise<void> {
   const builtAt = await modifiedAt('console/dist/index.html');
   if (builtAt >= (await newestSource())) return;
   process.stderr.write('Building the console, once.\n');
+  // Loaded only here: where the console has been built, nothing needs to be installed that builds it.
+  const { build } = await import('vite');
   await build({ root: `${ROOT}console`, logLevel: 'error' });
 }
 

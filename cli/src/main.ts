@@ -62,7 +62,7 @@ function createProgram(context: Context): Command {
   addExecuteCommand(program, context);
   addStatusCommand(program, context);
   addLocalnetCommands(program, context);
-  addServiceCommands(program);
+  addServiceCommands(program, context);
   addJobsCommands(program, context);
   program.addHelpText(
     'after',

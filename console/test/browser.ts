@@ -55,7 +55,7 @@ export async function openVisit(
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
-    if (/Content Security Policy|Refused to/.test(message.text())) complaints.push(message.text());
+    if (/Content Security Policy|Refused to|requires 'Trusted/.test(message.text())) complaints.push(message.text());
   });
   return {
     page,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { build } from 'vite';
 
 /** What a phone on a slow line can wait for. */
@@ -38,6 +38,16 @@ describe('the built console', () => {
     assert.ok(total < MAX_FIRST_PAGE_BYTES, `${total} bytes: ${list}`);
     // What is shown of it is a measurement worth reading.
     process.stdout.write(`# the first page takes ${total} bytes of compressed JavaScript\n`);
+  });
+
+  it('lies compressed beside what it is compressed from', async () => {
+    const paths = (await readdir(directory, { recursive: true })).filter((path) => /\.(br|gz)$/.test(path));
+    assert.ok(paths.length > 10, `only ${paths.length} are compressed`);
+    for (const path of paths) {
+      const decompress = path.endsWith('.br') ? brotliDecompressSync : gunzipSync;
+      const plain = await readFile(join(directory, path.replace(/\.(br|gz)$/, '')));
+      assert.ok(decompress(await readFile(join(directory, path))).equals(plain), path);
+    }
   });
 
   it('has no inline script, no inline style and nothing of another host', () => {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type Role, startApp } from './app.ts';
+import { type App, type Role, startApp } from './app.ts';
 import { type Config, ConfigError, parseConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createLog } from './log.ts';
@@ -17,15 +17,18 @@ const MIN_NODE_MAJOR = 24;
 
 /**
  * Runs the service until SIGTERM or SIGINT. Prints one JSON line when it is ready. The only reader of process.env.
+ * @param onReady is called after that line.
  * @throws ConfigError, a sentence per fault.
  */
-export async function main(command: Command): Promise<void> {
+export async function main(command: Command, onReady: OnReady = () => undefined): Promise<void> {
   requireNode();
   const config = parseConfig(process.env);
   const log = createLog(config.logLevel);
   if (command === 'migrate') await migrate(config, log);
-  else await run(config, ROLES[command], log);
+  else await run(config, ROLES[command], log, onReady);
 }
+
+type OnReady = (app: Pick<App, 'url'>) => void;
 
 async function migrate(config: Config, log: Logger): Promise<void> {
   const { applied, close } = await openDatabase(config, log);
@@ -33,7 +36,7 @@ async function migrate(config: Config, log: Logger): Promise<void> {
   print({ applied });
 }
 
-async function run(config: Config, roles: ReadonlySet<Role>, log: Logger): Promise<void> {
+async function run(config: Config, roles: ReadonlySet<Role>, log: Logger, onReady: OnReady): Promise<void> {
   const stopped = stopSignal();
   const starting = startApp(config, roles, log);
   // A start may wait for a database or a cluster: a signal meanwhile ends it as soon as it can be stopped.
@@ -41,6 +44,7 @@ async function run(config: Config, roles: ReadonlySet<Role>, log: Logger): Promi
   const app = await starting;
   if (early !== null) return app.stop();
   print({ url: app.url, rpcUrl: app.rpcUrl, program: app.program, metricsUrl: app.metricsUrl });
+  onReady(app);
   log.info({ signal: await stopped }, 'stopping');
   await app.stop();
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
+import type { Context } from '../context.ts';
 
 const COMMANDS = {
   start: {
@@ -26,7 +27,7 @@ const COMMANDS = {
 } as const;
 
 /** `flywheel start`, `serve`, `work` and `migrate`: the service itself, configured by the environment. */
-export function addServiceCommands(program: Command): void {
+export function addServiceCommands(program: Command, { output }: Context): void {
   for (const name of ['start', 'serve', 'work', 'migrate'] as const) {
     const { summary, description, example } = COMMANDS[name];
     program
@@ -38,7 +39,11 @@ export function addServiceCommands(program: Command): void {
         // Loaded only here: the other commands start faster without the service.
         const { ConfigError, main } = await import('@flywheel/service');
         try {
-          await main(name);
+          await main(name, ({ url }) => {
+            // For a person who looks on; a log collector has the JSON line.
+            if (url !== null && output.terminal)
+              output.note(`The console is at ${url}, the API reference at ${url}/docs.`);
+          });
         } catch (error) {
           if (error instanceof ConfigError) throw new CliError('ERR_CONFIGURATION', error.message, { cause: error });
           throw error;
