@@ -18,6 +18,7 @@ import { findOpenSession } from './projects/sign-in.ts';
 import { openSigners, type Signers } from './signers.ts';
 import { createBundleSender } from './solana/bundles.ts';
 import { createChain } from './solana/chain.ts';
+import { createTokenNames } from './solana/token-names.ts';
 import { findApiKey, touchApiKey } from './store/api-keys.ts';
 import { ping } from './store/db.ts';
 import { startJobs } from './store/jobs.ts';
@@ -152,6 +153,7 @@ async function listen(
       publicUrl,
       publicRpcUrl,
       explorerUrl,
+      tokenNames: createTokenNames(deps),
     }),
     findApiKey: (prefix) => findApiKey(db, prefix),
     findProject: (projectId) => findProject(db, projectId),

@@ -1,11 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  ApiError,
-  type ProofType,
-  type RegisteredProject,
-  type Registration,
-  type RegistrationRequest,
-} from '@flywheel/api';
+import { ApiError, type RegisteredProject, type Registration, type RegistrationRequest } from '@flywheel/api';
 import {
   type Address,
   address,
@@ -20,12 +14,9 @@ import {
   setTransactionMessageFeePayer,
   verifySignature,
 } from '@solana/kit';
-import { payloadSchemaProblem } from '../compile/request/payload-schema.ts';
-import { parseTokens } from '../model/amount.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import type { Chain } from '../solana/chain.ts';
-
 import { readMint } from '../solana/mint.ts';
 import { sendAndConfirm } from '../solana/send-and-confirm.ts';
 import { partiallySignTransaction } from '../solana/transactions.ts';
@@ -37,6 +28,8 @@ import type { Db } from '../store/db.ts';
 import { insertProject } from '../store/projects.ts';
 import { completeRegistration, findRegistration, insertRegistration } from '../store/registrations.ts';
 import { storeNewKey } from './keys.ts';
+import { parseLimits } from './settings/limits.ts';
+import { requireProofTypes } from './settings/proof-types.ts';
 
 export interface RegisterDeps {
   readonly db: Db;
@@ -58,8 +51,7 @@ export async function createRegistration(
 ): Promise<Registration> {
   const mint = await readMint(chain, address(request.mint));
   if ('problem' in mint) throw new ApiError('ERR_MINT_UNSUPPORTED', { mint: request.mint, problem: mint.problem });
-  limitBaseUnits('burnLimit', request.burnLimit, mint.decimals);
-  limitBaseUnits('airdropLimit', request.airdropLimit, mint.decimals);
+  parseLimits(request, mint.decimals);
   requireProofTypes(request.proofTypes);
 
   const createKey = await generateKeyPairSigner();
@@ -133,10 +125,7 @@ export async function confirmRegistration(
     wallet,
     scopes: new Set(request.scopes),
     proofTypes: new Map(request.proofTypes.map((proofType) => [proofType.type, proofType])),
-    dailyLimits: {
-      burnBaseUnits: limitBaseUnits('burnLimit', request.burnLimit, token.decimals),
-      airdropBaseUnits: limitBaseUnits('airdropLimit', request.airdropLimit, token.decimals),
-    },
+    dailyLimits: parseLimits(request, token.decimals),
     // A registration that was begun by an older process says nothing of it.
     approvalMode: request.approvalMode ?? 'automatic',
     token,
@@ -188,26 +177,6 @@ async function registrationRent(chain: Chain, { lookupTable }: Project['flywheel
     [MULTISIG_BYTES, tableBytes].map((bytes) => chain.minimumBalanceForRentExemption(bytes)),
   );
   return rents.reduce((sum, rentLamports) => sum + rentLamports, 0n);
-}
-
-function limitBaseUnits(field: 'burnLimit' | 'airdropLimit', limitTokens: string, decimals: number): bigint {
-  try {
-    return parseTokens(limitTokens, decimals);
-  } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause;
-    throw new ApiError('ERR_INVALID_REQUEST', { place: `body.${field}`, problem: cause.message }, { cause });
-  }
-}
-
-function requireProofTypes(proofTypes: readonly ProofType[]): void {
-  const seen = new Set<string>();
-  for (const [i, { type, payloadSchema }] of proofTypes.entries()) {
-    const place = `body.proofTypes[${i}]`;
-    if (seen.has(type)) throw new ApiError('ERR_INVALID_REQUEST', { place, problem: `repeats the type ${type}.` });
-    seen.add(type);
-    const problem = payloadSchema === undefined ? null : payloadSchemaProblem(payloadSchema);
-    if (problem !== null) throw new ApiError('ERR_INVALID_REQUEST', { place: `${place}.payloadSchema`, problem });
-  }
 }
 
 /** The throwaway key has signed these very bytes: anything a wallet would change makes the transaction another one. */

@@ -15,6 +15,14 @@ export interface ApiKeyRecord {
   readonly expiresAt: Date | null;
 }
 
+/** A key as its owner may see it. */
+export interface StoredKey extends Omit<ApiKeyRecord, 'projectId' | 'hash'> {
+  readonly revokedAt: Date | null;
+  readonly lastUsedAt: Date | null;
+  /** The key that a rotation made in its place. */
+  readonly replacedBy: string | null;
+}
+
 export interface FoundApiKey extends Pick<ApiKeyRecord, 'id' | 'projectId' | 'hash' | 'scopes' | 'expiresAt'> {
   readonly revokedAt: Date | null;
 }
@@ -53,6 +61,28 @@ export async function findApiKey(db: Db, prefix: string): Promise<FoundApiKey | 
   };
 }
 
+/** Newest first, also those that are revoked or expired. */
+export async function findApiKeys(db: Db, projectId: string): Promise<StoredKey[]> {
+  const rows = await selectKeys(db, projectId).orderBy('created_at', 'desc').orderBy('id').execute();
+  return rows.map(toStoredKey);
+}
+
+/** Those that still work and end before a time, without a key that takes their place; the next to end first. */
+export async function findExpiringKeys(
+  db: Db,
+  projectId: string,
+  { now, before }: { readonly now: Date; readonly before: Date },
+): Promise<StoredKey[]> {
+  const rows = await selectKeys(db, projectId)
+    .where('revoked_at', 'is', null)
+    .where('replaced_by', 'is', null)
+    .where('expires_at', '>', now)
+    .where('expires_at', '<', before)
+    .orderBy('expires_at')
+    .execute();
+  return rows.map(toStoredKey);
+}
+
 /** Polling clients use a key ten times a second; when it was last used is asked in days. */
 const TOUCH_INTERVAL_MS = 60_000;
 
@@ -77,4 +107,25 @@ export async function revokeApiKey(db: Db, projectId: string, keyId: string, now
     .returning('revoked_at')
     .executeTakeFirst();
   return row?.revoked_at ?? null;
+}
+
+function selectKeys(db: Db, projectId: string) {
+  return db
+    .selectFrom('api_keys')
+    .select(['id', 'prefix', 'name', 'scopes', 'created_at', 'expires_at', 'revoked_at', 'last_used_at', 'replaced_by'])
+    .where('project_id', '=', projectId);
+}
+
+function toStoredKey(row: Awaited<ReturnType<ReturnType<typeof selectKeys>['executeTakeFirstOrThrow']>>): StoredKey {
+  return {
+    id: row.id,
+    prefix: row.prefix,
+    name: row.name,
+    scopes: new Set(row.scopes),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+    lastUsedAt: row.last_used_at,
+    replacedBy: row.replaced_by,
+  };
 }

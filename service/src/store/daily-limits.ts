@@ -58,6 +58,23 @@ export async function findDailyAmounts(db: Db, projectId: string, day: string): 
   return { burnBaseUnits: row?.burned ?? 0n, airdropBaseUnits: row?.airdropped ?? 0n };
 }
 
+/** What is counted against a project's days from this one on, by day; days of nothing are left out. */
+export async function findDailyAmountsSince(
+  db: Db,
+  projectId: string,
+  firstDay: string,
+): Promise<ReadonlyMap<string, DailyTotals>> {
+  const rows = await db
+    .selectFrom('daily_amounts')
+    .select(['day', 'burned', 'airdropped'])
+    .where('project_id', '=', projectId)
+    .where('day', '>=', firstDay)
+    .execute();
+  return new Map(
+    rows.map(({ day, burned, airdropped }) => [day, { burnBaseUnits: burned, airdropBaseUnits: airdropped }]),
+  );
+}
+
 /** Gives back what was reserved for a day. The row refuses to go below zero: nothing is given back twice. */
 export async function releaseDailyAmounts(
   trx: Db,

@@ -1,6 +1,7 @@
 import type { ProofType } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
+import type { DailyTotals } from '../model/amount.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { type Db, inTransaction } from './db.ts';
@@ -66,6 +67,29 @@ export async function findProjectOfWallet(db: Db, wallet: Address, projectId: st
     .where('projects.wallet', '=', wallet)
     .executeTakeFirst();
   return row ? toProject(row) : null;
+}
+
+/** As `findProjectOfWallet`, and nobody else changes it until the transaction ends. */
+export async function lockProject(trx: Db, wallet: Address, projectId: string): Promise<Project | null> {
+  await trx.selectFrom('projects').select('id').where('id', '=', projectId).forNoKeyUpdate().execute();
+  return findProjectOfWallet(trx, wallet, projectId);
+}
+
+export async function updateDailyLimits(
+  trx: Db,
+  projectId: string,
+  { burnBaseUnits, airdropBaseUnits }: DailyTotals,
+): Promise<void> {
+  await trx
+    .updateTable('projects')
+    .set({ burn_limit: burnBaseUnits, airdrop_limit: airdropBaseUnits })
+    .where('id', '=', projectId)
+    .execute();
+}
+
+export async function replaceProofTypes(trx: Db, projectId: string, proofTypes: readonly ProofType[]): Promise<void> {
+  await trx.deleteFrom('proof_types').where('project_id', '=', projectId).execute();
+  await insertProofTypes(trx, projectId, proofTypes);
 }
 
 /** The project of a batch, also when its token or flywheel is gone: what was begun is brought to its end. */

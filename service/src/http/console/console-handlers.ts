@@ -2,6 +2,7 @@ import type { CONSOLE_OPERATIONS } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { PreviewDeps } from '../../batches/preview/preview-batch.ts';
 import type { EnvironmentDeps } from '../../projects/environment.ts';
+import type { OverviewDeps } from '../../projects/overview/overview.ts';
 import type { Handlers } from '../handlers.ts';
 import { createCompanyHandlers } from './company-handlers.ts';
 import { createIdentityHandlers } from './identity-handlers.ts';
@@ -10,8 +11,9 @@ import { createProjectBatchHandlers } from './project-batch-handlers.ts';
 import { createProjectHandlers } from './project-handlers.ts';
 import { createProofHandlers } from './proof-handlers.ts';
 import { createRegistrationHandlers } from './registration-handlers.ts';
+import { createTreasuryHandlers } from './treasury-handlers.ts';
 
-export interface ConsoleDeps extends PreviewDeps, Omit<EnvironmentDeps, 'chain'> {
+export interface ConsoleDeps extends PreviewDeps, Omit<EnvironmentDeps, 'chain'>, Pick<OverviewDeps, 'tokenNames'> {
   /** The signers' addresses. */
   readonly operator: Address;
   readonly company: Address;
@@ -29,6 +31,7 @@ export function createConsoleHandlers(deps: ConsoleDeps): Handlers<typeof CONSOL
     ...createProjectHandlers(deps),
     ...createKeyHandlers(deps),
     ...createProjectBatchHandlers(deps),
+    ...createTreasuryHandlers(deps),
     ...createProofHandlers(deps),
     ...createCompanyHandlers(deps),
   };

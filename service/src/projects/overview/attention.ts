@@ -1,0 +1,126 @@
+import type { Attention, ProjectOverview } from '@flywheel/api';
+import { formatTokens } from '../../model/amount.ts';
+import type { ExecutionTrouble } from '../../model/batch.ts';
+import type { Project } from '../../model/project.ts';
+import type { StoredKey } from '../../store/api-keys.ts';
+import type { OpenBatch } from '../../store/open-batches.ts';
+import type { ProjectSummaryRecord } from '../../store/project-summaries.ts';
+import type { VaultNeeds } from './vault-funds.ts';
+
+/** What is known of a project, from which follows what someone should look at. */
+export interface ProjectState {
+  readonly project: Project;
+  readonly summary: Pick<ProjectSummaryRecord, 'isPaused' | 'pauseReason'>;
+  readonly open: readonly OpenBatch[];
+  readonly needs: VaultNeeds | null;
+  readonly limits: ProjectOverview['limits'];
+  readonly used: { readonly burnBaseUnits: bigint; readonly airdropBaseUnits: bigint };
+  /** Those that end soon and have no successor. */
+  readonly expiringKeys: readonly StoredKey[];
+}
+
+export interface AttentionRules {
+  /** An open batch that was not executed by then ends. */
+  readonly batchExpirySeconds: number;
+  /** Trouble as a sentence. */
+  readonly describeTrouble: (trouble: ExecutionTrouble) => string;
+}
+
+/** What needs a person, most urgent first: what stops everything, what stops a batch, what waits, what will come. */
+export function findAttention(rules: AttentionRules, state: ProjectState): Attention[] {
+  const { summary, open, needs, expiringKeys } = state;
+  const troubled = open.filter(({ trouble }) => trouble !== null);
+  const forCompany = open.filter(({ trouble, waitsForCompany }) => trouble === null && waitsForCompany);
+  const forWallet = open.filter(
+    ({ status, trouble, isSigned }) => status === 'FINALIZED' && trouble === null && !isSigned,
+  );
+  return [
+    ...(summary.isPaused ? [paused(summary.pauseReason)] : []),
+    ...(needs === null ? [UNREACHABLE] : []),
+    ...inBatches(troubled, 'TROUBLE', ({ trouble }) => (trouble === null ? '' : rules.describeTrouble(trouble))),
+    ...(needs === null ? [] : underfunded(needs, state.project)),
+    ...inBatches(
+      forWallet,
+      'APPROVE',
+      ({ createdAt }) =>
+        `It waits for the project wallet’s approval, and ends without it at ${expiryOf(createdAt, rules)}.`,
+    ),
+    ...inBatches(forCompany, 'COMPANY', () => 'It waits for the company’s approval.'),
+    ...usedUp(state),
+    ...expiringKeys.map(expiring),
+  ];
+}
+
+/** As many as one looks at; the list of batches has them all. */
+const MAX_BATCHES_OF_A_KIND = 20;
+
+const UNREACHABLE: Attention = {
+  kind: 'CLUSTER',
+  message: 'The cluster does not answer. What the vault holds is unknown, and nothing is executed until it does.',
+};
+
+function paused(reason: string | null): Attention {
+  const because = reason === null ? '' : ` The reason: ${reason}`;
+  return {
+    kind: 'PAUSED',
+    message: `The company has paused this project: nothing is initialized or executed meanwhile.${because}`,
+  };
+}
+
+function inBatches(
+  batches: readonly OpenBatch[],
+  kind: Attention['kind'],
+  message: (batch: OpenBatch) => string,
+): Attention[] {
+  return batches
+    .slice(0, MAX_BATCHES_OF_A_KIND)
+    .map((batch) => ({ kind, message: `Batch ${batch.batchIndex}: ${message(batch)}`, batchId: batch.id }));
+}
+
+const SOL_DECIMALS = 9;
+
+function underfunded({ tokens, lamports }: VaultNeeds, { token }: Project): Attention[] {
+  return [
+    { ...tokens, unit: 'tokens', decimals: token.decimals },
+    { ...lamports, unit: 'SOL', decimals: SOL_DECIMALS },
+  ]
+    .filter(({ missing }) => missing > 0n)
+    .map(({ available, needed, missing, unit, decimals }) => {
+      const [holds, needs, lacks] = [available, needed, missing].map((amount) => formatTokens(amount, decimals));
+      return {
+        kind: 'UNDERFUNDED',
+        message: `The vault holds ${holds} ${unit}; the open batches need ${needs}. Deposit ${lacks} more.`,
+      };
+    });
+}
+
+function expiryOf(createdAt: Date, { batchExpirySeconds }: AttentionRules): string {
+  return new Date(createdAt.getTime() + batchExpirySeconds * 1_000).toISOString();
+}
+
+/** Of a limit: from here on it is worth knowing. */
+const NEARLY_USED_PERCENT = 90n;
+
+function usedUp({ project, limits, used }: ProjectState): Attention[] {
+  return (['burn', 'airdrop'] as const).flatMap((kind): Attention[] => {
+    const capBaseUnits = project.dailyLimits[`${kind}BaseUnits`];
+    const usedBaseUnits = used[`${kind}BaseUnits`];
+    // A limit of zero is how a project rules a kind out.
+    if (capBaseUnits === 0n || usedBaseUnits * 100n < capBaseUnits * NEARLY_USED_PERCENT) return [];
+    const { used: usedTokens, cap, resetsAt } = limits[kind];
+    return [
+      {
+        kind: 'LIMIT',
+        message: `Today’s ${kind} limit is nearly used up: ${usedTokens} of ${cap} tokens. It resets at ${resetsAt}.`,
+      },
+    ];
+  });
+}
+
+function expiring({ id, name, prefix, expiresAt }: StoredKey): Attention {
+  return {
+    kind: 'KEY_EXPIRES',
+    message: `The API key ${name ?? prefix} stops working at ${expiresAt?.toISOString()}. Rotate it before.`,
+    keyId: id,
+  };
+}

@@ -1,0 +1,44 @@
+import type { ProjectSummary } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import type { TokenName, TokenNames } from '../../solana/token-names.ts';
+import type { Db } from '../../store/db.ts';
+import { findProjectSummaries, type ProjectSummaryRecord } from '../../store/project-summaries.ts';
+
+interface ListDeps {
+  readonly db: Db;
+  readonly tokenNames: TokenNames;
+}
+
+/** A wallet's projects, or all for null; newest first. */
+export async function listProjects({ db, tokenNames }: ListDeps, wallet: Address | null): Promise<ProjectSummary[]> {
+  const records = await findProjectSummaries(db, wallet === null ? {} : { wallet });
+  const names = await tokenNames.of(records.map(({ token }) => token.mint));
+  return records.map((record) => summarize(record, names.get(record.token.mint)));
+}
+
+/** A project as lists show it. */
+export function summarize(record: ProjectSummaryRecord, name: TokenName | undefined): ProjectSummary {
+  const { id, wallet, token, vault, approvalMode, isPaused, openBatches, createdAt } = record;
+  return {
+    id,
+    wallet,
+    token: {
+      id: token.id,
+      mint: token.mint,
+      decimals: token.decimals,
+      program: programOf(token.programAddress),
+      ...name,
+    },
+    vaultAddress: vault,
+    approvalMode,
+    isPaused,
+    openBatches,
+    dateCreated: createdAt.toISOString(),
+  };
+}
+
+/** Which of the two token programs, in the wire's words. */
+export function programOf(programAddress: Address): ProjectSummary['token']['program'] {
+  return programAddress === TOKEN_2022_PROGRAM_ADDRESS ? 'token-2022' : 'spl-token';
+}

@@ -1,0 +1,83 @@
+import type { ProjectOverview } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import { vaultOf } from '../../compile/vault.ts';
+import { type DailyTotals, formatTokens } from '../../model/amount.ts';
+import type { Project } from '../../model/project.ts';
+import { startOfNextUtcDay, utcDay } from '../../model/utc-day.ts';
+import type { TokenNames } from '../../solana/token-names.ts';
+import { findExpiringKeys } from '../../store/api-keys.ts';
+import { findDailyAmounts } from '../../store/daily-limits.ts';
+import { countBatches, findOpenBatches } from '../../store/open-batches.ts';
+import { findProjectSummaries } from '../../store/project-summaries.ts';
+import { requireVisibleProject } from '../access.ts';
+import { type AttentionRules, findAttention } from './attention.ts';
+import { summarize } from './list-projects.ts';
+import { type FundsDeps, presentFunds, readVaultNeeds } from './vault-funds.ts';
+
+export interface OverviewDeps extends FundsDeps, AttentionRules {
+  readonly companyOperators: ReadonlySet<Address>;
+  readonly tokenNames: TokenNames;
+}
+
+/** Time enough to rotate a key in working hours. */
+const EXPIRY_NOTICE_MS = 7 * 86_400_000;
+
+/**
+ * All that a project's first page shows.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND
+ */
+export async function readOverview(deps: OverviewDeps, wallet: Address, projectId: string): Promise<ProjectOverview> {
+  const { db, clock, tokenNames } = deps;
+  const project = await requireVisibleProject(deps, wallet, projectId);
+  const now = clock.now();
+  const open = await findOpenBatches(db, projectId);
+  const [[summary], names, batches, used, expiringKeys, needs, { tokenAccount }] = await Promise.all([
+    findProjectSummaries(db, { projectId }),
+    tokenNames.of([project.token.mint]),
+    countBatches(db, projectId),
+    findDailyAmounts(db, projectId, utcDay(now)),
+    findExpiringKeys(db, projectId, { now, before: new Date(now.getTime() + EXPIRY_NOTICE_MS) }),
+    readVaultNeeds(deps, project, open),
+    vaultOf(project),
+  ]);
+  if (!summary) throw new Error(`Project ${projectId} was there a moment ago.`);
+  const limits = presentLimits(project, used, startOfNextUtcDay(now));
+  const { address, vaultIndex, operator, company, wallet: member, lookupTable } = project.flywheel.multisig;
+  return {
+    ...summarize(summary, names.get(project.token.mint)),
+    flywheelId: project.flywheel.id,
+    scopes: [...project.scopes],
+    multisig: {
+      address,
+      vaultIndex: String(vaultIndex),
+      operator,
+      company,
+      wallet: member,
+      lookupTable: lookupTable.address,
+    },
+    ...(summary.pauseReason !== null && { pauseReason: summary.pauseReason }),
+    vaultTokenAccount: tokenAccount,
+    funds: needs && presentFunds(needs, project.token),
+    limits,
+    batches,
+    attention: findAttention(deps, { project, summary, open, needs, limits, used, expiringKeys }),
+  };
+}
+
+function presentLimits(
+  { dailyLimits, token: { decimals } }: Project,
+  used: DailyTotals,
+  resetsAt: Date,
+): ProjectOverview['limits'] {
+  const limitOf = (kind: keyof DailyTotals) => {
+    // A limit may have been lowered below what was used before.
+    const leftBaseUnits = dailyLimits[kind] > used[kind] ? dailyLimits[kind] - used[kind] : 0n;
+    return {
+      cap: formatTokens(dailyLimits[kind], decimals),
+      used: formatTokens(used[kind], decimals),
+      left: formatTokens(leftBaseUnits, decimals),
+      resetsAt: resetsAt.toISOString(),
+    };
+  };
+  return { burn: limitOf('burnBaseUnits'), airdrop: limitOf('airdropBaseUnits') };
+}

@@ -1,0 +1,142 @@
+import {
+  type Address,
+  address,
+  getAddressDecoder,
+  getAddressEncoder,
+  getProgramDerivedAddress,
+  getU32Decoder,
+  unwrapOption,
+} from '@solana/kit';
+import { getMintSize } from '@solana-program/token';
+import { getMintDecoder, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import type { Clock } from '../model/clock.ts';
+import { answerWithin } from './answer-within.ts';
+import type { Chain, ChainAccount } from './chain.ts';
+import type { Warn } from './rpc/transport.ts';
+
+/** As whoever made the mint wrote them: any token may call itself anything. */
+export interface TokenName {
+  readonly name?: string;
+  readonly symbol?: string;
+}
+
+export interface TokenNames {
+  /** Of those that have one. What the cluster does not answer within a second is left out this time. */
+  of(mints: readonly Address[]): Promise<ReadonlyMap<Address, TokenName>>;
+}
+
+/** Names can be changed on chain; nobody minds seeing the old one for so long. */
+const REMEMBERED_MS = 10 * 60_000;
+/** More than a service has projects; past it everything is forgotten, which costs a question each. */
+const MAX_REMEMBERED = 10_000;
+/** Pages are not to wait for a name. */
+const PATIENCE_MS = 1_000;
+
+/** Reads what tokens call themselves, inside a Token-2022 mint or in its Metaplex metadata account. Nothing is stored. */
+export function createTokenNames({
+  chain,
+  clock,
+  log,
+}: {
+  readonly chain: Pick<Chain, 'accounts'>;
+  readonly clock: Clock;
+  readonly log: Warn;
+}): TokenNames {
+  const remembered = new Map<Address, { readonly name: TokenName | null; readonly readAtMs: number }>();
+  const learn = async (mints: readonly Address[]) => {
+    try {
+      const names = await readTokenNames(chain, mints);
+      if (remembered.size + names.size > MAX_REMEMBERED) remembered.clear();
+      for (const [mint, name] of names) remembered.set(mint, { name, readAtMs: clock.now().getTime() });
+    } catch (error) {
+      log.warn({ err: error, mints }, 'names of tokens cannot be read');
+    }
+  };
+  return {
+    of: async (mints) => {
+      const staleMs = clock.now().getTime() - REMEMBERED_MS;
+      const unknown = [...new Set(mints)].filter((mint) => (remembered.get(mint)?.readAtMs ?? 0) < staleMs);
+      if (unknown.length > 0) await answerWithin(clock, PATIENCE_MS, learn(unknown));
+      return new Map(
+        mints.flatMap((mint) => {
+          const name = remembered.get(mint)?.name;
+          return name ? [[mint, name] as const] : [];
+        }),
+      );
+    },
+  };
+}
+
+async function readTokenNames(
+  chain: Pick<Chain, 'accounts'>,
+  mints: readonly Address[],
+): Promise<ReadonlyMap<Address, TokenName | null>> {
+  const metadata = await Promise.all(mints.map(metadataAddress));
+  const accounts = await chain.accounts([...mints, ...metadata]);
+  return new Map(
+    mints.map((mint, i) => {
+      const [mintAccount, metadataAccount] = [accounts[i], accounts[mints.length + i]];
+      return [mint, nameInMint(mintAccount) ?? nameInMetadata(metadataAccount, mint)] as const;
+    }),
+  );
+}
+
+/** Metaplex Token Metadata, the same on every cluster. */
+const METADATA_PROGRAM = address('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s');
+
+async function metadataAddress(mint: Address): Promise<Address> {
+  const encoder = getAddressEncoder();
+  const seeds = ['metadata', encoder.encode(METADATA_PROGRAM), encoder.encode(mint)];
+  const [metadata] = await getProgramDerivedAddress({ programAddress: METADATA_PROGRAM, seeds });
+  return metadata;
+}
+
+function nameInMint(account: ChainAccount | null | undefined): TokenName | null {
+  if (account?.programAddress !== TOKEN_2022_PROGRAM_ADDRESS || account.data.length <= getMintSize()) return null;
+  try {
+    const extensions = unwrapOption(getMintDecoder().decode(account.data).extensions) ?? [];
+    const found = extensions.find((extension) => extension.__kind === 'TokenMetadata');
+    return found ? toTokenName(found) : null;
+  } catch {
+    // An extension that the client does not know: a name is not worth more than going without.
+    return null;
+  }
+}
+
+/** `Metadata` of Token Metadata: a key, the update authority and the mint, then name and symbol, padded with zeros. */
+const METADATA_KEY = 4;
+const MINT_OFFSET = 33;
+const NAME_OFFSET = 65;
+
+function nameInMetadata(account: ChainAccount | null | undefined, mint: Address): TokenName | null {
+  if (account?.programAddress !== METADATA_PROGRAM || account.data[0] !== METADATA_KEY) return null;
+  const { data } = account;
+  if (data.length < NAME_OFFSET || getAddressDecoder().decode(data, MINT_OFFSET) !== mint) return null;
+  const name = readText(data, NAME_OFFSET);
+  const symbol = name && readText(data, name.end);
+  return name && symbol ? toTokenName({ name: name.text, symbol: symbol.text }) : null;
+}
+
+function readText(data: Uint8Array, offset: number): { readonly text: string; readonly end: number } | null {
+  const start = offset + 4;
+  if (data.length < start) return null;
+  const end = start + getU32Decoder().decode(data, offset);
+  if (data.length < end) return null;
+  return { text: new TextDecoder().decode(data.subarray(start, end)), end };
+}
+
+/** Longer than any honest one (Metaplex allows 32 and 10 bytes). */
+const MAX_NAME_CHARACTERS = 64;
+const MAX_SYMBOL_CHARACTERS = 16;
+
+function toTokenName(given: { readonly name: string; readonly symbol: string }): TokenName | null {
+  const name = legible(given.name, MAX_NAME_CHARACTERS);
+  const symbol = legible(given.symbol, MAX_SYMBOL_CHARACTERS);
+  return name === '' && symbol === '' ? null : { ...(name !== '' && { name }), ...(symbol !== '' && { symbol }) };
+}
+
+/** Without what does not show or turns the text around it (Unicode “other” and separators but the space). */
+function legible(text: string, maxCharacters: number): string {
+  const visible = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim();
+  return [...visible].slice(0, maxCharacters).join('');
+}

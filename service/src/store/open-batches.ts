@@ -1,0 +1,110 @@
+import type { BatchStatus } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import { sql } from 'kysely';
+import type { CompiledPipeline, ExecutionTrouble } from '../model/batch.ts';
+import { PIPELINE_COLUMNS, toPipeline } from './batch-rows.ts';
+import type { Db } from './db.ts';
+
+/** A batch that has not ended, as far as what it waits for and takes from its vault. */
+export interface OpenBatch {
+  readonly id: string;
+  readonly batchIndex: bigint;
+  readonly status: BatchStatus;
+  /** What it burns and airdrops, executed or not. */
+  readonly amountBaseUnits: bigint;
+  /** Its first so many are executed. */
+  readonly executedPipelines: number;
+  /** The wallet has handed its approval in. */
+  readonly isSigned: boolean;
+  readonly waitsForCompany: boolean;
+  readonly trouble: ExecutionTrouble | null;
+  readonly createdAt: Date;
+}
+
+/** Oldest first, in the order in which they were initialized. */
+export async function findOpenBatches(db: Db, projectId: string): Promise<OpenBatch[]> {
+  const rows = await db
+    .selectFrom('batches')
+    .select(['id', 'batch_index', 'status', 'burn_amount', 'airdrop_amount', 'execution_error', 'created_at'])
+    .select((eb) => [
+      eb('signed_tx', 'is not', null).as('is_signed'),
+      eb.and([eb('company_asked_at', 'is not', null), eb('company_decided_at', 'is', null)]).as('waits_for_company'),
+      // Of an execution's transactions those that landed, each with how many pipelines it executes.
+      sql<bigint>`coalesce((
+        select sum(sent.pipelines)
+        from bundles cross join unnest(bundles.signatures, bundles.pipeline_counts) as sent (signature, pipelines)
+        where bundles.batch_id = batches.id and phase = 'execution' and sent.signature = any(landed_signatures)
+      ), 0)`.as('executed'),
+    ])
+    .where('project_id', '=', projectId)
+    .where('ended_at', 'is', null)
+    .orderBy('batch_index')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    batchIndex: row.batch_index,
+    status: row.status,
+    amountBaseUnits: row.burn_amount + row.airdrop_amount,
+    executedPipelines: Number(row.executed),
+    isSigned: Boolean(row.is_signed),
+    waitsForCompany: Boolean(row.waits_for_company),
+    trouble: row.execution_error,
+    createdAt: row.created_at,
+  }));
+}
+
+/** The pipelines of these batches that are not executed yet. */
+export async function findRemainingPipelines(
+  db: Db,
+  batches: readonly Pick<OpenBatch, 'id' | 'executedPipelines'>[],
+): Promise<CompiledPipeline[]> {
+  if (batches.length === 0) return [];
+  const rows = await db
+    .selectFrom('pipelines')
+    .select(PIPELINE_COLUMNS)
+    .where((eb) =>
+      eb.or(
+        batches.map(({ id, executedPipelines }) =>
+          eb.and([eb('batch_id', '=', id), eb('position', '>=', executedPipelines)]),
+        ),
+      ),
+    )
+    .execute();
+  return rows.map(toPipeline);
+}
+
+/**
+ * The token accounts that the pipelines of these batches create where they are missing, at most `limit`, those of the
+ * first batches first. Read inside the database: a pipeline's instructions are a hundred times as long.
+ */
+export async function findTokenAccountsToCreate(
+  db: Db,
+  batchIds: readonly string[],
+  { creator, limit }: { readonly creator: Address; readonly limit: number },
+): Promise<Address[]> {
+  if (batchIds.length === 0) return [];
+  // The accounts of the program that creates them: payer, token account, owner.
+  const { rows } = await sql<{ token_account: Address }>`
+    select instruction->'accounts'->1->>'address' as token_account
+    from unnest(${batchIds}::uuid[]) with ordinality as open (id, place)
+    join pipelines on batch_id = open.id
+    cross join json_array_elements(instructions) as instruction
+    where instruction->>'programAddress' = ${creator}
+    order by place, position
+    limit ${limit}
+  `.execute(db);
+  return [...new Set(rows.map(({ token_account }) => token_account))];
+}
+
+/** How many batches of each status a project has. */
+export async function countBatches(db: Db, projectId: string): Promise<Record<BatchStatus, number>> {
+  const rows = await db
+    .selectFrom('batches')
+    .select(({ fn }) => ['status', fn.countAll<bigint>().as('count')])
+    .where('project_id', '=', projectId)
+    .groupBy('status')
+    .execute();
+  const counts = { AVAILABLE_TO_QUEUE: 0, FINALIZED: 0, EXECUTED: 0, FAILED: 0 };
+  for (const { status, count } of rows) counts[status] = Number(count);
+  return counts;
+}
