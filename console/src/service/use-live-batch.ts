@@ -1,4 +1,4 @@
-import type { BatchDetail } from '@flywheel/api';
+import { type BatchDetail, BatchEventType } from '@flywheel/api';
 import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { applyProgress } from './apply-progress.ts';
@@ -32,7 +32,8 @@ export function useLiveBatch(projectId: string, batchId: string): UseQueryResult
     const events = new EventSource(batchEventsPath(projectId, batchId));
     events.onopen = () => setTold(true);
     events.onerror = () => setTold(false);
-    events.onmessage = () => void ask.current();
+    // Each is named for what happened; what it says in full is asked for.
+    for (const name of BatchEventType.options) events.addEventListener(name, () => void ask.current());
     return () => {
       events.close();
       setTold(false);

@@ -34,16 +34,19 @@ export function Ring({ closed = MARK_CLOSED, isTurning = false, size = 20, class
       <circle cx="12" cy="12" r={RADIUS} stroke="currentColor" strokeWidth="3" opacity="0.18" />
       {/* Turned by the group, so that the animation of the circle begins from nothing. */}
       <g transform="rotate(-62 12 12)">
-        <circle
-          cx="12"
-          cy="12"
-          r={RADIUS}
-          stroke="currentColor"
-          strokeWidth="3"
-          strokeLinecap="round"
-          strokeDasharray={`${drawn} ${CIRCUMFERENCE}`}
-          className={classes(isTurning && 'turning')}
-        />
+        {/* A line of no length would still have round ends. */}
+        {drawn > 0 && (
+          <circle
+            cx="12"
+            cy="12"
+            r={RADIUS}
+            stroke="currentColor"
+            strokeWidth="3"
+            strokeLinecap="round"
+            strokeDasharray={`${drawn} ${CIRCUMFERENCE}`}
+            className={classes(isTurning && 'turning')}
+          />
+        )}
       </g>
     </svg>
   );

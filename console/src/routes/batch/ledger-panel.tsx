@@ -35,7 +35,9 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
       </dl>
       {ledger.entries.length > 0 && (
         <details className="mt-4">
-          <summary className="text-sm text-quiet">{ledger.entries.length} transactions</summary>
+          <summary className="text-sm text-quiet">
+            {ledger.entries.length} {ledger.entries.length === 1 ? 'transaction' : 'transactions'}
+          </summary>
           <ul className="mt-2 flex flex-col divide-y">
             {ledger.entries.map((entry) => (
               <li key={entry.signature} className="flex items-center justify-between gap-3 py-1.5">

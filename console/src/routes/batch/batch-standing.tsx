@@ -1,0 +1,69 @@
+import type { BatchDetail } from '@flywheel/api';
+import { classes } from '../../parts/classes.ts';
+import { KindBar } from '../../parts/show/kind-bar.tsx';
+import { Ring } from '../../parts/show/ring.tsx';
+import { STATE_COLOURS } from '../../parts/show/state-mark.tsx';
+import { formatSol, withSeparators } from '../../text/amount.ts';
+import { type BatchState, batchState } from './batch-state.ts';
+import { totalsOf } from './totals.ts';
+
+/** Where a batch stands: the ring, the word, and its sums. */
+export function BatchStanding({ batch }: { readonly batch: BatchDetail }) {
+  const standing = standingOf(batch);
+  const { burned, airdropped, counts } = totalsOf(batch.pipelines);
+  const cost = batch.batch.ledger?.operatorNetLamports;
+  return (
+    <section
+      aria-label="Where it stands"
+      className="grid gap-x-8 gap-y-4 rounded-lg border bg-raised p-4 sm:grid-cols-2 lg:grid-cols-[minmax(220px,1.3fr)_repeat(3,minmax(0,1fr))]"
+    >
+      <div role="status" className="flex items-center gap-4 sm:col-span-2 lg:col-span-1">
+        <Ring
+          size={52}
+          closed={standing.closed}
+          isTurning={standing.state === 'running'}
+          className={STATE_COLOURS[standing.state]}
+        />
+        <div>
+          <p className={classes('text-lg font-semibold', STATE_COLOURS[standing.state])}>{standing.word}</p>
+          <p className="tabular text-sm text-quiet">{progressText(batch)}</p>
+        </div>
+      </div>
+      <Sum name={batch.batch.status === 'EXECUTED' ? 'Burned' : 'To burn'} value={withSeparators(burned)} />
+      <Sum name={batch.batch.status === 'EXECUTED' ? 'Airdropped' : 'To airdrop'} value={withSeparators(airdropped)} />
+      <div className="flex flex-col gap-2">
+        <Sum name="The operator paid so far" value={cost === undefined ? 'not known yet' : formatSol(cost)} />
+        <KindBar {...counts} />
+      </div>
+    </section>
+  );
+}
+
+/** A batch’s own state, from all that is known of it. */
+export function standingOf({ batch, waitsFor, executedPipelines, pipelines, failure }: BatchDetail): BatchState {
+  return batchState({
+    status: batch.status,
+    waitsFor,
+    executedPipelines,
+    pipelines: pipelines.length,
+    isHeldUp: failure !== undefined && !failure.isFinal,
+  });
+}
+
+function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDetail): string {
+  const total = pipelines.length.toLocaleString('en');
+  const noun = pipelines.length === 1 ? 'pipeline' : 'pipelines';
+  if (waitsFor === 'execution' || batch.status === 'EXECUTED' || batch.status === 'FAILED') {
+    return `${executedPipelines.toLocaleString('en')} of ${total} ${noun} executed`;
+  }
+  return `${total} ${noun}`;
+}
+
+function Sum({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <div className="flex items-baseline justify-between gap-3 sm:flex-col sm:justify-start sm:gap-0">
+      <p className="text-sm text-quiet">{name}</p>
+      <p className="tabular text-lg font-medium break-all">{value}</p>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+import type { BatchDetail } from '@flywheel/api';
+import { decimalOf } from '@flywheel/sdk';
+import { classes } from '../../../parts/classes.ts';
+import { AddressText } from '../../../parts/show/address-text.tsx';
+import { withSeparators } from '../../../text/amount.ts';
+
+/** What a pipeline of a batch may do; of those, only the console makes withdrawals. */
+export type ShownAction = BatchDetail['pipelines'][number]['actions'][number];
+
+/** One action in words, led by its colour. */
+export function ActionText({ action }: { readonly action: ShownAction }) {
+  switch (action.action) {
+    case 'BURN':
+      return (
+        <>
+          <Kind className="bg-ember" word="Burn" />
+          <Amount amount={decimalOf(action.amount)} />
+        </>
+      );
+    case 'AIRDROP':
+      return (
+        <>
+          <Kind className="bg-tide" word="Airdrop" />
+          <AddressText address={action.toAddress} of="recipient" isLinked />
+          <Amount amount={decimalOf(action.amount)} />
+        </>
+      );
+    case 'MEMO':
+      return (
+        <>
+          <Kind className="bg-slate" word="Memo" />
+          <span className="min-w-0 truncate text-right" title={action.message}>
+            {action.message}
+          </span>
+        </>
+      );
+    case 'WITHDRAW':
+      return (
+        <>
+          <Kind className="bg-ink" word="Withdraw" />
+          <AddressText address={action.toAddress} of="recipient" isLinked />
+          <Amount amount={action.amount} unit={action.asset === 'SOL' ? 'SOL' : 'tokens'} />
+        </>
+      );
+    default:
+      return action satisfies never;
+  }
+}
+
+function Kind({ className, word }: { readonly className: string; readonly word: string }) {
+  return (
+    <span className="inline-flex flex-1 items-center gap-2">
+      <span aria-hidden className={classes('size-2 rounded-full', className)} />
+      {word}
+    </span>
+  );
+}
+
+function Amount({ amount, unit }: { readonly amount: string; readonly unit?: string }) {
+  return (
+    <span className="tabular min-w-24 text-right font-medium">
+      {withSeparators(amount)}
+      {unit && ` ${unit}`}
+    </span>
+  );
+}
