@@ -1,3 +1,4 @@
+export * from './batch-events.ts';
 export * from './console-operations/index.ts';
 export * from './console-schemas/index.ts';
 export * from './errors.ts';

@@ -89,9 +89,9 @@ async function workOnBatch(deps: RunDeps, type: BatchJob['type'], project: Proje
     case 'execute':
       return runBatch(deps, project, batch);
     case 'expire':
-      return endOpen(deps, project, batch, 'The batch expired.');
+      return endOpen(deps, project, batch, 'expired');
     case 'cancel':
-      return endOpen(deps, project, batch, 'The batch was cancelled.');
+      return endOpen(deps, project, batch, 'cancelled');
     case 'close':
       return closeBatch(deps, project, batch);
     default:

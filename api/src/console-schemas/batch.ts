@@ -115,6 +115,7 @@ export const ExecuteRequest = z
 export type BatchKind = z.output<typeof BatchKind>;
 export type WaitsFor = z.output<typeof WaitsFor>;
 export type BatchRow = z.output<typeof BatchRow>;
+export type BatchPage = z.output<typeof BatchPage>;
 export type BatchProgress = z.output<typeof BatchProgress>;
 export type BatchDetail = z.output<typeof BatchDetail>;
 export type TimelineStep = z.output<typeof TimelineStep>;

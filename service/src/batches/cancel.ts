@@ -1,5 +1,6 @@
 import { ApiError } from '@flywheel/api';
 import {
+  type Address,
   appendTransactionMessageInstructions,
   type Base64EncodedWireTransaction,
   createTransactionMessage,
@@ -11,11 +12,12 @@ import { compileUnsigned } from '../solana/transactions.ts';
 import { decodeProposal } from '../squads/accounts.ts';
 import { proposalAddress } from '../squads/addresses.ts';
 import { locateBatch, proposalCancel } from '../squads/instructions.ts';
+import { insertAuditEntry } from '../store/audit.ts';
 import { findBatch } from '../store/batches.ts';
 import { lockUnbegun } from '../store/ends.ts';
 import { awaitBatch, type Wait } from './await-batch.ts';
 import type { Deps } from './deps.ts';
-import { recordEnd } from './jobs/end.ts';
+import { END_REASONS, recordEnd } from './jobs/end.ts';
 import { readBatch } from './read.ts';
 
 export interface Cancellation {
@@ -26,12 +28,18 @@ export interface Cancellation {
 
 /**
  * Cancels an open batch. One whose execution has not begun ends at once, its limits given back; one that is being
- * executed ends when the work in hand is done, as it then stands on chain. Repeating answers the same.
+ * executed ends when the work in hand is done, as it then stands on chain. Repeating answers the same. `actor` is the
+ * wallet that is signed in, for the audit log.
  * @throws ApiError ERR_BATCH_NOT_FOUND; ERR_BATCH_NOT_CANCELLABLE when it was executed.
  */
-export async function cancelBatch(deps: Deps, project: Project, batchId: string, wait: Wait): Promise<Cancellation> {
+export async function cancelBatch(
+  deps: Deps,
+  project: Project,
+  { batchId, actor }: { readonly batchId: string; readonly actor?: Address },
+  wait: Wait,
+): Promise<Cancellation> {
   const batch = await readBatch(deps, project, batchId);
-  if (!isFinal(batch.status)) await endOrEnqueue(deps, project, batch);
+  if (!isFinal(batch.status)) await endOrEnqueue(deps, project, batch, actor);
   const ended = await awaitBatch(deps, batchId, ({ status }) => isFinal(status), wait);
   if (ended.status === 'EXECUTED') throw new ApiError('ERR_BATCH_NOT_CANCELLABLE', { batchId });
   if (ended.status !== 'FAILED') return { batch: ended, cancelTx: null };
@@ -40,13 +48,28 @@ export async function cancelBatch(deps: Deps, project: Project, batchId: string,
   return { batch: ended, cancelTx: await buildCancel(deps, project, ended) };
 }
 
-async function endOrEnqueue({ db, ...deps }: Deps, project: Project, batch: Batch): Promise<void> {
+async function endOrEnqueue(
+  { db, ...deps }: Deps,
+  project: Project,
+  batch: Batch,
+  actor: Address | undefined,
+): Promise<void> {
   await db.transaction().execute(async (trx) => {
+    if (actor !== undefined) {
+      const at = deps.clock.now();
+      const entry = { at, actor, action: 'batch.cancelled', projectId: project.id, batchId: batch.id } as const;
+      await insertAuditEntry(trx, entry);
+    }
     if (await lockUnbegun(trx, batch.id)) {
-      const failure = { failedTxMsg: 'The batch was cancelled.' };
+      const failure = { failedTxMsg: END_REASONS.cancelled };
       // Read again under the lock: it may have been set up since.
       const locked = (await findBatch(trx, batch.id)) ?? batch;
-      await recordEnd({ db, ...deps }, trx, project, locked, { event: 'ENDED_UNEXECUTED', executed: 0, failure });
+      await recordEnd({ db, ...deps }, trx, project, locked, {
+        event: 'ENDED_UNEXECUTED',
+        executed: 0,
+        failure,
+        cause: 'cancelled',
+      });
       return;
     }
     const { address: multisig } = project.flywheel.multisig;

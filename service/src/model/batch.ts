@@ -1,8 +1,25 @@
-import type { BatchStatus, ErrorContext, ExecuteResult, InitResult, Pipeline } from '@flywheel/api';
+import type {
+  Action,
+  BatchKind,
+  BatchStatus,
+  ErrorContext,
+  ExecuteResult,
+  InitResult,
+  Pipeline,
+  WithdrawAction,
+} from '@flywheel/api';
 import type { Address, Base64EncodedWireTransaction, Instruction, Nonce } from '@solana/kit';
 
+/** What an API client may ask for, or a withdrawal, which only the console may. */
+export type VaultAction = Action | WithdrawAction;
+
+/** A pipeline to compile, whoever asked for it. */
+export interface VaultPipeline extends Omit<Pipeline, 'actions'> {
+  readonly actions: readonly VaultAction[];
+}
+
 /** A pipeline with what it compiles to. */
-export interface CompiledPipeline extends Pipeline {
+export interface CompiledPipeline extends VaultPipeline {
   /** The proof memo first, then the actions’. */
   readonly instructions: readonly Instruction[];
   /** The same as Squads stores it on chain: what the votes are about. */
@@ -14,6 +31,7 @@ export interface Batch {
   readonly projectId: string;
   readonly flywheelId: string;
   readonly tokenId: string;
+  readonly kind: BatchKind;
   readonly status: BatchStatus;
   /** The Squads transaction index. Never given to other content. */
   readonly batchIndex: bigint;
@@ -50,6 +68,9 @@ export interface LeasedNonce {
   readonly address: Address;
   readonly value: Nonce;
 }
+
+/** What ended a batch: `cancelled` by its project, `rejected` by a person of the company’s. */
+export type EndCause = 'executed' | 'failed' | 'expired' | 'cancelled' | 'rejected';
 
 export type BatchEvent = 'SETUP_LANDED' | 'SETUP_FAILED' | 'EXECUTION_LANDED' | 'EXECUTION_FAILED' | 'ENDED_UNEXECUTED';
 

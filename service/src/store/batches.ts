@@ -1,4 +1,4 @@
-import type { BatchStatus, ExecuteResult, InitResult, InitWarning } from '@flywheel/api';
+import type { BatchKind, BatchStatus, ExecuteResult, InitResult, InitWarning } from '@flywheel/api';
 import type { Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import { sql } from 'kysely';
 import type { DailyTotals } from '../model/amount.ts';
@@ -6,10 +6,12 @@ import {
   type Batch,
   type BatchEvent,
   type BatchWithoutPipelines,
+  type EndCause,
   type ExecutionTrouble,
   isFinal,
   nextStatus,
 } from '../model/batch.ts';
+import { summarizePipelines } from './batch-records.ts';
 import { BATCH_COLUMNS, type BatchRow, PIPELINE_COLUMNS, toBatch, toPipeline, toPipelineRows } from './batch-rows.ts';
 import { releaseDailyAmounts } from './daily-limits.ts';
 import { DamagedRecord } from './damaged-record.ts';
@@ -30,10 +32,11 @@ export async function takeBatchIndex(trx: Db, flywheelId: string): Promise<bigin
   return last_batch_index;
 }
 
-/** What a project has open. */
+/** What a project has open of a kind. */
 export async function countOpen(
   db: Db,
   projectId: string,
+  kind: BatchKind = 'pipelines',
 ): Promise<{ readonly batches: number; readonly pipelines: number }> {
   const { batches, pipelines } = await db
     .selectFrom('batches')
@@ -42,6 +45,7 @@ export async function countOpen(
       eb.fn.sum<bigint | null>('pipeline_count').as('pipelines'),
     ])
     .where('project_id', '=', projectId)
+    .where('kind', '=', kind)
     .where('ended_at', 'is', null)
     .executeTakeFirstOrThrow();
   return { batches: Number(batches), pipelines: Number(pipelines ?? 0n) };
@@ -61,6 +65,7 @@ export async function insertBatch(
       project_id: batch.projectId,
       flywheel_id: batch.flywheelId,
       token_id: batch.tokenId,
+      kind: batch.kind,
       batch_index: batch.batchIndex,
       status: batch.status,
       idempotency_key: idempotency.key,
@@ -72,6 +77,7 @@ export async function insertBatch(
       nonce_address: batch.nonce.address,
       nonce_value: batch.nonce.value,
       warnings: JSON.stringify(warnings),
+      ...summarizePipelines(batch.pipelines),
       created_at: batch.createdAt,
       updated_at: batch.updatedAt,
     })
@@ -83,19 +89,21 @@ export async function findBatchByIdempotencyKey(
   db: Db,
   projectId: string,
   key: string,
+  kind: BatchKind = 'pipelines',
 ): Promise<{ readonly batch: Batch; readonly requestHash: Uint8Array; readonly warnings: InitWarning[] } | null> {
   const row = await db
     .selectFrom('batches')
     .select([...BATCH_COLUMNS, 'request_hash', 'warnings'])
     .where('project_id', '=', projectId)
+    .where('kind', '=', kind)
     .where('idempotency_key', '=', key)
     .executeTakeFirst();
   return row ? { batch: await withPipelines(db, row), requestHash: row.request_hash, warnings: row.warnings } : null;
 }
 
-/** A batch with its pipelines. With a project given, null also for another project's. */
-export async function findBatch(db: Db, batchId: string, projectId?: string): Promise<Batch | null> {
-  const row = await selectBatch(db, batchId, projectId).executeTakeFirst();
+/** A batch with its pipelines. With a project or a kind given, null also for another's. */
+export async function findBatch(db: Db, batchId: string, projectId?: string, kind?: BatchKind): Promise<Batch | null> {
+  const row = await selectBatch(db, batchId, projectId, kind).executeTakeFirst();
   return row ? withPipelines(db, row) : null;
 }
 
@@ -104,12 +112,13 @@ export async function findBatchWithoutPipelines(
   db: Db,
   batchId: string,
   projectId?: string,
+  kind?: BatchKind,
 ): Promise<BatchWithoutPipelines | null> {
-  const row = await selectBatch(db, batchId, projectId).executeTakeFirst();
+  const row = await selectBatch(db, batchId, projectId, kind).executeTakeFirst();
   return row ? toBatch(row) : null;
 }
 
-/** The newest batch that is open; only if there is none, the newest that ended after `endedAfter`. */
+/** The newest batch of pipelines that is open; only if there is none, the newest that ended after `endedAfter`. */
 export async function findCurrentBatch(
   db: Db,
   projectId: string,
@@ -119,6 +128,7 @@ export async function findCurrentBatch(
     .selectFrom('batches')
     .select(BATCH_COLUMNS)
     .where('project_id', '=', projectId)
+    .where('kind', '=', 'pipelines')
     .where((eb) => eb.or([eb('ended_at', 'is', null), eb('ended_at', '>', endedAfter)]))
     .orderBy((eb) => eb('ended_at', 'is', null), 'desc')
     .orderBy('batch_index', 'desc')
@@ -127,18 +137,25 @@ export async function findCurrentBatch(
   return row ? toBatch(row) : null;
 }
 
-/** A page of a project's batches, newest first: those below a batch index, if one is given. */
+/** A page of a project's batches, newest first: those below a batch index, of a kind, if one is given. */
 export async function findBatches(
   db: Db,
   projectId: string,
   {
     status,
+    kind,
     below,
     limit,
-  }: { readonly status: BatchStatus | undefined; readonly below: bigint | null; readonly limit: number },
+  }: {
+    readonly status: BatchStatus | undefined;
+    readonly kind?: BatchKind | undefined;
+    readonly below: bigint | null;
+    readonly limit: number;
+  },
 ): Promise<BatchWithoutPipelines[]> {
   let query = db.selectFrom('batches').select(BATCH_COLUMNS).where('project_id', '=', projectId);
   if (status !== undefined) query = query.where('status', '=', status);
+  if (kind !== undefined) query = query.where('kind', '=', kind);
   if (below !== null) query = query.where('batch_index', '<', below);
   return (await query.orderBy('batch_index', 'desc').limit(limit).execute()).map(toBatch);
 }
@@ -168,7 +185,7 @@ export async function requestExecution(
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('batches')
-    .set({ signed_tx: signedTx, execution_error: null, updated_at: now })
+    .set({ signed_tx: signedTx, signed_at: now, execution_error: null, updated_at: now })
     .where('id', '=', batchId)
     .where('ended_at', 'is', null)
     .where('execution_began_at', 'is', null)
@@ -203,7 +220,13 @@ export async function reportTrouble(
     .set({
       execution_error: JSON.stringify(trouble),
       updated_at: now,
-      ...(!keepRequest && { signed_tx: null, execution_began_at: null }),
+      ...(!keepRequest && {
+        signed_tx: null,
+        signed_at: null,
+        execution_began_at: null,
+        // Nobody is asked to approve what is void; who has approved has approved what the batch does, and it does the same.
+        company_asked_at: sql<Date | null>`case when company_decided_at is not null then company_asked_at end`,
+      }),
     })
     .where('id', '=', batchId)
     .where('ended_at', 'is', null)
@@ -232,6 +255,7 @@ export async function finalizeBatch(db: Db, batchId: string, initResult: InitRes
       init_result: JSON.stringify(initResult),
       // What has kept it from being set up is over.
       execution_error: null,
+      finalized_at: now,
       updated_at: now,
     })
     .where('id', '=', batchId)
@@ -242,6 +266,8 @@ export async function finalizeBatch(db: Db, batchId: string, initResult: InitRes
 
 export interface BatchEnd {
   readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
+  /** `executed` or `failed`, by the event, unless it is given. */
+  readonly cause?: EndCause;
   readonly initResult?: InitResult;
   readonly executeResult?: ExecuteResult;
   /** What a batch that failed gives back to the limits of its day. */
@@ -271,6 +297,7 @@ export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date
         status,
         updated_at: now,
         ended_at: now,
+        end_cause: end.cause ?? (status === 'EXECUTED' ? 'executed' : 'failed'),
         ...(initResult && { init_result: JSON.stringify(initResult) }),
         ...(executeResult && { execute_result: JSON.stringify(executeResult) }),
         execution_error: null,
@@ -316,9 +343,11 @@ export async function findSeenProofs(
   return new Set(rows.map(({ proof_hash }) => Buffer.from(proof_hash).toString('hex')));
 }
 
-function selectBatch(db: Db, batchId: string, projectId: string | undefined) {
-  const query = db.selectFrom('batches').select(BATCH_COLUMNS).where('id', '=', batchId);
-  return projectId === undefined ? query : query.where('project_id', '=', projectId);
+function selectBatch(db: Db, batchId: string, projectId: string | undefined, kind: BatchKind | undefined) {
+  let query = db.selectFrom('batches').select(BATCH_COLUMNS).where('id', '=', batchId);
+  if (projectId !== undefined) query = query.where('project_id', '=', projectId);
+  if (kind !== undefined) query = query.where('kind', '=', kind);
+  return query;
 }
 
 /**

@@ -69,6 +69,24 @@ export async function findBundles(db: Db, batchId: string, phase?: Bundle['phase
   return rows.map(toBundle);
 }
 
+/** A bundle as people look at it. */
+export interface SentBundle extends Omit<Bundle, 'transactions' | 'lastValidBlockHeight'> {
+  readonly sentAt: Date;
+  readonly settledAt: Date | null;
+}
+
+/** As `findBundles`, without the bytes that were sent. */
+export async function findSentBundles(db: Db, batchId: string): Promise<SentBundle[]> {
+  const rows = await db
+    .selectFrom('bundles')
+    .select(['id', 'batch_id', 'phase', 'bundle_id', 'signatures', 'first_pipeline', 'pipeline_counts', 'is_atomic'])
+    .select(['tip_lamports', 'state', 'landed_signatures', 'created_at', 'settled_at'])
+    .where('batch_id', '=', batchId)
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({ ...toSent(row), sentAt: row.created_at, settledAt: row.settled_at }));
+}
+
 const STATUSES_OF_PHASE: { readonly [P in Bundle['phase']]: readonly BatchStatus[] } = {
   setup: ['AVAILABLE_TO_QUEUE'],
   execution: ['FINALIZED'],
@@ -77,15 +95,18 @@ const STATUSES_OF_PHASE: { readonly [P in Bundle['phase']]: readonly BatchStatus
 
 /** Locks the batch's row, so that it cannot end between this look and the insertion. */
 async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): Promise<void> {
-  const { status, execution_began_at } = await trx
+  const { status, execution_began_at, company_asked_at, company_decided_at } = await trx
     .selectFrom('batches')
-    .select(['status', 'execution_began_at'])
+    .select(['status', 'execution_began_at', 'company_asked_at', 'company_decided_at'])
     .where('id', '=', batchId)
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
   const statuses = STATUSES_OF_PHASE[phase];
   if (!statuses.includes(status)) {
     throw new Error(`Batch ${batchId} is ${status}; a bundle for its ${phase} takes ${statuses.join(' or ')}.`);
+  }
+  if (phase === 'execution' && company_asked_at !== null && company_decided_at === null) {
+    throw new Error(`Batch ${batchId} waits for a person to approve it for the company: nothing of it is executed.`);
   }
   if (phase === 'execution' && execution_began_at === null) {
     await trx.updateTable('batches').set({ execution_began_at: createdAt }).where('id', '=', batchId).execute();
@@ -101,14 +122,18 @@ function toBundle(row: Selectable<BundlesTable>): Bundle {
   if (signatures.length !== transactions.length) {
     throw new DamagedRecord(name, `${signatures.length} signatures for ${transactions.length} transactions`);
   }
+  return { ...toSent(row), transactions: row.transactions, lastValidBlockHeight: row.last_valid_block_height };
+}
+
+function toSent(
+  row: Omit<Selectable<BundlesTable>, 'transactions' | 'last_valid_block_height' | 'created_at' | 'settled_at'>,
+) {
   return {
     id: row.id,
     batchId: row.batch_id,
     phase: row.phase,
     bundleId: row.bundle_id,
-    transactions: row.transactions,
     signatures: row.signatures,
-    lastValidBlockHeight: row.last_valid_block_height,
     firstPipeline: row.first_pipeline,
     pipelineCounts: row.pipeline_counts,
     isAtomic: row.is_atomic,

@@ -1,7 +1,8 @@
 import type {
-  Action,
   ApprovalMode,
   AuditAction,
+  BatchEventType,
+  BatchKind,
   BatchStatus,
   ExecuteResult,
   InitResult,
@@ -11,7 +12,7 @@ import type {
 } from '@flywheel/api';
 import type { AccountMeta, Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
-import type { Bundle, ExecutionTrouble } from '../model/batch.ts';
+import type { Bundle, EndCause, ExecutionTrouble, VaultAction } from '../model/batch.ts';
 import type { Multisig, Token } from '../model/project.ts';
 
 /** The tables as migrations/ leaves them. */
@@ -33,6 +34,7 @@ export interface Schema {
   sessions: SessionsTable;
   company: CompanyTable;
   audit_log: AuditLogTable;
+  batch_events: BatchEventsTable;
 }
 
 /** Written as text: the driver would take an array for a PostgreSQL array. */
@@ -102,6 +104,7 @@ export interface BatchesTable {
   project_id: string;
   flywheel_id: string;
   token_id: string;
+  kind: Generated<BatchKind>;
   batch_index: bigint;
   status: BatchStatus;
   idempotency_key: string;
@@ -127,6 +130,15 @@ export interface BatchesTable {
   company_operator: Address | null;
   /** Why it was rejected; null when it was approved. */
   company_reason: string | null;
+  /** Of its pipelines, each once, in their order, at most five. */
+  types: Generated<string[]>;
+  burn_count: Generated<number>;
+  airdrop_count: Generated<number>;
+  memo_count: Generated<number>;
+  finalized_at: Date | null;
+  /** When the approval came in that `signed_tx` holds. */
+  signed_at: Date | null;
+  end_cause: EndCause | null;
 }
 
 export interface PipelinesTable {
@@ -135,7 +147,7 @@ export interface PipelinesTable {
   project_id: string;
   type: string;
   payload: string;
-  actions: Json<Action[]>;
+  actions: Json<VaultAction[]>;
   proof_hash: Uint8Array;
   instructions: Json<StoredInstruction[]>;
   vault_message: Uint8Array;
@@ -230,6 +242,14 @@ interface CompanyTable {
   only_row: Generated<boolean>;
   paused_at: Date | null;
   pause_reason: string | null;
+}
+
+interface BatchEventsTable {
+  id: Generated<bigint>;
+  batch_id: string;
+  type: BatchEventType;
+  at: Date;
+  data: Json<Record<string, unknown>>;
 }
 
 interface AuditLogTable {

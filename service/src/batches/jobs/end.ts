@@ -1,5 +1,5 @@
 import { dailyTotals, requirements } from '../../compile/totals.ts';
-import { type Batch, type BatchEvent, isFinal } from '../../model/batch.ts';
+import { type Batch, type BatchEvent, type EndCause, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { endBatch } from '../../store/batches.ts';
 import { findBundles } from '../../store/bundles.ts';
@@ -16,6 +16,8 @@ export interface Ending {
   /** Pipelines executed, by the chain’s cursor. */
   readonly executed: number;
   readonly failure: ExecutionFailure | null;
+  /** Who or what ended it, where that is not the chain. */
+  readonly cause?: EndCause;
 }
 
 /** Ends a batch for good, in the name of a run. */
@@ -27,7 +29,12 @@ export async function end(deps: RunDeps, project: Project, batch: Batch, ending:
  * Ends a batch that expired or is cancelled, as it stands on chain: one that was executed to its end meanwhile is
  * EXECUTED. Nothing of it is in flight any more when this returns, and nothing is sent again.
  */
-export async function endOpen(deps: RunDeps, project: Project, batch: Batch, reason: string): Promise<void> {
+export async function endOpen(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  cause: keyof typeof END_REASONS,
+): Promise<void> {
   if (isFinal(batch.status)) return;
   await settleBundles(deps, batch);
   const executed =
@@ -36,9 +43,12 @@ export async function endOpen(deps: RunDeps, project: Project, batch: Batch, rea
   await end(deps, project, batch, {
     event: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
     executed,
-    failure: isExecuted ? null : { failedTxMsg: reason },
+    ...(isExecuted ? { failure: null } : { failure: { failedTxMsg: END_REASONS[cause] }, cause }),
   });
 }
+
+/** What a batch says of an end that was not the chain’s doing. */
+export const END_REASONS = { expired: 'The batch expired.', cancelled: 'The batch was cancelled.' } as const;
 
 /**
  * Stores a batch’s end with its results, gives back what it did not use of the day’s limits, and has its accounts closed.
@@ -49,7 +59,7 @@ export async function recordEnd(
   trx: Db,
   project: Project,
   batch: Batch,
-  { event, executed, failure }: Ending,
+  { event, executed, failure, cause }: Ending,
 ): Promise<boolean> {
   const bundles = await findBundles(trx, batch.id);
   const [setup, execution] = (['setup', 'execution'] as const).map((phase) =>
@@ -59,7 +69,8 @@ export async function recordEnd(
   const initResult =
     batch.initResult ?? initResultOf(batch, { bundles: setup ?? [], failedTxMsg: failure?.failedTxMsg ?? null });
   const released = dailyTotals(batch.pipelines.slice(executed), project.token);
-  const hasEnded = await endBatch(trx, batch.id, { event, initResult, executeResult, released }, clock.now());
+  const ended = { event, ...(cause && { cause }), initResult, executeResult, released };
+  const hasEnded = await endBatch(trx, batch.id, ended, clock.now());
   if (!hasEnded) return false;
   const created = requirements(batch.pipelines.slice(0, executed), project.token).tokenAccounts;
   await markTokenAccountsCreated(

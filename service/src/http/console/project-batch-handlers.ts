@@ -1,9 +1,93 @@
-import { BATCH_OPERATIONS } from '@flywheel/api';
+import { ApiError, type BATCH_OPERATIONS } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import { executeBatch } from '../../batches/execute.ts';
+import { readApproval, readBatch, readBatchWithoutPipelines } from '../../batches/read.ts';
+import { listReports } from '../../batches/report/list-reports.ts';
+import { readReport } from '../../batches/report/read-report.ts';
+import type { Project } from '../../model/project.ts';
+import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
+import { replyToCancel, replyToInit, replyToPreview } from '../batch-replies.ts';
 import type { Handlers } from '../handlers.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
-import { notYet } from './not-yet.ts';
+import { presentPipelineRecords, presentProgress, presentRow } from './present-batch.ts';
+
+const DEFAULT_PAGE = 50;
 
 /** A project’s batches, by the wallet that is signed in. */
-export function createProjectBatchHandlers(_deps: ConsoleDeps): Handlers<typeof BATCH_OPERATIONS> {
-  return notYet(BATCH_OPERATIONS);
+export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof BATCH_OPERATIONS> {
+  const own = (wallet: Address, { projectId }: ProjectParams) =>
+    requireOwnProject(deps, wallet, projectId.toLowerCase());
+  const visible = (wallet: Address, { projectId }: ProjectParams) =>
+    requireVisibleProject(deps, wallet, projectId.toLowerCase());
+  const progress = async (project: Project, batchId: string) =>
+    presentProgress(await readReport(deps, project, batchId), project, deps);
+  return {
+    listProjectBatches: async ({ wallet }, { params, query: { limit, cursor, status, waitsFor } }) => {
+      const project = await visible(wallet, params);
+      const page = await listReports(deps, project, { status, waitsFor, cursor, limit: Number(limit ?? DEFAULT_PAGE) });
+      const batches = page.batches.map((batch) => presentRow(batch, project));
+      return { status: 200, body: { batches, ...(page.nextCursor !== null && { nextCursor: page.nextCursor }) } };
+    },
+
+    getProjectBatch: async ({ wallet }, { params }) => {
+      const project = await visible(wallet, params);
+      const batchId = params.batchId.toLowerCase();
+      const report = await readReport(deps, project, batchId);
+      const { pipelines } = await readBatch(deps, project, batchId);
+      const body = {
+        ...presentProgress(report, project, deps),
+        pipelines: presentPipelineRecords(pipelines, report),
+      };
+      return { status: 200, body };
+    },
+
+    getBatchProgress: async ({ wallet }, { params }) => ({
+      status: 200,
+      body: await progress(await visible(wallet, params), params.batchId.toLowerCase()),
+    }),
+
+    initProjectBatch: {
+      checksBody: async ({ wallet: actor }, { params, headers, body }) => {
+        const project = await own(actor, params);
+        const { scopes } = project;
+        return replyToInit(deps, { project, scopes, idempotencyKey: headers['x-idempotency-key'], body, actor });
+      },
+    },
+
+    previewProjectBatch: {
+      checksBody: async ({ wallet }, { params, body }) => {
+        const project = await own(wallet, params);
+        return replyToPreview(deps, { project, scopes: project.scopes, body });
+      },
+    },
+
+    getApproval: async ({ wallet }, { params }) => {
+      const batchId = params.batchId.toLowerCase();
+      const project = await visible(wallet, params);
+      const batch = await readBatchWithoutPipelines(deps, project, batchId);
+      const proposalApproveTx = await readApproval(deps, project, batch);
+      if (proposalApproveTx === null) {
+        throw new ApiError('ERR_BATCH_NOT_EXECUTABLE', { batchId, reason: `it has ended ${batch.status}.` });
+      }
+      return { status: 200, body: { proposalApproveTx } };
+    },
+
+    executeProjectBatch: async ({ wallet: actor, closing: signal }, { params, body: { signedTx } }) => {
+      const project = await own(actor, params);
+      const batchId = params.batchId.toLowerCase();
+      await executeBatch(deps, project, { batchId, signedTx, actor }, { waitMs: 0, signal });
+      return { status: 200, body: await progress(project, batchId) };
+    },
+
+    cancelProjectBatch: async ({ wallet: actor, closing: signal }, { params, headers: { prefer } }) => {
+      const project = await own(actor, params);
+      const batchId = params.batchId.toLowerCase();
+      const location = `/console/api/projects/${project.id}/batches/${batchId}`;
+      return replyToCancel(deps, project, { batchId, actor, prefer, signal, location });
+    },
+  };
+}
+
+interface ProjectParams {
+  readonly projectId: string;
 }

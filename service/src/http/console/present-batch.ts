@@ -1,0 +1,110 @@
+import type { BatchDetail, BatchProgress, BatchRow, BundleRecord } from '@flywheel/api';
+import { type Failure, failureOf } from '../../batches/report/failure.ts';
+import type { ListItem } from '../../batches/report/list-reports.ts';
+import { type BatchReport, signaturesByPipeline } from '../../batches/report/read-report.ts';
+import { type Step, timelineOf } from '../../batches/report/timeline.ts';
+import { encodeInstruction } from '../../compile/instruction-bytes.ts';
+import { proofMemo } from '../../compile/proof-memo.ts';
+import { MAX_VAULT_MESSAGE_BYTES } from '../../compile/size.ts';
+import { formatTokens } from '../../model/amount.ts';
+import { type CompiledPipeline, isFinal } from '../../model/batch.ts';
+import type { Project } from '../../model/project.ts';
+import { presentBatch, presentLedger } from '../present.ts';
+
+/** A batch as a list shows it. */
+export function presentRow(batch: ListItem, { token: { decimals } }: Project): BatchRow {
+  return {
+    id: batch.id,
+    kind: batch.kind,
+    batchIndex: String(batch.batchIndex),
+    status: batch.status,
+    waitsFor: batch.waitsFor,
+    pipelines: batch.pipelineCount,
+    types: [...batch.types],
+    actions: batch.actions,
+    burned: formatTokens(batch.burnBaseUnits, decimals),
+    airdropped: formatTokens(batch.airdropBaseUnits, decimals),
+    executedPipelines: batch.executedPipelines,
+    operatorLamports: String(batch.operatorLamports),
+    ...(batch.problem !== null && { problem: batch.problem }),
+    dateCreated: batch.createdAt.toISOString(),
+    dateUpdated: batch.updatedAt.toISOString(),
+    ...(batch.endedAt && { dateEnded: batch.endedAt.toISOString() }),
+  };
+}
+
+/** Everything of a batch that moves. */
+export function presentProgress(
+  report: BatchReport,
+  project: Project,
+  { batchExpirySeconds }: { readonly batchExpirySeconds: number },
+): BatchProgress {
+  const { record, bundles, ledger, executed } = report;
+  const failure = failureOf(report, project);
+  const expiresAt = new Date(record.createdAt.getTime() + batchExpirySeconds * 1_000);
+  return {
+    batch: presentBatch(record, project, { ledger: presentLedger(ledger) }),
+    projectId: record.projectId,
+    kind: record.kind,
+    waitsFor: record.waitsFor,
+    timeline: timelineOf(report, project).map(presentStep),
+    bundles: bundles.map(presentBundle),
+    executedPipelines: executed,
+    ...(failure && { failure: presentFailure(failure) }),
+    ...(!isFinal(record.status) && { expiresAt: expiresAt.toISOString() }),
+  };
+}
+
+/** A batch’s pipelines, with what became of each. */
+export function presentPipelineRecords(
+  pipelines: readonly CompiledPipeline[],
+  { record, bundles, executed }: BatchReport,
+): BatchDetail['pipelines'] {
+  const signatures = signaturesByPipeline(bundles);
+  const failed = record.executeResult?.failedOnTransactionIndex;
+  const left = isFinal(record.status) ? 'skipped' : 'waiting';
+  return pipelines.map((pipeline, position) => {
+    const signature = signatures.get(position);
+    return {
+      type: pipeline.type,
+      payload: pipeline.payload,
+      actions: [...pipeline.actions],
+      instructions: pipeline.instructions.map(encodeInstruction),
+      memo: proofMemo(pipeline),
+      state: position < executed ? 'executed' : position === failed ? 'failed' : left,
+      ...(signature !== undefined && { signature }),
+      bytes: pipeline.vaultMessage.length,
+      maxBytes: MAX_VAULT_MESSAGE_BYTES,
+    };
+  });
+}
+
+function presentStep({ step, state, at, note, signatures }: Step): BatchProgress['timeline'][number] {
+  return {
+    step,
+    state,
+    ...(at && { at: at.toISOString() }),
+    ...(note !== null && { note }),
+    signatures: [...signatures],
+  };
+}
+
+function presentBundle(bundle: BatchReport['bundles'][number]): BundleRecord {
+  return {
+    bundleId: bundle.bundleId,
+    phase: bundle.phase,
+    state: bundle.state,
+    isAtomic: bundle.isAtomic,
+    signatures: [...bundle.signatures],
+    landedSignatures: [...bundle.landedSignatures],
+    firstPipeline: bundle.firstPipeline,
+    pipelineCounts: [...bundle.pipelineCounts],
+    tipLamports: String(bundle.tipLamports),
+    sentAt: bundle.sentAt.toISOString(),
+    ...(bundle.settledAt && { settledAt: bundle.settledAt.toISOString() }),
+  };
+}
+
+function presentFailure({ message, remedy, code, pipeline, isFinal }: Failure): NonNullable<BatchProgress['failure']> {
+  return { message, remedy, ...(code !== null && { code }), ...(pipeline !== null && { pipeline }), isFinal };
+}

@@ -1,0 +1,205 @@
+import type { BatchStatus, WaitsFor } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import { type ExpressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
+import type { BatchWithoutPipelines, CompiledPipeline, EndCause } from '../model/batch.ts';
+import { BATCH_COLUMNS, toBatch } from './batch-rows.ts';
+import type { Db } from './db.ts';
+import type { BatchesTable, Schema } from './schema.ts';
+
+/** A batch with everything that its timeline tells, and nothing of its pipelines but counts. */
+export interface BatchRecord extends BatchWithoutPipelines, BatchSummary {
+  readonly finalizedAt: Date | null;
+  /** When the approval came in that the wallet signed; null also for those of older releases. */
+  readonly signedAt: Date | null;
+  readonly hasBegun: boolean;
+  readonly company: CompanyDecision;
+  /** Null also for batches of older releases. */
+  readonly endCause: EndCause | null;
+  readonly waitsFor: WaitsFor;
+  readonly closedAt: Date | null;
+}
+
+export interface BatchSummary {
+  readonly pipelineCount: number;
+  readonly types: readonly string[];
+  readonly actions: { readonly burn: number; readonly airdrop: number; readonly memo: number };
+}
+
+/** A person's approval for the company; all null where none was asked for. */
+export interface CompanyDecision {
+  readonly askedAt: Date | null;
+  readonly decidedAt: Date | null;
+  readonly operator: Address | null;
+  /** Why it was rejected; null when it was approved. */
+  readonly reason: string | null;
+}
+
+/** A batch as a list shows it. */
+export interface ListedBatch
+  extends BatchSummary,
+    Pick<
+      BatchRecord,
+      'id' | 'kind' | 'waitsFor' | 'batchIndex' | 'status' | 'createdAt' | 'updatedAt' | 'endedAt' | 'executionError'
+    > {
+  readonly burnBaseUnits: bigint;
+  readonly airdropBaseUnits: bigint;
+  readonly executedPipelines: number;
+  /** Fees, tips and rent out, less rent back, of what the ledger has. */
+  readonly operatorLamports: bigint;
+  readonly failedTxMsg: string | null;
+}
+
+/** A project's batch, or null, also for another project's. */
+export async function findBatchRecord(db: Db, batchId: string, projectId: string): Promise<BatchRecord | null> {
+  const row = await db
+    .selectFrom('batches')
+    .select([...BATCH_COLUMNS, ...SUMMARY_COLUMNS, 'finalized_at', 'signed_at', 'execution_began_at'])
+    .select(['company_asked_at', 'company_decided_at', 'company_operator', 'company_reason', 'end_cause', 'closed_at'])
+    .select(waitsForSql.as('waits_for'))
+    .where('id', '=', batchId)
+    .where('project_id', '=', projectId)
+    .executeTakeFirst();
+  if (!row) return null;
+  return {
+    ...toBatch(row),
+    ...toSummary(row),
+    finalizedAt: row.finalized_at,
+    signedAt: row.signed_at,
+    hasBegun: row.execution_began_at !== null,
+    company: {
+      askedAt: row.company_asked_at,
+      decidedAt: row.company_decided_at,
+      operator: row.company_operator,
+      reason: row.company_reason,
+    },
+    endCause: row.end_cause,
+    waitsFor: row.waits_for,
+    closedAt: row.closed_at,
+  };
+}
+
+export interface ListFilter {
+  readonly status: BatchStatus | undefined;
+  readonly waitsFor: 'wallet' | 'company' | undefined;
+  /** Only those below this batch index. */
+  readonly below: bigint | null;
+  readonly limit: number;
+}
+
+/** A page of a project's batches, newest first. One statement, which reads of each table the rows of the page alone. */
+export async function listBatchRecords(db: Db, projectId: string, filter: ListFilter): Promise<ListedBatch[]> {
+  const rows = await listQuery(db, projectId, filter).execute();
+  return rows.map((row) => ({
+    id: row.id,
+    kind: row.kind,
+    batchIndex: row.batch_index,
+    status: row.status,
+    ...toSummary(row),
+    waitsFor: row.waits_for,
+    burnBaseUnits: row.burn_amount,
+    airdropBaseUnits: row.airdrop_amount,
+    executedPipelines: row.executed ?? Number(row.landed ?? 0n),
+    operatorLamports: row.operator_lamports ?? 0n,
+    executionError: row.execution_error,
+    failedTxMsg: row.failed_message,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    endedAt: row.ended_at,
+  }));
+}
+
+/** What stands on a batch's row of its pipelines. */
+export function summarizePipelines(pipelines: readonly Pick<CompiledPipeline, 'type' | 'actions'>[]) {
+  const actions = pipelines.flatMap((pipeline) => pipeline.actions);
+  const count = (kind: (typeof actions)[number]['action']) => actions.filter(({ action }) => action === kind).length;
+  return {
+    types: [...new Set(pipelines.map(({ type }) => type))].slice(0, MAX_TYPES),
+    burn_count: count('BURN'),
+    airdrop_count: count('AIRDROP'),
+    memo_count: count('MEMO'),
+  };
+}
+
+/** As many as a row of a list has room for. */
+const MAX_TYPES = 5;
+
+const SUMMARY_COLUMNS = ['pipeline_count', 'types', 'burn_count', 'airdrop_count', 'memo_count'] as const;
+
+function toSummary(row: Pick<Selectable<BatchesTable>, (typeof SUMMARY_COLUMNS)[number]>): BatchSummary {
+  return {
+    pipelineCount: row.pipeline_count,
+    types: row.types,
+    actions: { burn: row.burn_count, airdrop: row.airdrop_count, memo: row.memo_count },
+  };
+}
+
+function listQuery(db: Db, projectId: string, { status, waitsFor, below, limit }: ListFilter) {
+  return (
+    db
+      .selectFrom('batches')
+      .select([
+        'id',
+        'kind',
+        'batch_index',
+        'status',
+        ...SUMMARY_COLUMNS,
+        'burn_amount',
+        'airdrop_amount',
+        'execution_error',
+      ])
+      .select(['created_at', 'updated_at', 'ended_at'])
+      .select((eb) => [
+        waitsForSql.as('waits_for'),
+        sql<number | null>`(execute_result->>'totalSuccessful')::integer`.as('executed'),
+        sql<string | null>`coalesce(execute_result->>'failedTxMsg', init_result->>'failedTxMsg')`.as('failed_message'),
+        landedPipelines(eb).as('landed'),
+        operatorLamports(eb).as('operator_lamports'),
+      ])
+      .where('project_id', '=', projectId)
+      .$if(status !== undefined, (query) => query.where('status', '=', status ?? 'FAILED'))
+      // The conditions of the columns beside it let an index find the few; the expression is what decides.
+      .$if(waitsFor === 'wallet', (query) => query.where('status', '=', 'FINALIZED'))
+      .$if(waitsFor !== undefined, (query) =>
+        query.where(waitsForSql, '=', waitsFor ?? 'wallet').where('ended_at', 'is', null),
+      )
+      .$if(below !== null, (query) => query.where('batch_index', '<', below ?? 0n))
+      .orderBy('batch_index', 'desc')
+      .limit(limit)
+  );
+}
+
+const waitsForSql: RawBuilder<WaitsFor> = sql`
+  case
+    when ended_at is not null then case when closed_at is null then 'close' else 'nothing' end
+    when company_asked_at is not null and company_decided_at is null then 'company'
+    when status = 'AVAILABLE_TO_QUEUE' then 'setup'
+    when signed_tx is null then 'wallet'
+    else 'execution'
+  end`;
+
+/** Of a batch that is being executed: what its landed transactions execute. One that has ended knows by itself. */
+function landedPipelines(eb: ExpressionBuilder<Schema, 'batches'>) {
+  return eb
+    .selectFrom('bundles')
+    .innerJoinLateral(
+      () =>
+        sql<{ signature: string; pipelines: number }>`unnest(bundles.signatures, bundles.pipeline_counts)`.as<'sent'>(
+          sql`sent (signature, pipelines)`,
+        ),
+      (join) => join.onTrue(),
+    )
+    .select((inner) => inner.fn.sum<bigint | null>('sent.pipelines').as('landed'))
+    .whereRef('bundles.batch_id', '=', 'batches.id')
+    .where('bundles.phase', '=', 'execution')
+    .where(sql<boolean>`batches.ended_at is null`)
+    .where(sql<boolean>`sent.signature = any(bundles.landed_signatures)`);
+}
+
+function operatorLamports(eb: ExpressionBuilder<Schema, 'batches'>) {
+  return eb
+    .selectFrom('ledger_entries')
+    .select(
+      sql<bigint | null>`sum(fee_lamports + tip_lamports + rent_out_lamports - rent_back_lamports)`.as('lamports'),
+    )
+    .whereRef('ledger_entries.batch_id', '=', 'batches.id');
+}
