@@ -2,7 +2,7 @@ import type { Deps, WorkerDeps } from './batches/deps.ts';
 import type { RunDeps } from './batches/in-run.ts';
 import { closeBatch } from './batches/jobs/close.ts';
 import { endOpen } from './batches/jobs/end.ts';
-import { refillNonces } from './batches/jobs/refill-nonces.ts';
+import { forgetForeignNonces, refillNonces } from './batches/jobs/refill-nonces.ts';
 import { runBatch } from './batches/jobs/run.ts';
 import { setUpBatch } from './batches/jobs/setup.ts';
 import { reportFailure } from './batches/jobs/trouble.ts';
@@ -35,6 +35,7 @@ export async function startWorker(
   await jobs.work((job, signal) => {
     return work({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, job);
   });
+  await forgetForeignNonces(workerDeps);
   // By the queue, which runs one refill at a time however many workers start at once.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
   await awaitNonces(deps);

@@ -11,13 +11,18 @@ import {
   type TransactionPartialSigner,
 } from '@solana/kit';
 import * as z from 'zod';
+import { isKmsUri, kmsAddress, openKmsSigner } from './kms-signer.ts';
 
 /**
- * The signer in a Solana CLI keypair file: a JSON array of 64 numbers, the private key’s 32 bytes, then the public
- * key’s. The key cannot be exported from the signer.
+ * The signer of a `kms://` URI, or in a Solana CLI keypair file: a JSON array of 64 numbers, the private key’s 32 bytes,
+ * then the public key’s. The key cannot be exported from the signer.
  * @throws Error that names the file and what is wrong with it, never its content.
  */
-export async function loadSigner(path: string): Promise<TransactionPartialSigner> {
+export async function loadSigner(source: string): Promise<TransactionPartialSigner> {
+  return isKmsUri(source) ? openKmsSigner(source) : loadKeypair(source);
+}
+
+async function loadKeypair(path: string): Promise<TransactionPartialSigner> {
   const bytes = await readKeypair(path);
   try {
     return await createKeyPairSignerFromBytes(bytes);
@@ -51,9 +56,9 @@ export async function createSignerFile(path: string): Promise<Address> {
   return address;
 }
 
-/** Only the address in a keypair file: for processes that never sign. @throws Error as `loadSigner`. */
-export async function readSignerAddress(path: string): Promise<Address> {
-  return getAddressDecoder().decode(await readKeypair(path), 32);
+/** Only the signer's address: for processes that never sign. @throws Error as `loadSigner`. */
+export async function readSignerAddress(source: string): Promise<Address> {
+  return isKmsUri(source) ? kmsAddress(source) : getAddressDecoder().decode(await readKeypair(source), 32);
 }
 
 const KEYPAIR_NUMBERS = 64;

@@ -107,3 +107,13 @@ export async function findNonces(db: Db, state: NonceState): Promise<PooledNonce
     .orderBy('address')
     .execute();
 }
+
+/** Takes nonces out of the pool for good; those that a batch has leased stay. Answers how many. */
+export async function forgetNonces(db: Db, addresses: readonly Address[]): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('nonces')
+    .where('address', 'in', addresses)
+    .where('state', '!=', 'leased')
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}

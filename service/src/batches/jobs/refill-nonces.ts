@@ -7,7 +7,7 @@ import {
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';
-import { findNonces, planNonces, setNonceAvailable } from '../../store/nonces.ts';
+import { findNonces, forgetNonces, type PooledNonce, planNonces, setNonceAvailable } from '../../store/nonces.ts';
 import type { WorkerDeps } from '../deps.ts';
 
 /** How soon after a nonce was used its new value may be final. */
@@ -24,6 +24,29 @@ export async function refillNonces(deps: WorkerDeps): Promise<void> {
   });
   await createPlanned(deps);
   await takeBackUsed(deps);
+}
+
+/**
+ * When the operator was replaced, its nonces can be advanced by nobody here: no approval may be built on one. Their rent
+ * stays its own.
+ */
+export async function forgetForeignNonces({
+  db,
+  operator,
+  log,
+}: Pick<WorkerDeps, 'db' | 'operator' | 'log'>): Promise<void> {
+  const pooled = await Promise.all(
+    (['creating', 'available', 'refreshing'] as const).map((state) => findNonces(db, state)),
+  );
+  const isOwn = async ({ address, seed }: PooledNonce) => address === (await nonceAddress(operator.address, seed));
+  const own = await Promise.all(pooled.flat().map(isOwn));
+  const foreign = pooled.flat().filter((_, i) => !own[i]);
+  if (foreign.length === 0) return;
+  const forgotten = await forgetNonces(
+    db,
+    foreign.map(({ address }) => address),
+  );
+  log.warn({ forgotten, operator: operator.address }, 'nonces of another operator forgotten');
 }
 
 async function createPlanned(deps: WorkerDeps): Promise<void> {

@@ -1,0 +1,162 @@
+import { readFile } from 'node:fs/promises';
+import { VaultSigner } from '@solana/keychain-vault';
+import {
+  type Address,
+  getPublicKeyFromAddress,
+  isAddress,
+  type SignatureDictionary,
+  type Transaction,
+  type TransactionPartialSigner,
+  verifySignature,
+} from '@solana/kit';
+
+/** Whether a signer's setting names a key management service rather than a file. */
+export function isKmsUri(source: string): boolean {
+  return source.startsWith('kms://');
+}
+
+/**
+ * A signer whose key never leaves its key management service (`@solana/keychain-*`):
+ *
+ * - `kms://vault/<key>?address=<base58>&url=https://vault:8200&token-file=/run/secrets/vault-token`: HashiCorp Vault's
+ *   transit engine, a key of type ed25519. The token is read anew for each signature, so that it may be renewed.
+ * - `kms://aws/<key id or ARN>?address=<base58>&region=eu-central-1`: AWS KMS, a key of spec ECC_NIST_EDWARDS25519, with
+ *   the credentials that AWS' own chain finds. Takes the package `@solana/keychain-aws-kms` beside this one.
+ *
+ * Every signature is verified before it is used: a key other than the address says is found here, not on chain.
+ * @throws Error that names the setting and what is wrong with it, never a token.
+ */
+export async function openKmsSigner(uri: string): Promise<TransactionPartialSigner> {
+  const settings = parseKmsUri(uri);
+  const signer = await openRemoteSigner(settings);
+  const publicKey = await getPublicKeyFromAddress(settings.address);
+  return {
+    address: settings.address,
+    async signTransactions(transactions, config) {
+      const signed = await signer(transactions, config?.abortSignal);
+      await Promise.all(signed.map((signatures, i) => requireOwn(settings, publicKey, signatures, transactions[i])));
+      return signed;
+    },
+  };
+}
+
+/** Only the address in such a setting: for processes that never sign. @throws Error as `openKmsSigner`. */
+export function kmsAddress(uri: string): Address {
+  return parseKmsUri(uri).address;
+}
+
+interface KmsSettings {
+  /** For messages: without its parameters. */
+  readonly name: string;
+  readonly service: 'vault' | 'aws';
+  readonly key: string;
+  readonly address: Address;
+  readonly parameters: URLSearchParams;
+}
+
+function parseKmsUri(uri: string): KmsSettings {
+  const [name = ''] = uri.split('?', 1);
+  const fault = (problem: string) => new Error(`Signer ${name}: ${problem}`);
+  if (!URL.canParse(uri)) throw fault('it is no URI.');
+  const { host: service, pathname, searchParams: parameters } = new URL(uri);
+  const key = decodeURIComponent(pathname.slice(1));
+  const address = parameters.get('address') ?? '';
+  if (service !== 'vault' && service !== 'aws')
+    throw fault(`it names ${service || 'nothing'}; it may name vault or aws.`);
+  if (key === '') throw fault('it names no key.');
+  if (!isAddress(address)) throw fault('its address=… must be the key’s Solana address, base58.');
+  const allowed = new Set(['address', ...PARAMETERS[service]]);
+  const unknown = [...parameters.keys()].find((parameter) => !allowed.has(parameter));
+  if (unknown !== undefined) throw fault(`it knows no ${unknown}=…, only ${[...allowed].join(', ')}.`);
+  return { name, service, key, address, parameters };
+}
+
+const PARAMETERS = { vault: ['url', 'token-file'], aws: ['region'] } as const;
+
+type SignRemotely = (
+  transactions: readonly Transaction[],
+  abortSignal: AbortSignal | undefined,
+) => Promise<readonly SignatureDictionary[]>;
+
+async function openRemoteSigner(settings: KmsSettings): Promise<SignRemotely> {
+  return settings.service === 'vault' ? openVaultSigner(settings) : openAwsSigner(settings);
+}
+
+async function openVaultSigner({
+  name,
+  key: keyName,
+  address: publicKey,
+  parameters,
+}: KmsSettings): Promise<SignRemotely> {
+  const vaultAddr = required(name, parameters, 'url');
+  const tokenFile = required(name, parameters, 'token-file');
+  const open = async () =>
+    new VaultSigner({ vaultAddr, vaultToken: await readToken(name, tokenFile), keyName, publicKey });
+  const isAvailable = await (await open()).isAvailable();
+  if (!isAvailable)
+    throw new Error(`Signer ${name}: ${vaultAddr} has no such key of type ed25519, or does not let us see it.`);
+  return async (transactions, abortSignal) => {
+    abortSignal?.throwIfAborted();
+    // The library takes transactions that were checked for their size and lifetime; it signs their bytes.
+    return (await open()).signTransactions(transactions as Parameters<VaultSigner['signTransactions']>[0]);
+  };
+}
+
+async function openAwsSigner({ name, key: keyId, address: publicKey, parameters }: KmsSettings): Promise<SignRemotely> {
+  const { AwsKmsSigner } = await importAws(name);
+  const region = parameters.get('region');
+  const signer = new AwsKmsSigner({ keyId, publicKey, ...(region !== null && { region }) });
+  if (!(await signer.isAvailable())) {
+    throw new Error(`Signer ${name}: AWS KMS has no such enabled key of spec ECC_NIST_EDWARDS25519, or denies it.`);
+  }
+  return (transactions) => signer.signTransactions(transactions);
+}
+
+const AWS_PACKAGE = '@solana/keychain-aws-kms';
+
+/** What we use of that package. */
+interface AwsPackage {
+  readonly AwsKmsSigner: new (config: {
+    readonly keyId: string;
+    readonly publicKey: string;
+    readonly region?: string;
+  }) => {
+    isAvailable(): Promise<boolean>;
+    signTransactions(transactions: readonly Transaction[]): Promise<readonly SignatureDictionary[]>;
+  };
+}
+
+async function importAws(name: string): Promise<AwsPackage> {
+  try {
+    return await import(AWS_PACKAGE);
+  } catch (cause) {
+    throw new Error(`Signer ${name}: npm install ${AWS_PACKAGE}@0.2.1 first; it is not among our dependencies.`, {
+      cause,
+    });
+  }
+}
+
+function required(name: string, parameters: URLSearchParams, parameter: string): string {
+  const value = parameters.get(parameter);
+  if (value !== null && value !== '') return value;
+  throw new Error(`Signer ${name}: ${parameter}=… is missing.`);
+}
+
+async function readToken(name: string, path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (cause) {
+    throw new Error(`Signer ${name}: its token file ${path} cannot be read.`, { cause });
+  }
+}
+
+async function requireOwn(
+  { name, address }: KmsSettings,
+  publicKey: Awaited<ReturnType<typeof getPublicKeyFromAddress>>,
+  signatures: SignatureDictionary,
+  transaction: Transaction | undefined,
+): Promise<void> {
+  const signature = signatures[address];
+  if (signature && transaction && (await verifySignature(publicKey, signature, transaction.messageBytes))) return;
+  throw new Error(`Signer ${name} answered a signature that is not ${address}’s: its key is another, or was rotated.`);
+}
