@@ -88,7 +88,7 @@ export interface ListFilter {
 
 /** A page of a project's batches, newest first. One statement, which reads of each table the rows of the page alone. */
 export async function listBatchRecords(db: Db, projectId: string, filter: ListFilter): Promise<ListedBatch[]> {
-  const rows = await listQuery(db, projectId, filter).execute();
+  const rows = await batchListQuery(db, projectId, filter).execute();
   return rows.map((row) => ({
     id: row.id,
     kind: row.kind,
@@ -133,7 +133,8 @@ function toSummary(row: Pick<Selectable<BatchesTable>, (typeof SUMMARY_COLUMNS)[
   };
 }
 
-function listQuery(db: Db, projectId: string, { status, waitsFor, below, limit }: ListFilter) {
+/** What `listBatchRecords` asks. */
+export function batchListQuery(db: Db, projectId: string, { status, waitsFor, below, limit }: ListFilter) {
   return (
     db
       .selectFrom('batches')
