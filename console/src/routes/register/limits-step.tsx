@@ -1,9 +1,9 @@
-import { toBaseUnits } from '@flywheel/sdk';
 import type { SubmitEvent } from 'react';
 import { Button } from '../../parts/form/button.tsx';
 import { TextField } from '../../parts/form/field.tsx';
 import { Tick } from '../../parts/form/tick.tsx';
 import { withSeparators } from '../../text/amount.ts';
+import { limitProblem } from '../../text/limit-problem.ts';
 import type { StepProps } from './draft.ts';
 
 /** What the project may do, and how much of it a day. */
@@ -62,9 +62,4 @@ export function LimitsStep({ draft, onChange, onNext }: StepProps) {
 
 function plain(text: string): string {
   return text.replaceAll(',', '').trim();
-}
-
-function limitProblem(limit: string, decimals: number): string | null {
-  if (!/^\d+(\.\d+)?$/.test(limit)) return 'A number of whole tokens, e.g. 1000 or 0.5.';
-  return toBaseUnits(limit, decimals) === null ? `The token has ${decimals} decimals; this has more.` : null;
 }

@@ -1,0 +1,94 @@
+import type { AuditAction, AuditEntry } from '@flywheel/api';
+import { withSeparators } from '../text/amount.ts';
+
+/** One value that was changed, as people read it; null for none. */
+export interface ShownChange {
+  readonly name: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface ShownEntry {
+  /** What was done, in a few words. */
+  readonly title: string;
+  readonly changes: readonly ShownChange[];
+}
+
+/** An entry of the audit log in words: what was done, and what is different since. */
+export function describeEntry({ action, before, after }: Pick<AuditEntry, 'action' | 'before' | 'after'>): ShownEntry {
+  const [was, is] = [recordOf(before), recordOf(after)];
+  const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  const changes = names
+    .map((name) => ({ name: NAMES[name] ?? name, before: wordsOf(was[name]), after: wordsOf(is[name]) }))
+    .filter((change) => change.before !== change.after);
+  return { title: TITLES[action], changes };
+}
+
+const TITLES: { readonly [Action in AuditAction]: string } = {
+  'project.registered': 'Registered the project',
+  'key.created': 'Created a key',
+  'key.rotated': 'Rotated a key',
+  'key.revoked': 'Revoked a key',
+  'limits.changed': 'Changed the daily limits',
+  'proof-types.changed': 'Changed the proof types',
+  'approval-mode.changed': 'Changed how the company approves',
+  'batch.initialized': 'Composed a batch',
+  'withdrawal.requested': 'Asked for a withdrawal',
+  'batch.executed': 'Approved a batch with the wallet',
+  'batch.cancelled': 'Cancelled a batch',
+  'batch.approved': 'Approved a batch for the company',
+  'batch.rejected': 'Rejected a batch for the company',
+  'project.paused': 'Paused the project',
+  'project.resumed': 'Let the project go on',
+  'company.paused': 'Paused every project',
+  'company.resumed': 'Let every project go on',
+  'job.retried': 'Had a job begin at once',
+};
+
+const NAMES: Readonly<Record<string, string>> = {
+  burnLimit: 'Burned a day, at most',
+  airdropLimit: 'Airdropped a day, at most',
+  proofTypes: 'Proof types',
+  approvalMode: 'Company approval',
+  scopes: 'May',
+  expiresAt: 'Expires',
+  name: 'Name',
+  keyId: 'Key',
+  prefix: 'Begins with',
+  isPaused: 'Paused',
+  mint: 'Mint',
+  overlapSeconds: 'Overlap, seconds',
+  lamports: 'Lamports',
+};
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (value === undefined || value === null) return {};
+  if (typeof value === 'object' && !Array.isArray(value)) return { ...value };
+  return { value };
+}
+
+const AMOUNT = /^\d+(\.\d+)?$/;
+const TIME = /^\d{4}-\d\d-\d\dT/;
+
+function wordsOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map((item) => nameOf(item)).join(', ');
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value !== 'string' && typeof value !== 'number') return JSON.stringify(value);
+  const text = String(value);
+  if (AMOUNT.test(text)) return withSeparators(text);
+  return TIME.test(text) ? `${text.slice(0, 16).replace('T', ' ')} UTC` : text;
+}
+
+/** A proof type goes by its name, and by whether payloads are held to a schema. */
+function nameOf(item: unknown): string {
+  if (typeof item !== 'object' || item === null || !('type' in item)) return wordsOf(item) ?? 'none';
+  return 'payloadSchema' in item ? `${String(item.type)} (schema ${briefly(item.payloadSchema)})` : String(item.type);
+}
+
+/** A schema that was changed under the same name must be seen to have been. */
+function briefly(schema: unknown): string {
+  const text = JSON.stringify(schema);
+  const MAX_CHARACTERS = 120;
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}… of ${text.length} characters`;
+}
