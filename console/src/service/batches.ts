@@ -50,16 +50,6 @@ export function progressQuery(projectId: string, batchId: string) {
   });
 }
 
-/** The approval to sign, on the nonce as the chain has it now. */
-export function approvalQuery(projectId: string, batchId: string) {
-  return queryOptions({
-    queryKey: ['approval', projectId, batchId],
-    queryFn: ({ signal }) => call('getApproval', { params: { projectId, batchId } }, { signal }),
-    // What is looked at is what is signed: it changes only when it is asked for again on purpose.
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-}
-
 /** Where the service says that something of a batch has changed, as server-sent events. */
 export function batchEventsPath(projectId: string, batchId: string): string {
   return `/console/api/projects/${encodeURIComponent(projectId)}/batches/${encodeURIComponent(batchId)}/events`;

@@ -1,3 +1,4 @@
+import type { BatchDetail } from '@flywheel/api';
 import { type Approval, approvalFee, type Look } from '@flywheel/sdk';
 import { AddressText } from '../../parts/show/address-text.tsx';
 import { Facts } from '../../parts/show/facts.tsx';
@@ -5,9 +6,15 @@ import { StateMark } from '../../parts/show/state-mark.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { formatSol } from '../../text/amount.ts';
 
+export interface ApprovalPanelProps {
+  readonly look: Look;
+  /** Who is to sign. */
+  readonly wallet: string;
+  readonly batch: BatchDetail;
+}
+
 /** What the transaction does, decoded on this page from its own bytes. */
-export function ApprovalPanel({ look, wallet }: { readonly look: Look; readonly wallet: string }) {
-  const { approval, approvalFaults } = look;
+export function ApprovalPanel({ look: { approval, approvalFaults }, wallet, batch }: ApprovalPanelProps) {
   return (
     <Panel
       title="What you sign"
@@ -19,11 +26,11 @@ export function ApprovalPanel({ look, wallet }: { readonly look: Look; readonly 
         )
       }
     >
-      <ol className="flex flex-col gap-2">
+      <ol className="flex flex-col gap-1.5">
         {approval.steps.map((step, position) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the instructions of one transaction never move.
-          <li key={position} className="flex min-h-9 items-center gap-3 rounded border px-3 py-1.5">
-            <span className="tabular w-4 text-right text-xs text-quiet">{position + 1}</span>
+          <li key={position} className="flex min-h-8 items-baseline gap-3">
+            <span className="tabular w-3 shrink-0 text-right text-xs text-quiet">{position + 1}</span>
             <StepText step={step} wallet={wallet} />
           </li>
         ))}
@@ -33,7 +40,9 @@ export function ApprovalPanel({ look, wallet }: { readonly look: Look; readonly 
           facts={[
             { name: 'Fee', value: formatSol(approvalFee(approval)) },
             { name: 'Paid by the operator', value: <AddressText address={approval.feePayer} of="operator" /> },
-            { name: 'Proposal', value: <AddressText address={proposalOf(approval)} of="proposal" isLinked /> },
+            { name: 'You pay', value: 'nothing' },
+            { name: 'Approves batch', value: batch.batch.batchIndex },
+            { name: 'By its proposal', value: <AddressText address={proposalOf(approval)} of="proposal" isLinked /> },
           ]}
         />
       </div>

@@ -1,0 +1,52 @@
+import type { BatchDetail, Pipeline } from '@flywheel/api';
+import { type Look, lookBeforeSign } from '@flywheel/sdk';
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { call } from '../../service/call.ts';
+import { useEnvironment } from '../../service/environment.ts';
+
+export interface LookedAt {
+  readonly look: Look;
+  /** The very bytes that were looked at, and the only ones to sign: base64. */
+  readonly proposalApproveTx: string;
+}
+
+export interface LookRequest {
+  readonly projectId: string;
+  readonly batch: BatchDetail;
+  /** Who is to sign. */
+  readonly wallet: string;
+  readonly isMyTurn: boolean;
+}
+
+/** The approval to sign, and what this page finds in its bytes and on chain; asking again asks for both anew. */
+export function useLook({ projectId, batch, wallet, isMyTurn }: LookRequest): UseQueryResult<LookedAt> {
+  const rpcUrl = useEnvironment()?.rpcUrl ?? null;
+  const batchId = batch.batch.id;
+  return useQuery({
+    queryKey: ['look', batchId, wallet, rpcUrl],
+    queryFn: async ({ signal }): Promise<LookedAt> => {
+      if (rpcUrl === null) throw new Error('The service has not said yet which cluster it is on.');
+      const { proposalApproveTx } = await call('getApproval', { params: { projectId, batchId } }, { signal });
+      const { multisig, batchIndex, vaultAddress, mintAddress } = batch.batch;
+      const shown = { multisig, batchIndex, vaultAddress, mintAddress, pipelines: batch.pipelines.map(toPipeline) };
+      return { look: await lookBeforeSign(rpcUrl, { wallet, batch: shown, proposalApproveTx }), proposalApproveTx };
+    },
+    enabled: isMyTurn && rpcUrl !== null,
+    // An active proposal’s messages cannot change any more.
+    staleTime: Number.POSITIVE_INFINITY,
+    // Whoever opens the screen anew sees the chain as it is then.
+    gcTime: 0,
+  });
+}
+
+function toPipeline({ type, payload, actions }: BatchDetail['pipelines'][number]): Pipeline {
+  return {
+    type,
+    payload,
+    actions: actions.map((action) => {
+      if (action.action === 'WITHDRAW')
+        throw new Error('This page cannot look at withdrawals: do not sign this one here.');
+      return action;
+    }),
+  };
+}
