@@ -1,3 +1,4 @@
+import { settleBundles } from './batches/bundles/land.ts';
 import type { Deps, WorkerDeps } from './batches/deps.ts';
 import type { RunDeps } from './batches/in-run.ts';
 import { closeBatch } from './batches/jobs/close.ts';
@@ -11,6 +12,7 @@ import type { Project } from './model/project.ts';
 import type { Signers } from './signers.ts';
 import { type BundleSenderOptions, createBundleSender } from './solana/bundles.ts';
 import { findBatch, findBatchWithoutPipelines } from './store/batches.ts';
+import { Paused } from './store/company/pauses.ts';
 import type { Job, Jobs } from './store/jobs.ts';
 import { findNonces } from './store/nonces.ts';
 import { findProjectOfBatch } from './store/projects.ts';
@@ -70,8 +72,13 @@ async function work(deps: WorkerDeps, job: Job): Promise<void> {
   try {
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
   } catch (error) {
-    await reportFailure(runDeps, found, error);
-    throw error;
+    if (!(error instanceof Paused)) {
+      await reportFailure(runDeps, found, error);
+      throw error;
+    }
+    // Whoever lets it go on has the work taken up again; what is on its way is still followed to its end.
+    deps.log.info({ batchId: found.id, job: job.type }, error.message);
+    await settleBundles(runDeps, found);
   }
   // Init leased a nonce, the end gave one back: either way the pool has moved.
   await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });

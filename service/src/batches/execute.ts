@@ -11,13 +11,14 @@ import { awaitBatch, type Wait } from './await-batch.ts';
 import { checkBatch, troubleOf } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
 import { readBatch, readBatchWithoutPipelines } from './read.ts';
+import { refusePaused } from './refuse-paused.ts';
 
 /**
  * Asks for a batch to be executed and waits for its end for at most `wait`. Repeating joins what was sent before:
  * nothing is ever executed twice. Answers the batch as it is when the wait is over; at once where a person has to approve
  * for the company. `actor` is the wallet that is signed in, for the audit log.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_SIGNED_TX_INVALID, ERR_VAULT_UNDERFUNDED, ERR_BATCH_WOULD_FAIL,
- * ERR_BATCH_NOT_EXECUTABLE, ERR_BATCH_EXECUTE_FAILED
+ * ERR_BATCH_NOT_EXECUTABLE, ERR_PAUSED, ERR_BATCH_EXECUTE_FAILED
  */
 export async function executeBatch(
   deps: Deps,
@@ -27,6 +28,8 @@ export async function executeBatch(
 ): Promise<BatchWithoutPipelines> {
   const { batchId } = execution;
   const batch = await readBatch(deps, project, batchId).catch(refuseDamaged);
+  // How a batch has ended may be read at any time.
+  if (!isFinal(batch.status)) await refusePaused(deps, project);
   if (!isFinal(batch.status) && !(await hasExecutionBegun(deps.db, batchId))) {
     // A person may take days, and the caller is told at once.
     if ((await request(deps, project, batch, execution)) === 'waits for company') {

@@ -7,6 +7,7 @@ import { findBatchByIdempotencyKey, insertBatch, takeBatchIndex } from '../store
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/nonces.ts';
 import type { Deps } from './deps.ts';
+import { refusePaused } from './refuse-paused.ts';
 
 export interface StoreRequest {
   readonly project: Project;
@@ -42,12 +43,13 @@ export interface StoreSteps {
 /**
  * Stores a batch once for its idempotency key, with its index and nonce taken in the same database transaction, and has
  * it set up on chain behind.
- * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY, ERR_NONCE_POOL_EMPTY, and what the steps throw.
+ * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY, ERR_PAUSED, ERR_NONCE_POOL_EMPTY, and what the steps throw.
  */
 export async function storeOnce(deps: Deps, request: StoreRequest, steps: StoreSteps): Promise<StoredBatch> {
   const requestHash = hashOf(request.body);
   const seen = await findReplay(deps.db, request, requestHash);
   if (seen) return seen;
+  await refusePaused(deps, request.project);
   const pipelines = await steps.compile();
   try {
     return await deps.db

@@ -1,7 +1,6 @@
 import { generateKeyPairSigner } from '@solana/kit';
 import { type Answer, send } from '../client.ts';
-import type { setUpBatch } from '../execution/batches.ts';
-import { createProject, type ProjectOptions, signIn, type TestProject } from '../project.ts';
+import { createProject, type ProjectOptions, requireOk, signIn, type TestProject } from '../project.ts';
 import { openGatedWorld } from '../trouble/gate.ts';
 import type { World } from '../world.ts';
 
@@ -51,4 +50,16 @@ export function reject(world: Pick<World, 'url'>, operator: Pick<Operator, 'cook
   return askCompany(world, operator, 'POST', `batches/${batchId}/reject`, { reason });
 }
 
-export type SetUpBatch = Awaited<ReturnType<typeof setUpBatch>>;
+/** Pauses or lets go on: a project, or all of them. */
+export async function setPause(
+  world: Pick<World, 'url'>,
+  operator: Pick<Operator, 'cookie'>,
+  project: Pick<TestProject, 'projectId'> | 'all',
+  isPaused: boolean,
+  reason?: string,
+): Promise<void> {
+  const path = project === 'all' ? 'pause' : `projects/${project.projectId}/pause`;
+  const body = { isPaused, ...(reason !== undefined && { reason }) };
+  const answer = requireOk(await askCompany(world, operator, 'PUT', path, body));
+  if (answer.isPaused !== isPaused) throw new Error(`Answered ${JSON.stringify(answer)}.`);
+}

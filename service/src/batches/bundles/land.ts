@@ -4,6 +4,7 @@ import type { TransactionVersion } from '../../model/transaction-version.ts';
 import { bundleIdOf, isBundleRefused, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, settleBundle } from '../../store/bundles.ts';
+import { requireUnpaused } from '../../store/company/pauses.ts';
 import { bundleSeconds, bundlesSettled, tipLamports } from '../../telemetry/metrics.ts';
 import { traced } from '../../telemetry/tracing.ts';
 import type { WorkerDeps } from '../deps.ts';
@@ -29,7 +30,10 @@ export interface BundleToSend {
   readonly tipLamports: bigint;
 }
 
-/** Records a bundle, sends it and follows it to its end. The row is committed before the first byte leaves. */
+/**
+ * Records a bundle, sends it and follows it to its end. The row is committed before the first byte leaves.
+ * @throws Paused, and nothing is recorded or sent.
+ */
 export async function landBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing> {
   const { batchId, phase, transactions } = toSend;
   const attributes = {
@@ -58,7 +62,10 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing>
     signatures,
     createdAt: deps.clock.now(),
   };
-  const bundle = await inRun(deps, (trx) => insertBundle(trx, newBundle));
+  const bundle = await inRun(deps, async (trx) => {
+    await requireUnpaused(trx, deps.run.flywheelId);
+    return insertBundle(trx, newBundle);
+  });
   try {
     await deps.bundles.send(bundle.transactions as readonly Base64EncodedWireTransaction[]);
   } catch (error) {

@@ -7,6 +7,7 @@ import { checkApproval } from '../../squads/approval-check.ts';
 import { planTransactions } from '../../squads/plan.ts';
 import { VOTE_WEIGHT } from '../../squads/weight.ts';
 import { askCompany } from '../../store/company/approvals.ts';
+import { requireUnpaused } from '../../store/company/pauses.ts';
 import { planTokenAccounts } from '../../store/created-token-accounts.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { settleBundles } from '../bundles/land.ts';
@@ -46,6 +47,7 @@ export async function approve(
   const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
   const waits = await inRun(deps, async (trx) => {
     await planTokenAccounts(trx, batch, toCreate);
+    await requireUnpaused(trx, batch.flywheelId);
     return askCompany(trx, batch.id, deps.clock.now());
   });
   // Whatever the process says that asked for this: the company's key signs nothing that a person has yet to approve.

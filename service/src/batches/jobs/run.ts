@@ -2,6 +2,7 @@ import { type Batch, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { findBatch } from '../../store/batches.ts';
 import { askCompany } from '../../store/company/approvals.ts';
+import { requireUnpaused } from '../../store/company/pauses.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 import { approve } from './approve.ts';
@@ -18,6 +19,7 @@ const MAX_FRUITLESS_BUNDLES = 5;
 /**
  * Approves a batch whose execution was asked for, and executes it to its end. The chain’s cursor says what is left, so
  * it may be repeated at any moment and by any process; the chain refuses to execute a pipeline twice.
+ * @throws Paused
  */
 export async function runBatch(deps: RunDeps, project: Project, requested: Batch): Promise<void> {
   const { multisig } = project.flywheel;
@@ -42,6 +44,8 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
       const failure = { failedTxMsg: `The proposal is ${status.toLowerCase()} on chain.` };
       return end(deps, project, batch, { event: 'EXECUTION_FAILED', executed, failure });
     }
+    // Before the checks too: what they find while nothing is sent is no trouble of the batch’s.
+    await inRun(deps, (trx) => requireUnpaused(trx, batch.flywheelId));
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
     if (approval === 'stopped' || approval === 'waits') return;
     if (approval === 'overtaken') continue;

@@ -1,5 +1,6 @@
 import { COMPANY_OPERATIONS, type CompanyVerdict } from '@flywheel/api';
 import { approveBatch } from '../../company/approve-batch.ts';
+import { pauseAll, pauseProject } from '../../company/pause.ts';
 import { rejectBatch } from '../../company/reject-batch.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import type { Handlers } from '../handlers.ts';
@@ -20,6 +21,16 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
       status: 200,
       body: presentVerdict(await rejectBatch(deps, wallet, params.batchId.toLowerCase(), body.reason)),
     }),
+
+    pauseProject: async ({ wallet }, { params, body }) => {
+      await pauseProject(deps, wallet, params.projectId.toLowerCase(), body);
+      return { status: 200, body: { isPaused: body.isPaused } };
+    },
+
+    pauseAll: async ({ wallet }, { body }) => {
+      await pauseAll(deps, wallet, body);
+      return { status: 200, body: { isPaused: body.isPaused } };
+    },
   };
 }
 

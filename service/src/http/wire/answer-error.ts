@@ -20,7 +20,9 @@ export function answerError(
 ): ErrorCode {
   const foreseen = isApiError(error) ? error : fromFramework(error, request);
   const answer = foreseen ?? new ApiError(fallback, undefined, { cause: error });
-  if (answer.status >= 500) log.error({ err: answer }, 'request failed');
+  // A pause is somebody’s decision: those whom it turns away are no failures of ours.
+  const isFailure = answer.status >= 500 && !isApiError(answer, 'ERR_PAUSED');
+  if (isFailure) log.error({ err: answer }, 'request failed');
   else if (answer.cause !== undefined) log.info({ err: answer }, 'request refused');
 
   // RFC 9110, 15.5.2: a 401 names a challenge. Neither of ours is a scheme that browsers act on.

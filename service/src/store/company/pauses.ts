@@ -1,0 +1,111 @@
+import type { Db } from '../db.ts';
+
+/** Why nothing of a project is sent. */
+export interface Pause {
+  /** Every project is paused, not this one by itself. */
+  readonly isForAll: boolean;
+  readonly since: Date;
+  readonly reason: string | null;
+}
+
+/** Whether a project is paused; where it is in both ways, by itself. */
+export async function findPause(db: Db, projectId: string): Promise<Pause | null> {
+  const row = await selectPauses(db).where('projects.id', '=', projectId).executeTakeFirst();
+  return row ? toPause(row) : null;
+}
+
+/** The company has paused what a worker was about to send for. */
+export class Paused extends Error {
+  constructor(flywheelId: string, { isForAll, since }: Pause) {
+    super(`${isForAll ? 'Everything' : `Flywheel ${flywheelId}`} has been paused since ${since.toISOString()}.`);
+    this.name = 'Paused';
+  }
+}
+
+/**
+ * Holds off a pause until the transaction ends: what it records to be sent is sent before the pause, or not at all.
+ * @throws Paused
+ */
+export async function requireUnpaused(trx: Db, flywheelId: string): Promise<void> {
+  const row = await selectPauses(trx)
+    .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
+    .where('flywheels.id', '=', flywheelId)
+    .forShare(['projects', 'company'])
+    .executeTakeFirstOrThrow();
+  const pause = toPause(row);
+  if (pause) throw new Paused(flywheelId, pause);
+}
+
+/** A pause that somebody decides on. */
+export interface NewPause {
+  readonly since: Date;
+  readonly reason: string | null;
+}
+
+/** Pauses a project by itself, or lets it go on: its pause before, or null; undefined when there is no such project. */
+export async function setProjectPause(
+  trx: Db,
+  projectId: string,
+  pause: NewPause | null,
+): Promise<NewPause | null | undefined> {
+  const before = await trx
+    .selectFrom('projects')
+    .select(['paused_at', 'pause_reason'])
+    .where('id', '=', projectId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!before) return undefined;
+  await trx.updateTable('projects').set(toColumns(pause, before)).where('id', '=', projectId).execute();
+  return fromColumns(before);
+}
+
+/** As `setProjectPause`, for all projects at once. */
+export async function setPauseForAll(trx: Db, pause: NewPause | null): Promise<NewPause | null> {
+  const before = await trx
+    .selectFrom('company')
+    .select(['paused_at', 'pause_reason'])
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+  await trx.updateTable('company').set(toColumns(pause, before)).execute();
+  return fromColumns(before);
+}
+
+export async function findPauseForAll(db: Db): Promise<NewPause | null> {
+  return fromColumns(await db.selectFrom('company').select(['paused_at', 'pause_reason']).executeTakeFirstOrThrow());
+}
+
+function selectPauses(db: Db) {
+  return db
+    .selectFrom('projects')
+    .innerJoin('company', (join) => join.onTrue())
+    .select(['projects.paused_at as own_since', 'projects.pause_reason as own_reason'])
+    .select(['company.paused_at as common_since', 'company.pause_reason as common_reason']);
+}
+
+interface PausesRow {
+  readonly own_since: Date | null;
+  readonly own_reason: string | null;
+  readonly common_since: Date | null;
+  readonly common_reason: string | null;
+}
+
+function toPause(row: PausesRow): Pause | null {
+  if (row.own_since !== null) return { isForAll: false, since: row.own_since, reason: row.own_reason };
+  if (row.common_since !== null) return { isForAll: true, since: row.common_since, reason: row.common_reason };
+  return null;
+}
+
+interface PauseColumns {
+  readonly paused_at: Date | null;
+  readonly pause_reason: string | null;
+}
+
+/** Who pauses what is paused gives it another reason. */
+function toColumns(pause: NewPause | null, before: PauseColumns): PauseColumns {
+  if (pause === null) return { paused_at: null, pause_reason: null };
+  return { paused_at: before.paused_at ?? pause.since, pause_reason: pause.reason };
+}
+
+function fromColumns({ paused_at, pause_reason }: PauseColumns): NewPause | null {
+  return paused_at === null ? null : { since: paused_at, reason: pause_reason };
+}

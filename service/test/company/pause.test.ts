@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { sql } from 'kysely';
+import { findBundles } from '../../src/store/bundles.ts';
+import { requireUnpaused } from '../../src/store/company/pauses.ts';
+import { burnPipeline, getBatch, init, send } from '../client.ts';
+import {
+  assertError,
+  executeSigned,
+  openBatch,
+  readBatch,
+  setUpBatch,
+  until,
+  untilBatch,
+} from '../execution/batches.ts';
+import { readBatchOnChain, supplyOf } from '../execution/chain.ts';
+import { createProject, requireOk, type TestProject } from '../project.ts';
+import { countUndone } from '../soak/queue-time.ts';
+import type { GatedWorld } from '../trouble/gate.ts';
+import { ENGINES, type Engine, holdSends } from '../trouble/hold-sends.ts';
+import {
+  approve,
+  askCompany,
+  createManualProject,
+  type Operator,
+  openCompanyWorld,
+  reject,
+  setPause,
+} from './operators.ts';
+
+/** More than two bundles hold: 4 transactions beside the approval, then 5, of 21 pipelines at most. */
+const MANY_PIPELINES = 220;
+
+describe('a project that the company has paused', () => {
+  let world: GatedWorld;
+  let operator: Operator;
+  before(async () => {
+    const opened = await openCompanyWorld();
+    world = opened.world;
+    [operator] = opened.operators;
+  });
+  after(() => world.stop());
+
+  it('has init and execute refused with the reason, and nothing else', async () => {
+    const project = await createProject(world);
+    const pipelines = [burnPipeline()];
+    const batch = await setUpBatch(world, project, pipelines);
+    const supply = await supplyOf(world, project.mint);
+    await setPause(world, operator, project, true, 'The mint’s authority changes hands.');
+    const paused = /paused this project: The mint’s authority changes hands\./;
+    assertError(await init(world.url, project.apiKey, [burnPipeline()]), 503, 'ERR_PAUSED', paused);
+    assertError(await executeSigned(world, project, batch), 503, 'ERR_PAUSED', paused);
+    assert.equal((await readBatch(world, project, batch.id)).status, 'FINALIZED');
+    // What was answered before is answered again.
+    requireOk(await init(world.url, project.apiKey, pipelines, batch.idempotencyKey));
+    const body = { pipelines: [burnPipeline()] };
+    requireOk(await send(world.url, 'POST', '/v1/flywheel/batch/preview', { key: project.apiKey, body }));
+    // Others are not concerned.
+    requireOk(await init(world.url, (await createProject(world)).apiKey, [burnPipeline()]));
+
+    await setPause(world, operator, project, false);
+    assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
+    assert.equal(await supplyOf(world, project.mint), supply - 1_000_000n);
+    await setPause(world, operator, project, true);
+    assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
+    assert.deepEqual(await auditOf(project), [
+      ['project.paused', 'The mint’s authority changes hands.'],
+      ['project.resumed', null],
+      ['project.paused', null],
+    ]);
+  });
+
+  it('has nothing set up; what was on its way is finished, the rest goes on at once', async () => {
+    const project = await createProject(world);
+    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    world.gate.treat('sendBundle', async (_call, pass) => {
+      reached.resolve();
+      await released.promise;
+      return pass();
+    });
+    const sent = await openBatch(world, project, [burnPipeline()]);
+    await reached.promise;
+    const waiting = await openBatch(world, project, [burnPipeline()]);
+    await setPause(world, operator, project, true);
+    released.resolve();
+    await untilBatch(world, project, sent.id, ({ status }) => status === 'FINALIZED');
+    await untilDone('setup', waiting.id);
+    assert.equal((await readBatch(world, project, waiting.id)).status, 'AVAILABLE_TO_QUEUE');
+    assert.deepEqual(await findBundles(world.db, waiting.id), []);
+    await setPause(world, operator, project, false);
+    await untilBatch(world, project, waiting.id, ({ status }) => status === 'FINALIZED');
+  });
+
+  for (const engine of ENGINES) {
+    it(`stops in the midst of an execution and goes on from there, ${engine.name}`, async () => {
+      const opened = await openCompanyWorld(engine.environment);
+      try {
+        await pauseMidway(opened.world, opened.operators[0], engine);
+      } finally {
+        await opened.world.stop();
+      }
+    });
+  }
+
+  it('keeps what a person decides: an approval is executed and a rejection closed when it goes on', async () => {
+    const project = await createManualProject(world);
+    const [approved, rejected] = [
+      await setUpBatch(world, project, [burnPipeline()]),
+      await setUpBatch(world, project, [burnPipeline()]),
+    ];
+    for (const batch of [approved, rejected]) {
+      assert.equal((await executeSigned(world, project, batch)).status, 202);
+    }
+    await setPause(world, operator, project, true);
+    requireOk(await approve(world, operator, approved.id));
+    requireOk(await reject(world, operator, rejected.id, 'Not this one.'));
+    await untilDone('execute', approved.id);
+    await untilDone('close', rejected.id);
+    assert.equal((await readBatch(world, project, approved.id)).status, 'FINALIZED');
+    assert.deepEqual(await findBundles(world.db, approved.id, 'execution'), []);
+    assert.deepEqual(await findBundles(world.db, rejected.id, 'close'), []);
+
+    await setPause(world, operator, project, false);
+    await untilBatch(world, project, approved.id, ({ status }) => status === 'EXECUTED');
+    for (const { id } of [approved, rejected]) {
+      await until(
+        `the closing of ${id}`,
+        async () => requireOk(await getBatch(world.url, project.apiKey, id, '?include=ledger')),
+        ({ ledger }) => ledger.isComplete,
+      );
+    }
+  });
+
+  it('stays paused when all are and go on again', async () => {
+    const [one, other] = [await createProject(world), await createProject(world)];
+    const batch = await setUpBatch(world, other, [burnPipeline()]);
+    await setPause(world, operator, one, true, 'This one.');
+    await setPause(world, operator, 'all', true, 'An upgrade.');
+    assertError(await init(world.url, other.apiKey, [burnPipeline()]), 503, 'ERR_PAUSED', /all projects: An upgrade\./);
+    assertError(await init(world.url, one.apiKey, [burnPipeline()]), 503, 'ERR_PAUSED', /this project: This one\./);
+    assertError(await executeSigned(world, other, batch), 503, 'ERR_PAUSED', /all projects/);
+    await setPause(world, operator, 'all', false);
+    assertError(await init(world.url, one.apiKey, [burnPipeline()]), 503, 'ERR_PAUSED', /this project/);
+    assert.equal(requireOk(await executeSigned(world, other, batch)).status, 'EXECUTED');
+  });
+
+  it('is paused by the company’s operators alone', async () => {
+    const project = await createProject(world);
+    for (const path of ['pause', `projects/${project.projectId}/pause`]) {
+      assertError(await askCompany(world, project, 'PUT', path, { isPaused: true }), 403, 'ERR_COMPANY_ONLY');
+    }
+    const unknown = 'projects/6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d/pause';
+    assertError(await askCompany(world, operator, 'PUT', unknown, { isPaused: true }), 404, 'ERR_PROJECT_NOT_FOUND');
+    requireOk(await init(world.url, project.apiKey, [burnPipeline()]));
+  });
+
+  it('is paused once what a worker has recorded to be sent is committed, and not before', async () => {
+    const project = await createProject(world);
+    const { id: flywheelId } = await world.db
+      .selectFrom('flywheels')
+      .select('id')
+      .where('project_id', '=', project.projectId)
+      .executeTakeFirstOrThrow();
+    let pausing: Promise<void> | undefined;
+    await world.db.transaction().execute(async (trx) => {
+      await requireUnpaused(trx, flywheelId);
+      pausing = setPause(world, operator, project, true);
+      await until('the pause to wait', countLockWaits, (count) => count > 0);
+    });
+    await pausing;
+    await assert.rejects(requireUnpaused(world.db, flywheelId), /has been paused since/);
+  });
+
+  async function countLockWaits(): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'
+    `.execute(world.db);
+    return rows[0]?.count ?? 0;
+  }
+
+  async function untilDone(type: string, batchId: string): Promise<void> {
+    await until(
+      `job ${type} of ${batchId}`,
+      () => countUndone(world, type, batchId),
+      (count) => count === 0,
+    );
+  }
+
+  async function auditOf({ projectId }: TestProject) {
+    const rows = await world.db
+      .selectFrom('audit_log')
+      .select(['action', 'reason'])
+      .where('project_id', '=', projectId)
+      .where('action', 'in', ['project.paused', 'project.resumed'])
+      .orderBy('id')
+      .execute();
+    return rows.map(({ action, reason }) => [action, reason]);
+  }
+});
+
+async function pauseMidway(world: GatedWorld, operator: Operator, engine: Engine): Promise<void> {
+  const project = await createProject(world);
+  const pipelines = Array.from({ length: MANY_PIPELINES }, () => burnPipeline());
+  const batch = await setUpBatch(world, project, pipelines);
+  const supply = await supplyOf(world, project.mint);
+  const hold = holdSends(world, engine, project, batch.batchIndex);
+  assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
+  await hold.reached;
+  await setPause(world, operator, project, true);
+  const recorded = await findBundles(world.db, batch.id, 'execution');
+  hold.release();
+  await until(
+    'the execution to stop',
+    () => countUndone(world, 'execute', batch.id),
+    (count) => count === 0,
+  );
+  const bundles = await findBundles(world.db, batch.id, 'execution');
+  assert.deepEqual(
+    bundles.map(({ id, state }) => [id, state]),
+    recorded.map(({ id }) => [id, 'landed']),
+  );
+  const { batch: onChain } = await readBatchOnChain(world, project, batch.batchIndex);
+  const executed = onChain.executedTransactionIndex;
+  assert.ok(executed > 0 && executed < MANY_PIPELINES, `${executed} executed`);
+  const stopped = await readBatch(world, project, batch.id);
+  assert.deepEqual([stopped.status, stopped.executionError], ['FINALIZED', undefined]);
+  assertError(await executeSigned(world, project, batch), 503, 'ERR_PAUSED');
+
+  await setPause(world, operator, project, false);
+  const { executeResult } = await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  assert.equal(executeResult?.totalSuccessful, MANY_PIPELINES);
+  assert.equal(await supplyOf(world, project.mint), supply - BigInt(MANY_PIPELINES) * 1_000_000n);
+}
