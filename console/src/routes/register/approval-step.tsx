@@ -11,8 +11,8 @@ export function ApprovalStep({ draft, onChange, onNext }: StepProps) {
       </p>
       <Choice
         label="Company approval"
-        value={draft.approval}
-        onChange={(approval) => onChange({ approval })}
+        value={draft.approvalMode}
+        onChange={(approvalMode) => onChange({ approvalMode })}
         options={[
           {
             value: 'automatic',

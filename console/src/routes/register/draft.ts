@@ -1,16 +1,17 @@
-import type { Mint } from '@flywheel/sdk';
+import type { ApprovalMode, MintPreview } from '@flywheel/api';
 import type { ProofTypeDraft } from '../../proof-types/proof-type-draft.ts';
 
 /** A registration as it is being filled in. */
 export interface RegistrationDraft {
   readonly mint: string;
-  readonly token: Mint | null;
+  /** What the chain says of it; null until a mint was found that can be registered. */
+  readonly token: NonNullable<MintPreview['token']> | null;
   readonly burnLimit: string;
   readonly airdropLimit: string;
   readonly isBurnAllowed: boolean;
   readonly isAirdropAllowed: boolean;
   readonly proofTypes: readonly ProofTypeDraft[];
-  readonly approval: 'automatic' | 'manual';
+  readonly approvalMode: ApprovalMode;
 }
 
 export const EMPTY_DRAFT: RegistrationDraft = {
@@ -21,7 +22,7 @@ export const EMPTY_DRAFT: RegistrationDraft = {
   isBurnAllowed: true,
   isAirdropAllowed: true,
   proofTypes: [],
-  approval: 'automatic',
+  approvalMode: 'automatic',
 };
 
 /** What every step of the registration gets. */

@@ -50,7 +50,7 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
             value: draft.isAirdropAllowed ? `up to ${withSeparators(draft.airdropLimit)}` : 'none',
           },
           { name: 'Proof types', value: draft.proofTypes.map(({ type }) => type).join(', ') || 'any' },
-          { name: 'Company approval', value: draft.approval === 'automatic' ? 'automatic' : 'by a person' },
+          { name: 'Company approval', value: draft.approvalMode === 'automatic' ? 'automatic' : 'by a person' },
           { name: 'Approving wallet', value: <AddressText address={wallet} of="your wallet" /> },
         ]}
       />
@@ -118,7 +118,7 @@ function requestOf({
   isBurnAllowed,
   isAirdropAllowed,
   proofTypes,
-  approval,
+  approvalMode,
 }: RegistrationDraft) {
   return {
     mint,
@@ -126,6 +126,6 @@ function requestOf({
     airdropLimit,
     scopes: [...(isBurnAllowed ? (['burn'] as const) : []), ...(isAirdropAllowed ? (['airdrop'] as const) : [])],
     proofTypes: proofTypes.map(readDraft).flatMap((read) => ('problem' in read ? [] : [read])),
-    approval,
+    approvalMode,
   };
 }

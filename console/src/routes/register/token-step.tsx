@@ -1,4 +1,4 @@
-import { readMint, TOKEN_2022_PROGRAM } from '@flywheel/sdk';
+import type { MintPreview } from '@flywheel/api';
 import { isAddress } from '@solana/kit';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { SubmitEvent } from 'react';
@@ -7,8 +7,10 @@ import { Button } from '../../parts/form/button.tsx';
 import { TextField } from '../../parts/form/field.tsx';
 import { Facts } from '../../parts/show/facts.tsx';
 import { ErrorNotice, Notice } from '../../parts/state/notice.tsx';
+import { Lines } from '../../parts/state/skeleton.tsx';
+import { call } from '../../service/call.ts';
 import { useEnvironment } from '../../service/environment.ts';
-import { formatBaseUnits } from '../../text/amount.ts';
+import { formatSol, withSeparators } from '../../text/amount.ts';
 import type { StepProps } from './draft.ts';
 
 /** Enough for the rent of a multisig and its table, and for a few token accounts. */
@@ -18,14 +20,14 @@ const NEW_TOKEN_DECIMALS = 6;
 /** The mint, and what the chain says of it. */
 export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { readonly wallet: string }) {
   const environment = useEnvironment();
-  const rpcUrl = environment?.rpcUrl;
   const isWellFormed = isAddress(draft.mint);
   const mint = useQuery({
     queryKey: ['mint', draft.mint],
-    queryFn: () => readMint(rpcUrl ?? '', draft.mint),
-    enabled: isWellFormed && rpcUrl !== undefined,
+    queryFn: () => call('previewMint', { params: { mint: draft.mint } }),
+    enabled: isWellFormed,
   });
-  const found = isWellFormed ? (mint.data ?? null) : null;
+  const preview = isWellFormed ? mint.data : undefined;
+  const found = preview?.problem === undefined ? (preview?.token ?? null) : null;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (!found) return;
@@ -48,15 +50,8 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
         <LocalMoney rpcUrl={environment.rpcUrl} wallet={wallet} onMint={(created) => onChange({ mint: created })} />
       )}
       {mint.error && isWellFormed && <ErrorNotice error={mint.error} onRetry={() => void mint.refetch()} />}
-      {found && (
-        <Facts
-          facts={[
-            { name: 'Supply', value: formatBaseUnits(found.supply, found.decimals) },
-            { name: 'Decimals', value: found.decimals },
-            { name: 'Program', value: found.tokenProgram === TOKEN_2022_PROGRAM ? 'Token-2022' : 'SPL Token' },
-          ]}
-        />
-      )}
+      {mint.isFetching && <Lines count={1} className="h-40" />}
+      {preview && !mint.isFetching && <Found preview={preview} />}
       <div>
         <Button type="submit" tone="primary" disabled={!found}>
           Continue
@@ -64,6 +59,33 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
       </div>
     </form>
   );
+}
+
+/** The token as the chain has it, with what speaks against it. */
+function Found({ preview: { token, problem, warnings, costLamports } }: { readonly preview: MintPreview }) {
+  return (
+    <div className="flex flex-col gap-3">
+      {problem !== undefined && <Notice tone="failed" title={problem} />}
+      {token && (
+        <Facts
+          facts={[
+            ...(token.name === undefined ? [] : [{ name: 'Calls itself', value: nameOf(token) }]),
+            { name: 'Supply', value: withSeparators(token.supply) },
+            { name: 'Decimals', value: token.decimals },
+            { name: 'Program', value: token.program === 'token-2022' ? 'Token-2022' : 'SPL Token' },
+            ...(problem === undefined ? [{ name: 'Registering costs', value: formatSol(costLamports) }] : []),
+          ]}
+        />
+      )}
+      {warnings.map((warning) => (
+        <Notice key={warning} tone="waiting" title={warning} />
+      ))}
+    </div>
+  );
+}
+
+function nameOf({ name = '', symbol }: NonNullable<MintPreview['token']>): string {
+  return symbol === undefined || symbol === '' ? name : `${name} (${symbol})`;
 }
 
 interface LocalMoneyProps {
