@@ -1,16 +1,47 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { ApiError, type CreatedKey, type CreateKeyRequest, type RevokedKey, type Scope } from '@flywheel/api';
+import {
+  ApiError,
+  type CreatedKey,
+  type CreateKeyRequest,
+  type KeySummary,
+  type RevokedKey,
+  type RotatedKey,
+  type RotateKeyRequest,
+  type Scope,
+} from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
-import { insertApiKey, revokeApiKey } from '../store/api-keys.ts';
+import {
+  findApiKeys,
+  findStoredKey,
+  insertApiKey,
+  replaceApiKey,
+  revokeApiKey,
+  type StoredKey,
+} from '../store/api-keys.ts';
+import { insertAuditEntry } from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
-import { requireOwnProject } from './access.ts';
+import { requireOwnProject, requireVisibleProject } from './access.ts';
 import { createApiKey } from './api-key.ts';
 
 interface KeyDeps {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/**
+ * A project's keys, newest first, those that no longer work included.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND
+ */
+export async function listKeys(
+  deps: KeyDeps & { readonly companyOperators: ReadonlySet<Address> },
+  wallet: Address,
+  projectId: string,
+): Promise<KeySummary[]> {
+  await requireVisibleProject(deps, wallet, projectId);
+  const now = deps.clock.now();
+  return (await findApiKeys(deps.db, projectId)).map((key) => presentKey(key, now));
 }
 
 /**
@@ -19,12 +50,12 @@ interface KeyDeps {
  * project does not have or an expiry that has passed.
  */
 export async function createKey(
-  deps: KeyDeps,
+  { db, clock }: KeyDeps,
   wallet: Address,
   projectId: string,
   { scopes, name, expiresAt }: CreateKeyRequest,
 ): Promise<CreatedKey> {
-  const project = await requireOwnProject(deps, wallet, projectId);
+  const project = await requireOwnProject({ db }, wallet, projectId);
   const foreign = scopes?.find((scope) => !project.scopes.has(scope));
   if (foreign !== undefined) {
     const own = [...project.scopes].join(', ');
@@ -33,16 +64,56 @@ export async function createKey(
       problem: `asks for ${foreign}; the project was registered with ${own}.`,
     });
   }
-  if (expiresAt !== undefined && new Date(expiresAt) <= deps.clock.now()) {
-    throw new ApiError('ERR_INVALID_REQUEST', {
-      place: 'body.expiresAt',
-      problem: `is ${expiresAt}, which has passed.`,
-    });
-  }
-  return storeNewKey(deps, project, {
+  const key = {
     scopes: new Set(scopes ?? project.scopes),
     name: name ?? null,
-    expiresAt: expiresAt === undefined ? null : new Date(expiresAt),
+    expiresAt: parseExpiry(expiresAt, clock.now()),
+  };
+  return db.transaction().execute(async (trx) => {
+    const created = await storeNewKey({ db: trx, clock }, project, key);
+    await insertAuditEntry(trx, {
+      ...entry(wallet, projectId, clock),
+      action: 'key.created',
+      subject: created.keyId,
+      after: describe(key),
+    });
+    return created;
+  });
+}
+
+/**
+ * Makes a key in place of another, with its scopes. The old one works until the overlap is over, or it expires by itself.
+ * Of two rotations of one key at once the second is refused.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_KEY_NOT_FOUND; ERR_INVALID_REQUEST for a key that has been replaced, is
+ * revoked or has expired, and for an expiry that has passed.
+ */
+export async function rotateKey(
+  { db, clock }: KeyDeps,
+  wallet: Address,
+  projectId: string,
+  keyId: string,
+  { overlapSeconds, name, expiresAt }: RotateKeyRequest,
+): Promise<RotatedKey> {
+  const project = await requireOwnProject({ db }, wallet, projectId);
+  const now = clock.now();
+  const newExpiry = parseExpiry(expiresAt, now);
+  return db.transaction().execute(async (trx) => {
+    const old = await findStoredKey(trx, projectId, keyId);
+    if (!old) throw new ApiError('ERR_KEY_NOT_FOUND');
+    const key = { scopes: old.scopes, name: name ?? old.name, expiresAt: newExpiry };
+    const created = await storeNewKey({ db: trx, clock }, project, key);
+    const endsAt = new Date(now.getTime() + overlapSeconds * 1_000);
+    const replacedExpiresAt = await replaceApiKey(trx, { projectId, keyId, replacedBy: created.keyId, endsAt, now });
+    // What is thrown takes the new key back with it.
+    if (!replacedExpiresAt) throw await whyNotReplaced(trx, projectId, keyId);
+    await insertAuditEntry(trx, {
+      ...entry(wallet, projectId, clock),
+      action: 'key.rotated',
+      subject: keyId,
+      before: describe(old),
+      after: { ...describe({ ...old, expiresAt: replacedExpiresAt }), replacedBy: created.keyId, new: describe(key) },
+    });
+    return { ...created, replacedKeyId: keyId, replacedExpiresAt: replacedExpiresAt.toISOString() };
   });
 }
 
@@ -50,25 +121,95 @@ export async function createKey(
  * Revokes at once and for good; repeating answers the first revocation.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_KEY_NOT_FOUND
  */
-export async function revokeKey(deps: KeyDeps, wallet: Address, projectId: string, keyId: string): Promise<RevokedKey> {
-  await requireOwnProject(deps, wallet, projectId);
-  const revokedAt = await revokeApiKey(deps.db, projectId, keyId, deps.clock.now());
-  if (!revokedAt) throw new ApiError('ERR_KEY_NOT_FOUND');
-  return { keyId, revokedAt: revokedAt.toISOString() };
+export async function revokeKey(
+  { db, clock }: KeyDeps,
+  wallet: Address,
+  projectId: string,
+  keyId: string,
+): Promise<RevokedKey> {
+  await requireOwnProject({ db }, wallet, projectId);
+  return db.transaction().execute(async (trx) => {
+    const now = clock.now();
+    const isFirst = await revokeApiKey(trx, projectId, keyId, now);
+    const key = await findStoredKey(trx, projectId, keyId);
+    if (!key?.revokedAt) throw new ApiError('ERR_KEY_NOT_FOUND');
+    if (isFirst) {
+      const before = describe(key);
+      await insertAuditEntry(trx, {
+        ...entry(wallet, projectId, clock),
+        action: 'key.revoked',
+        subject: keyId,
+        before,
+      });
+    }
+    return { keyId, revokedAt: key.revokedAt.toISOString() };
+  });
 }
 
 /** Stores the hash of a new key and answers the key itself, for the last time. */
 export async function storeNewKey(
   { db, clock }: KeyDeps,
   { id: projectId }: Pick<Project, 'id'>,
-  {
-    scopes,
-    name,
-    expiresAt,
-  }: { readonly scopes: ReadonlySet<Scope>; readonly name: string | null; readonly expiresAt: Date | null },
+  { scopes, name, expiresAt }: NewKey,
 ): Promise<CreatedKey> {
   const { apiKey, prefix, hash } = createApiKey(randomBytes(32));
   const keyId = randomUUID();
   await insertApiKey(db, { id: keyId, projectId, prefix, hash, scopes, name, expiresAt, createdAt: clock.now() });
   return { keyId, apiKey };
+}
+
+interface NewKey {
+  readonly scopes: ReadonlySet<Scope>;
+  readonly name: string | null;
+  readonly expiresAt: Date | null;
+}
+
+function presentKey(key: StoredKey, now: Date): KeySummary {
+  return {
+    keyId: key.id,
+    ...(key.name !== null && { name: key.name }),
+    prefix: key.prefix,
+    scopes: [...key.scopes],
+    state: stateOf(key, now),
+    dateCreated: key.createdAt.toISOString(),
+    ...(key.lastUsedAt && { lastUsedAt: key.lastUsedAt.toISOString() }),
+    ...(key.expiresAt && { expiresAt: key.expiresAt.toISOString() }),
+    ...(key.revokedAt && { revokedAt: key.revokedAt.toISOString() }),
+    ...(key.replacedBy !== null && { replacedBy: key.replacedBy }),
+  };
+}
+
+/** What is over says so, whatever was to follow it. */
+function stateOf({ revokedAt, expiresAt, replacedBy }: StoredKey, now: Date): KeySummary['state'] {
+  if (revokedAt) return 'revoked';
+  if (expiresAt && expiresAt <= now) return 'expired';
+  return replacedBy === null ? 'active' : 'replaced';
+}
+
+function parseExpiry(expiresAt: string | undefined, now: Date): Date | null {
+  if (expiresAt === undefined) return null;
+  const parsed = new Date(expiresAt);
+  if (parsed > now) return parsed;
+  throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.expiresAt', problem: `is ${expiresAt}, which has passed.` });
+}
+
+function entry(wallet: Address, projectId: string, clock: Pick<Clock, 'now'>) {
+  return { at: clock.now(), actor: wallet, projectId };
+}
+
+/** A key for the record: nothing that could be used. */
+function describe({ name, scopes, expiresAt }: NewKey) {
+  return { name, scopes: [...scopes], expiresAt: expiresAt?.toISOString() ?? null };
+}
+
+async function whyNotReplaced(trx: Db, projectId: string, keyId: string): Promise<ApiError> {
+  const key = await findStoredKey(trx, projectId, keyId);
+  if (!key) return new ApiError('ERR_KEY_NOT_FOUND');
+  return new ApiError('ERR_INVALID_REQUEST', { place: 'params.keyId', problem: endOf(key) });
+}
+
+function endOf({ id, revokedAt, replacedBy, expiresAt }: StoredKey): string {
+  if (revokedAt) return `names ${id}, which was revoked at ${revokedAt.toISOString()}. Create a new key.`;
+  if (replacedBy !== null) return `names ${id}, which ${replacedBy} replaces already. Rotate that one.`;
+  return `names ${id}, which expired at ${expiresAt?.toISOString()}. Create a new key.`;
 }

@@ -24,12 +24,14 @@ import { decodeProgramConfig } from '../squads/accounts.ts';
 import { programConfigAddress } from '../squads/addresses.ts';
 import { registrationInstructions } from '../squads/registration.ts';
 import { registrationProblem } from '../squads/registration-check.ts';
+import { insertAuditEntry } from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
 import { insertProject } from '../store/projects.ts';
 import { completeRegistration, findRegistration, insertRegistration } from '../store/registrations.ts';
 import { storeNewKey } from './keys.ts';
 import { parseLimits } from './settings/limits.ts';
 import { requireProofTypes } from './settings/proof-types.ts';
+import { presentSettings } from './settings/settings.ts';
 
 export interface RegisterDeps {
   readonly db: Db;
@@ -135,6 +137,13 @@ export async function confirmRegistration(
     const isFirst = await completeRegistration(trx, registrationId, project.id);
     if (!isFirst) throw new ApiError('ERR_REGISTRATION_NOT_FOUND', { registrationId });
     await insertProject(trx, project, clock.now());
+    await insertAuditEntry(trx, {
+      at: clock.now(),
+      actor: wallet,
+      action: 'project.registered',
+      projectId: project.id,
+      after: { mintAddress: token.mint, multisig: multisig.address, ...presentSettings(project) },
+    });
     return storeNewKey({ db: trx, clock }, project, { scopes: project.scopes, name: 'first key', expiresAt: null });
   });
   return {

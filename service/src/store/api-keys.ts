@@ -1,4 +1,5 @@
 import type { Scope } from '@flywheel/api';
+import { sql } from 'kysely';
 import type { Db } from './db.ts';
 
 /** A key as it is kept: enough to know it again, not enough to use it. */
@@ -67,6 +68,12 @@ export async function findApiKeys(db: Db, projectId: string): Promise<StoredKey[
   return rows.map(toStoredKey);
 }
 
+/** A project's key; null when it has no such key. */
+export async function findStoredKey(db: Db, projectId: string, keyId: string): Promise<StoredKey | null> {
+  const row = await selectKeys(db, projectId).where('id', '=', keyId).executeTakeFirst();
+  return row ? toStoredKey(row) : null;
+}
+
 /** Those that still work and end before a time, without a key that takes their place; the next to end first. */
 export async function findExpiringKeys(
   db: Db,
@@ -97,16 +104,50 @@ export async function touchApiKey(db: Db, keyId: string, now: Date): Promise<voi
     .execute();
 }
 
-/** When the key was revoked, by this call or before; null when the project has no such key. */
-export async function revokeApiKey(db: Db, projectId: string, keyId: string, now: Date): Promise<Date | null> {
-  const row = await db
+/** Revokes a key, once: false when the project has no such key, or it is revoked. */
+export async function revokeApiKey(db: Db, projectId: string, keyId: string, now: Date): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('api_keys')
-    .set((eb) => ({ revoked_at: eb.fn.coalesce('revoked_at', eb.val(now)) }))
+    .set({ revoked_at: now })
     .where('id', '=', keyId)
     .where('project_id', '=', projectId)
-    .returning('revoked_at')
+    .where('revoked_at', 'is', null)
     .executeTakeFirst();
-  return row?.revoked_at ?? null;
+  return numUpdatedRows === 1n;
+}
+
+/**
+ * Lets a key end at a time, unless it ends before, and names the one that takes its place. Null, and nothing changed,
+ * when it has been replaced, is revoked or has expired: of two at once the second waits for the first and loses.
+ */
+export async function replaceApiKey(
+  trx: Db,
+  {
+    projectId,
+    keyId,
+    replacedBy,
+    endsAt,
+    now,
+  }: {
+    readonly projectId: string;
+    readonly keyId: string;
+    readonly replacedBy: string;
+    readonly endsAt: Date;
+    readonly now: Date;
+  },
+): Promise<Date | null> {
+  const row = await trx
+    .updateTable('api_keys')
+    // `least` passes over null.
+    .set({ replaced_by: replacedBy, expires_at: sql<Date>`least(expires_at, ${endsAt}::timestamptz)` })
+    .where('id', '=', keyId)
+    .where('project_id', '=', projectId)
+    .where('revoked_at', 'is', null)
+    .where('replaced_by', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .returning('expires_at')
+    .executeTakeFirst();
+  return row?.expires_at ?? null;
 }
 
 function selectKeys(db: Db, projectId: string) {

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { burnPipeline, init } from '../client.ts';
+import { assertError } from '../execution/batches.ts';
+import { createProject, requireOk, type TestProject } from '../project.ts';
+import type { World } from '../world.ts';
+import { type ConsoleWorld, openConsoleWorld } from './console-world.ts';
+
+let world: World;
+let ask: ConsoleWorld['ask'];
+before(async () => {
+  ({ world, ask } = await openConsoleWorld());
+});
+after(() => world.stop());
+
+const at = ({ projectId }: TestProject, path: string) => `/projects/${projectId}${path}`;
+const get = (of: TestProject, path: string) => ask('GET', at(of, path), of.cookie);
+const put = (of: TestProject, path: string, body: unknown) => ask('PUT', at(of, path), of.cookie, body);
+const historyOf = async (of: TestProject) => requireOk(await get(of, '/history')).entries;
+
+const SMALL = { decimals: 2, burnLimit: '10', airdropLimit: '0.5' } as const;
+
+describe('limits', () => {
+  it('change exactly as typed, hold from the next init on, and are in the history', async () => {
+    const project = await createProject(world, SMALL);
+    const limits = { burnLimit: '00012.50', airdropLimit: '184467440737095516.15' };
+    const since = requireOk(await put(project, '/limits', limits));
+    const exact = { burnLimit: '12.5', airdropLimit: '184467440737095516.15' };
+    assert.deepEqual(since, {
+      scopes: ['burn', 'airdrop'],
+      ...exact,
+      proofTypes: [],
+      approvalMode: 'automatic',
+    });
+    assert.deepEqual(requireOk(await get(project, '/settings')), since);
+    requireOk(await init(world.url, project.apiKey, [burnPipeline(12.5)]));
+    const over = await init(world.url, project.apiKey, [burnPipeline(0.01)]);
+    assertError(over, 400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED');
+    const [entry] = await historyOf(project);
+    assert.deepEqual(
+      [entry.action, entry.actor, entry.before, entry.after],
+      ['limits.changed', project.wallet.address, { burnLimit: '10', airdropLimit: '0.5' }, exact],
+    );
+  });
+
+  it('may be lowered below what is used: then nothing is left', async () => {
+    const project = await createProject(world, SMALL);
+    requireOk(await init(world.url, project.apiKey, [burnPipeline(8)]));
+    requireOk(await put(project, '/limits', { burnLimit: '5', airdropLimit: '0' }));
+    const { limits, attention } = requireOk(await get(project, ''));
+    const { cap, used, left } = limits.burn;
+    assert.deepEqual({ cap, used, left }, { cap: '5', used: '8', left: '0' });
+    assert.deepEqual(
+      attention.filter(({ kind }: { kind: string }) => kind === 'LIMIT').length,
+      1,
+      'a limit of zero is none to watch',
+    );
+  });
+
+  it('are refused with their place when they are no amounts of this mint, and nothing changes', async () => {
+    const project = await createProject(world, SMALL);
+    for (const [limits, place] of [
+      [{ burnLimit: '1.005', airdropLimit: '1' }, /body\.burnLimit .*2 fraction digits/],
+      [{ burnLimit: '1', airdropLimit: '184467440737095516.16' }, /body\.airdropLimit .*exceeds/],
+      [{ burnLimit: '-1', airdropLimit: '1' }, /body\.burnLimit/],
+      [{ burnLimit: '1e3', airdropLimit: '1' }, /body\.burnLimit/],
+      [{ burnLimit: 1, airdropLimit: '1' }, /body\.burnLimit/],
+      [{ burnLimit: '1' }, /body\.airdropLimit/],
+      [{ burnLimit: '1', airdropLimit: '1', more: 1 }, /body/],
+    ] as const) {
+      assertError(await put(project, '/limits', limits), 400, 'ERR_INVALID_REQUEST', place);
+    }
+    assert.equal((await historyOf(project)).length, 1);
+  });
+
+  it('that do not change make no history', async () => {
+    const project = await createProject(world, SMALL);
+    requireOk(await put(project, '/limits', { burnLimit: '10.00', airdropLimit: '0.5' }));
+    assert.deepEqual(
+      (await historyOf(project)).map(({ action }: { action: string }) => action),
+      ['project.registered'],
+    );
+  });
+
+  it('changed by two at once are changed one after the other, each recorded with what it found', async () => {
+    const project = await createProject(world, SMALL);
+    const burnLimits = ['1', '2', '3', '4', '5'];
+    await Promise.all(
+      burnLimits.map(async (burnLimit) => requireOk(await put(project, '/limits', { burnLimit, airdropLimit: '1' }))),
+    );
+    const entries = (await historyOf(project)).slice(0, burnLimits.length).reverse();
+    assert.deepEqual(entries[0].before.burnLimit, '10');
+    for (const [i, entry] of entries.slice(1).entries()) assert.deepEqual(entry.before, entries[i].after);
+  });
+});
+
+describe('proof types', () => {
+  const WATCH = { type: 'WATCH_AD', description: 'A rewarded video', payloadSchema: { required: ['adId'] } };
+
+  it('are replaced all at once, from the next init on, and recorded', async () => {
+    const project = await createProject(world, { proofTypes: [{ type: 'OLD' }] });
+    const proofTypes = [WATCH, { type: 'PRODUCT_PURCHASE' }, { type: 'b' }];
+    const since = requireOk(await put(project, '/proof-types', { proofTypes: proofTypes.toReversed() }));
+    const byType = [{ type: 'PRODUCT_PURCHASE' }, WATCH, { type: 'b' }];
+    assert.deepEqual(since.proofTypes, byType);
+    assert.deepEqual(requireOk(await get(project, '/settings')).proofTypes, byType);
+    requireOk(await init(world.url, project.apiKey, [burnPipeline()]));
+    const gone = await init(world.url, project.apiKey, [{ ...burnPipeline(), type: 'OLD' }]);
+    assertError(gone, 400, 'ERR_FLYWHEEL_INVALID_PROOF_TYPE');
+    const [entry] = await historyOf(project);
+    assert.deepEqual(
+      [entry.action, entry.before, entry.after],
+      ['proof-types.changed', { proofTypes: [{ type: 'OLD' }] }, { proofTypes: byType }],
+    );
+    requireOk(await put(project, '/proof-types', { proofTypes: [] }));
+    requireOk(await init(world.url, project.apiKey, [{ ...burnPipeline(), type: 'ANYTHING' }]));
+  });
+
+  it('are refused with their place when one repeats, is misshapen or has no schema of JSON Schema', async () => {
+    const project = await createProject(world);
+    for (const [proofTypes, place] of [
+      [[{ type: 'A' }, { type: 'A' }], /body\.proofTypes\[1\] repeats/],
+      [[{ type: 'no spaces' }], /body\.proofTypes\[0\]\.type/],
+      [[{ type: 'A', payloadSchema: { type: 'no such' } }], /body\.proofTypes\[0\]\.payloadSchema/],
+      [[{ type: 'A', description: 'x\u0000' }], /body\.proofTypes\[0\]\.description/],
+      ['A', /body\.proofTypes/],
+    ] as const) {
+      assertError(await put(project, '/proof-types', { proofTypes }), 400, 'ERR_INVALID_REQUEST', place);
+    }
+  });
+});
+
+describe('the history', () => {
+  it('is read a page at a time, newest first, of its own project alone', async () => {
+    const [project, other] = await Promise.all([createProject(world, SMALL), createProject(world, SMALL)]);
+    for (const burnLimit of ['1', '2', '3']) {
+      requireOk(await put(project, '/limits', { burnLimit, airdropLimit: '0.5' }));
+      requireOk(await put(other, '/limits', { burnLimit, airdropLimit: '0.5' }));
+    }
+    const first = requireOk(await get(project, '/history?limit=3'));
+    const second = requireOk(await get(project, `/history?limit=3&cursor=${first.nextCursor}`));
+    assert.equal(second.nextCursor, undefined);
+    const entries = [...first.entries, ...second.entries];
+    assert.deepEqual(
+      entries.map(({ action, after }) => [action, after.burnLimit]),
+      [
+        ['limits.changed', '3'],
+        ['limits.changed', '2'],
+        ['limits.changed', '1'],
+        ['project.registered', '10'],
+      ],
+    );
+    assert.ok(entries.every(({ projectId }) => projectId === project.projectId));
+    for (const query of ['cursor=x', 'cursor=e0', 'limit=0', 'limit=101', 'limit=x']) {
+      assertError(await get(project, `/history?${query}`), 400, 'ERR_INVALID_REQUEST', /query\./);
+    }
+  });
+});
+
+describe('usage', () => {
+  it('has every day asked for, oldest first, with what open batches have reserved', async () => {
+    const project = await createProject(world, SMALL);
+    requireOk(await init(world.url, project.apiKey, [burnPipeline(1.25)]));
+    const dayOf = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);
+    const [today, before] = [dayOf(0), dayOf(2)];
+    await world.db
+      .insertInto('daily_amounts')
+      .values([
+        { project_id: project.projectId, day: before, burned: 5n, airdropped: 700n },
+        { project_id: project.projectId, day: dayOf(400), burned: 1n, airdropped: 1n },
+      ])
+      .execute();
+    assert.deepEqual(requireOk(await get(project, '/usage?days=3')).days, [
+      { day: before, burned: '0.05', airdropped: '7' },
+      { day: dayOf(1), burned: '0', airdropped: '0' },
+      { day: today, burned: '1.25', airdropped: '0' },
+    ]);
+    assert.equal(requireOk(await get(project, '/usage')).days.length, 30);
+    assert.equal(requireOk(await get(project, '/usage?days=366')).days.length, 366);
+    for (const days of ['0', '367', 'x', '-1']) {
+      assertError(await get(project, `/usage?days=${days}`), 400, 'ERR_INVALID_REQUEST', /query\.days/);
+    }
+  });
+});
