@@ -1,7 +1,7 @@
 import type { Batch } from '@flywheel/api';
 import type { FlywheelClient } from './client.ts';
 import { FlywheelError } from './errors.ts';
-import { sleep } from './request.ts';
+import { sleep } from './sleep.ts';
 
 export interface FollowBatchOptions {
   /** Told of the batch as first read, and of every change after. */

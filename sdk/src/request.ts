@@ -1,5 +1,6 @@
 import { ErrorBody, type Operation, type OperationReply, type OperationRequest } from '@flywheel/api';
-import { FlywheelError, isErrorCode, isFlywheelError } from './errors.ts';
+import { FlywheelError, isErrorCode } from './errors.ts';
+import { type Retry, repeat, retryAfterSeconds } from './repeat.ts';
 
 /** Where the service is and how to talk to it. */
 export interface Connection {
@@ -13,11 +14,6 @@ export interface Connection {
   readonly maxAttempts?: number;
   /** Told before each wait for another attempt. */
   readonly onRetry?: (retry: Retry) => void;
-}
-
-export interface Retry {
-  readonly error: FlywheelError;
-  readonly waitMs: number;
 }
 
 export interface SendOptions {
@@ -38,11 +34,7 @@ export interface RequestParts {
   readonly body?: unknown;
 }
 
-const DEFAULT_MAX_ATTEMPTS = 4;
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** The longest window of the service’s rate limits is a minute; a longer wait is the caller’s to decide. */
-const MAX_RETRY_AFTER_SECONDS = 60;
-const FIRST_BACKOFF_MS = 250;
 /** Refused by a gateway, or for a reason that passes: worth another attempt if repeating is safe. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
@@ -58,33 +50,11 @@ export async function sendRequest<O extends Operation>(
   request: OperationRequest<O> & RequestParts,
   options: SendOptions,
 ): Promise<OperationReply<O>> {
-  const maxAttempts = connection.maxAttempts ?? DEFAULT_MAX_ATTEMPTS;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await sendOnce(connection, operation, request, options);
-    } catch (error) {
-      if (!isFlywheelError(error) || attempt >= maxAttempts || !mayRepeat(error, options)) throw error;
-      const waitMs = error.retryAfterSeconds === null ? backoffMs(attempt) : error.retryAfterSeconds * 1_000;
-      connection.onRetry?.({ error, waitMs });
-      await sleep(waitMs, options.signal);
-    }
-  }
-}
-
-/** Resolves after so many milliseconds. @throws the signal’s reason when aborted. */
-export function sleep(waitMs: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, waitMs);
-    signal?.addEventListener('abort', abort, { once: true });
-  });
+  const { maxAttempts, onRetry } = connection;
+  const mayRepeat = (error: FlywheelError) => isWorthRepeating(error, options);
+  return repeat({ maxAttempts, onRetry, mayRepeat, signal: options.signal }, () =>
+    sendOnce(connection, operation, request, options),
+  );
 }
 
 async function sendOnce<O extends Operation>(
@@ -187,25 +157,9 @@ function unexpected(operation: Operation, response: Response, problem: string): 
   });
 }
 
-/** Retry-After is seconds or an HTTP date (RFC 9110, 10.2.3). */
-function retryAfterSeconds({ headers }: Response): number | null {
-  const value = headers.get('retry-after');
-  if (value === null) return null;
-  if (/^\d+$/.test(value)) return Number(value);
-  const untilMs = Date.parse(value) - Date.now();
-  return Number.isNaN(untilMs) ? null : Math.max(0, Math.ceil(untilMs / 1_000));
-}
-
-function mayRepeat({ code, status, retryAfterSeconds }: FlywheelError, { repeatable }: SendOptions): boolean {
-  if (retryAfterSeconds !== null && retryAfterSeconds > MAX_RETRY_AFTER_SECONDS) return false;
+function isWorthRepeating({ code, status, retryAfterSeconds }: FlywheelError, { repeatable }: SendOptions): boolean {
   // A 429 or 503 that names a time was refused before anything was done.
   if ((status === 429 || status === 503) && retryAfterSeconds !== null) return true;
   if (!repeatable) return false;
   return code === 'ERR_UNREACHABLE' || code === 'ERR_TIMED_OUT' || (status !== null && PASSING_STATUSES.has(status));
-}
-
-/** Doubles each time; the random half keeps clients that failed together from coming back together. */
-function backoffMs(attempt: number): number {
-  const ceilingMs = FIRST_BACKOFF_MS * 2 ** (attempt - 1);
-  return ceilingMs / 2 + Math.random() * (ceilingMs / 2);
 }

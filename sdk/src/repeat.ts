@@ -1,0 +1,57 @@
+import { type FlywheelError, isFlywheelError } from './errors.ts';
+import { sleep } from './sleep.ts';
+
+export interface RepeatOptions {
+  /** Attempts, the first included; 4 by default. */
+  readonly maxAttempts?: number | undefined;
+  /** Whether another attempt may do no harm, and may help. */
+  readonly mayRepeat: (error: FlywheelError) => boolean;
+  /** Told before each wait for another attempt. */
+  readonly onRetry?: ((retry: Retry) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Retry {
+  readonly error: FlywheelError;
+  readonly waitMs: number;
+}
+
+const DEFAULT_MAX_ATTEMPTS = 4;
+/** The longest window of the service’s rate limits is a minute; a longer wait is the caller’s to decide. */
+const MAX_RETRY_AFTER_SECONDS = 60;
+
+/** Attempts something until it succeeds or must not be attempted again; waits as long as `Retry-After` asks for. */
+export async function repeat<T>(options: RepeatOptions, attempt: () => Promise<T>): Promise<T> {
+  const { maxAttempts = DEFAULT_MAX_ATTEMPTS, mayRepeat, onRetry, signal } = options;
+  for (let made = 1; ; made += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isFlywheelError(error) || made >= maxAttempts || asksForTooLong(error) || !mayRepeat(error)) throw error;
+      const waitMs = error.retryAfterSeconds === null ? backoffMs(made) : error.retryAfterSeconds * 1_000;
+      onRetry?.({ error, waitMs });
+      await sleep(waitMs, signal);
+    }
+  }
+}
+
+/** Retry-After is seconds or an HTTP date (RFC 9110, 10.2.3). */
+export function retryAfterSeconds({ headers }: Response): number | null {
+  const value = headers.get('retry-after');
+  if (value === null) return null;
+  if (/^\d+$/.test(value)) return Number(value);
+  const untilMs = Date.parse(value) - Date.now();
+  return Number.isNaN(untilMs) ? null : Math.max(0, Math.ceil(untilMs / 1_000));
+}
+
+function asksForTooLong({ retryAfterSeconds }: FlywheelError): boolean {
+  return retryAfterSeconds !== null && retryAfterSeconds > MAX_RETRY_AFTER_SECONDS;
+}
+
+const FIRST_BACKOFF_MS = 250;
+
+/** Doubles each time; the random half keeps clients that failed together from coming back together. */
+function backoffMs(attempt: number): number {
+  const ceilingMs = FIRST_BACKOFF_MS * 2 ** (attempt - 1);
+  return ceilingMs / 2 + Math.random() * (ceilingMs / 2);
+}
