@@ -21,31 +21,42 @@ const RULES: Rules = {
     'service/src/main.ts': service('app.ts', 'config.ts', 'database.ts', 'log.ts'),
     // The files beside the folders: the composition root and what it is made of.
     'service/src': [
-      ...service('worker.ts', 'http', 'batches', 'projects', 'solana', 'store', 'model'),
+      ...service('worker.ts', 'http', 'monitor', 'batches', 'projects', 'solana', 'store', 'model'),
       ...['api/src', 'localnet/src'],
     ],
     'service/src/worker.ts': service('signers.ts', 'batches', 'solana', 'store', 'model'),
-    'service/src/http': [...service('company', 'batches', 'projects', 'compile', 'model'), 'api/src'],
+    'service/src/http': [
+      ...service('company', 'treasury', 'batches', 'projects', 'compile', 'model', 'telemetry'),
+      'api/src',
+    ],
+    'service/src/monitor': service('http/health.ts', 'solana', 'store', 'model', 'telemetry'),
+    'service/src/treasury': [
+      ...service('batches', 'projects', 'compile', 'squads', 'solana', 'store', 'model'),
+      'api/src',
+    ],
     'service/src/company': [...service('batches', 'squads', 'solana', 'store', 'model'), 'api/src'],
-    'service/src/batches': [...service('compile', 'squads', 'solana', 'store', 'model'), 'api/src'],
+    'service/src/batches': [...service('compile', 'squads', 'solana', 'store', 'model', 'telemetry'), 'api/src'],
     'service/src/projects': [...service('compile', 'squads', 'solana', 'store', 'model'), 'api/src'],
     'service/src/compile': [...service('squads', 'model'), 'api/src'],
     'service/src/squads': [...service('model'), 'api/src'],
     'service/src/solana': [...service('model'), 'api/src'],
-    'service/src/store': [...service('model'), 'service/migrations', 'api/src'],
+    'service/src/store': [...service('model', 'telemetry'), 'service/migrations', 'api/src'],
     'service/src/model': ['api/src'],
+    'service/src/telemetry': [],
     'service/migrations': [],
   },
 
   /** A package that is named in these places alone. */
   onlyIn: {
-    fastify: ['service/src/http'],
+    fastify: ['service/src/http', 'service/src/monitor'],
     kysely: ['service/src/store', 'service/migrations'],
     pg: ['service/src/store', 'service/src/database.ts'],
     'pg-boss': ['service/src/store'],
     'rate-limiter-flexible': ['service/src/store'],
     litesvm: ['localnet/src'],
     commander: ['cli/src'],
+    'prom-client': ['service/src/telemetry', 'service/src/monitor'],
+    '@opentelemetry/api': ['service/src/telemetry'],
   },
 
   /** What these places may name of other packages: nothing else, so no clock, network, file or database. */

@@ -13,6 +13,7 @@ import { createConsoleHandlers } from './http/console/console-handlers.ts';
 import type { ReadinessCheck } from './http/health.ts';
 import { createServer } from './http/server.ts';
 import { readSite } from './http/static/read-site.ts';
+import { type MonitorDeps, serveMonitor } from './monitor/serve-monitor.ts';
 import { createEnvironment } from './projects/environment.ts';
 import { findOpenSession } from './projects/sign-in.ts';
 import { openSigners, type Signers } from './signers.ts';
@@ -24,7 +25,6 @@ import { ping } from './store/db.ts';
 import { startJobs } from './store/jobs.ts';
 import { findProject } from './store/projects.ts';
 import { createRateLimits } from './store/rate-limits.ts';
-import { serveTelemetry, type TelemetryDeps } from './telemetry/serve-telemetry.ts';
 import { startWorker } from './worker.ts';
 
 export type Role = 'localnet' | 'http' | 'worker';
@@ -90,8 +90,8 @@ async function compose(
     });
     started.defer(() => worker.stop());
   }
-  const telemetryDeps = { ...deps, log, operator: signers.operator, readiness: readinessOf(deps) };
-  const metricsUrl = await openTelemetry(config, telemetryDeps, started);
+  const monitorDeps = { ...deps, log, operator: signers.operator, readiness: readinessOf(deps) };
+  const metricsUrl = await openMonitor(config, monitorDeps, started);
   // Serving sends nothing: it only asks what a bundle would cost.
   const bundles = createBundleSender({ ...sending, chain, clock, log });
   const url = roles.has('http') ? await listen(config, { ...deps, bundles, rpcUrl }, log, signers, started) : null;
@@ -114,15 +114,15 @@ async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): P
 }
 
 /** null where the configuration names no port for it. */
-async function openTelemetry(
+async function openMonitor(
   { host, metricsPort: port }: Config,
-  deps: TelemetryDeps,
+  deps: MonitorDeps,
   started: AsyncDisposableStack,
 ): Promise<string | null> {
   if (port === null) return null;
-  const telemetry = await serveTelemetry(deps, { host, port });
-  started.defer(() => telemetry.close());
-  return `${telemetry.url}/metrics`;
+  const monitor = await serveMonitor(deps, { host, port });
+  started.defer(() => monitor.close());
+  return `${monitor.url}/metrics`;
 }
 
 function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record<string, ReadinessCheck>> {

@@ -112,8 +112,6 @@ async function openAwsSigner({ name, key: keyId, address: publicKey, parameters 
   return (transactions) => signer.signTransactions(transactions);
 }
 
-const AWS_PACKAGE = '@solana/keychain-aws-kms';
-
 /** What we use of that package. */
 interface AwsPackage {
   readonly AwsKmsSigner: new (config: {
@@ -128,11 +126,15 @@ interface AwsPackage {
 
 async function importAws(name: string): Promise<AwsPackage> {
   try {
-    return await import(AWS_PACKAGE);
+    // @ts-expect-error: an optional peer, installed by those who name AWS
+    return await import('@solana/keychain-aws-kms');
   } catch (cause) {
-    throw new Error(`Signer ${name}: npm install ${AWS_PACKAGE}@0.2.1 first; it is not among our dependencies.`, {
-      cause,
-    });
+    throw new Error(
+      `Signer ${name}: npm install @solana/keychain-aws-kms@0.2.1 first; it is not among our dependencies.`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 
-/** What this process has done, in Prometheus' terms. The state that processes share is in `state-metrics.ts`. */
+/** What this process has done, in Prometheus' terms. The state that processes share is read by the monitor. */
 export const registry = new Registry();
 collectDefaultMetrics({ register: registry });
 

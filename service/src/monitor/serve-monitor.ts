@@ -1,9 +1,9 @@
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { healthRoutes, type ReadinessCheck } from '../http/health.ts';
-import { METRICS_CONTENT_TYPE, type MetricsDeps, renderMetrics } from './state-metrics.ts';
+import { METRICS_CONTENT_TYPE, type MetricsDeps, renderMetrics } from './render-metrics.ts';
 
-export interface TelemetryDeps extends MetricsDeps {
+export interface MonitorDeps extends MetricsDeps {
   readonly log: Logger;
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
 }
@@ -12,8 +12,8 @@ export interface TelemetryDeps extends MetricsDeps {
  * Serves `/metrics` and `/health/*` on a port of their own, which is for the operator's network alone: what they tell is
  * not for everyone, and a worker has no other port.
  */
-export async function serveTelemetry(
-  deps: TelemetryDeps,
+export async function serveMonitor(
+  deps: MonitorDeps,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = fastify({ logger: false });

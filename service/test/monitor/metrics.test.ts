@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../src/clock.ts';
-import { renderMetrics } from '../../src/telemetry/state-metrics.ts';
+import { renderMetrics } from '../../src/monitor/render-metrics.ts';
 import { burnPipeline, execute, init } from '../client.ts';
 import { quietLog } from '../postgres.ts';
 import { createProject, requireOk, signWith } from '../project.ts';

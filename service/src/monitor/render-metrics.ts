@@ -1,17 +1,17 @@
 import type { Address } from '@solana/kit';
+import type { Logger } from 'pino';
 import { Gauge, Registry } from 'prom-client';
-import type { Log } from '../batches/deps.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { Db } from '../store/db.ts';
 import { readServiceState } from '../store/service-state.ts';
-import { registry } from './metrics.ts';
+import { registry } from '../telemetry/metrics.ts';
 
 export interface MetricsDeps {
   readonly db: Db;
   readonly chain: Pick<Chain, 'accounts'>;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly log: Pick<Logger, 'warn'>;
   readonly operator: Address;
 }
 
