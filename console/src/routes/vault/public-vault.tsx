@@ -1,4 +1,73 @@
-/** Stands for the screen until it is built. */
+import type { PublicVault as Vault } from '@flywheel/api';
+import { toDecimal } from '@flywheel/sdk';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { Stat, Stats } from '../../parts/layout/stat.tsx';
+import { AddressText } from '../../parts/show/address-text.tsx';
+import { AmountText } from '../../parts/show/amount-text.tsx';
+import { Loaded } from '../../parts/state/loaded.tsx';
+import { Page } from '../../parts/state/page.tsx';
+import { Lines } from '../../parts/state/skeleton.tsx';
+import { call } from '../../service/call.ts';
+import { SOL_DECIMALS } from '../../text/amount.ts';
+import { tokenName } from '../../text/token-name.ts';
+import { DepositPanel } from './deposit-panel.tsx';
+import { MovementsPanel } from './movements-panel.tsx';
+
+const EVERY_MS = 10_000;
+
+/** What anyone may see of a vault, and how to deposit; no wallet needed. */
 export function PublicVault() {
-  return <p>PublicVault</p>;
+  const { address } = useParams({ from: '/vault/$address' });
+  const vault = useQuery(publicVaultQuery(address));
+  return (
+    <Page
+      title="Vault"
+      lead={
+        <span className="flex flex-wrap items-center gap-x-2">
+          <AddressText address={address} of="vault" isLinked />
+          <span>Anyone may deposit. Nothing leaves it without two votes.</span>
+        </span>
+      }
+    >
+      <Loaded query={vault} skeleton={<Lines count={2} className="h-48" />}>
+        {(found) => <VaultView vault={found} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function publicVaultQuery(address: string) {
+  return queryOptions({
+    queryKey: ['vault', address],
+    queryFn: () => call('getVault', { params: { address } }),
+    refetchInterval: EVERY_MS,
+  });
+}
+
+function VaultView({ vault }: { readonly vault: Vault }) {
+  const { address, tokenAccount, mint, decimals, lamports, tokens } = vault;
+  const unit = tokenName(vault);
+  return (
+    <>
+      <Stats>
+        <Stat
+          name={`It holds, ${unit}`}
+          value={<AmountText amount={tokens} unit={unit} />}
+          note={
+            <>
+              mint <AddressText address={mint} of="mint" isLinked />
+            </>
+          }
+        />
+        <Stat
+          name="It holds, SOL"
+          value={<AmountText amount={toDecimal(BigInt(lamports), SOL_DECIMALS)} unit="SOL" />}
+          note="Pays for recipients’ new token accounts"
+        />
+      </Stats>
+      <DepositPanel vault={address} mint={mint} decimals={decimals} />
+      <MovementsPanel accounts={{ vault: address, tokenAccount }} decimals={decimals} unit={unit} />
+    </>
+  );
 }

@@ -1,0 +1,106 @@
+import type { ProjectOverview, VaultFunds } from '@flywheel/api';
+import { toBaseUnits, toDecimal } from '@flywheel/sdk';
+import { useQuery } from '@tanstack/react-query';
+import { Table } from '../../parts/layout/table.tsx';
+import { AmountText } from '../../parts/show/amount-text.tsx';
+import { StateMark } from '../../parts/show/state-mark.tsx';
+import { Notice } from '../../parts/state/notice.tsx';
+import { Panel } from '../../parts/state/panel.tsx';
+import { usageQuery } from '../../service/projects.ts';
+import { SOL_DECIMALS } from '../../text/amount.ts';
+import { tokenName } from '../../text/token-name.ts';
+
+/** What the vault holds, what the open batches need of it, what is missing, and how long the tokens last. */
+export function FundsPanel({ project }: { readonly project: ProjectOverview }) {
+  const { funds, token } = project;
+  return (
+    <Panel title="What it holds" isFlush>
+      {funds ? (
+        <FundsTable funds={funds} unit={tokenName(token)} />
+      ) : (
+        <div className="p-4">
+          <Notice tone="failed" title="The cluster does not answer, so nobody knows what the vault holds">
+            Nothing is lost: balances are on chain. This page asks again by itself.
+          </Notice>
+        </div>
+      )}
+      {funds && <Runway project={project} available={funds.tokens.available} />}
+    </Panel>
+  );
+}
+
+interface Row {
+  readonly unit: string;
+  readonly available: string;
+  readonly needed: string;
+  readonly missing: string;
+}
+
+function FundsTable({ funds, unit }: { readonly funds: VaultFunds; readonly unit: string }) {
+  const sol = (lamports: string) => toDecimal(BigInt(lamports), SOL_DECIMALS);
+  const { lamports, tokens } = funds;
+  const rows: readonly Row[] = [
+    { unit, ...tokens },
+    {
+      unit: 'SOL',
+      available: sol(lamports.available),
+      needed: sol(lamports.needed),
+      missing: sol(lamports.missing),
+    },
+  ];
+  return (
+    <Table
+      label="What the vault holds"
+      rows={rows}
+      keyOf={(row) => row.unit}
+      columns={[
+        { name: 'Of', isPlain: true, show: (row) => <span className="font-medium">{row.unit}</span> },
+        {
+          name: 'Available',
+          isAmount: true,
+          show: (row) => (
+            <span className="text-lg font-semibold">
+              <AmountText amount={row.available} />
+            </span>
+          ),
+        },
+        { name: 'Needed by open batches', isAmount: true, show: (row) => <AmountText amount={row.needed} /> },
+        {
+          name: 'Missing',
+          isAmount: true,
+          show: ({ missing }) =>
+            missing === '0' ? (
+              <StateMark state="done" word="Nothing" />
+            ) : (
+              <span className="inline-flex items-center gap-2">
+                <StateMark state="failed" word="Deposit" />
+                <span className="font-semibold text-failed">
+                  <AmountText amount={missing} />
+                </span>
+              </span>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+const PACE_DAYS = 30;
+
+/** How long the tokens last at the pace of the last month; nothing when nothing was used. */
+function Runway({ project, available }: { readonly project: ProjectOverview; readonly available: string }) {
+  const { data: usage } = useQuery(usageQuery(project.id, PACE_DAYS));
+  const { decimals } = project.token;
+  const used = (usage?.days ?? []).reduce(
+    (sum, day) => sum + (toBaseUnits(day.burned, decimals) ?? 0n) + (toBaseUnits(day.airdropped, decimals) ?? 0n),
+    0n,
+  );
+  const days = used > 0n ? ((toBaseUnits(available, decimals) ?? 0n) * BigInt(PACE_DAYS)) / used : null;
+  return (
+    <p className="min-h-10 border-t px-4 py-2.5 text-sm text-quiet">
+      {days === null
+        ? 'Nothing was burned or airdropped in the last 30 days.'
+        : `At the pace of the last ${PACE_DAYS} days the tokens last ${days === 0n ? 'less than a day' : `${days} ${days === 1n ? 'day' : 'days'}`}.`}
+    </p>
+  );
+}
