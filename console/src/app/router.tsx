@@ -90,6 +90,8 @@ export const router = createRouter({
   defaultPreload: 'intent',
   scrollRestoration: true,
   defaultErrorComponent: Broken,
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch,
 });
 
 declare module '@tanstack/react-router' {
@@ -98,11 +100,20 @@ declare module '@tanstack/react-router' {
   }
 }
 
+/**
+ * Every value as the text it is. By default the router reads values as JSON, and a payload that was read and written
+ * again has another hash.
+ */
+function stringifySearch(search: Record<string, unknown>): string {
+  const values = Object.entries(search).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return values.length === 0 ? '' : `?${new URLSearchParams(values)}`;
+}
+
 function textOf<Key extends string>(search: Record<string, unknown>, key: Key): { [K in Key]?: string } {
   const value = search[key];
-  // A payload that is JSON arrives parsed: its text is what counts.
-  const text = typeof value === 'string' || value === undefined ? value : JSON.stringify(value);
   const found: { [K in Key]?: string } = {};
-  if (text !== undefined) found[key] = text;
+  if (typeof value === 'string') found[key] = value;
   return found;
 }

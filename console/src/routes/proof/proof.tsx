@@ -1,4 +1,67 @@
-/** Stands for the screen until it is built. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Loaded } from '../../parts/state/loaded.tsx';
+import { Page } from '../../parts/state/page.tsx';
+import { Lines } from '../../parts/state/skeleton.tsx';
+import { type ProofQuestion, proofQuery } from '../../service/proof.ts';
+import { ProofAnswer } from './proof-answer.tsx';
+import { ProofForm } from './proof-form.tsx';
+
+/** Whether something a user did was burned or airdropped for, as the chain says; no wallet needed. */
 export function Proof() {
-  return <p>Proof</p>;
+  const search = useSearch({ from: '/proof' });
+  const navigate = useNavigate();
+  const question = questionOf(search);
+  const answer = useQuery(proofQuery(question));
+  const ask = (asked: ProofQuestion) => {
+    // The question is the address, so that the answer can be passed on.
+    if (JSON.stringify(asked) === JSON.stringify(question)) void answer.refetch();
+    else void navigate({ to: '/proof', search: asked });
+  };
+  return (
+    <Page
+      title="Check a proof"
+      lead="Every pipeline leaves a memo on chain: its type, and a hash of type and payload. Anyone can check one."
+    >
+      <div className="grid gap-6 lg:grid-cols-[380px_1fr] lg:items-start">
+        <ProofForm key={JSON.stringify(question)} question={question} isBusy={answer.isFetching} onAsk={ask} />
+        <div aria-live="polite" className="min-w-0">
+          {question === null ? (
+            <HowItWorks />
+          ) : (
+            <Loaded query={answer} skeleton={<Lines count={2} className="h-40" />}>
+              {({ check, ownHash }) => <ProofAnswer check={check} ownHash={ownHash} question={question} />}
+            </Loaded>
+          )}
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+interface ProofSearch {
+  readonly type?: string;
+  readonly payload?: string;
+  readonly signature?: string;
+}
+
+function questionOf({ type, payload, signature }: ProofSearch): ProofQuestion | null {
+  if (signature !== undefined && signature !== '') return { signature };
+  return type === undefined || type === '' ? null : { type, payload: payload ?? '' };
+}
+
+function HowItWorks() {
+  return (
+    <ol className="flex flex-col divide-y rounded-lg border bg-raised px-4 text-quiet">
+      {[
+        'The payload stays as it was sent: one space more is another hash.',
+        'The hash is SHA-256 of the type, a zero byte and the payload. This page reckons it too, in your browser.',
+        'Proven means: a transaction that succeeded carries the memo, signed by the project’s vault.',
+      ].map((sentence) => (
+        <li key={sentence} className="py-3">
+          {sentence}
+        </li>
+      ))}
+    </ol>
+  );
 }

@@ -1,0 +1,116 @@
+import type { ProofCheck, ProvenPipeline } from '@flywheel/api';
+import { CircleAlert, CircleCheck, CircleSlash } from 'lucide-react';
+import { classes } from '../../parts/classes.ts';
+import { AddressText } from '../../parts/show/address-text.tsx';
+import { CopyButton } from '../../parts/show/copy-button.tsx';
+import { Facts } from '../../parts/show/facts.tsx';
+import { StateMark } from '../../parts/show/state-mark.tsx';
+import { TimeText } from '../../parts/show/time-text.tsx';
+import { Notice } from '../../parts/state/notice.tsx';
+import { Panel } from '../../parts/state/panel.tsx';
+import type { ProofQuestion } from '../../service/proof.ts';
+
+export interface ProofAnswerProps {
+  readonly check: ProofCheck;
+  /** Reckoned in this browser; null when a signature was asked about. */
+  readonly ownHash: string | null;
+  readonly question: ProofQuestion;
+}
+
+const VERDICTS = {
+  proven: { word: 'Proven', Icon: CircleCheck, className: 'text-done', box: 'border-done/50 bg-done-wash' },
+  recorded: {
+    word: 'Recorded, not yet on chain',
+    Icon: CircleAlert,
+    className: 'text-waiting',
+    box: 'border-waiting/50 bg-waiting-wash',
+  },
+  nothing: { word: 'No proof found', Icon: CircleSlash, className: 'text-quiet', box: 'bg-sunken' },
+} as const;
+
+/** The verdict first; under it the evidence. */
+export function ProofAnswer({ check, ownHash, question }: ProofAnswerProps) {
+  const { word, Icon, className, box } = VERDICTS[check.verdict];
+  const isSameHash = ownHash === null || check.hash === undefined || ownHash === check.hash;
+  return (
+    <div className="flex flex-col gap-4">
+      <section className={classes('flex flex-wrap items-start gap-4 rounded-lg border p-4', box)}>
+        <Icon size={30} aria-hidden className={classes('shrink-0', className)} />
+        <div className="min-w-0 flex-1 basis-60">
+          <h2 className={classes('text-xl font-semibold', className)}>{word}</h2>
+          <p className="break-words">{check.message}</p>
+        </div>
+        <CopyButton text={linkTo(question)} label="Copy the link" />
+      </section>
+      {!isSameHash && (
+        <Notice tone="failed" title="Do not rely on this answer">
+          The service’s hash differs from the one this page reckoned: {check.hash} there, {ownHash} here.
+        </Notice>
+      )}
+      {ownHash !== null && <OwnHash hash={ownHash} isConfirmed={check.hash !== undefined && isSameHash} />}
+      {check.pipelines.map((pipeline) => (
+        <Evidence
+          key={`${pipeline.batchId} ${pipeline.pipeline}`}
+          pipeline={pipeline}
+          isOwnHash={ownHash === null ? null : pipeline.hash === ownHash}
+        />
+      ))}
+    </div>
+  );
+}
+
+function linkTo(question: ProofQuestion): string {
+  return `${location.origin}/proof?${new URLSearchParams({ ...question })}`;
+}
+
+function OwnHash({ hash, isConfirmed }: { readonly hash: string; readonly isConfirmed: boolean }) {
+  return (
+    <Panel title="The hash" aside={isConfirmed && <StateMark state="done" word="Reckoned here and there: the same" />}>
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <code className="min-w-0 text-sm break-all">{hash}</code>
+        <CopyButton text={hash} />
+      </div>
+    </Panel>
+  );
+}
+
+interface EvidenceProps {
+  readonly pipeline: ProvenPipeline;
+  /** Whether it is the hash of what was asked; null when a signature was asked about. */
+  readonly isOwnHash: boolean | null;
+}
+
+function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
+  const { type, batchIndex, isOnChain, memo, hash, signature, slot, executedAt } = pipeline;
+  const facts = [
+    { name: 'Type', value: <code>{type}</code> },
+    {
+      name: 'Memo',
+      value: memo === undefined ? 'not on chain' : <code className="block max-w-full text-xs break-all">{memo}</code>,
+    },
+    ...(memo === undefined ? [{ name: 'Hash', value: <code className="text-xs break-all">{hash}</code> }] : []),
+    ...(signature === undefined
+      ? []
+      : [{ name: 'Transaction', value: <AddressText address={signature} kind="signature" isLinked /> }]),
+    ...(slot === undefined ? [] : [{ name: 'Slot', value: slot }]),
+    ...(executedAt === undefined ? [] : [{ name: 'Executed', value: <TimeText at={executedAt} /> }]),
+    { name: 'Signed by the vault', value: <AddressText address={pipeline.vaultAddress} of="vault" isLinked /> },
+    { name: 'Multisig', value: <AddressText address={pipeline.multisig} of="multisig" isLinked /> },
+    { name: 'Token', value: <AddressText address={pipeline.mintAddress} of="mint" isLinked /> },
+  ];
+  return (
+    <Panel
+      title={`Pipeline ${pipeline.pipeline + 1} of batch ${batchIndex}`}
+      aside={
+        isOnChain ? <StateMark state="done" word="On chain" /> : <StateMark state="waiting" word="Not on chain yet" />
+      }
+    >
+      <div className="flex flex-col gap-3">
+        {isOwnHash === false && (
+          <Notice tone="failed" title="This is another hash than that of your type and payload" />
+        )}
+        <Facts facts={facts} />
+      </div>
+    </Panel>
+  );
+}
