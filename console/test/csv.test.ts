@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { pipelineSize } from '@flywheel/sdk';
 import { generateKeyPairSigner } from '@solana/kit';
 import { packRows } from '../src/routes/compose/pack-rows.ts';
-import { pipelineSize } from '../src/routes/compose/pipeline-size.ts';
 import { readCsv } from '../src/routes/compose/read-csv.ts';
 
 const DECIMALS = 6;
@@ -58,7 +58,7 @@ describe('a CSV file of recipients', async () => {
       pipelines.map(({ actions }) => actions.length),
       [7, 7, 6],
     );
-    for (const { type, actions } of pipelines) assert.ok(pipelineSize(type, actions).share <= 1);
+    for (const pipeline of pipelines) assert.ok(pipelineSize(pipeline).share <= 1);
     const sent = pipelines.flatMap(({ actions }) => actions.map((action) => 'toAddress' in action && action.toAddress));
     assert.deepEqual(sent, addresses);
     assert.deepEqual(JSON.parse(pipelines[0]?.payload ?? ''), { file: 'a.csv', lines: [1, 2, 3, 4, 5, 6, 7] });

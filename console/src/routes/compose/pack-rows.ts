@@ -1,6 +1,5 @@
 import type { Pipeline } from '@flywheel/api';
-import { toDecimal } from '@flywheel/sdk';
-import { pipelineSize } from './pipeline-size.ts';
+import { packActions, toDecimal } from '@flywheel/sdk';
 import type { AirdropRow } from './read-csv.ts';
 
 export interface PackOptions {
@@ -12,23 +11,11 @@ export interface PackOptions {
 
 /** Rows to as few pipelines as hold them, in order. Each one’s payload names the file and its lines. */
 export function packRows(rows: readonly AirdropRow[], { type, decimals, source }: PackOptions): Pipeline[] {
-  const groups: AirdropRow[][] = [];
-  for (const row of rows) {
-    const last = groups.at(-1);
-    const fits =
-      last &&
-      pipelineSize(
-        type,
-        [...last, row].map((member) => actionOf(member, decimals)),
-      ).share <= 1;
-    if (fits) last.push(row);
-    else groups.push([row]);
-  }
-  return groups.map((group) => ({
+  return packActions(rows, {
     type,
-    payload: JSON.stringify({ ...source, lines: group.map(({ line }) => line) }),
-    actions: group.map((row) => actionOf(row, decimals)),
-  }));
+    actionsOf: (row) => [actionOf(row, decimals)],
+    payloadOf: (group) => ({ ...source, lines: group.map(({ line }) => line) }),
+  });
 }
 
 function actionOf({ address, baseUnits }: AirdropRow, decimals: number) {

@@ -1,4 +1,5 @@
 import type { ProofType } from '@flywheel/api';
+import { pipelineSize } from '@flywheel/sdk';
 import { Plus, Trash2 } from 'lucide-react';
 import { Button } from '../../parts/form/button.tsx';
 import { SelectField, TextArea, TextField } from '../../parts/form/field.tsx';
@@ -12,7 +13,6 @@ import {
   readAction,
   readPipeline,
 } from './pipeline-draft.ts';
-import { pipelineSize } from './pipeline-size.ts';
 import { SizeGauge } from './size-gauge.tsx';
 
 export interface PipelineEditorProps {
@@ -99,7 +99,7 @@ function OnePipeline({ position, draft, proofTypes, decimals, onChange, onRemove
         <Button size="small" onClick={() => onChange({ actions: [...draft.actions, newAction()] })}>
           <Plus size={14} aria-hidden /> Add an action
         </Button>
-        <SizeGauge size={pipelineSize(draft.type, draft.actions.map(readAction))} />
+        <SizeGauge size={pipelineSize({ type: draft.type, actions: draft.actions.map(readAction) })} />
       </div>
       {isTouched && 'problem' in read && <p className="text-sm text-failed">{read.problem}</p>}
     </fieldset>
