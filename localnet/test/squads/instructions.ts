@@ -12,13 +12,14 @@ import {
 } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import {
-  batchAddress,
   batchTransactionAddress,
   multisigAddress,
   programConfigAddress,
   proposalAddress,
   SQUADS_PROGRAM_ADDRESS,
+  transactionAddress,
 } from '../../src/squads-emulation/program/addresses.ts';
+import { type ConfigAction, configActionCodec } from '../../src/squads-emulation/program/config-action.ts';
 
 // Instructions of the Squads program as clients write them, for tests. The accounts' order is the program's IDL.
 
@@ -212,8 +213,60 @@ export function batchAccountsClose(key: BatchKey, collector: Address): Instructi
   );
 }
 
+export interface ConfigTransactionInput {
+  readonly creator: Address;
+  readonly rentPayer?: Address;
+  readonly actions: readonly ConfigAction[];
+}
+
+export function configTransactionCreate(
+  key: BatchKey,
+  { creator, rentPayer = creator, actions }: ConfigTransactionInput,
+): Instruction {
+  return squads(
+    'config_transaction_create',
+    [
+      writable(key.multisig),
+      writable(batchOf(key)),
+      signer(creator),
+      payer(rentPayer),
+      readonly(SYSTEM_PROGRAM_ADDRESS),
+    ],
+    [u32(actions.length), ...actions.map((action) => configActionCodec.encode(action)), NO_MEMO],
+  );
+}
+
+export function configTransactionExecute(key: BatchKey, member: Address, rentPayer?: Address): Instruction {
+  return squads(
+    'config_transaction_execute',
+    [
+      writable(key.multisig),
+      signer(member),
+      writable(proposalOf(key)),
+      readonly(batchOf(key)),
+      rentPayer ? payer(rentPayer) : readonly(SQUADS_PROGRAM_ADDRESS),
+      readonly(SYSTEM_PROGRAM_ADDRESS),
+    ],
+    [],
+  );
+}
+
+export function configTransactionAccountsClose(key: BatchKey, collector: Address): Instruction {
+  return squads(
+    'config_transaction_accounts_close',
+    [
+      readonly(key.multisig),
+      writable(proposalOf(key)),
+      writable(batchOf(key)),
+      writable(collector),
+      readonly(SYSTEM_PROGRAM_ADDRESS),
+    ],
+    [],
+  );
+}
+
 export function batchOf({ multisig, index }: BatchKey): Address {
-  return batchAddress(multisig, index).address;
+  return transactionAddress(multisig, index).address;
 }
 
 export function proposalOf({ multisig, index }: BatchKey): Address {

@@ -15,6 +15,8 @@ import {
   type ReadonlyUint8Array,
 } from '@solana/kit';
 import { listCodec, optionCodec } from './borsh.ts';
+import { type ConfigAction, configActionCodec } from './config-action.ts';
+import { type Member, memberCodec } from './member.ts';
 import { type VaultMessage, vaultMessageAccountCodec } from './vault-message.ts';
 
 /** The accounts of the program that the emulated instructions read or write, with their layouts. */
@@ -23,6 +25,7 @@ export interface Accounts {
   readonly Multisig: Multisig;
   readonly Proposal: Proposal;
   readonly Batch: Batch;
+  readonly ConfigTransaction: ConfigTransaction;
   readonly VaultBatchTransaction: VaultBatchTransaction;
 }
 
@@ -44,12 +47,6 @@ export interface Multisig {
   readonly bump: number;
   /** Sorted by address bytes. */
   readonly members: Member[];
-}
-
-export interface Member {
-  readonly address: Address;
-  /** Sum of `permission` bits. */
-  readonly permissions: number;
 }
 
 export const permission = { initiate: 1, vote: 2, execute: 4 } as const;
@@ -80,6 +77,14 @@ export interface Batch {
   readonly vaultBump: number;
   readonly size: number;
   readonly executedTransactionIndex: number;
+}
+
+export interface ConfigTransaction {
+  readonly multisig: Address;
+  readonly creator: Address;
+  readonly index: bigint;
+  readonly bump: number;
+  readonly actions: ConfigAction[];
 }
 
 export interface VaultBatchTransaction {
@@ -154,19 +159,19 @@ export const accountCodecs: { readonly [Name in keyof Accounts]: Codec<Accounts[
     ['size', getU32Codec()],
     ['executedTransactionIndex', getU32Codec()],
   ]),
+  ConfigTransaction: getStructCodec([
+    ['multisig', getAddressCodec()],
+    ['creator', getAddressCodec()],
+    ['index', getU64Codec()],
+    ['bump', getU8Codec()],
+    ['actions', listCodec(configActionCodec)],
+  ]),
   VaultBatchTransaction: getStructCodec([
     ['bump', getU8Codec()],
     ['ephemeralSignerBumps', listCodec(getU8Codec())],
     ['message', vaultMessageAccountCodec],
   ]),
 };
-
-export function memberCodec(): Codec<Member> {
-  return getStructCodec([
-    ['address', getAddressCodec()],
-    ['permissions', getU8Codec()],
-  ]);
-}
 
 /** The eight bytes that an account of this name begins with. */
 export function accountDiscriminator(name: keyof Accounts): ReadonlyUint8Array {

@@ -31,17 +31,22 @@ export function vaultAddress(multisig: Address, vaultIndex: number): DerivedAddr
   return derive([prefix, bytesOf(multisig), utf8('vault'), Uint8Array.of(vaultIndex)]);
 }
 
-export function batchAddress(multisig: Address, batchIndex: bigint): DerivedAddress {
-  return derive(batchSeeds(multisig, batchIndex));
+/** Of a batch or a config transaction: they share the multisig's index. */
+export function transactionAddress(multisig: Address, index: bigint): DerivedAddress {
+  return derive(transactionSeeds(multisig, index));
 }
 
 export function proposalAddress(multisig: Address, batchIndex: bigint): DerivedAddress {
-  return derive([...batchSeeds(multisig, batchIndex), utf8('proposal')]);
+  return derive([...transactionSeeds(multisig, batchIndex), utf8('proposal')]);
 }
 
 /** @param position counts from 1, as the program does. */
 export function batchTransactionAddress(multisig: Address, batchIndex: bigint, position: number): DerivedAddress {
-  const seeds = [...batchSeeds(multisig, batchIndex), utf8('batch_transaction'), getU32Encoder().encode(position)];
+  const seeds = [
+    ...transactionSeeds(multisig, batchIndex),
+    utf8('batch_transaction'),
+    getU32Encoder().encode(position),
+  ];
   return derive(seeds);
 }
 
@@ -56,7 +61,7 @@ export function compareAddresses(a: Address, b: Address): number {
 
 const prefix = utf8('multisig');
 
-function batchSeeds(multisig: Address, batchIndex: bigint): ReadonlyUint8Array[] {
+function transactionSeeds(multisig: Address, batchIndex: bigint): ReadonlyUint8Array[] {
   return [prefix, bytesOf(multisig), utf8('transaction'), getU64Encoder().encode(batchIndex)];
 }
 

@@ -10,6 +10,11 @@ import {
   multisigRemoveMember,
   multisigSetTimeLock,
 } from './instructions/config.ts';
+import {
+  configTransactionAccountsClose,
+  configTransactionCreate,
+  configTransactionExecute,
+} from './instructions/config-transaction.ts';
 import { batchExecuteTransaction } from './instructions/execute.ts';
 import { multisigCreateV2 } from './instructions/multisig.ts';
 import {
@@ -66,6 +71,9 @@ const emulated: Readonly<Record<string, Emulated>> = {
   BatchCreate: { run: batchCreate, units: 19_000 },
   BatchAddTransaction: { run: batchAddTransaction, units: 21_100 },
   BatchExecuteTransaction: { run: batchExecuteTransaction, units: 17_300 },
+  ConfigTransactionCreate: { run: configTransactionCreate, units: 17_300 },
+  ConfigTransactionExecute: { run: configTransactionExecute, units: 17_100 },
+  ConfigTransactionAccountsClose: { run: configTransactionAccountsClose, units: 13_000 },
   ProposalCreate: { run: proposalCreate, units: 15_000 },
   ProposalActivate: { run: proposalActivate, units: 8_900 },
   ProposalApprove: { run: proposalApprove, units: 9_300 },
@@ -87,9 +95,6 @@ const notEmulatedNames = [
   'MultisigSetRentCollector',
   'MultisigAddSpendingLimit',
   'MultisigRemoveSpendingLimit',
-  'ConfigTransactionCreate',
-  'ConfigTransactionExecute',
-  'ConfigTransactionAccountsClose',
   'VaultTransactionCreate',
   'VaultTransactionCreateFromBuffer',
   'VaultTransactionExecute',

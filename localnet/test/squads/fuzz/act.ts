@@ -9,9 +9,16 @@ import {
 } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '../../../src/squads-emulation/compute-budget.ts';
-import type { Accounts, Batch, Proposal } from '../../../src/squads-emulation/program/accounts.ts';
+import {
+  type Accounts,
+  accountDiscriminator,
+  type Batch,
+  type Proposal,
+  permission,
+} from '../../../src/squads-emulation/program/accounts.ts';
 import { ephemeralSignerAddress } from '../../../src/squads-emulation/program/addresses.ts';
 import { decodeAccount, transfer } from '../../../src/squads-emulation/program/call.ts';
+import type { ConfigAction } from '../../../src/squads-emulation/program/config-action.ts';
 import type { Cast } from '../cast.ts';
 import type { LookupTable } from '../compile-vault-message.ts';
 import {
@@ -21,6 +28,9 @@ import {
   batchCreate,
   batchExecuteTransaction,
   batchOf,
+  configTransactionAccountsClose,
+  configTransactionCreate,
+  configTransactionExecute,
   multisigAddMember,
   multisigChangeThreshold,
   multisigCreateV2,
@@ -38,7 +48,7 @@ import { burn } from '../vault-instructions.ts';
 import { damageInstruction } from './damage-instruction.ts';
 import { plannedMessage, signedOrNot } from './planned-message.ts';
 import { remainingAccounts } from './remaining-accounts.ts';
-import type { Addition, ConfigChange, Person, Step, TransactionPlan } from './run-plan.ts';
+import type { Addition, ConfigActionPlan, ConfigChange, Person, Step, TransactionPlan } from './run-plan.ts';
 
 /** Where a run takes place. */
 export interface Scene {
@@ -124,6 +134,20 @@ async function perform(moment: Moment, step: Step): Promise<Instruction[]> {
     }
     case 'close batch':
       return [batchAccountsClose(batchKey(moment, step.back), cast[step.to])];
+    case 'create config': {
+      pending.created += 1n;
+      const key = batchKey(moment, 0);
+      const creator = cast[step.by];
+      const actions = step.actions.flatMap((action) => configActions(cast, action));
+      const create = configTransactionCreate(key, { creator, rentPayer: cast[step.rentPayer], actions });
+      return step.propose ? [create, proposalCreate(key, creator, { draft: step.draft })] : [create];
+    }
+    case 'execute config':
+      return [
+        configTransactionExecute(batchKey(moment, step.back), cast[step.by], step.paid ? cast.operator : undefined),
+      ];
+    case 'close config':
+      return [configTransactionAccountsClose(batchKey(moment, step.back), cast[step.to])];
     case 'configure':
       return [configInstruction(cast, step.by, step.change)];
     case 'found':
@@ -139,8 +163,10 @@ async function perform(moment: Moment, step: Step): Promise<Instruction[]> {
 function nextStep(moment: Moment, { back, addition }: Step & { kind: 'next' }): Step {
   const { cast } = moment;
   const key = batchKey(moment, back);
-  const batch = batchAt(moment, key);
   const proposal = proposalAt(moment, key);
+  const isConfig = hasAccount(moment, batchOf(key), 'ConfigTransaction');
+  const batch = isConfig ? null : batchAt(moment, key);
+  if (isConfig && proposal) return nextConfigStep(moment.cast, back, proposal);
   if (!batch || !proposal) {
     return { kind: 'create', by: 'operator', rentPayer: 'operator', draft: true, propose: true, additions: [addition] };
   }
@@ -157,6 +183,19 @@ function nextStep(moment: Moment, { back, addition }: Step & { kind: 'next' }): 
       return batch.size > 0
         ? { kind: 'close transaction', back, off: 0, to: 'operator' }
         : { kind: 'close batch', back, to: 'operator' };
+  }
+}
+
+function nextConfigStep(cast: Cast, back: number, { status, approved }: Proposal): Step {
+  switch (status.__kind) {
+    case 'draft':
+      return { kind: 'activate', back, by: 'operator' };
+    case 'active':
+      return { kind: 'vote', back, by: approved.includes(cast.company) ? 'wallet' : 'company', vote: 'approve' };
+    case 'approved':
+      return { kind: 'execute config', back, by: 'operator', paid: true };
+    default:
+      return { kind: 'close config', back, to: 'operator' };
   }
 }
 
@@ -183,6 +222,28 @@ function remainingOf({ svm, cast, table }: Moment, key: BatchKey, position: numb
   if (!stored) return [];
   const ephemerals = stored.ephemeralSignerBumps.map((_, each) => ephemeralSignerAddress(batchOf(key), each).address);
   return remainingAccounts(stored.message, [cast.vault, ...ephemerals], [table]);
+}
+
+function configActions(cast: Cast, action: ConfigActionPlan): ConfigAction[] {
+  const people = [cast.operator, cast.company, cast.wallet, cast.stranger, ...cast.recipients];
+  const chosen = (who: number) => people[who] ?? cast.stranger;
+  switch (action.kind) {
+    case 'replace member':
+      return [
+        { __kind: 'addMember', newMember: { address: chosen(action.by), permissions: permission.vote } },
+        { __kind: 'removeMember', oldMember: chosen(action.who) },
+      ];
+    case 'add member':
+      return [{ __kind: 'addMember', newMember: { address: chosen(action.who), permissions: action.permissions } }];
+    case 'remove member':
+      return [{ __kind: 'removeMember', oldMember: chosen(action.who) }];
+    case 'threshold':
+      return [{ __kind: 'changeThreshold', newThreshold: action.threshold }];
+    case 'time lock':
+      return [{ __kind: 'setTimeLock', newTimeLockSeconds: action.seconds }];
+    case 'rent collector':
+      return [{ __kind: 'setRentCollector', newRentCollector: action.isGiven ? cast.operator : null }];
+  }
 }
 
 function configInstruction(cast: Cast, by: Person, change: ConfigChange): Instruction {
@@ -250,13 +311,19 @@ function proposalAt({ svm }: Moment, key: BatchKey): Proposal | null {
   return read({ svm }, proposalOf(key), 'Proposal');
 }
 
+function hasAccount({ svm }: Pick<Scene, 'svm'>, address: Address, name: keyof Accounts): boolean {
+  const account = svm.getAccount(address);
+  if (!account.exists) return false;
+  return accountDiscriminator(name).every((byte, each) => account.data[each] === byte);
+}
+
 function read<Name extends keyof Accounts>(
   { svm }: Pick<Scene, 'svm'>,
   address: Address,
   name: Name,
 ): Accounts[Name] | null {
   const account = svm.getAccount(address);
-  return account.exists && account.data.length > 0 ? decodeAccount(account.data, name) : null;
+  return account.exists && hasAccount({ svm }, address, name) ? decodeAccount(account.data, name) : null;
 }
 
 const SET_UNIT_PRICE = 3;

@@ -15,7 +15,7 @@ export async function compareRun(
   plan: RunPlan,
   programFile: string,
 ): Promise<Comparison[]> {
-  const { creationFeeLamports, timeLockSeconds, hasRentCollector, walletLamports } = plan;
+  const { creationFeeLamports, isControlled, timeLockSeconds, hasRentCollector, walletLamports } = plan;
   const chains = createTwinChains(cast, programFile, { creationFeeLamports, walletLamports, lookupTable: table });
   const { operator, company, wallet, createKey, treasury } = cast;
   const founding = multisigCreateV2({
@@ -29,7 +29,7 @@ export async function compareRun(
     ],
     threshold: 2,
     timeLockSeconds,
-    configAuthority: operator,
+    configAuthority: isControlled ? operator : null,
     rentCollector: hasRentCollector ? operator : null,
   });
   const comparisons: Comparison[] = [];

@@ -8,6 +8,7 @@ export type TransactionPlan = Value<typeof transactionPlan>;
 export type Step = Value<typeof step>;
 export type Addition = Value<typeof addition>;
 export type InnerPlan = Value<typeof innerPlan>;
+export type ConfigActionPlan = Value<typeof configAction>;
 export type ConfigChange = Value<typeof configChange>;
 export type Damage = Value<typeof damage>;
 export type Person = Value<typeof person>;
@@ -61,6 +62,25 @@ const configChange = fc.oneof(
   fc.record({ kind: is('time lock'), seconds: fc.constantFrom(0, 5, 7_776_000, 7_776_001) }),
 );
 
+// Spending limits are left out: the emulation stores them, and only the real program executes them.
+const configAction = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: is('replace member'), who: fc.nat(3), by: fc.nat(8) }) },
+  { weight: 3, arbitrary: fc.record({ kind: is('add member'), who: fc.nat(8), permissions: fc.nat(8) }) },
+  { weight: 3, arbitrary: fc.record({ kind: is('remove member'), who: fc.nat(8) }) },
+  { weight: 1, arbitrary: fc.record({ kind: is('threshold'), threshold: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ kind: is('time lock'), seconds: fc.constantFrom(0, 5, 7_776_000, 7_776_001) }) },
+  { weight: 1, arbitrary: fc.record({ kind: is('rent collector'), isGiven: likely(true) }) },
+);
+
+const newConfig = fc.record({
+  kind: is('create config'),
+  by: operator,
+  rentPayer: operator,
+  draft: fc.boolean(),
+  propose: likely(true),
+  actions: mostly(fc.array(configAction, { minLength: 1, maxLength: 2 }), fc.array(configAction, { maxLength: 3 })),
+});
+
 const addition = fc.record({
   kind: is('add'),
   back,
@@ -85,6 +105,9 @@ const step = fc.oneof(
   // Whatever the batch needs to get on.
   { weight: 60, arbitrary: fc.record({ kind: is('next'), back, addition }) },
   { weight: 3, arbitrary: newBatch },
+  { weight: 6, arbitrary: newConfig },
+  { weight: 2, arbitrary: fc.record({ kind: is('execute config'), back, by: operator, paid: likely(true) }) },
+  { weight: 2, arbitrary: fc.record({ kind: is('close config'), back, to: operator }) },
   { weight: 3, arbitrary: addition },
   { weight: 1, arbitrary: fc.record({ kind: is('propose'), back, by: operator, draft: fc.boolean(), off }) },
   { weight: 1, arbitrary: fc.record({ kind: is('activate'), back, by: operator }) },
@@ -146,6 +169,8 @@ const transactionPlan = fc.record({
 /** @param transactions the most that one run has; half as many on average. */
 export function runPlan(transactions: number) {
   return fc.record({
+    // Config transactions are for multisigs that nobody configures alone.
+    isControlled: fc.boolean(),
     timeLockSeconds: fc.constantFrom(0, 0, 0, 5),
     hasRentCollector: likely(true),
     walletLamports: mostly(fc.constant(100_000_000_000n), fc.constantFrom(12_000_000n, 25_000_000n)),

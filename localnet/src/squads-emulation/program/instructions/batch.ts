@@ -9,10 +9,10 @@ import {
 import { InstructionFailure } from '../../failure.ts';
 import { BATCH_BYTES, encodedBytes, permission, type VaultBatchTransaction } from '../accounts.ts';
 import {
-  batchAddress,
   batchTransactionAddress,
   ephemeralSignerAddress,
   proposalAddress,
+  transactionAddress,
   vaultAddress,
 } from '../addresses.ts';
 import { memoDecoder } from '../borsh.ts';
@@ -46,7 +46,7 @@ export function batchCreate(call: Call): void {
   systemProgramAt(call, 4);
 
   const index = multisig.value.transactionIndex + 1n;
-  const expected = batchAddress(multisig.address, index);
+  const expected = transactionAddress(multisig.address, index);
   initialize(call, { position: 1, expected, payer: rentPayer, bytes: BATCH_BYTES });
   checkMultisigSeeds(multisig);
   checkWritable(call, 0);
@@ -98,7 +98,7 @@ export function batchAddTransaction(call: Call): void {
   initialize(call, { position: 3, expected, payer: rentPayer, bytes });
   checkMultisigSeeds(multisig);
   check(proposal.address === proposalAddress(multisig.address, index).address, 'ConstraintSeeds');
-  check(batch.address === batchAddress(multisig.address, index).address, 'ConstraintSeeds');
+  check(batch.address === transactionAddress(multisig.address, index).address, 'ConstraintSeeds');
   checkWritable(call, 2);
   checkWritable(call, 5);
   checkMember(multisig.value, member, permission.initiate);

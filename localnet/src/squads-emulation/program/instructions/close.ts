@@ -65,12 +65,12 @@ export function batchAccountsClose(call: Call): void {
   close(call, batch.address, rentCollector);
 }
 
-function checkRentReclaimable(multisig: Loaded<Multisig>): void {
+export function checkRentReclaimable(multisig: Loaded<Multisig>): void {
   checkMultisigSeeds(multisig);
   check(multisig.value.rentCollector !== null, 'RentReclamationDisabled');
 }
 
-function rentCollectorAt(call: Call, position: number, multisig: Multisig): Address {
+export function rentCollectorAt(call: Call, position: number, multisig: Multisig): Address {
   const { address } = accountAt(call, position);
   checkWritable(call, position);
   check(address === multisig.rentCollector, 'InvalidRentCollector');
@@ -82,7 +82,7 @@ function checkEmpty(batch: Loaded<Batch>): void {
 }
 
 /** Approved batches stay open even when stale, since they can still be executed. */
-function canClose(status: ProposalStatus, isStale: boolean): boolean {
+export function canClose(status: ProposalStatus, isStale: boolean): boolean {
   switch (status.__kind) {
     case 'draft':
     case 'active':

@@ -1,5 +1,5 @@
 import { type Address, getAddressDecoder, getStructDecoder, getU16Decoder, getU32Decoder } from '@solana/kit';
-import { type Multisig, memberCodec, multisigBytes } from '../accounts.ts';
+import { type Multisig, multisigBytes } from '../accounts.ts';
 import { SQUADS_PROGRAM_ADDRESS } from '../addresses.ts';
 import { memoDecoder } from '../borsh.ts';
 import {
@@ -14,6 +14,7 @@ import {
   systemProgramAt,
 } from '../call.ts';
 import { check } from '../errors.ts';
+import { memberCodec } from '../member.ts';
 import { byAddress, checkInvariant, checkMultisigSeeds, isMember } from './multisig.ts';
 
 const addMemberArguments = getStructDecoder([
@@ -74,14 +75,26 @@ interface ConfigAccounts {
 function loadConfig(call: Call): ConfigAccounts {
   const multisig = loadAt(call, 0, 'Multisig');
   const configAuthority = signerAt(call, 1);
-  const rentPayer = isGiven(call, 2) ? signerAt(call, 2) : null;
-  const hasSystemProgram = isGiven(call, 3);
-  if (hasSystemProgram) systemProgramAt(call, 3);
+  const rentPayer = rentPayerAt(call, 2);
   checkMultisigSeeds(multisig);
   checkWritable(call, 0);
-  if (rentPayer !== null) checkWritable(call, 2);
+  if (rentPayer.isGiven) checkWritable(call, 2);
   check(configAuthority === multisig.value.configAuthority, 'Unauthorized');
-  return { multisig, rentPayer: hasSystemProgram ? rentPayer : null };
+  return { multisig, rentPayer: rentPayer.address };
+}
+
+export interface RentPayer {
+  readonly isGiven: boolean;
+  /** null also where it is given without the System Program, which would have to be called. */
+  readonly address: Address | null;
+}
+
+/** The optional account that pays for a multisig's growth, and the optional System Program behind it. */
+export function rentPayerAt(call: Call, position: number): RentPayer {
+  const payer = isGiven(call, position) ? signerAt(call, position) : null;
+  const hasSystemProgram = isGiven(call, position + 1);
+  if (hasSystemProgram) systemProgramAt(call, position + 1);
+  return { isGiven: payer !== null, address: hasSystemProgram ? payer : null };
 }
 
 /** An optional account is left out by naming the program itself in its place, or nothing at all. */
@@ -93,7 +106,13 @@ function isGiven(call: Call, position: number): boolean {
 // The program grows the account by ten members at least, so that it need not do so each time.
 const SPARE_MEMBERS = 10;
 
-function growForMembers(call: Call, multisig: Loaded<Multisig>, memberCount: number, payer: Address | null): void {
+/** Makes room in a multisig's account for so many members. */
+export function growForMembers(
+  call: Call,
+  multisig: Loaded<Multisig>,
+  memberCount: number,
+  payer: Address | null,
+): void {
   const currentBytes = call.chain.read(multisig.address)?.data.length ?? 0;
   if (currentBytes >= multisigBytes(memberCount)) return;
   const spareBytes = multisigBytes(SPARE_MEMBERS) - multisigBytes(0);

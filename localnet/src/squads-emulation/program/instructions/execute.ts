@@ -10,11 +10,11 @@ import type { InstructionFailure } from '../../failure.ts';
 import { lookupTableAddresses } from '../../lookup-table.ts';
 import { type Multisig, type Proposal, permission } from '../accounts.ts';
 import {
-  batchAddress,
   batchTransactionAddress,
   ephemeralSignerAddress,
   proposalAddress,
   SQUADS_PROGRAM_ADDRESS,
+  transactionAddress,
   vaultAddress,
 } from '../addresses.ts';
 import { type Call, checkWritable, loadAt, save, signerAt } from '../call.ts';
@@ -34,7 +34,7 @@ export function batchExecuteTransaction(call: Call): void {
   const { index, executedTransactionIndex, size, vaultIndex } = batch.value;
   check(proposal.address === proposalAddress(multisig.address, index).address, 'ConstraintSeeds');
   checkWritable(call, 2);
-  check(batch.address === batchAddress(multisig.address, index).address, 'ConstraintSeeds');
+  check(batch.address === transactionAddress(multisig.address, index).address, 'ConstraintSeeds');
   checkWritable(call, 3);
   const position = executedTransactionIndex + 1;
   const expected = batchTransactionAddress(multisig.address, index, position);

@@ -1,7 +1,7 @@
 import type { Address } from '@solana/kit';
 import { getAddressCodec, getStructDecoder, getU16Decoder, getU32Decoder } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { type Member, type Multisig, memberCodec, multisigBytes, permission } from '../accounts.ts';
+import { type Multisig, multisigBytes, permission } from '../accounts.ts';
 import { compareAddresses, multisigAddress, programConfigAddress } from '../addresses.ts';
 import { listCodec, memoDecoder, optionCodec } from '../borsh.ts';
 import {
@@ -18,6 +18,7 @@ import {
   transfer,
 } from '../call.ts';
 import { check } from '../errors.ts';
+import { type Member, memberCodec } from '../member.ts';
 
 const createArguments = getStructDecoder([
   ['configAuthority', optionCodec(getAddressCodec())],
@@ -104,8 +105,8 @@ export function byAddress(a: Member, b: Member): number {
 
 const ALL_PERMISSIONS = permission.initiate | permission.vote | permission.execute;
 
-// The program's own bound: 90 days.
-const MAX_TIME_LOCK_SECONDS = 90 * 24 * 60 * 60;
+/** The program's own bound: 90 days. */
+export const MAX_TIME_LOCK_SECONDS = 90 * 24 * 60 * 60;
 
 function countWith(multisig: Multisig, bit: number): number {
   return multisig.members.filter((member) => (member.permissions & bit) !== 0).length;

@@ -141,6 +141,6 @@ function checkNotStale(multisig: Multisig, proposal: Proposal): void {
   check(proposal.transactionIndex > multisig.staleTransactionIndex, 'StaleProposal');
 }
 
-function statusNow(call: Call, kind: TimedStatus): Proposal['status'] {
+export function statusNow(call: Call, kind: TimedStatus): Proposal['status'] {
   return { __kind: kind, timestamp: call.chain.unixTimestamp };
 }

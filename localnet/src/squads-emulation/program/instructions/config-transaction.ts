@@ -1,0 +1,158 @@
+import { type Address, getStructDecoder } from '@solana/kit';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { encodedBytes, type Multisig, permission } from '../accounts.ts';
+import { compareAddresses, proposalAddress, transactionAddress } from '../addresses.ts';
+import { listCodec, memoDecoder } from '../borsh.ts';
+import {
+  accountAt,
+  type Call,
+  checkWritable,
+  close,
+  decodeAccount,
+  initialize,
+  loadAt,
+  readArguments,
+  save,
+  signerAt,
+  systemProgramAt,
+} from '../call.ts';
+import { type ConfigAction, configActionCodec } from '../config-action.ts';
+import { check, notEmulated } from '../errors.ts';
+import type { Member } from '../member.ts';
+import { canClose, checkRentReclaimable, rentCollectorAt } from './close.ts';
+import { growForMembers, rentPayerAt } from './config.ts';
+import { byAddress, checkInvariant, checkMember, checkMultisigSeeds, MAX_TIME_LOCK_SECONDS } from './multisig.ts';
+import { statusNow } from './proposal.ts';
+
+const createArguments = getStructDecoder([
+  ['actions', listCodec(configActionCodec)],
+  ['memo', memoDecoder()],
+]);
+
+/** Stores changes of the configuration at the multisig's next transaction index, to be voted on as a batch is. */
+export function configTransactionCreate(call: Call): void {
+  const { actions } = readArguments(call, createArguments);
+  const multisig = loadAt(call, 0, 'Multisig');
+  const target = accountAt(call, 1).address;
+  const creator = signerAt(call, 2);
+  const rentPayer = signerAt(call, 3);
+  systemProgramAt(call, 4);
+
+  const index = multisig.value.transactionIndex + 1n;
+  const expected = transactionAddress(multisig.address, index);
+  const transaction = { multisig: multisig.address, creator, index, bump: expected.bump, actions };
+  initialize(call, { position: 1, expected, payer: rentPayer, bytes: encodedBytes('ConfigTransaction', transaction) });
+  checkMultisigSeeds(multisig);
+  checkWritable(call, 0);
+  checkWritable(call, 3);
+  check(multisig.value.configAuthority === SYSTEM_PROGRAM_ADDRESS, 'NotSupportedForControlled');
+  checkMember(multisig.value, creator, permission.initiate);
+  check(actions.length > 0, 'NoActions');
+  for (const action of actions) {
+    if (action.__kind !== 'setTimeLock') continue;
+    check(action.newTimeLockSeconds <= MAX_TIME_LOCK_SECONDS, 'TimeLockExceedsMaxAllowed');
+  }
+  save(call, target, 'ConfigTransaction', transaction);
+  save(call, multisig.address, 'Multisig', { ...multisig.value, transactionIndex: index });
+}
+
+/** Changes the configuration as approved. Unlike a batch it can no longer be executed once it is stale. */
+export function configTransactionExecute(call: Call): void {
+  const multisig = loadAt(call, 0, 'Multisig');
+  const member = signerAt(call, 1);
+  const proposal = loadAt(call, 2, 'Proposal');
+  const transaction = loadAt(call, 3, 'ConfigTransaction');
+  const rentPayer = rentPayerAt(call, 4);
+
+  checkMultisigSeeds(multisig);
+  checkWritable(call, 0);
+  const { index, actions } = transaction.value;
+  check(proposal.address === proposalAddress(multisig.address, index).address, 'ConstraintSeeds');
+  checkWritable(call, 2);
+  check(transaction.address === transactionAddress(multisig.address, index).address, 'ConstraintSeeds');
+  if (rentPayer.isGiven) checkWritable(call, 4);
+  checkMember(multisig.value, member, permission.execute);
+  const { status, transactionIndex } = proposal.value;
+  check(status.__kind === 'approved', 'InvalidProposalStatus');
+  const waitedSeconds = call.chain.unixTimestamp - status.timestamp;
+  check(waitedSeconds >= BigInt(multisig.value.timeLockSeconds), 'TimeLockNotReleased');
+  check(transactionIndex > multisig.value.staleTransactionIndex, 'StaleProposal');
+
+  const memberCount = multisig.value.members.length + actions.reduce((sum, action) => sum + addedMembers(action), 0);
+  if (memberCount > multisig.value.members.length) growForMembers(call, multisig, memberCount, rentPayer.address);
+  const changed = actions.reduce(apply, multisig.value);
+  checkInvariant(changed);
+  save(call, multisig.address, 'Multisig', changed);
+  save(call, proposal.address, 'Proposal', { ...proposal.value, status: statusNow(call, 'executed') });
+}
+
+/** Closes a config transaction that can no longer be executed, and its proposal; their rent goes to the rent collector. */
+export function configTransactionAccountsClose(call: Call): void {
+  const multisig = loadAt(call, 0, 'Multisig');
+  const proposalTarget = accountAt(call, 1).address;
+  const transaction = loadAt(call, 2, 'ConfigTransaction');
+  accountAt(call, 3);
+  systemProgramAt(call, 4);
+
+  checkRentReclaimable(multisig);
+  const { index } = transaction.value;
+  check(proposalTarget === proposalAddress(multisig.address, index).address, 'ConstraintSeeds');
+  checkWritable(call, 1);
+  checkWritable(call, 2);
+  check(transaction.value.multisig === multisig.address, 'TransactionForAnotherMultisig');
+  check(transaction.address !== accountAt(call, 3).address, 'ConstraintClose');
+  const rentCollector = rentCollectorAt(call, 3, multisig.value);
+  const isStale = index <= multisig.value.staleTransactionIndex;
+  const proposal = call.chain.read(proposalTarget);
+  const hasProposal = proposal !== null && proposal.data.length > 0;
+  // A stale batch may still be executed; a stale change of the configuration may not, approved or not.
+  const isOver = (status: Parameters<typeof canClose>[0]) =>
+    canClose(status, isStale) || (isStale && status.__kind === 'approved');
+  check(hasProposal ? isOver(decodeAccount(proposal.data, 'Proposal').status) : isStale, 'InvalidProposalStatus');
+  if (hasProposal) close(call, proposalTarget, rentCollector);
+  close(call, transaction.address, rentCollector);
+}
+
+function addedMembers({ __kind }: ConfigAction): number {
+  if (__kind === 'addMember') return 1;
+  return __kind === 'removeMember' ? -1 : 0;
+}
+
+function apply(multisig: Multisig, action: ConfigAction): Multisig {
+  const stale = { ...multisig, staleTransactionIndex: multisig.transactionIndex };
+  switch (action.__kind) {
+    case 'addMember':
+      return { ...stale, members: [...multisig.members, action.newMember].toSorted(byAddress) };
+    case 'removeMember': {
+      const leaving = searchMember(multisig.members, action.oldMember);
+      check(leaving !== null, 'NotAMember');
+      return { ...stale, members: multisig.members.toSpliced(leaving, 1) };
+    }
+    case 'changeThreshold':
+      return { ...stale, threshold: action.newThreshold };
+    case 'setTimeLock':
+      return { ...stale, timeLockSeconds: action.newTimeLockSeconds };
+    case 'setRentCollector':
+      return { ...multisig, rentCollector: action.newRentCollector };
+    case 'addSpendingLimit':
+    case 'removeSpendingLimit':
+      throw notEmulated('a config transaction about spending limits');
+    default:
+      throw new Error(`Unknown config action: ${JSON.stringify(action satisfies never)}.`);
+  }
+}
+
+/** Rust's binary search: between two actions a member may be there twice, and which one it finds decides what stays. */
+function searchMember(members: readonly Member[], wanted: Address): number | null {
+  let [left, right] = [0, members.length];
+  while (left < right) {
+    const middle = left + Math.floor((right - left) / 2);
+    const member = members[middle];
+    if (member === undefined) break;
+    const order = compareAddresses(member.address, wanted);
+    if (order === 0) return middle;
+    if (order < 0) left = middle + 1;
+    else right = middle;
+  }
+  return null;
+}

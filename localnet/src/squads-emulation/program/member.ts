@@ -1,0 +1,14 @@
+import { type Address, type Codec, getAddressCodec, getStructCodec, getU8Codec } from '@solana/kit';
+
+export interface Member {
+  readonly address: Address;
+  /** Sum of `permission` bits. */
+  readonly permissions: number;
+}
+
+export function memberCodec(): Codec<Member> {
+  return getStructCodec([
+    ['address', getAddressCodec()],
+    ['permissions', getU8Codec()],
+  ]);
+}
