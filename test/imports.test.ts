@@ -14,6 +14,7 @@ const RULES: Rules = {
     'api/src/generate.ts': ['api/src'],
     'localnet/src': [],
     'sdk/src': ['api/src'],
+    'console/src': ['sdk/src', 'api/src'],
     'cli/bin': ['cli/src'],
     'cli/src': ['sdk/src', 'api/src', 'service/src/index.ts', 'localnet/src', 'cli/package.json'],
 
@@ -26,7 +27,7 @@ const RULES: Rules = {
     ],
     'service/src/worker.ts': service('signers.ts', 'batches', 'solana', 'store', 'model'),
     'service/src/http': [
-      ...service('company', 'treasury', 'batches', 'projects', 'compile', 'model', 'telemetry'),
+      ...service('company', 'treasury', 'batches', 'projects', 'proofs', 'compile', 'model', 'telemetry'),
       'api/src',
     ],
     'service/src/monitor': service('http/health.ts', 'solana', 'store', 'model', 'telemetry'),
@@ -37,6 +38,7 @@ const RULES: Rules = {
     'service/src/company': [...service('batches', 'squads', 'solana', 'store', 'model'), 'api/src'],
     'service/src/batches': [...service('compile', 'squads', 'solana', 'store', 'model', 'telemetry'), 'api/src'],
     'service/src/projects': [...service('compile', 'squads', 'solana', 'store', 'model'), 'api/src'],
+    'service/src/proofs': [...service('squads', 'solana', 'store', 'model'), 'api/src'],
     'service/src/compile': [...service('squads', 'model'), 'api/src'],
     'service/src/squads': [...service('model'), 'api/src'],
     'service/src/solana': [...service('model'), 'api/src'],
@@ -79,7 +81,7 @@ const RULES: Rules = {
     {
       pattern: /import[^;]*\b(create\w*Rpc|sendAndConfirm\w+Factory)\w*\b[^;]*from '@solana\/kit'/,
       what: 'an RPC function of @solana/kit',
-      onlyIn: ['service/src/solana', 'cli/src'],
+      onlyIn: ['service/src/solana', 'cli/src', 'console/src/chain'],
     },
     {
       pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bset(Timeout|Interval|Immediate)\b|\bMath\.random\b/,
@@ -111,7 +113,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 describe('who may import whom', () => {
   it('holds for every source file', async () => {
     const files = new Map<string, string>();
-    for await (const path of glob(['*/{src,bin}/**/*.{ts,js}', 'service/migrations/*.ts'], { cwd: ROOT })) {
+    for await (const path of glob(['*/{src,bin}/**/*.{ts,tsx,js}', 'service/migrations/*.ts'], { cwd: ROOT })) {
       if (!path.startsWith('node_modules')) files.set(path, await readFile(`${ROOT}${path}`, 'utf8'));
     }
     assert.ok(files.size > 100, `only ${files.size} files were found`);
@@ -181,6 +183,7 @@ describe('who may import whom', () => {
     },
     { path: 'service/src/app.ts', source: 'await import(name);', expected: /:1 .*literal/ },
     { path: 'service/src/billing/invoice.ts', source: '', expected: /no rule/ },
+    { path: 'console/src/app/shell.tsx', source: "import '@flywheel/localnet';", expected: /localnet\/src/ },
     { path: 'cli/src/main.ts', source: "import { x } from '../../service/src/store/db.ts';", expected: /service\/src/ },
   ];
   for (const { path, source, expected } of OFFENCES) {

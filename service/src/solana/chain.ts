@@ -1,16 +1,15 @@
 import {
-  AccountRole,
   type Address,
   type Base64EncodedWireTransaction,
   type Blockhash,
   type Commitment,
   createSolanaRpcFromTransport,
-  getBase58Encoder,
   type Instruction,
   type Signature,
 } from '@solana/kit';
 import * as z from 'zod';
 import { ask } from './rpc/ask.ts';
+import { type LandedTransaction, LandedTransactionAnswer } from './rpc/landed-transaction.ts';
 import { RpcRefusal } from './rpc/refusal.ts';
 import { shapes } from './rpc/shapes.ts';
 import { createRpcTransport, type TransportOptions } from './rpc/transport.ts';
@@ -36,6 +35,8 @@ export interface Chain {
   signatureOutcomes(signatures: readonly Signature[]): Promise<readonly SignatureOutcome[]>;
   /** A confirmed transaction’s fee and what it did to balances; null when the node does not know it (yet, or any more). */
   transactionCosts(signature: Signature): Promise<TransactionCosts | null>;
+  /** null when the node does not know it (yet, or any more). */
+  landedTransaction(signature: Signature): Promise<LandedTransaction | null>;
   /** Every instruction of the confirmed transactions that named an address and succeeded, oldest first. */
   instructionsNaming(address: Address): Promise<readonly Instruction[]>;
   /** As of `confirmed`. A transaction that would fail is an answer, not an error. */
@@ -100,6 +101,10 @@ export interface ChainOptions extends Pick<TransportOptions, 'clock' | 'log' | '
 
 export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
   const rpc = createSolanaRpcFromTransport(createRpcTransport({ ...options, url: rpcUrl }));
+  const landedTransaction = (signature: Signature) => {
+    const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
+    return ask('getTransaction', rpc.getTransaction(signature, config), LandedTransactionAnswer);
+  };
   const rentLamports = new Map<number, bigint>();
   return {
     accounts: (addresses, { commitment = 'confirmed' } = {}) =>
@@ -128,13 +133,14 @@ export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
       return ask('getTransaction', rpc.getTransaction(signature, config), TransactionAnswer);
     },
 
+    landedTransaction,
+
     instructionsNaming: async (address) => {
       const instructions: Instruction[] = [];
       for (const signature of await succeededSignatures(rpc, address)) {
-        const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
-        const found = await ask('getTransaction', rpc.getTransaction(signature, config), InstructionsAnswer);
+        const found = await landedTransaction(signature);
         if (!found) throw new Error(`getTransaction: ${signature} of the history of ${address} is not known.`);
-        instructions.push(...found);
+        instructions.push(...found.calls.map(({ instruction }) => instruction));
       }
       return instructions;
     },
@@ -234,37 +240,6 @@ const TransactionAnswer = z
       failed: meta.err !== null,
       changes: new Map(paired('getTransaction', accounts, balances, (account, change) => [account, change] as const)),
     };
-  })
-  .nullable();
-
-const InstructionsAnswer = z
-  .object({
-    transaction: z.object({
-      message: z.object({
-        accountKeys: z.array(shapes.address),
-        instructions: z.array(
-          z.object({ programIdIndex: z.number(), accounts: z.array(z.number()), data: z.string() }),
-        ),
-      }),
-    }),
-    meta: z.object({
-      loadedAddresses: z.object({ writable: z.array(shapes.address), readonly: z.array(shapes.address) }).nullish(),
-    }),
-  })
-  .transform(({ transaction: { message }, meta }): Instruction[] => {
-    const { writable = [], readonly = [] } = meta.loadedAddresses ?? {};
-    const accounts = [...message.accountKeys, ...writable, ...readonly];
-    const at = (index: number): Address => {
-      const account = accounts[index];
-      if (account === undefined) throw new Error(`getTransaction: account ${index} of ${accounts.length} is named.`);
-      return account;
-    };
-    return message.instructions.map(({ programIdIndex, accounts: indices, data }) => ({
-      programAddress: at(programIdIndex),
-      // Roles are not in the answer, and nobody asks for them.
-      accounts: indices.map((index) => ({ address: at(index), role: AccountRole.READONLY })),
-      data: getBase58Encoder().encode(data),
-    }));
   })
   .nullable();
 

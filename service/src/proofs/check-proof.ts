@@ -1,0 +1,181 @@
+import { ApiError, type ProofCheck, type ProofCheckRequest, type ProvenPipeline } from '@flywheel/api';
+import { isSignature, type Signature } from '@solana/kit';
+import { proofHash } from '../model/proof-hash.ts';
+import type { Chain } from '../solana/chain.ts';
+import type { LandedTransaction } from '../solana/rpc/landed-transaction.ts';
+import type { Db } from '../store/db.ts';
+import { findProofsByHash, findProofsBySignature, type RecordedProof } from '../store/proofs.ts';
+import { findVaults } from '../store/vaults.ts';
+import { type ProofMemo, proofMemosOf } from './proof-memos.ts';
+import { batchesOf, count, executionNotShown, unexecuted } from './sentences.ts';
+
+export interface CheckProofDeps {
+  readonly db: Db;
+  readonly chain: Pick<Chain, 'landedTransaction'>;
+}
+
+/**
+ * Looks for a proof, or for what a transaction proves. What is recorded here says only where to look: what is called
+ * proven has been read from the chain. Anyone may ask, so nothing is answered that the chain does not show.
+ * @throws ApiError ERR_INVALID_REQUEST for a signature that is not 64 bytes.
+ */
+export async function checkProof(deps: CheckProofDeps, request: ProofCheckRequest): Promise<ProofCheck> {
+  if (!('signature' in request)) return checkEvent(deps, request);
+  const { signature } = request;
+  if (isSignature(signature)) return checkTransaction(deps, signature);
+  throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.signature', problem: 'must be 64 bytes in base58.' });
+}
+
+/** As the wire has it. */
+const MAX_PIPELINES = 20;
+
+async function checkEvent(
+  { db, chain }: CheckProofDeps,
+  event: { readonly type: string; readonly payload: string },
+): Promise<ProofCheck> {
+  const hash = proofHash(event);
+  const records = await findProofsByHash(db, [hash], MAX_PIPELINES);
+  const read = remembering((signature) => chain.landedTransaction(signature));
+  const pipelines = await Promise.all(records.map((record) => lookUp(read, record)));
+  pipelines.sort((a, b) => Number(b.isOnChain) - Number(a.isOnChain));
+  return { ...verdictOnEvent(pipelines), hash, pipelines };
+}
+
+function verdictOnEvent(pipelines: readonly ProvenPipeline[]): Pick<ProofCheck, 'verdict' | 'message'> {
+  const proven = pipelines.filter(({ isOnChain }) => isOnChain);
+  const [first] = proven.length > 0 ? proven : pipelines;
+  if (!first) {
+    const message =
+      'Nothing: no batch of this service carries a proof of this type and payload. Every byte of the payload counts, spaces too.';
+    return { verdict: 'nothing', message };
+  }
+  if (!first.isOnChain) return { verdict: 'recorded', message: unexecuted(first) };
+  const again =
+    proven.length === 1
+      ? ''
+      : ` The same proof is on chain ${proven.length} times, each time as a pipeline of its own.`;
+  return {
+    verdict: 'proven',
+    message: `Proven: transaction ${first.signature} carries this proof, signed by the vault ${first.vaultAddress}, as pipeline ${first.pipeline} of batch ${first.batchIndex}.${again}`,
+  };
+}
+
+type ReadTransaction = (signature: Signature) => Promise<LandedTransaction | null>;
+
+/** Looks on chain for what is recorded of a pipeline. */
+async function lookUp(read: ReadTransaction, record: RecordedProof): Promise<ProvenPipeline> {
+  for (const signature of record.signatures) {
+    if (!isSignature(signature)) continue;
+    const transaction = await read(signature);
+    const memo = transaction && proofMemosOf(transaction).find((memo) => isOf(memo, record));
+    if (transaction && memo) return presentProven(record, signature, transaction, memo);
+  }
+  return present(record);
+}
+
+function isOf(memo: ProofMemo, { type, hash, vault }: RecordedProof): boolean {
+  return memo.type === type && memo.hash === hash && memo.signers.includes(vault);
+}
+
+async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signature): Promise<ProofCheck> {
+  const transaction = await chain.landedTransaction(signature);
+  if (!transaction) return transactionNotShown(db, signature);
+  if (!transaction.succeeded) {
+    return nothing('Nothing: the transaction failed, so nothing that it says was done.');
+  }
+  const memos = proofMemosOf(transaction);
+  if (memos.length === 0) {
+    return nothing('Nothing: the transaction carries no proof that a vault has signed through its multisig.');
+  }
+  const known = new Set(
+    (
+      await findVaults(
+        db,
+        memos.flatMap(({ signers }) => signers),
+      )
+    ).map(({ vault }) => vault),
+  );
+  const ours = memos.filter(({ signers }) => signers.some((signer) => known.has(signer)));
+  if (ours.length === 0) {
+    const [signer = 'nobody'] = memos[0]?.signers ?? [];
+    return nothing(
+      `Nothing of this service: the transaction carries ${count(memos.length, 'proof')}, signed by ${signer}, which is no vault of this service.`,
+    );
+  }
+  const records = await findProofsByHash(
+    db,
+    ours.map(({ hash }) => hash),
+    MAX_PIPELINES,
+  );
+  const pipelines = records.flatMap((record) => {
+    const memo = ours.find((memo) => isOf(memo, record));
+    return memo && record.signatures.includes(signature) ? [presentProven(record, signature, transaction, memo)] : [];
+  });
+  pipelines.sort((a, b) => a.pipeline - b.pipeline);
+  const [vault] = ours.flatMap(({ signers }) => signers);
+  const whose =
+    pipelines.length > 0
+      ? ` of ${batchesOf(pipelines)}`
+      : ', of which this service has no record but whose vault it knows';
+  return {
+    verdict: 'proven',
+    message: `Proven: the transaction carries ${count(ours.length, 'proof')}${whose}, signed by the vault ${vault}.`,
+    pipelines,
+  };
+}
+
+/** Nodes forget old transactions; what is recorded of them is no proof, and said to be none. */
+async function transactionNotShown(db: Db, signature: Signature): Promise<ProofCheck> {
+  const records = await findProofsBySignature(db, signature, MAX_PIPELINES);
+  if (records.length === 0) {
+    return nothing('Nothing: the cluster knows no such transaction. It may not have landed, or be of another cluster.');
+  }
+  return { verdict: 'recorded', message: executionNotShown(signature), pipelines: records.map(present) };
+}
+
+function nothing(message: string): ProofCheck {
+  return { verdict: 'nothing', message, pipelines: [] };
+}
+
+function presentProven(
+  record: RecordedProof,
+  signature: Signature,
+  { slot, blockTime }: LandedTransaction,
+  { text }: ProofMemo,
+): ProvenPipeline {
+  return {
+    ...present(record),
+    isOnChain: true,
+    memo: text,
+    signature,
+    slot: String(slot),
+    ...(blockTime && { executedAt: blockTime.toISOString() }),
+  };
+}
+
+function present(record: RecordedProof): ProvenPipeline {
+  const [signature] = record.status === 'EXECUTED' ? record.signatures : [];
+  return {
+    batchId: record.batchId,
+    batchIndex: String(record.batchIndex),
+    status: record.status,
+    pipeline: record.position,
+    type: record.type,
+    hash: record.hash,
+    mintAddress: record.mint,
+    multisig: record.multisig,
+    vaultAddress: record.vault,
+    isOnChain: false,
+    ...(signature !== undefined && { signature }),
+  };
+}
+
+/** Pipelines share transactions: each is read once. */
+function remembering(read: ReadTransaction): ReadTransaction {
+  const known = new Map<Signature, ReturnType<ReadTransaction>>();
+  return (signature) => {
+    const transaction = known.get(signature) ?? read(signature);
+    known.set(signature, transaction);
+    return transaction;
+  };
+}

@@ -1,0 +1,67 @@
+import { AccountRole, type Address, getBase58Encoder, type Instruction } from '@solana/kit';
+import * as z from 'zod';
+import { shapes } from './shapes.ts';
+
+/** A confirmed transaction: what it called, and what that called in turn. */
+export interface LandedTransaction {
+  readonly slot: bigint;
+  /** As the cluster’s validators agree on it; null where the node does not know it. */
+  readonly blockTime: Date | null;
+  readonly succeeded: boolean;
+  readonly calls: readonly Call[];
+}
+
+export interface Call {
+  readonly instruction: Instruction;
+  /** All that were called below it, at any depth, in order. */
+  readonly inner: readonly Instruction[];
+}
+
+const CompiledInstruction = z.object({ programIdIndex: z.number(), accounts: z.array(z.number()), data: z.string() });
+
+/** What getTransaction answers in the encoding `json`. */
+export const LandedTransactionAnswer = z
+  .object({
+    slot: shapes.u64,
+    blockTime: z.bigint().nullish(),
+    transaction: z.object({
+      message: z.object({ accountKeys: z.array(shapes.address), instructions: z.array(CompiledInstruction) }),
+    }),
+    meta: z.object({
+      err: shapes.transactionError,
+      innerInstructions: z.array(z.object({ index: z.number(), instructions: z.array(CompiledInstruction) })).nullish(),
+      loadedAddresses: z.object({ writable: z.array(shapes.address), readonly: z.array(shapes.address) }).nullish(),
+    }),
+  })
+  .transform(({ slot, blockTime, transaction: { message }, meta }): LandedTransaction => {
+    const { writable = [], readonly = [] } = meta.loadedAddresses ?? {};
+    const decompile = decompiler([...message.accountKeys, ...writable, ...readonly]);
+    const innerOf = (index: number) =>
+      (meta.innerInstructions ?? [])
+        .filter((inner) => inner.index === index)
+        .flatMap(({ instructions }) => instructions);
+    return {
+      slot,
+      blockTime: blockTime === null || blockTime === undefined ? null : new Date(Number(blockTime) * 1_000),
+      succeeded: meta.err === null,
+      calls: message.instructions.map((instruction, index) => ({
+        instruction: decompile(instruction),
+        inner: innerOf(index).map(decompile),
+      })),
+    };
+  })
+  .nullable();
+
+function decompiler(accounts: readonly Address[]): (compiled: z.output<typeof CompiledInstruction>) => Instruction {
+  const at = (index: number): Address => {
+    const account = accounts[index];
+    if (account === undefined) throw new Error(`getTransaction: account ${index} of ${accounts.length} is named.`);
+    return account;
+  };
+  return ({ programIdIndex, accounts: indices, data }) => ({
+    programAddress: at(programIdIndex),
+    // Roles are not in the answer, and nobody asks for them.
+    accounts: indices.map((index) => ({ address: at(index), role: AccountRole.READONLY })),
+    data: getBase58Encoder().encode(data),
+  });
+}

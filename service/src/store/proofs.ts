@@ -1,0 +1,94 @@
+import type { BatchStatus } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import { sql } from 'kysely';
+import type { Db } from './db.ts';
+
+/** A pipeline as far as anyone may know of it: what its batch’s accounts on chain show. */
+export interface RecordedProof {
+  readonly batchId: string;
+  readonly batchIndex: bigint;
+  readonly status: BatchStatus;
+  /** Zero-based position of the pipeline. */
+  readonly position: number;
+  readonly type: string;
+  /** Lowercase hex. */
+  readonly hash: string;
+  readonly mint: Address;
+  readonly multisig: Address;
+  readonly vault: Address;
+  /** Of the transactions that have executed it, or were sent to and may have; those known to have landed first. */
+  readonly signatures: readonly string[];
+}
+
+/** Carried out first, then the newest. Batches that are not whole on chain yet stay their project’s own. */
+export async function findProofsByHash(db: Db, hashes: readonly string[], limit: number): Promise<RecordedProof[]> {
+  const bytes = hashes.map((hash) => Buffer.from(hash, 'hex'));
+  const rows = await selectProofs(db)
+    .where(sql<boolean>`pipelines.proof_hash = any(${bytes}::bytea[])`)
+    .orderBy((eb) => eb('batches.status', '=', 'EXECUTED'), 'desc')
+    .orderBy('batches.created_at', 'desc')
+    .orderBy('pipelines.position')
+    .limit(limit)
+    .execute();
+  return rows.map(toRecordedProof);
+}
+
+/** Of the pipelines that a transaction executed, in order. */
+export async function findProofsBySignature(db: Db, signature: string, limit: number): Promise<RecordedProof[]> {
+  const rows = await selectProofs(db)
+    .where(sql<boolean>`exists (
+      select from bundles cross join lateral ${SENT} sent
+      where bundles.batch_id = pipelines.batch_id and phase = 'execution'
+        and landed_signatures @> array[${signature}]::text[] and sent.signature = ${signature}
+        and pipelines.position >= sent.first and pipelines.position < sent.first + sent.pipelines
+    )`)
+    .orderBy('pipelines.position')
+    .limit(limit)
+    .execute();
+  return rows.map(toRecordedProof);
+}
+
+/** Each transaction of a bundle with the pipelines that it executes; those not counted execute none. */
+const SENT = sql`(
+  select signature, pipelines, first_pipeline + sum(pipelines) over (order by place) - pipelines as first
+  from unnest(bundles.signatures, bundles.pipeline_counts) with ordinality as t (signature, pipelines, place)
+)`;
+
+type Row = Awaited<ReturnType<ReturnType<typeof selectProofs>['executeTakeFirstOrThrow']>>;
+
+function selectProofs(db: Db) {
+  return db
+    .selectFrom('pipelines')
+    .innerJoin('batches', 'batches.id', 'pipelines.batch_id')
+    .innerJoin('flywheels', 'flywheels.id', 'batches.flywheel_id')
+    .innerJoin('tokens', 'tokens.id', 'batches.token_id')
+    .select(['pipelines.batch_id', 'pipelines.position', 'pipelines.type', 'pipelines.proof_hash'])
+    .select(['batches.batch_index', 'batches.status', 'tokens.mint', 'flywheels.multisig', 'flywheels.vault'])
+    .select(
+      sql<string[]>`coalesce((
+        select array_agg(sent.signature order by sent.signature = any(landed_signatures) desc, bundles.id desc)
+        from bundles cross join lateral ${SENT} sent
+        where bundles.batch_id = pipelines.batch_id and phase = 'execution'
+          and (state = 'sent' or sent.signature = any(landed_signatures))
+          and pipelines.position >= sent.first and pipelines.position < sent.first + sent.pipelines
+      ), '{}')`.as('signatures'),
+    )
+    .where((eb) =>
+      eb.or([eb('batches.finalized_at', 'is not', null), eb('batches.status', 'in', ['FINALIZED', 'EXECUTED'])]),
+    );
+}
+
+function toRecordedProof(row: Row): RecordedProof {
+  return {
+    batchId: row.batch_id,
+    batchIndex: row.batch_index,
+    status: row.status,
+    position: row.position,
+    type: row.type,
+    hash: Buffer.from(row.proof_hash).toString('hex'),
+    mint: row.mint,
+    multisig: row.multisig,
+    vault: row.vault,
+    signatures: row.signatures,
+  };
+}

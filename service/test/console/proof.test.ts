@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { ProofCheck, PublicVault } from '@flywheel/api';
+import {
+  AccountRole,
+  type Address,
+  address,
+  appendTransactionMessageInstructions,
+  createTransactionMessage,
+  generateKeyPairSigner,
+  getBase64EncodedWireTransaction,
+  getSignatureFromTransaction,
+  type Instruction,
+  type KeyPairSigner,
+  pipe,
+  type Signature,
+  setTransactionMessageFeePayerSigner,
+  setTransactionMessageLifetimeUsingBlockhash,
+  signTransactionMessageWithSigners,
+} from '@solana/kit';
+import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
+import { checkProof } from '../../src/proofs/check-proof.ts';
+import { airdropPipeline, burnPipeline, send } from '../client.ts';
+import { assertError, executeSigned, setUpBatch, until, untilBatch } from '../execution/batches.ts';
+import { createProject, requireOk, type TestProject } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+
+const HASH = 'f'.repeat(64);
+
+let world: World;
+let project: TestProject;
+before(async () => {
+  world = await openWorld();
+  project = await createProject(world);
+});
+after(() => world.stop());
+
+describe('a proof, by its type and payload', () => {
+  it('is proven by the transaction that executed it, to anyone who asks', async () => {
+    const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
+    const batch = await executed([{ ...burnPipeline(1), ...event }, burnPipeline(1)]);
+    const { verdict, message, hash, pipelines } = await check(event);
+    assert.equal(verdict, 'proven');
+    const [pipeline] = pipelines;
+    assert.ok(pipeline?.signature && pipeline.slot && pipeline.executedAt);
+    assert.equal(
+      message,
+      `Proven: transaction ${pipeline.signature} carries this proof, signed by the vault ${project.vaultAddress}, as pipeline 0 of batch ${batch.batchIndex}.`,
+    );
+    assert.ok(
+      batch.executeResult?.successfulExecutions.some(({ txHashes }) => txHashes.includes(pipeline.signature ?? '')),
+    );
+    assert.ok(Math.abs(Date.parse(pipeline.executedAt) - Date.now()) < 600_000, pipeline.executedAt);
+    const { signature, slot, executedAt, ...rest } = pipeline;
+    assert.deepEqual(rest, {
+      batchId: batch.id,
+      batchIndex: batch.batchIndex,
+      status: 'EXECUTED',
+      pipeline: 0,
+      type: 'WATCH_AD',
+      hash,
+      mintAddress: project.mint,
+      multisig: project.multisig,
+      vaultAddress: project.vaultAddress,
+      isOnChain: true,
+      memo: `flywheel:v1:WATCH_AD:${hash}`,
+    });
+  });
+
+  it('is not there with a byte changed', async () => {
+    const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
+    await executed([{ ...burnPipeline(1), ...event }]);
+    assert.equal((await check(event)).verdict, 'proven');
+    for (const other of [
+      { ...event, payload: `${event.payload} ` },
+      { ...event, type: 'WATCH_AD2' },
+    ]) {
+      const { verdict, message, pipelines } = await check(other);
+      assert.deepEqual([verdict, pipelines], ['nothing', []]);
+      assert.match(message, /^Nothing: no batch of this service/);
+    }
+  });
+
+  it('is recorded, not proven, until it is executed, and unknown until it is on chain', async () => {
+    const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
+    const { id, batchIndex } = await setUpBatch(world, project, [{ ...burnPipeline(1), ...event }]);
+    const waiting = await check(event);
+    assert.deepEqual([waiting.verdict, waiting.pipelines[0]?.isOnChain], ['recorded', false]);
+    assert.equal(
+      waiting.message,
+      `Not proven yet: pipeline 0 of batch ${batchIndex} carries this proof and waits to be approved and executed.`,
+    );
+
+    requireOk(await send(world.url, 'POST', `/v1/flywheel/batch/${id}/cancel`, { key: project.apiKey, body: {} }));
+    const cancelled = await check(event);
+    assert.equal(cancelled.verdict, 'recorded');
+    assert.match(cancelled.message, /ended without executing it\.$/);
+
+    await world.db.updateTable('batches').set({ finalized_at: null }).where('id', '=', id).execute();
+    assert.equal((await check(event)).verdict, 'nothing');
+  });
+
+  it('that was used twice is shown twice', async () => {
+    const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
+    await executed([
+      { ...burnPipeline(1), ...event },
+      { ...burnPipeline(2), ...event },
+    ]);
+    const { message, pipelines } = await check(event);
+    assert.match(message, /The same proof is on chain 2 times/);
+    assert.deepEqual(
+      pipelines.map(({ isOnChain }) => isOnChain),
+      [true, true],
+    );
+  });
+});
+
+describe('a transaction, by its signature', () => {
+  it('proves the pipelines that it executed', async () => {
+    const { address: to } = await generateKeyPairSigner();
+    const batch = await executed([burnPipeline(1), airdropPipeline(to, 2)]);
+    const signatures = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
+    const proven = await Promise.all(signatures.map((signature) => check({ signature })));
+    const pipelines = proven.flatMap(({ pipelines }) => pipelines);
+    assert.deepEqual(
+      pipelines.map(({ batchId, pipeline, isOnChain }) => [batchId, pipeline, isOnChain]),
+      [
+        [batch.id, 0, true],
+        [batch.id, 1, true],
+      ],
+    );
+    const [first] = proven.filter(({ verdict }) => verdict === 'proven');
+    const amount = first?.pipelines.length === 1 ? '1 proof' : `${first?.pipelines.length} proofs`;
+    assert.equal(
+      first?.message,
+      `Proven: the transaction carries ${amount} of batch ${batch.batchIndex}, signed by the vault ${project.vaultAddress}.`,
+    );
+  });
+
+  it('of a vault that is known is proven also where its pipelines are not recorded', async () => {
+    const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
+    const batch = await executed([{ ...burnPipeline(1), ...event }]);
+    const signature = await signatureOf(event);
+    const lost = { proof_hash: Buffer.alloc(32) };
+    await world.db.updateTable('pipelines').set(lost).where('batch_id', '=', batch.id).execute();
+    const { verdict, message, pipelines } = await check({ signature });
+    assert.deepEqual([verdict, pipelines], ['proven', []]);
+    assert.match(message, /of which this service has no record but whose vault it knows/);
+  });
+
+  it('that a stranger wrote a proof into proves nothing', async () => {
+    const stranger = await generateKeyPairSigner();
+    const { verdict, message } = await check({ signature: await land(stranger, memo(stranger.address)) });
+    assert.equal(verdict, 'nothing');
+    assert.match(message, /no proof that a vault has signed through its multisig/);
+  });
+
+  it('that failed proves nothing', async () => {
+    const stranger = await generateKeyPairSigner();
+    const failing = { programAddress: LEGACY_MEMO_PROGRAM_ADDRESS_V3, data: Uint8Array.of(0xff) };
+    const { verdict, message } = await check({ signature: await land(stranger, failing) });
+    assert.equal(verdict, 'nothing');
+    assert.match(message, /the transaction failed/);
+  });
+
+  it('that the cluster does not know proves nothing', async () => {
+    const { verdict, message } = await check({ signature: '1'.repeat(64) });
+    assert.equal(verdict, 'nothing');
+    assert.match(message, /the cluster knows no such transaction/);
+  });
+
+  it('that the node has forgotten is recorded, and not called proven', async () => {
+    const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
+    await executed([{ ...burnPipeline(1), ...event }]);
+    const signature = await signatureOf(event);
+    const deps = { db: world.db, chain: { landedTransaction: async () => null } };
+    for (const request of [{ signature }, event]) {
+      const { verdict, message, pipelines } = await checkProof(deps, request);
+      assert.deepEqual([verdict, pipelines[0]?.isOnChain, pipelines[0]?.memo], ['recorded', false, undefined]);
+      assert.equal(pipelines[0]?.signature, signature);
+      assert.match(message, /does not show it \(any more\)/);
+    }
+  });
+
+  it('must be one', async () => {
+    for (const signature of ['z'.repeat(88), '0', 'x']) {
+      const answer = await ask({ signature });
+      assertError(answer, 400, 'ERR_INVALID_REQUEST');
+    }
+  });
+});
+
+describe('a vault', () => {
+  it('tells anyone what it holds and where to deposit', async () => {
+    const { vaultAddress, mint } = await createProject(world, {
+      vaultBaseUnits: 1_500_000n,
+      vaultLamports: 7n * 10n ** 9n,
+    });
+    const answer = await send(world.url, 'GET', `/console/api/vaults/${vaultAddress}`);
+    const { tokenAccount, ...vault } = PublicVault.parse(requireOk(answer));
+    assert.deepEqual(vault, { address: vaultAddress, mint, decimals: 6, lamports: '7000000000', tokens: '1.5' });
+    const { value } = await world.rpc.getTokenAccountBalance(address(tokenAccount)).send();
+    assert.equal(value.amount, '1500000');
+  });
+
+  it('that nobody has filled holds nothing', async () => {
+    const { vaultAddress } = await createProject(world, { vaultBaseUnits: 0n, vaultLamports: 0n });
+    const { lamports, tokens } = requireOk(await send(world.url, 'GET', `/console/api/vaults/${vaultAddress}`));
+    assert.deepEqual([lamports, tokens], ['0', '0']);
+  });
+
+  it('that is none is not there', async () => {
+    const { address: other } = await generateKeyPairSigner();
+    assertError(await send(world.url, 'GET', `/console/api/vaults/${other}`), 404, 'ERR_VAULT_NOT_FOUND');
+  });
+});
+
+function ask(body: object) {
+  return send(world.url, 'POST', '/console/api/proof', { body });
+}
+
+async function check(body: object): Promise<ProofCheck> {
+  const answer = requireOk(await ask(body));
+  assert.doesNotMatch(JSON.stringify(answer), /adId/);
+  return ProofCheck.parse(answer);
+}
+
+async function signatureOf(event: { readonly type: string; readonly payload: string }): Promise<string> {
+  const { pipelines } = await check(event);
+  return pipelines[0]?.signature ?? assert.fail('The proof is in no transaction.');
+}
+
+/** A batch of these pipelines, set up, approved and executed. */
+async function executed(pipelines: Parameters<typeof setUpBatch>[2]) {
+  const batch = await setUpBatch(world, project, pipelines);
+  await executeSigned(world, project, batch);
+  return untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+}
+
+function memo(signer: Address): Instruction {
+  return {
+    programAddress: LEGACY_MEMO_PROGRAM_ADDRESS_V3,
+    accounts: [{ address: signer, role: AccountRole.READONLY_SIGNER }],
+    data: new TextEncoder().encode(`flywheel:v1:WATCH_AD:${HASH}`),
+  };
+}
+
+/** Sends a transaction without asking whether it will succeed, and waits until it is confirmed. */
+async function land(payer: KeyPairSigner, instruction: Instruction): Promise<Signature> {
+  await world.localnet.bank.airdrop(payer.address, 10n ** 9n);
+  const { value: blockhash } = await world.rpc.getLatestBlockhash().send();
+  const message = pipe(
+    createTransactionMessage({ version: 0 }),
+    (message) => setTransactionMessageFeePayerSigner(payer, message),
+    (message) => setTransactionMessageLifetimeUsingBlockhash(blockhash, message),
+    (message) => appendTransactionMessageInstructions([instruction], message),
+  );
+  const transaction = await signTransactionMessageWithSigners(message);
+  const wire = getBase64EncodedWireTransaction(transaction);
+  await world.rpc.sendTransaction(wire, { encoding: 'base64', skipPreflight: true }).send();
+  const signature = getSignatureFromTransaction(transaction);
+  await until(
+    `transaction ${signature}`,
+    async () => (await world.rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus,
+    (status) => status === 'confirmed' || status === 'finalized',
+  );
+  return signature;
+}
