@@ -35,7 +35,7 @@ const RULES: Rules = {
       ...service('batches', 'projects', 'compile', 'squads', 'solana', 'store', 'model'),
       'api/src',
     ],
-    'service/src/company': [...service('batches', 'squads', 'solana', 'store', 'model'), 'api/src'],
+    'service/src/company': [...service('batches', 'projects', 'squads', 'solana', 'store', 'model'), 'api/src'],
     'service/src/batches': [...service('compile', 'squads', 'solana', 'store', 'model', 'telemetry'), 'api/src'],
     'service/src/projects': [...service('compile', 'squads', 'solana', 'store', 'model'), 'api/src'],
     'service/src/proofs': [...service('squads', 'solana', 'store', 'model'), 'api/src'],

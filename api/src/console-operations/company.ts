@@ -81,7 +81,8 @@ export const COMPANY_OPERATIONS = {
     method: 'PUT',
     path: '/console/api/company/projects/{projectId}/approval-mode',
     summary: 'Change how the company approves a project’s batches',
-    description: 'From the next execute on.',
+    description:
+      'Made manual, nothing is signed from then on that nobody has approved. Made automatic, what waits for a person waits on.',
     params: projectParams,
     body: ApprovalModeRequest,
     responses: { 200: { description: 'The settings since.', schema: ProjectSettings } },
@@ -113,7 +114,7 @@ export const COMPANY_OPERATIONS = {
     method: 'GET',
     path: '/console/api/company/jobs',
     summary: 'List the jobs',
-    description: 'Those that have not ended, with why each that is stuck is.',
+    description: 'Those that have not ended, with why each that is stuck is; without expiries to come.',
     responses: { 200: { description: 'Oldest first.', schema: JobList } },
     errors: [],
   },

@@ -89,7 +89,12 @@ export interface ListFilter {
 /** A page of a project's batches, newest first. One statement, which reads of each table the rows of the page alone. */
 export async function listBatchRecords(db: Db, projectId: string, filter: ListFilter): Promise<ListedBatch[]> {
   const rows = await batchListQuery(db, projectId, filter).execute();
-  return rows.map((row) => ({
+  return rows.map(toListed);
+}
+
+/** A row of what `selectListed` asks. */
+export function toListed(row: ListedRow): ListedBatch {
+  return {
     id: row.id,
     kind: row.kind,
     batchIndex: row.batch_index,
@@ -105,8 +110,10 @@ export async function listBatchRecords(db: Db, projectId: string, filter: ListFi
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     endedAt: row.ended_at,
-  }));
+  };
 }
+
+type ListedRow = Awaited<ReturnType<ReturnType<typeof selectListed>['executeTakeFirstOrThrow']>>;
 
 /** What stands on a batch's row of its pipelines. */
 export function summarizePipelines(pipelines: readonly Pick<CompiledPipeline, 'type' | 'actions'>[]) {
@@ -136,26 +143,7 @@ function toSummary(row: Pick<Selectable<BatchesTable>, (typeof SUMMARY_COLUMNS)[
 /** What `listBatchRecords` asks. */
 export function batchListQuery(db: Db, projectId: string, { status, waitsFor, below, limit }: ListFilter) {
   return (
-    db
-      .selectFrom('batches')
-      .select([
-        'id',
-        'kind',
-        'batch_index',
-        'status',
-        ...SUMMARY_COLUMNS,
-        'burn_amount',
-        'airdrop_amount',
-        'execution_error',
-      ])
-      .select(['created_at', 'updated_at', 'ended_at'])
-      .select((eb) => [
-        waitsForSql.as('waits_for'),
-        sql<number | null>`(execute_result->>'totalSuccessful')::integer`.as('executed'),
-        sql<string | null>`coalesce(execute_result->>'failedTxMsg', init_result->>'failedTxMsg')`.as('failed_message'),
-        landedPipelines(eb).as('landed'),
-        operatorLamports(eb).as('operator_lamports'),
-      ])
+    selectListed(db)
       .where('project_id', '=', projectId)
       .$if(status !== undefined, (query) => query.where('status', '=', status ?? 'FAILED'))
       // The conditions of the columns beside it let an index find the few; the expression is what decides.
@@ -169,9 +157,27 @@ export function batchListQuery(db: Db, projectId: string, { status, waitsFor, be
   );
 }
 
+/** What a list shows of batches, before it is said of which. */
+export function selectListed(db: Db) {
+  return db
+    .selectFrom('batches')
+    .select(['batches.id', 'kind', 'batch_index', 'status', ...SUMMARY_COLUMNS, 'burn_amount', 'airdrop_amount'])
+    .select(['execution_error', 'batches.created_at', 'updated_at', 'ended_at'])
+    .select((eb) => [
+      waitsForSql.as('waits_for'),
+      sql<number | null>`(execute_result->>'totalSuccessful')::integer`.as('executed'),
+      sql<string | null>`coalesce(execute_result->>'failedTxMsg', init_result->>'failedTxMsg')`.as('failed_message'),
+      landedPipelines(eb).as('landed'),
+      operatorLamports(eb).as('operator_lamports'),
+    ]);
+}
+
 const waitsForSql: RawBuilder<WaitsFor> = sql`
   case
-    when ended_at is not null then case when closed_at is null then 'close' else 'nothing' end
+    when closed_at is not null then 'nothing'
+    -- What never came on chain leaves nothing to close.
+    when ended_at is not null then
+      case when exists (select from bundles where batch_id = batches.id) then 'close' else 'nothing' end
     when company_asked_at is not null and company_decided_at is null then 'company'
     when status = 'AVAILABLE_TO_QUEUE' then 'setup'
     when signed_tx is null then 'wallet'

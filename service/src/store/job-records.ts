@@ -29,8 +29,14 @@ export interface JobRecord {
  */
 export type JobProblem = 'failed' | 'abandoned' | 'failing' | 'unattended';
 
-/** Oldest first. Those that have ended well are left out unless `withCompleted`; they are kept for a day. */
-export async function findJobs(db: Db, { withCompleted }: { readonly withCompleted: boolean }): Promise<JobRecord[]> {
+/**
+ * Oldest first. Those that have ended well are left out unless `withCompleted`; they are kept for a day. Without
+ * `withScheduled` so are expiries whose day has not come: every batch of the last days has one.
+ */
+export async function findJobs(
+  db: Db,
+  { withCompleted, withScheduled = true }: { readonly withCompleted: boolean; readonly withScheduled?: boolean },
+): Promise<JobRecord[]> {
   const { rows } = await sql<JobRow>`
     select
       j.id, j.data->>'type' as type, j.data->>'batchId' as "batchId", b.status as "batchStatus",
@@ -46,15 +52,25 @@ export async function findJobs(db: Db, { withCompleted }: { readonly withComplet
         when j.state in ('created', 'retry') and ${isUnattended} then 'unattended'
       end as problem
     from jobs.job j left join batches b on b.id = (j.data->>'batchId')::uuid
-    where ${withCompleted} or j.state <> 'completed'
+    where (${withCompleted} or j.state <> 'completed') and (${withScheduled} or not ${isScheduled})
     order by j.created_on, j.id
   `.execute(db);
   return rows;
 }
 
+/** What a job is about; null when there is no such job. */
+export async function findJobSubject(db: Db, id: string): Promise<Pick<JobRecord, 'batchId' | 'projectId'> | null> {
+  const { rows } = await sql<Pick<JobRecord, 'batchId' | 'projectId'>>`
+    select j.data->>'batchId' as "batchId", b.project_id as "projectId"
+    from jobs.job j left join batches b on b.id = (j.data->>'batchId')::uuid
+    where j.id = ${id}::uuid
+  `.execute(db);
+  return rows[0] ?? null;
+}
+
 /**
  * Lets a job begin at once: one that failed, whose worker is gone, or that waits for its time. False for one that runs,
- * has ended well or does not exist. Safe at any moment: what a job does begins with what the chain says, and a worker
+ * has ended well or does not exist, and for an expiry whose day has not come: it would end its batch. Safe at any moment: what a job does begins with what the chain says, and a worker
  * that was given up writes nothing more.
  */
 export async function retryJob(db: Db, id: string): Promise<boolean> {
@@ -64,11 +80,15 @@ export async function retryJob(db: Db, id: string): Promise<boolean> {
       start_after = now(), completed_on = null, retry_limit = greatest(retry_limit, retry_count + 1)
     where j.id = ${id}::uuid
       and (j.state in ('failed', 'cancelled', 'created', 'retry') or (j.state = 'active' and ${hasLapsed}))
+      and not ${isScheduled}
   `.execute(db);
   return numAffectedRows === 1n;
 }
 
 type JobRow = JobRecord;
+
+const isScheduled: RawBuilder<boolean> = sql`
+  (j.data->>'type' = 'expire' and j.state = 'created' and j.start_after > now())`;
 
 /** With a pause that grows to ten seconds, minutes. */
 const FAILING_ATTEMPTS = 20;

@@ -30,12 +30,18 @@ export async function makeDue({ db }: World, type: string, batchId: string): Pro
 }
 
 /** How many jobs of a type and a batch have yet to be done. */
-export async function countUndone({ db }: World, type: string, batchId: string): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from jobs.job
+export async function countUndone(world: World, type: string, batchId: string): Promise<number> {
+  return (await findJobIds(world, type, batchId)).length;
+}
+
+/** The jobs of a type and a batch that have yet to be done. */
+export async function findJobIds({ db }: World, type: string, batchId: string): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from jobs.job
     where state in ('created', 'retry', 'active') and data->>'type' = ${type} and data->>'batchId' = ${batchId}
+    order by created_on
   `.execute(db);
-  return rows[0]?.count ?? 0;
+  return rows.map(({ id }) => id);
 }
 
 /**

@@ -14,6 +14,7 @@ import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 import { end } from './end.ts';
+import { completeLedger } from './ledger.ts';
 import { readClosed } from './progress.ts';
 
 /**
@@ -46,7 +47,11 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
   let lostLandings = 0;
   for (;;) {
     const cursor = await readSetupCursor(deps, multisig, batch);
-    if (cursor === 'finished') return finalize(deps, batch);
+    if (cursor === 'finished') {
+      await finalize(deps, batch);
+      await recordRent(deps, multisig, batch);
+      return null;
+    }
     if (typeof cursor === 'number') return endClosed(deps, project, batch, cursor);
     if (cursor === 'taken') {
       await followCounter(deps, multisig, batch);
@@ -149,6 +154,15 @@ async function finalize(deps: RunDeps, batch: Batch): Promise<null> {
   await inRun(deps, (trx) => finalizeBatch(trx, batch.id, initResult, clock.now()));
   log.info({ batchId: batch.id, batchIndex: String(batch.batchIndex), transactions: initResult.total }, 'batch set up');
   return null;
+}
+
+/** What is locked shows in the ledger while it is. Who cannot read it now reads it when the batch is closed. */
+async function recordRent(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
+  try {
+    await completeLedger(deps, multisig, batch);
+  } catch (error) {
+    deps.log.warn({ batchId: batch.id, err: error }, 'what the setup has cost is not readable yet');
+  }
 }
 
 /** The chain knows more of this batch than the database: it ran its course, and its accounts are closed. */

@@ -35,7 +35,8 @@ export async function listReports(
   return { batches, nextCursor: found.length > limit && last ? `b${last.batchIndex}` : null };
 }
 
-function problemOf({ status, executionError, failedTxMsg }: ListedBatch): string | null {
+/** What a list says of a batch that is held up or failed. */
+export function problemOf({ status, executionError, failedTxMsg }: ListedBatch): string | null {
   if (status === 'FAILED') return failedTxMsg && explainChainError(failedTxMsg);
   return executionError && describeTrouble(executionError, status);
 }

@@ -1,16 +1,32 @@
-import { COMPANY_OPERATIONS, type CompanyVerdict } from '@flywheel/api';
+import type { COMPANY_OPERATIONS, CompanyVerdict, JobSummary, WaitingBatch } from '@flywheel/api';
 import { approveBatch } from '../../company/approve-batch.ts';
+import { changeApprovalMode } from '../../company/change-approval-mode.ts';
+import { listJobs, type QueuedJob } from '../../company/list-jobs.ts';
+import { listWaiting, type WaitingItem } from '../../company/list-waiting.ts';
 import { pauseAll, pauseProject } from '../../company/pause.ts';
+import { readCompany } from '../../company/read-company.ts';
 import { rejectBatch } from '../../company/reject-batch.ts';
+import { retryJob } from '../../company/retry-job.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
+import { readHistory } from '../../projects/history.ts';
+import { listProjects } from '../../projects/overview/list-projects.ts';
 import type { Handlers } from '../handlers.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
-import { notYet } from './not-yet.ts';
+import { presentRow } from './present-batch.ts';
+
+const DEFAULT_PAGE = 50;
 
 /** What the company’s operators see and decide. */
 export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPANY_OPERATIONS> {
   return {
-    ...notYet(COMPANY_OPERATIONS),
+    getCompany: async () => ({ status: 200, body: await readCompany(deps) }),
+
+    listCompanyProjects: async () => ({ status: 200, body: { projects: await listProjects(deps, null) } }),
+
+    listWaitingBatches: async () => ({
+      status: 200,
+      body: { batches: (await listWaiting(deps)).map(presentWaiting) },
+    }),
 
     approveBatch: async ({ wallet }, { params }) => ({
       status: 200,
@@ -22,6 +38,11 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
       body: presentVerdict(await rejectBatch(deps, wallet, params.batchId.toLowerCase(), body.reason)),
     }),
 
+    changeApprovalMode: async ({ wallet }, { params, body }) => ({
+      status: 200,
+      body: await changeApprovalMode(deps, wallet, params.projectId.toLowerCase(), body.approvalMode),
+    }),
+
     pauseProject: async ({ wallet }, { params, body }) => {
       await pauseProject(deps, wallet, params.projectId.toLowerCase(), body);
       return { status: 200, body: { isPaused: body.isPaused } };
@@ -31,9 +52,44 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
       await pauseAll(deps, wallet, body);
       return { status: 200, body: { isPaused: body.isPaused } };
     },
+
+    listJobs: async () => ({ status: 200, body: { jobs: (await listJobs(deps)).map(presentJob) } }),
+
+    retryJob: async ({ wallet }, { params }) => {
+      const jobId = params.jobId.toLowerCase();
+      await retryJob(deps, wallet, jobId);
+      return { status: 200, body: { jobId } };
+    },
+
+    listAudit: async (_context, { query: { projectId, cursor, limit } }) => {
+      const of = projectId?.toLowerCase() ?? null;
+      return { status: 200, body: await readHistory(deps, of, { cursor, limit: Number(limit ?? DEFAULT_PAGE) }) };
+    },
   };
+}
+
+function presentWaiting(batch: WaitingItem): WaitingBatch {
+  const { projectId, mint: mintAddress, decimals, askedAt } = batch;
+  const row = presentRow(batch, { token: { decimals } });
+  return { ...row, projectId, mintAddress, decimals, requestedAt: askedAt.toISOString() };
 }
 
 function presentVerdict({ id: batchId, status }: BatchWithoutPipelines): CompanyVerdict {
   return { batchId, status };
+}
+
+function presentJob(job: QueuedJob): JobSummary {
+  return {
+    id: job.id,
+    type: job.type,
+    state: job.state,
+    ...(job.problem !== null && { problem: job.problem }),
+    ...(job.batchId !== null && { batchId: job.batchId }),
+    ...(job.batchStatus !== null && { batchStatus: job.batchStatus }),
+    ...(job.projectId !== null && { projectId: job.projectId }),
+    failedAttempts: job.failedAttempts,
+    ...(job.error !== null && { error: job.error }),
+    dateCreated: job.createdAt.toISOString(),
+    dueAt: job.dueAt.toISOString(),
+  };
 }

@@ -8,11 +8,11 @@ import { proofMemo } from '../../compile/proof-memo.ts';
 import { MAX_VAULT_MESSAGE_BYTES } from '../../compile/size.ts';
 import { formatTokens } from '../../model/amount.ts';
 import { type CompiledPipeline, isFinal } from '../../model/batch.ts';
-import type { Project } from '../../model/project.ts';
+import type { Project, Token } from '../../model/project.ts';
 import { presentBatch, presentLedger } from '../present.ts';
 
 /** A batch as a list shows it. */
-export function presentRow(batch: ListItem, { token: { decimals } }: Project): BatchRow {
+export function presentRow(batch: ListItem, { token: { decimals } }: Decimals): BatchRow {
   return {
     id: batch.id,
     kind: batch.kind,
@@ -31,6 +31,10 @@ export function presentRow(batch: ListItem, { token: { decimals } }: Project): B
     dateUpdated: batch.updatedAt.toISOString(),
     ...(batch.endedAt && { dateEnded: batch.endedAt.toISOString() }),
   };
+}
+
+interface Decimals {
+  readonly token: Pick<Token, 'decimals'>;
 }
 
 /** Everything of a batch that moves. */

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { address } from '@solana/kit';
+import { createLog } from '../../src/log.ts';
+import { type Job, startJobs } from '../../src/store/jobs.ts';
+import { burnPipeline, getBatch } from '../client.ts';
+import { assertError, executeSigned, openBatch, setUpBatch, until, untilBatch } from '../execution/batches.ts';
+import { createProject, requireOk, type TestProject } from '../project.ts';
+import { countUndone, findJobIds } from '../soak/queue-time.ts';
+import type { GatedWorld } from '../trouble/gate.ts';
+import {
+  approve,
+  askCompany,
+  createManualProject,
+  type Operator,
+  openCompanyWorld,
+  reject,
+  setPause,
+} from './operators.ts';
+
+const UNKNOWN = '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d';
+
+describe('what the company’s operators see', () => {
+  let world: GatedWorld;
+  let operator: Operator;
+  before(async () => {
+    const opened = await openCompanyWorld();
+    world = opened.world;
+    [operator] = opened.operators;
+  });
+  after(() => world.stop());
+
+  it('is how the service stands: rent that is out, what was spent, what waits', async () => {
+    const fresh = await read('');
+    assert.equal(fresh.operator.address, world.operator.address);
+    assert.deepEqual(
+      [fresh.isPaused, fresh.operator.rentOutLamports, fresh.operator.spentPerDayLamports, fresh.operator.runwayDays],
+      [false, '0', '0', null],
+    );
+    assert.ok(fresh.nonces.available > 0);
+    assert.deepEqual([fresh.projects, fresh.openBatches, fresh.waitingBatches, fresh.stuckJobs], [0, 0, 0, 0]);
+
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    const balance = (await world.rpc.getBalance(world.operator.address).send()).value;
+    const open = await until(
+      'the rent that is out',
+      () => read(''),
+      ({ operator: { rentOutLamports } }) => rentOutLamports !== '0',
+    );
+    assert.deepEqual([open.projects, open.openBatches, open.waitingBatches, open.nonces.leased], [1, 1, 0, 1]);
+    assert.equal(open.operator.lamports, String(balance));
+    assert.equal((await executeSigned(world, project, batch)).status, 202);
+    assert.equal((await read('')).waitingBatches, 1);
+
+    requireOk(await approve(world, operator, batch.id));
+    await untilClosed(project, batch.id);
+    const closed = await read('');
+    assert.deepEqual([closed.openBatches, closed.waitingBatches, closed.operator.rentOutLamports], [0, 0, '0']);
+    const { ledger } = requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=ledger'));
+    const spent = BigInt(ledger.feeLamports) + BigInt(ledger.tipLamports);
+    assert.equal(closed.operator.spentPerDayLamports, String(spent / 7n));
+    assert.equal(closed.operator.runwayDays, Number(BigInt(closed.operator.lamports) / (spent / 7n)));
+
+    await setPause(world, operator, 'all', true, 'An upgrade.');
+    const paused = await read('');
+    assert.deepEqual([paused.isPaused, paused.pauseReason], [true, 'An upgrade.']);
+    await setPause(world, operator, 'all', false);
+  });
+
+  it('says so when the cluster does not answer, and all the rest', async () => {
+    world.gate.treat('getMultipleAccounts', async () => ({ status: 500, body: '' }));
+    const { operator: signer, projects } = await read('');
+    world.gate.clear();
+    assert.deepEqual([signer.lamports, signer.runwayDays], [null, null]);
+    assert.ok(projects > 0);
+  });
+
+  it('is every batch that waits for them, oldest first, until it is decided', async () => {
+    const projects = [await createManualProject(world), await createManualProject(world, { decimals: 2 })] as const;
+    const batches = [];
+    for (const project of projects) {
+      const batch = await setUpBatch(world, project, [burnPipeline(3), burnPipeline(4)]);
+      assert.equal((await executeSigned(world, project, batch)).status, 202);
+      batches.push(batch);
+    }
+    const { batches: waiting } = await read('waiting');
+    assert.deepEqual(
+      waiting.map((row: Record<string, unknown>) => [row.id, row.projectId, row.mintAddress, row.decimals, row.burned]),
+      projects.map((project, i) => [batches[i]?.id, project.projectId, project.mint, i === 0 ? 6 : 2, '7']),
+    );
+    assert.deepEqual([waiting[0].waitsFor, waiting[0].pipelines, waiting[0].actions.burn], ['company', 2, 2]);
+    assert.ok(Date.parse(waiting[0].requestedAt) <= Date.parse(waiting[1].requestedAt));
+    requireOk(await reject(world, operator, batches[0]?.id ?? '', 'Not this one.'));
+    requireOk(await approve(world, operator, batches[1]?.id ?? ''));
+    assert.deepEqual((await read('waiting')).batches, []);
+  });
+
+  it('is every project, newest first, with what is open', async () => {
+    const project = await createProject(world);
+    const [newest] = (await read('projects')).projects;
+    assert.deepEqual(
+      [newest.id, newest.wallet, newest.token.mint, newest.approvalMode, newest.isPaused],
+      [project.projectId, project.wallet.address, project.mint, 'automatic', false],
+    );
+  });
+
+  it('is refused to everybody else', async () => {
+    const project = await createProject(world);
+    for (const path of ['', 'projects', 'waiting', 'jobs', 'audit']) {
+      assertError(await askCompany(world, project, 'GET', path), 403, 'ERR_COMPANY_ONLY');
+      assertError(await askCompany(world, { cookie: '' }, 'GET', path), 401, 'ERR_UNAUTHORIZED');
+    }
+    const mode = { approvalMode: 'automatic' };
+    const path = `projects/${project.projectId}/approval-mode`;
+    assertError(await askCompany(world, project, 'PUT', path, mode), 403, 'ERR_COMPANY_ONLY');
+    assertError(await askCompany(world, project, 'POST', `jobs/${UNKNOWN}/retry`, {}), 403, 'ERR_COMPANY_ONLY');
+  });
+
+  async function read(path: string) {
+    return requireOk(await askCompany(world, operator, 'GET', path));
+  }
+
+  async function untilClosed({ apiKey }: TestProject, batchId: string): Promise<void> {
+    await until(
+      `the closing of ${batchId}`,
+      async () => requireOk(await getBatch(world.url, apiKey, batchId, '?include=ledger')),
+      ({ ledger }) => ledger.isComplete,
+    );
+  }
+});
+
+describe('what the company’s operators change', () => {
+  let world: GatedWorld;
+  let operator: Operator;
+  before(async () => {
+    const opened = await openCompanyWorld();
+    world = opened.world;
+    [operator] = opened.operators;
+  });
+  after(() => world.stop());
+
+  it('is who approves: made manual, an execution that was asked for before waits too', async () => {
+    const project = await createProject(world);
+    const released = Promise.withResolvers<void>();
+    world.gate.treat('sendBundle', async (_call, pass) => {
+      await released.promise;
+      return pass();
+    });
+    // Being set up: there its execution waits.
+    const batch = await openBatch(world, project, [burnPipeline()]);
+    assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
+    const settings = await setMode(project, 'manual');
+    assert.deepEqual([settings.approvalMode, settings.burnLimit], ['manual', '1000000']);
+    await setMode(project, 'manual');
+    released.resolve();
+    const waiting = () => askCompany(world, operator, 'GET', 'waiting');
+    await until(
+      'the batch to wait',
+      async () => requireOk(await waiting()).batches,
+      ({ length }) => length === 1,
+    );
+    await untilBatch(world, project, batch.id, ({ status }) => status === 'FINALIZED');
+    world.gate.clear();
+    requireOk(await approve(world, operator, batch.id));
+    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+
+    await setMode(project, 'automatic');
+    const { entries } = await readAudit(`?projectId=${project.projectId}&limit=3`);
+    assert.deepEqual(
+      entries.map(({ action, before, after }: Record<string, unknown>) => [action, before, after]),
+      [
+        ['approval-mode.changed', { approvalMode: 'manual' }, { approvalMode: 'automatic' }],
+        ['batch.approved', undefined, undefined],
+        ['approval-mode.changed', { approvalMode: 'automatic' }, { approvalMode: 'manual' }],
+      ],
+    );
+    const unknown = { approvalMode: 'manual' };
+    const answer = await askCompany(world, operator, 'PUT', `projects/${UNKNOWN}/approval-mode`, unknown);
+    assertError(answer, 404, 'ERR_PROJECT_NOT_FOUND');
+  });
+
+  it('is when a job begins, and never that a batch expires before its day', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    await enqueueLater({ type: 'close', batchId: batch.id, multisig: address(project.multisig) });
+    const jobs = requireOk(await askCompany(world, operator, 'GET', 'jobs')).jobs;
+    const mine = jobs.filter(({ batchId }: { batchId?: string }) => batchId === batch.id);
+    assert.deepEqual(
+      mine.map((job: Record<string, unknown>) => [
+        job.type,
+        job.state,
+        job.batchStatus,
+        job.projectId,
+        'problem' in job,
+      ]),
+      [['close', 'waiting', 'FINALIZED', project.projectId, false]],
+    );
+    await world.db
+      .updateTable('batches')
+      .set({ status: 'FAILED', ended_at: new Date() })
+      .where('id', '=', batch.id)
+      .execute();
+    assert.deepEqual(requireOk(await retry(mine[0].id)), { jobId: mine[0].id });
+    await until(
+      'the job',
+      () => countUndone(world, 'close', batch.id),
+      (count) => count === 0,
+    );
+    assertError(await retry(mine[0].id), 404, 'ERR_JOB_NOT_FOUND');
+    assertError(await retry(UNKNOWN), 404, 'ERR_JOB_NOT_FOUND');
+
+    const other = await setUpBatch(world, project, [burnPipeline()]);
+    const [expiry] = await findJobIds(world, 'expire', other.id);
+    assertError(await retry(expiry ?? ''), 404, 'ERR_JOB_NOT_FOUND', /ends a batch on its day/);
+    assert.equal(requireOk(await executeSigned(world, project, other)).status, 'EXECUTED');
+    const [entry] = (await readAudit('?limit=1')).entries;
+    assert.deepEqual(
+      [entry.action, entry.subject, entry.batchId, entry.projectId, entry.actor],
+      ['job.retried', mine[0].id, batch.id, project.projectId, operator.address],
+    );
+  });
+
+  it('is written down, newest first, a page at a time', async () => {
+    for (const isPaused of [true, false, true, false]) await setPause(world, operator, 'all', isPaused);
+    const first = await readAudit('?limit=3');
+    const second = await readAudit(`?limit=3&cursor=${first.nextCursor}`);
+    const actions = [...first.entries, ...second.entries].map(({ action }: { action: string }) => action);
+    const wanted = ['company.resumed', 'company.paused', 'company.resumed', 'company.paused'];
+    assert.deepEqual(actions.slice(0, 4), wanted);
+    assertError(await askCompany(world, operator, 'GET', 'audit?cursor=nonsense'), 400, 'ERR_INVALID_REQUEST');
+  });
+
+  async function setMode({ projectId }: TestProject, approvalMode: 'manual' | 'automatic') {
+    return requireOk(await askCompany(world, operator, 'PUT', `projects/${projectId}/approval-mode`, { approvalMode }));
+  }
+
+  function retry(jobId: string) {
+    return askCompany(world, operator, 'POST', `jobs/${jobId}/retry`, {});
+  }
+
+  async function readAudit(query: string) {
+    return requireOk(await askCompany(world, operator, 'GET', `audit${query}`));
+  }
+
+  async function enqueueLater(job: Job): Promise<void> {
+    const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log: createLog('error') });
+    await jobs.enqueue(world.db, job, { startAfter: new Date(Date.now() + 3_600_000) });
+    await jobs.stop();
+  }
+});
