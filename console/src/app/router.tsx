@@ -34,6 +34,27 @@ const company = createRoute({
   path: '/company',
   component: lazyRouteComponent(() => import('../routes/company/company.tsx'), 'Company'),
 });
+const companyWaiting = createRoute({
+  getParentRoute: () => company,
+  path: '/',
+  component: lazyRouteComponent(() => import('../routes/company/waiting/waiting.tsx'), 'Waiting'),
+});
+const companyProjects = createRoute({
+  getParentRoute: () => company,
+  path: '/projects',
+  component: lazyRouteComponent(() => import('../routes/company/company-projects.tsx'), 'CompanyProjects'),
+});
+const companyJobs = createRoute({
+  getParentRoute: () => company,
+  path: '/jobs',
+  component: lazyRouteComponent(() => import('../routes/company/jobs.tsx'), 'Jobs'),
+});
+const companyAudit = createRoute({
+  getParentRoute: () => company,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('../routes/company/audit-log.tsx'), 'AuditLog'),
+});
+const companyRoutes = company.addChildren([companyWaiting, companyProjects, companyJobs, companyAudit]);
 
 const project = createRoute({
   getParentRoute: () => root,
@@ -86,7 +107,7 @@ const projectRoutes = project.addChildren([overview, batches, batch, compose, ap
 
 /** Every screen and its address; each is loaded when it is first opened. */
 export const router = createRouter({
-  routeTree: root.addChildren([home, register, proof, publicVault, company, projectRoutes]),
+  routeTree: root.addChildren([home, register, proof, publicVault, companyRoutes, projectRoutes]),
   defaultPreload: 'intent',
   scrollRestoration: true,
   defaultErrorComponent: Broken,

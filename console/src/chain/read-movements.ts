@@ -21,9 +21,18 @@ const MAX_MOVEMENTS = 15;
 /**
  * The last transactions that changed what a vault holds, newest first, read from the cluster over this page’s own
  * connection. Tokens arrive at the token account without naming the vault, so the signatures of both are looked at.
+ * @throws Error when the cluster does not answer, or refuses.
  */
-export async function readMovements(rpcUrl: string, { vault, tokenAccount }: VaultAccounts): Promise<Movement[]> {
-  const rpc = createSolanaRpc(rpcUrl);
+export async function readMovements(rpcUrl: string, accounts: VaultAccounts): Promise<Movement[]> {
+  try {
+    return await readNewest(createSolanaRpc(rpcUrl), accounts);
+  } catch (cause) {
+    const said = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`The cluster at ${rpcUrl} gave this page no list of transactions: ${said}.`, { cause });
+  }
+}
+
+async function readNewest(rpc: Rpc<SolanaRpcApi>, { vault, tokenAccount }: VaultAccounts): Promise<Movement[]> {
   const lists = await Promise.all([vault, tokenAccount].map((account) => signaturesOf(rpc, address(account))));
   const newest = [...new Map(lists.flat().map((entry) => [entry.signature, entry])).values()]
     .filter(({ err }) => err === null)

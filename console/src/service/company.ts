@@ -29,18 +29,13 @@ export const jobsQuery = queryOptions({
   refetchInterval: COMPANY_EVERY_MS,
 });
 
-/** Who did what, newest first; of one project or of all. */
-export function auditQuery(projectId?: string) {
-  return infiniteQueryOptions({
-    queryKey: ['company', 'audit', projectId ?? 'all'],
-    initialPageParam: '',
-    queryFn: ({ pageParam: cursor }) =>
-      call('listAudit', {
-        query: { ...(projectId === undefined ? {} : { projectId }), ...(cursor === '' ? {} : { cursor }) },
-      }),
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-}
+/** Who did what, newest first. */
+export const auditQuery = infiniteQueryOptions({
+  queryKey: ['company', 'audit'],
+  initialPageParam: '',
+  queryFn: ({ pageParam: cursor }) => call('listAudit', { query: cursor === '' ? {} : { cursor } }),
+  getNextPageParam: ({ nextCursor }) => nextCursor,
+});
 
 /** Checking everything again reads and simulates on the chain. */
 const APPROVE_TIMEOUT_MS = 60_000;

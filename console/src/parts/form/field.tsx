@@ -46,7 +46,7 @@ export function TextArea({
           rows={4}
           {...rest}
           {...wiring}
-          className={classes(CONTROL, 'h-auto py-2 font-mono text-sm')}
+          className={classes(BOX, 'py-2 font-mono text-sm')}
         />
       )}
     </Framed>
@@ -73,8 +73,9 @@ export function SelectField({
   );
 }
 
-const CONTROL =
-  'h-10 w-full rounded border border-line-strong/70 bg-raised px-3 placeholder:text-quiet aria-invalid:border-failed md:h-9';
+const BOX =
+  'w-full rounded border border-line-strong/70 bg-raised px-3 placeholder:text-quiet aria-invalid:border-failed';
+const CONTROL = `${BOX} h-10 md:h-9`;
 
 interface Wiring {
   readonly id: string;

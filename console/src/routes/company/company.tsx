@@ -1,4 +1,50 @@
-/** Stands for the screen until it is built. */
+import { useQuery } from '@tanstack/react-query';
+import { Outlet } from '@tanstack/react-router';
+import { SignInPrompt } from '../../app/sign-in-prompt.tsx';
+import { Tab, Tabs } from '../../parts/layout/tabs.tsx';
+import { Loaded } from '../../parts/state/loaded.tsx';
+import { Page } from '../../parts/state/page.tsx';
+import { Lines } from '../../parts/state/skeleton.tsx';
+import { companyQuery } from '../../service/company.ts';
+import { useSession } from '../../service/session.ts';
+import { BecomeOperator } from './become-operator.tsx';
+import { CompanyStats } from './company-stats.tsx';
+import { PauseSwitch } from './pause-switch.tsx';
+
+/** What the company’s operators see and decide. */
 export function Company() {
-  return <p>Company</p>;
+  const session = useSession();
+  if (session === undefined) return <Lines count={4} />;
+  if (session === null) return <SignInPrompt />;
+  return session.isCompanyOperator ? <Desk /> : <BecomeOperator wallet={session.wallet} />;
+}
+
+function Desk() {
+  const company = useQuery(companyQuery);
+  const count = (found: number | undefined) =>
+    found !== undefined && found > 0 ? <span className="tabular text-waiting">{found}</span> : null;
+  return (
+    <Page
+      title="Company"
+      lead="Every batch takes the company’s vote. This is where it is given, and where the service is watched."
+      action={company.data && <PauseSwitch projectId={null} name="every project" isPaused={company.data.isPaused} />}
+    >
+      <Loaded query={company} skeleton={<Lines count={1} className="h-28" />}>
+        {(found) => <CompanyStats company={found} />}
+      </Loaded>
+      <div>
+        <div className="mt-4">
+          <Tabs label="Company">
+            <Tab to="/company" activeOptions={{ exact: true }}>
+              Waiting for you {count(company.data?.waitingBatches)}
+            </Tab>
+            <Tab to="/company/projects">Projects</Tab>
+            <Tab to="/company/jobs">Jobs {count(company.data?.stuckJobs)}</Tab>
+            <Tab to="/company/audit">Audit log</Tab>
+          </Tabs>
+        </div>
+        <Outlet />
+      </div>
+    </Page>
+  );
 }

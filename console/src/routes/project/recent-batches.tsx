@@ -36,7 +36,7 @@ export function RecentBatches({ projectId, unit }: RecentBatchesProps) {
       }
       isFlush
     >
-      <Loaded query={batches} skeleton={<Lines count={SHOWN} className="m-3 h-9" />}>
+      <Loaded query={batches} skeleton={<Lines count={SHOWN} className="m-3 h-9" />} isFlush>
         {({ batches: found }) =>
           found.length === 0 ? (
             <div className="p-4">

@@ -28,25 +28,32 @@ const VERDICTS = {
   nothing: { word: 'No proof found', Icon: CircleSlash, className: 'text-quiet', box: 'bg-sunken' },
 } as const;
 
+/** The service answered for something else than was asked. */
+const UNRELIABLE = {
+  word: 'Do not rely on this answer',
+  Icon: CircleAlert,
+  className: 'text-failed',
+  box: 'border-failed/50 bg-failed-wash',
+} as const;
+
 /** The verdict first; under it the evidence. */
 export function ProofAnswer({ check, ownHash, question }: ProofAnswerProps) {
-  const { word, Icon, className, box } = VERDICTS[check.verdict];
   const isSameHash = ownHash === null || check.hash === undefined || ownHash === check.hash;
+  const { word, Icon, className, box } = isSameHash ? VERDICTS[check.verdict] : UNRELIABLE;
   return (
     <div className="flex flex-col gap-4">
       <section className={classes('flex flex-wrap items-start gap-4 rounded-lg border p-4', box)}>
         <Icon size={30} aria-hidden className={classes('shrink-0', className)} />
         <div className="min-w-0 flex-1 basis-60">
           <h2 className={classes('text-xl font-semibold', className)}>{word}</h2>
-          <p className="break-words">{check.message}</p>
+          <p className="break-words">
+            {isSameHash
+              ? check.message
+              : `The service’s hash is ${check.hash}; this page reckons ${ownHash} of the same type and payload.`}
+          </p>
         </div>
         <CopyButton text={linkTo(question)} label="Copy the link" />
       </section>
-      {!isSameHash && (
-        <Notice tone="failed" title="Do not rely on this answer">
-          The service’s hash differs from the one this page reckoned: {check.hash} there, {ownHash} here.
-        </Notice>
-      )}
       {ownHash !== null && <OwnHash hash={ownHash} isConfirmed={check.hash !== undefined && isSameHash} />}
       {check.pipelines.map((pipeline) => (
         <Evidence

@@ -35,7 +35,7 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
       aside={<span className="text-sm text-quiet">read from the chain</span>}
       isFlush
     >
-      <Loaded query={movements} skeleton={<Lines count={4} className="m-3 h-9" />}>
+      <Loaded query={movements} skeleton={<Lines count={4} className="m-3 h-9" />} isFlush>
         {(found) =>
           found.length === 0 ? (
             <div className="p-4">

@@ -1,0 +1,68 @@
+import type { CompanyOverview } from '@flywheel/api';
+import { toDecimal } from '@flywheel/sdk';
+import { Stat, Stats } from '../../parts/layout/stat.tsx';
+import { AddressText } from '../../parts/show/address-text.tsx';
+import { AmountText } from '../../parts/show/amount-text.tsx';
+import { StateMark } from '../../parts/show/state-mark.tsx';
+import { Notice } from '../../parts/state/notice.tsx';
+import { SOL_DECIMALS } from '../../text/amount.ts';
+
+/** Less than this and someone should send SOL to the operator. */
+const SHORT_RUNWAY_DAYS = 14;
+
+/** The operator’s money and how long it lasts, the nonces, what is open and what is stuck. */
+export function CompanyStats({ company }: { readonly company: CompanyOverview }) {
+  const { operator, nonces } = company;
+  const sol = (lamports: string) => toDecimal(BigInt(lamports), SOL_DECIMALS);
+  return (
+    <div className="flex flex-col gap-4">
+      {company.isPaused && (
+        <Notice tone="waiting" title="Every project is paused">
+          {company.pauseReason !== undefined && `“${company.pauseReason}” `}
+          Init and execute are refused, and nothing more is sent.
+        </Notice>
+      )}
+      <Stats>
+        <Stat
+          name="Operator’s balance"
+          value={operator.lamports === null ? 'unknown' : <AmountText amount={sol(operator.lamports)} unit="SOL" />}
+          note={
+            operator.lamports === null ? (
+              'The cluster does not answer'
+            ) : (
+              <>
+                <AmountText amount={sol(operator.rentOutLamports)} unit="SOL" /> more is out as rent ·{' '}
+                <AddressText address={operator.address} of="operator" isLinked />
+              </>
+            )
+          }
+        />
+        <Stat
+          name="It lasts"
+          value={<Runway days={operator.runwayDays} />}
+          note={
+            <>
+              <AmountText amount={sol(operator.spentPerDayLamports)} unit="SOL" /> a day in fees and tips
+            </>
+          }
+        />
+        <Stat
+          name="Open batches"
+          value={company.openBatches.toLocaleString('en')}
+          note={`${company.waitingBatches} wait for the company · ${company.projects} projects`}
+        />
+        <Stat
+          name="Free nonces"
+          value={nonces.available}
+          note={`${nonces.leased} lent, ${nonces.refreshing} being renewed, ${nonces.creating} being made`}
+        />
+      </Stats>
+    </div>
+  );
+}
+
+function Runway({ days }: { readonly days: number | null }) {
+  if (days === null) return 'Nothing is being spent';
+  const words = `${days.toLocaleString('en')} ${days === 1 ? 'day' : 'days'}`;
+  return days < SHORT_RUNWAY_DAYS ? <StateMark state="failed" word={`${words}: send SOL`} /> : words;
+}

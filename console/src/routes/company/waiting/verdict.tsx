@@ -1,0 +1,78 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useState } from 'react';
+import { Button, ButtonLink } from '../../../parts/form/button.tsx';
+import { Dialog } from '../../../parts/form/dialog.tsx';
+import { TextField } from '../../../parts/form/field.tsx';
+import { ErrorNotice } from '../../../parts/state/notice.tsx';
+import { approveBatch, rejectBatch } from '../../../service/company.ts';
+
+export interface VerdictProps {
+  readonly projectId: string;
+  readonly batchId: string;
+  readonly batchIndex: string;
+}
+
+/** The company’s word on a batch: approve, reject with a reason, or look closer first. */
+export function Verdict({ projectId, batchId, batchIndex }: VerdictProps) {
+  const queries = useQueryClient();
+  const [isRejecting, setRejecting] = useState(false);
+  const approve = useMutation({
+    mutationFn: () => approveBatch(batchId),
+    onSuccess: () => queries.invalidateQueries(),
+  });
+  return (
+    <footer className="flex flex-col gap-3 border-t px-4 py-3">
+      {approve.error && <ErrorNotice error={approve.error} />}
+      <div className="flex flex-wrap gap-2">
+        <Button tone="primary" isBusy={approve.isPending} onClick={() => approve.mutate()}>
+          Approve batch {batchIndex}
+        </Button>
+        <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }}>
+          See every pipeline
+        </ButtonLink>
+        <Button tone="danger" className="ml-auto" onClick={() => setRejecting(true)}>
+          Reject
+        </Button>
+      </div>
+      <Dialog title={`Reject batch ${batchIndex}?`} isOpen={isRejecting} onClose={() => setRejecting(false)}>
+        <RejectForm batchId={batchId} onClose={() => setRejecting(false)} />
+      </Dialog>
+    </footer>
+  );
+}
+
+function RejectForm({ batchId, onClose }: { readonly batchId: string; readonly onClose: () => void }) {
+  const queries = useQueryClient();
+  const [reason, setReason] = useState('');
+  const reject = useMutation({
+    mutationFn: () => rejectBatch(batchId, reason.trim()),
+    onSuccess: async () => {
+      onClose();
+      await queries.invalidateQueries();
+    },
+  });
+  const isGiven = reason.trim() !== '';
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (isGiven) reject.mutate();
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <p>The batch ends as failed, for good. Nothing of it moves, and its limits are given back.</p>
+      <TextField
+        label="Why? The project reads it"
+        value={reason}
+        maxLength={500}
+        onChange={({ target }) => setReason(target.value)}
+        required
+      />
+      {reject.error && <ErrorNotice error={reject.error} />}
+      <div className="flex gap-3">
+        <Button type="submit" tone="danger" isBusy={reject.isPending} disabled={!isGiven}>
+          Reject the batch
+        </Button>
+        <Button onClick={onClose}>Keep it waiting</Button>
+      </div>
+    </form>
+  );
+}
