@@ -25,11 +25,10 @@ import { approve, createManualProject, type Operator, openCompanyWorld, reject }
 
 describe('a project whose batches a person approves for the company', () => {
   let world: GatedWorld;
-  let environment: Readonly<Record<string, string>>;
   let [first, second]: Operator[] = [];
   before(async () => {
     let operators: readonly Operator[];
-    ({ world, operators, environment } = await openCompanyWorld());
+    ({ world, operators } = await openCompanyWorld());
     [first, second] = operators;
   });
   after(() => world.stop());
@@ -227,24 +226,6 @@ describe('a project whose batches a person approves for the company', () => {
       assertError(await reject(world, operator(first), batch.id, 'No.'), 409, 'ERR_BATCH_NOT_WAITING', /it is FAILED/);
     }
     requireOk(await init(world.url, project.apiKey, [burnPipeline(2)]));
-  });
-
-  it('goes on from where it was when the service dies between the approval and the execution', async () => {
-    const project = await createManualProject(world);
-    const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
-    const supply = await supplyOf(world, project.mint);
-    await ask(project, batch);
-    const reached = Promise.withResolvers<void>();
-    world.gate.treat('sendBundle', async () => {
-      reached.resolve();
-      return new Promise(() => undefined);
-    });
-    requireOk(await approve(world, operator(first), batch.id));
-    await reached.promise;
-    await world.restart({ ...world.gate.environment, ...environment });
-    world.gate.clear();
-    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
-    assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
   });
 
   it('is decided by the company’s operators alone', async () => {

@@ -23,7 +23,7 @@ export async function openCompanyWorld(
     wallets.map(async (wallet) => ({ address: wallet.address, cookie: await signIn(world.url, wallet) })),
   );
   if (!first || !second) throw new Error('A company of the tests has two operators.');
-  return { world, operators: [first, second] as const satisfies readonly Operator[], environment: own };
+  return { world, operators: [first, second] as const satisfies readonly Operator[] };
 }
 
 export function createManualProject(world: World, options: ProjectOptions = {}): Promise<TestProject> {

@@ -78,7 +78,7 @@ describe('what the company’s operators see', () => {
 
   it('is every batch that waits for them, oldest first, until it is decided', async () => {
     const projects = [await createManualProject(world), await createManualProject(world, { decimals: 2 })] as const;
-    const batches = [];
+    const batches: { readonly id: string }[] = [];
     for (const project of projects) {
       const batch = await setUpBatch(world, project, [burnPipeline(3), burnPipeline(4)]);
       assert.equal((await executeSigned(world, project, batch)).status, 202);

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import type { Role } from '../../src/app.ts';
+import { findBundles } from '../../src/store/bundles.ts';
+import { burnPipeline } from '../client.ts';
+import { executeSigned, setUpBatch, untilBatch } from '../execution/batches.ts';
+import { supplyOf } from '../execution/chain.ts';
+import { type ServiceProcess, startServiceProcess } from '../fleet/service-process.ts';
+import { requireOk } from '../project.ts';
+import { findJobIds, missHeartbeats } from '../soak/queue-time.ts';
+import { type GatedWorld, openGatedWorld } from '../trouble/gate.ts';
+import { approve, createManualProject, type Operator, openCompanyWorld } from './operators.ts';
+
+const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);
+
+let world: GatedWorld;
+let operator: Operator;
+const workers: ServiceProcess[] = [];
+before(async () => {
+  const opened = await openCompanyWorld({}, (environment) => openGatedWorld(environment, { roles: HTTP_ONLY }));
+  world = opened.world;
+  [operator] = opened.operators;
+});
+after(async () => {
+  await Promise.all(workers.map((worker) => worker.stop()));
+  await world.stop();
+});
+
+it('a batch that a person approved is executed once, whenever workers die between the approval and its end', async () => {
+  const first = await startWorker();
+  const project = await createManualProject(world);
+  const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
+  const supply = await supplyOf(world, project.mint);
+  assert.equal((await executeSigned(world, project, batch)).status, 202);
+  await first.kill();
+  requireOk(await approve(world, operator, batch.id));
+  assert.deepEqual(await findBundles(world.db, batch.id, 'execution'), []);
+
+  const reached = Promise.withResolvers<void>();
+  world.gate.treat('sendBundle', async (_call, pass) => {
+    const answer = await pass();
+    reached.resolve();
+    // It has arrived, and its sender never hears of it.
+    await new Promise(() => undefined);
+    return answer;
+  });
+  const second = await startWorker();
+  await reached.promise;
+  await second.kill();
+  world.gate.clear();
+
+  await startWorker();
+  await missHeartbeats(world, await findJobIds(world, 'execute', batch.id));
+  const { executeResult } = await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  assert.equal(executeResult?.totalSuccessful, 2);
+  assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
+});
+
+async function startWorker(): Promise<ServiceProcess> {
+  const worker = await startServiceProcess('work', { ...world.environment, ...world.gate.environment });
+  workers.push(worker);
+  return worker;
+}
