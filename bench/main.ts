@@ -1,10 +1,17 @@
+import { benchConsole } from './console.ts';
 import { benchExecution } from './execution.ts';
 import { printFigures } from './figures.ts';
 import { benchInit } from './init.ts';
 import { benchLocalnet } from './localnet.ts';
 import { benchVersus } from './versus/versus.ts';
 
-const BENCHES = { init: benchInit, execution: benchExecution, localnet: benchLocalnet, versus: benchVersus };
+const BENCHES = {
+  init: benchInit,
+  execution: benchExecution,
+  localnet: benchLocalnet,
+  versus: benchVersus,
+  console: benchConsole,
+};
 type Name = keyof typeof BENCHES;
 
 // These machines are noisy: read ratios, not single figures. Each benchmark runs beside what it is measured against.

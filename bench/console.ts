@@ -1,0 +1,109 @@
+import type { CDPSession } from 'playwright-core';
+import { noBrowser, openVisit } from '../console/test/browser.ts';
+import { openBenchWorld } from './bench-world.ts';
+import { type Figures, ms, percentile } from './figures.ts';
+
+const VISITS = 5;
+
+/** The first page as a newcomer gets it: nothing cached, from this machine, and as over a slow line to a slow phone. */
+export async function benchConsole(): Promise<Figures> {
+  if (noBrowser !== false) throw new Error(noBrowser);
+  await import('../console/build-if-stale.ts');
+  const world = await openBenchWorld();
+  try {
+    const here = await visitOften(world.url, 'desktop', async () => undefined);
+    const phone = await visitOften(world.url, 'phone', slowDown);
+    const { scriptBytes, totalBytes, requests } = here[0] ?? raise();
+    return {
+      title: `the console’s first page, signed out, ${VISITS} visits with an empty cache`,
+      note: 'Interactive: its first button is there and takes clicks. The phone: 1.6 Mbit/s, 150 ms away, a quarter of this CPU.',
+      rows: [
+        ['JavaScript on the wire', `${kilobytes(scriptBytes)}, brotli`],
+        ['all on the wire', `${kilobytes(totalBytes)} in ${requests} requests`],
+        ['first paint, p50', ms(median(here.map(({ paintMs }) => paintMs)))],
+        ['interactive, p50', ms(median(here.map(({ interactiveMs }) => interactiveMs)))],
+        ['first paint on the phone, p50', ms(median(phone.map(({ paintMs }) => paintMs)))],
+        ['interactive on the phone, p50', ms(median(phone.map(({ interactiveMs }) => interactiveMs)))],
+      ],
+    };
+  } finally {
+    await world.stop();
+  }
+}
+
+interface Visited {
+  readonly scriptBytes: number;
+  readonly totalBytes: number;
+  readonly requests: number;
+  /** From the beginning of the navigation. */
+  readonly paintMs: number;
+  readonly interactiveMs: number;
+}
+
+async function visitOften(
+  url: string,
+  size: 'desktop' | 'phone',
+  prepare: (session: CDPSession) => Promise<void>,
+): Promise<Visited[]> {
+  const visited: Visited[] = [];
+  for (let i = 0; i < VISITS; i++) {
+    const { page, context, close } = await openVisit(url, { size });
+    await prepare(await context.newCDPSession(page));
+    await page.addInitScript(NOTE_INTERACTIVE);
+    await page.goto('/', { waitUntil: 'networkidle' });
+    visited.push(await page.evaluate<Visited>(READ_TIMES));
+    await close();
+  }
+  return visited;
+}
+
+/** Lighthouse’s slow 4G and its slowed phone (lighthouse, core/config/constants.js, throttling.mobileSlow4G). */
+async function slowDown(session: CDPSession): Promise<void> {
+  await session.send('Network.enable');
+  await session.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 150,
+    downloadThroughput: (1.6 * 1024 * 1024) / 8,
+    uploadThroughput: (750 * 1024) / 8,
+  });
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+}
+
+/** React listens from its root before it draws: a button that is there takes clicks. */
+const NOTE_INTERACTIVE = `
+  new MutationObserver((_changes, observer) => {
+    if (!document.querySelector('main button')) return;
+    globalThis.interactiveMs = performance.now();
+    observer.disconnect();
+  }).observe(document, { childList: true, subtree: true });
+`;
+
+const READ_TIMES = `(async () => {
+  const paintMs = await new Promise((resolve) => {
+    new PerformanceObserver((list) => {
+      const [paint] = list.getEntriesByName('first-contentful-paint');
+      if (paint) resolve(paint.startTime);
+    }).observe({ type: 'paint', buffered: true });
+  });
+  const resources = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+  const bytes = (entries) => entries.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0);
+  return {
+    scriptBytes: bytes(resources.filter(({ name }) => name.endsWith('.js'))),
+    totalBytes: bytes(resources),
+    requests: resources.length,
+    paintMs,
+    interactiveMs: globalThis.interactiveMs,
+  };
+})()`;
+
+function median(sample: readonly number[]): number {
+  return percentile(sample, 0.5);
+}
+
+function kilobytes(bytes: number): string {
+  return `${(bytes / 1_000).toFixed(0)} kB`;
+}
+
+function raise(): never {
+  throw new Error('No visit was made.');
+}
