@@ -1,18 +1,9 @@
 import { CircleAlert, CircleCheck, Clock } from 'lucide-react';
 import { classes } from '../classes.ts';
 import { Ring } from './ring.tsx';
+import { STATE_COLOURS, type State } from './state.ts';
 
-/** What state a thing is in: always an icon, a colour and a word. */
-export type State = 'waiting' | 'running' | 'done' | 'failed';
-
-/** The text colour of each. */
-export const STATE_COLOURS = {
-  waiting: 'text-waiting',
-  running: 'text-accent',
-  done: 'text-done',
-  failed: 'text-failed',
-} as const;
-
+/** An icon, a colour and a word. */
 export function StateMark({ state, word }: { readonly state: State; readonly word: string }) {
   return (
     <span className={classes('inline-flex items-center gap-1.5 font-medium whitespace-nowrap', STATE_COLOURS[state])}>

@@ -2,7 +2,8 @@ import { CircleMinus } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { classes } from '../classes.ts';
 import { Ring } from './ring.tsx';
-import { type State, StateIcon } from './state-mark.tsx';
+import type { State } from './state.ts';
+import { StateIcon } from './state-mark.tsx';
 import { TimeText } from './time-text.tsx';
 
 export interface TimelineStep {

@@ -4,7 +4,7 @@ import { classes } from '../../parts/classes.ts';
 import { ButtonLink } from '../../parts/form/button.tsx';
 import { Gauge } from '../../parts/show/gauge.tsx';
 import { Ring } from '../../parts/show/ring.tsx';
-import { STATE_COLOURS } from '../../parts/show/state-mark.tsx';
+import { STATE_COLOURS } from '../../parts/show/state.ts';
 import { standingOf } from '../batch/batch-standing.tsx';
 import { FailureNotice } from '../batch/failure-notice.tsx';
 import type { ApprovalStage } from './approval-stage.ts';

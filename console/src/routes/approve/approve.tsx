@@ -9,6 +9,7 @@ import { useSession } from '../../service/session.ts';
 import { useLiveBatch } from '../../service/use-live-batch.ts';
 import { BatchSkeleton } from '../batch/batch-skeleton.tsx';
 import { BatchStanding } from '../batch/batch-standing.tsx';
+import { kindName } from '../batch/kind-name.ts';
 import { AfterApproval } from './after-approval.tsx';
 import { approvalStage } from './approval-stage.ts';
 import { YourTurn } from './your-turn.tsx';
@@ -30,7 +31,7 @@ function Found({ projectId, batch }: { readonly projectId: string; readonly batc
   const stage = approvalStage(batch);
   return (
     <Page
-      title={`Approve ${batch.kind === 'withdrawal' ? 'withdrawal' : 'batch'} ${batch.batch.batchIndex}`}
+      title={`Approve ${kindName(batch.kind).toLowerCase()} ${batch.batch.batchIndex}`}
       lead={<AddressText address={batch.batch.id} of="batch id" />}
     >
       {stage === 'yourTurn' ? (

@@ -44,8 +44,9 @@ function toPipeline({ type, payload, actions }: BatchDetail['pipelines'][number]
     type,
     payload,
     actions: actions.map((action) => {
-      if (action.action === 'WITHDRAW')
-        throw new Error('This page cannot look at withdrawals: do not sign this one here.');
+      if (action.action === 'WITHDRAW' || action.action === 'ROTATE') {
+        throw new Error(`This page cannot compare ${action.action} with the chain. Do not sign it here.`);
+      }
       return action;
     }),
   };

@@ -2,7 +2,7 @@ import type { BatchDetail } from '@flywheel/api';
 import { classes } from '../../parts/classes.ts';
 import { KindBar } from '../../parts/show/kind-bar.tsx';
 import { Ring } from '../../parts/show/ring.tsx';
-import { STATE_COLOURS } from '../../parts/show/state-mark.tsx';
+import { STATE_COLOURS } from '../../parts/show/state.ts';
 import { formatSol, withSeparators } from '../../text/amount.ts';
 import { type BatchState, batchState } from './batch-state.ts';
 import { totalsOf } from './totals.ts';

@@ -1,5 +1,5 @@
 import type { BatchRow } from '@flywheel/api';
-import type { State } from '../../parts/show/state-mark.tsx';
+import type { State } from '../../parts/show/state.ts';
 
 /** A batch's state as people read it. */
 export interface BatchState {

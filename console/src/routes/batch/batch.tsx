@@ -11,6 +11,7 @@ import { BatchSkeleton } from './batch-skeleton.tsx';
 import { BatchStanding } from './batch-standing.tsx';
 import { BatchTimeline } from './batch-timeline.tsx';
 import { FailureNotice } from './failure-notice.tsx';
+import { kindName } from './kind-name.ts';
 import { LedgerPanel } from './ledger-panel.tsx';
 import { PipelineList } from './pipelines/pipeline-list.tsx';
 import { ReceiptButton } from './receipt/receipt-button.tsx';
@@ -37,7 +38,7 @@ function Found({ projectId, batch }: { readonly projectId: string; readonly batc
   );
   return (
     <Page
-      title={`${batch.kind === 'withdrawal' ? 'Withdrawal' : 'Batch'} ${batchIndex}`}
+      title={`${kindName(batch.kind)} ${batchIndex}`}
       lead={
         <span className="flex flex-wrap items-center gap-x-3">
           <TimeText at={dateCreated} />

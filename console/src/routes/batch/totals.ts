@@ -1,5 +1,5 @@
 import { decimalOf, toBaseUnits, toDecimal } from '@flywheel/sdk';
-import type { ShownAction } from './pipelines/action-text.tsx';
+import type { ShownAction } from './pipelines/shown-action.ts';
 
 export interface Totals {
   /** Whole tokens, decimal. */

@@ -4,10 +4,11 @@ import type { CSSProperties } from 'react';
 import { classes } from '../../../parts/classes.ts';
 import { KindBar } from '../../../parts/show/kind-bar.tsx';
 import { Ring } from '../../../parts/show/ring.tsx';
-import { STATE_COLOURS } from '../../../parts/show/state-mark.tsx';
+import { STATE_COLOURS } from '../../../parts/show/state.ts';
 import { TimeText } from '../../../parts/show/time-text.tsx';
 import { formatSol, withSeparators } from '../../../text/amount.ts';
 import { batchState } from '../batch-state.ts';
+import { kindName } from '../kind-name.ts';
 
 /** The same columns for the head, every row and every skeleton: nothing moves when rows arrive. */
 export const COLUMNS =
@@ -45,7 +46,7 @@ export function BatchRow({ projectId, row, index, place }: BatchRowProps) {
             {word}
           </Link>
           <span className="block truncate text-xs text-quiet">
-            {row.problem ?? (row.kind === 'withdrawal' ? 'Withdrawal' : row.types.join(', '))}
+            {row.problem ?? (row.types.join(', ') || kindName(row.kind))}
           </span>
         </span>
         <span className="text-sm text-quiet md:hidden">

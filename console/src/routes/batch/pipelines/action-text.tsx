@@ -1,11 +1,8 @@
-import type { BatchDetail } from '@flywheel/api';
 import { decimalOf } from '@flywheel/sdk';
 import { classes } from '../../../parts/classes.ts';
 import { AddressText } from '../../../parts/show/address-text.tsx';
 import { withSeparators } from '../../../text/amount.ts';
-
-/** What a pipeline of a batch may do; of those, only the console makes withdrawals. */
-export type ShownAction = BatchDetail['pipelines'][number]['actions'][number];
+import type { ShownAction } from './shown-action.ts';
 
 /** One action in words, led by its colour. */
 export function ActionText({ action }: { readonly action: ShownAction }) {
@@ -40,6 +37,18 @@ export function ActionText({ action }: { readonly action: ShownAction }) {
           <Kind className="bg-ink" word="Withdraw" />
           <AddressText address={action.toAddress} of="recipient" isLinked />
           <Amount amount={action.amount} unit={action.asset === 'SOL' ? 'SOL' : 'tokens'} />
+        </>
+      );
+    case 'ROTATE':
+      return (
+        <>
+          <Kind
+            className="bg-ink"
+            word={action.approver === 'wallet' ? 'Replace the wallet' : 'Replace the company’s approver'}
+          />
+          <AddressText address={action.from} of="who votes now" />
+          <span aria-hidden>→</span>
+          <AddressText address={action.to} of="who votes from then on" />
         </>
       );
     default:

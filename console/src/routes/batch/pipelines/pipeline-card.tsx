@@ -4,10 +4,12 @@ import { ChevronRight } from 'lucide-react';
 import { classes } from '../../../parts/classes.ts';
 import { AddressText } from '../../../parts/show/address-text.tsx';
 import { Gauge } from '../../../parts/show/gauge.tsx';
-import { type State, StateIcon } from '../../../parts/show/state-mark.tsx';
-import { ActionText, type ShownAction } from './action-text.tsx';
+import type { State } from '../../../parts/show/state.ts';
+import { StateIcon } from '../../../parts/show/state-mark.tsx';
+import { ActionText } from './action-text.tsx';
 import { InstructionList } from './instruction-list.tsx';
 import { ProofLine } from './proof-line.tsx';
+import type { ShownAction } from './shown-action.ts';
 
 type PipelineRecord = BatchDetail['pipelines'][number];
 

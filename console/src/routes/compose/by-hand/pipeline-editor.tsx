@@ -1,8 +1,8 @@
 import type { ProofType } from '@flywheel/api';
 import { pipelineSize } from '@flywheel/sdk';
 import { Plus, Trash2 } from 'lucide-react';
-import { Button } from '../../parts/form/button.tsx';
-import { SelectField, TextArea, TextField } from '../../parts/form/field.tsx';
+import { Button } from '../../../parts/form/button.tsx';
+import { SelectField, TextArea, TextField } from '../../../parts/form/field.tsx';
 import {
   type ActionDraft,
   type ActionKind,
@@ -58,7 +58,7 @@ interface OnePipelineProps {
 }
 
 function OnePipeline({ position, draft, proofTypes, decimals, onChange, onRemove }: OnePipelineProps) {
-  const read = readPipeline(draft, decimals);
+  const read = readPipeline(draft, { decimals, proofTypes });
   const isTouched = draft.actions.some(({ amount, message }) => amount !== '' || message !== '');
   const replace = (key: string, change: Partial<ActionDraft>) =>
     onChange({ actions: draft.actions.map((action) => (action.key === key ? { ...action, ...change } : action)) });
@@ -155,7 +155,7 @@ interface OneActionProps {
 }
 
 function OneAction({ action, decimals, onChange, onRemove }: OneActionProps) {
-  const problem = action.amount !== '' ? actionProblem(action, decimals) : null;
+  const problem = action.amount !== '' ? actionProblem(action, { decimals }) : null;
   const choose = (chosen: string) => {
     const kind = KINDS.find((known) => known.kind === chosen)?.kind;
     if (kind) onChange({ kind });

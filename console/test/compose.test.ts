@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Pipeline, PreviewBatchResponse } from '@flywheel/api';
+import { readPipeline } from '../src/routes/compose/by-hand/pipeline-draft.ts';
+import { sumPreviews } from '../src/routes/compose/review/sum-previews.ts';
+import { splitPipelines } from '../src/routes/compose/split-pipelines.ts';
+
+const WALLET = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
+
+describe('a composed batch', () => {
+  it('is divided where a batch has a thousand pipelines, in order', () => {
+    const pipelines = Array.from({ length: 2_001 }, (_, index) => burnOf(index + 1));
+    const batches = splitPipelines(pipelines);
+    assert.deepEqual(
+      batches.map((batch) => batch.length),
+      [1_000, 1_000, 1],
+    );
+    assert.deepEqual(batches.flat(), pipelines);
+  });
+
+  it('is divided before a request would be larger than the service takes', () => {
+    const payload = JSON.stringify({ text: 'x'.repeat(60_000) });
+    const batches = splitPipelines(Array.from({ length: 70 }, () => ({ ...burnOf(1), payload })));
+    assert.equal(batches.length, 3);
+    for (const pipelines of batches) {
+      assert.ok(Buffer.byteLength(JSON.stringify({ pipelines })) <= 2 * 1_024 * 1_024);
+    }
+  });
+
+  it('is read from what is typed, or says what stands against it', () => {
+    const action = { key: 'a', kind: 'AIRDROP', amount: '1.25', toAddress: WALLET, message: '' } as const;
+    const draft = { key: 'p', type: 'WATCH_AD', payload: '{"adId":"1"}', actions: [action] };
+    const rules = {
+      decimals: 2,
+      proofTypes: [{ type: 'WATCH_AD', payloadSchema: { type: 'object', required: ['adId'] } }],
+    };
+    assert.deepEqual(readPipeline(draft, rules), {
+      type: 'WATCH_AD',
+      payload: '{"adId":"1"}',
+      actions: [{ action: 'AIRDROP', toAddress: WALLET, amount: 1.25 }],
+    });
+    const faults = [
+      [{ ...draft, type: 'watch ad' }, /The type is/],
+      [{ ...draft, payload: '{' }, /no JSON/],
+      [{ ...draft, payload: '[]' }, /no JSON object/],
+      [{ ...draft, payload: '{}' }, /must have adId/],
+      [{ ...draft, actions: [] }, /no action/],
+      [{ ...draft, actions: [{ ...action, amount: '1.255' }] }, /has 2 decimals/],
+      [{ ...draft, actions: [{ ...action, amount: '12345678901234.25' }] }, /significant digits/],
+      [{ ...draft, actions: [{ ...action, toAddress: 'nobody' }] }, /no address/],
+    ] as const;
+    for (const [faulty, expected] of faults) {
+      const read = readPipeline(faulty, rules);
+      assert.match('problem' in read ? read.problem : 'nothing', expected);
+    }
+  });
+
+  it('of several batches is held to the limits and the vault as a whole', () => {
+    const sums = sumPreviews([preview({ asked: '60' }), preview({ asked: '60.5' })]);
+    assert.equal(sums.airdrop.asked, '120.5');
+    assert.deepEqual(sums.tokens, { available: '100', needed: '120.5', missing: '20.5' });
+    assert.equal(sums.cost.feeLamports, '10');
+    assert.equal(sums.isRefused, true);
+    assert.equal(sumPreviews([preview({ asked: '60' })]).isRefused, false);
+  });
+
+  it('may be made while the vault lacks tokens, and not while a pipeline is wrong', () => {
+    const withProblem = (code: string) =>
+      sumPreviews([{ ...preview({ asked: '1' }), problems: [{ code, message: '' }] }]);
+    assert.equal(withProblem('ERR_VAULT_UNDERFUNDED').isRefused, false);
+    assert.equal(withProblem('ERR_FLYWHEEL_INVALID_PROOF_TYPE').isRefused, true);
+  });
+});
+
+function burnOf(amount: number): Pipeline {
+  return { type: 'WATCH_AD', payload: '{}', actions: [{ action: 'BURN', amount }] };
+}
+
+function preview({ asked }: { readonly asked: string }): PreviewBatchResponse {
+  const resetsAt = '2026-11-22T00:00:00.000Z';
+  const nothing = { cap: '100', used: '0', asked: '0', left: '100', resetsAt };
+  const missing = Number(asked) > 100 ? String(Number(asked) - 100) : '0';
+  return {
+    pipelines: [],
+    problems: [],
+    funds: {
+      tokens: { needed: asked, available: '100', missing },
+      lamports: { needed: '0', available: '5', missing: '0' },
+    },
+    limits: { burn: nothing, airdrop: { ...nothing, asked } },
+    cost: {
+      feeLamports: '5',
+      tipLamports: '0',
+      vaultRentLamports: '0',
+      rentLockedLamports: '0',
+      operatorNetLamports: '5',
+    },
+  };
+}
