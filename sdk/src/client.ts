@@ -1,5 +1,8 @@
 import {
   type Batch,
+  type BatchList,
+  type BatchStatus,
+  type CancelBatchResponse,
   type ExecuteBatchPending,
   type ExecuteBatchRequest,
   type ExecuteBatchResponse,
@@ -33,8 +36,16 @@ export interface ExecuteOptions extends CallOptions {
 }
 
 export interface GetBatchOptions extends CallOptions {
-  /** `pipelines` adds the compiled pipelines, `approval` the current `proposalApproveTx`. */
-  readonly include?: readonly ('pipelines' | 'approval')[];
+  /** `pipelines` adds the compiled pipelines, `approval` the current `proposalApproveTx`, `ledger` what it cost. */
+  readonly include?: readonly ('pipelines' | 'approval' | 'ledger')[];
+}
+
+export interface ListBatchesOptions extends CallOptions {
+  readonly status?: BatchStatus;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string;
+  /** 1 to 100; 20 by default. */
+  readonly limit?: number;
 }
 
 /** An init request, or its JSON text, which is sent byte for byte. */
@@ -43,6 +54,8 @@ export type InitBatchInput = InitBatchRequest | string;
 /** Beside the seconds the service was asked to hold the answer. */
 const EXECUTE_TIMEOUT_MARGIN_SECONDS = 30;
 const DEFAULT_WAIT_SECONDS = 30;
+/** What the service answers at most. */
+const MAX_PAGE = 100;
 
 /**
  * A client of the service’s operations. Every call may throw a FlywheelError; answers that were lost or refused for a
@@ -63,6 +76,13 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     sendOptions: Omit<SendOptions, 'repeatable'> = {},
   ): Promise<OperationReply<(typeof OPERATIONS)[Id]>> {
     return sendRequest(connection, OPERATIONS[operationId], parts, { ...sendOptions, repeatable: true });
+  }
+
+  /** A page of the project’s batches, newest first. */
+  async function listBatches({ status, cursor, limit, signal }: ListBatchesOptions = {}): Promise<BatchList> {
+    const query = { status, cursor, limit: limit === undefined ? undefined : String(limit) };
+    const reply = await request('listBatches', { query }, signal ? { signal } : {});
+    return reply.body;
   }
 
   return {
@@ -100,6 +120,33 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
       const timeoutMs = ((waitSeconds ?? DEFAULT_WAIT_SECONDS) + EXECUTE_TIMEOUT_MARGIN_SECONDS) * 1_000;
       const reply = await request('executeBatch', { headers, body }, { timeoutMs, ...(signal ? { signal } : {}) });
       return reply.body;
+    },
+
+    /**
+     * Gives an open batch up: what was executed stays, nothing more is. An answer whose status is not final means that a
+     * bundle is still in flight: poll `getBatch`.
+     */
+    async cancelBatch(
+      batchId: string,
+      { waitSeconds, signal }: ExecuteOptions = {},
+    ): Promise<CancelBatchResponse | ExecuteBatchPending> {
+      const headers = waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` };
+      const timeoutMs = ((waitSeconds ?? DEFAULT_WAIT_SECONDS) + EXECUTE_TIMEOUT_MARGIN_SECONDS) * 1_000;
+      const options = { timeoutMs, ...(signal ? { signal } : {}) };
+      const reply = await request('cancelBatch', { headers, params: { batchId } }, options);
+      return reply.body;
+    },
+
+    listBatches,
+
+    /** Every batch of the project, newest first, asked for a page at a time. */
+    async *allBatches(options: Omit<ListBatchesOptions, 'cursor'> = {}): AsyncGenerator<Batch, void, undefined> {
+      let page = await listBatches({ limit: MAX_PAGE, ...options });
+      yield* page.batches;
+      while (page.nextCursor !== undefined) {
+        page = await listBatches({ limit: MAX_PAGE, ...options, cursor: page.nextCursor });
+        yield* page.batches;
+      }
     },
 
     /** Reads one batch. */

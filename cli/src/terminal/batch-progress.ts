@@ -15,6 +15,8 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
       case 'setUp':
         progress.finish('setUp', count(event.batch.initResult?.totalSuccessful ?? 0, 'transaction'));
         return progress.begin('approve');
+      case 'looked':
+        return;
       case 'approved':
         progress.finish('approve');
         return progress.begin('execute');

@@ -1,7 +1,7 @@
 import type { Action, Pipeline } from '@flywheel/api';
 import { type Address, address, getU64Encoder, type ReadonlyUint8Array } from '@solana/kit';
 import { decimalOf, toBaseUnits } from '../amounts.ts';
-import { proofMemo } from '../proof.ts';
+import { proofMemo } from '../proof/proof-memo.ts';
 import { tokenAccountAddress } from './addresses.ts';
 import { ASSOCIATED_TOKEN_PROGRAM, MEMO_PROGRAM, SYSTEM_PROGRAM } from './programs.ts';
 

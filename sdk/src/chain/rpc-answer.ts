@@ -7,6 +7,16 @@ export function fieldOf(value: unknown, name: string | number): unknown {
     : undefined;
 }
 
+/** The entries of a list; none where there is no list. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A place in a list; -1, where nothing is, for what is no number. */
+export function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : -1;
+}
+
 /** An answer that is not what the method documents. */
 export function unexpectedAnswer(method: string, value: unknown): FlywheelError {
   const quoted = JSON.stringify(value)?.slice(0, MAX_QUOTED_CHARACTERS);

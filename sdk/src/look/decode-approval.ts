@@ -7,6 +7,7 @@ import {
   getU64Decoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
+import { ADVANCE_NONCE, PROPOSAL_APPROVE, startsWith } from '../chain/discriminators.ts';
 import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.ts';
 
 /** One thing that an approval transaction does, read from its own bytes. */
@@ -60,10 +61,6 @@ export function approvalFee({ signers, steps }: Approval): bigint {
   return BigInt(signers.length) * LAMPORTS_PER_SIGNATURE + priority;
 }
 
-/** SystemInstruction::AdvanceNonceAccount, a little-endian u32. */
-const ADVANCE_NONCE = [4, 0, 0, 0];
-/** Anchor’s discriminator: the first eight bytes of SHA-256("global:proposal_approve"). */
-const PROPOSAL_APPROVE = [144, 37, 164, 136, 188, 216, 42, 248];
 const SET_COMPUTE_UNIT_LIMIT = 2;
 const SET_COMPUTE_UNIT_PRICE = 3;
 
@@ -87,8 +84,4 @@ function stepOf(program: Address, accounts: readonly Address[], data: ReadonlyUi
     default:
       return other;
   }
-}
-
-function startsWith(bytes: ReadonlyUint8Array, prefix: readonly number[]): boolean {
-  return prefix.every((byte, position) => bytes[position] === byte);
 }
