@@ -1,12 +1,19 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useEffect, useRef, useState } from 'react';
+import { useSession, useSignOut } from '../service/session.ts';
+import { BatchItems } from './palette/batch-items.tsx';
+import { ChainItems } from './palette/chain-items.tsx';
+import { PaletteItem } from './palette/palette-item.tsx';
+import { ProjectItems } from './palette/project-items.tsx';
 
-/** Finds any screen, batch, address or signature by what is typed. */
+/** Finds any screen, project, batch, address or signature by what is typed. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const { projectId } = useParams({ strict: false });
+  const session = useSession();
   const navigate = useNavigate();
+  const signOut = useSignOut();
   const [typed, setTyped] = useState('');
   useEffect(() => dialog.current?.showModal(), []);
   const go = (action: () => unknown) => () => {
@@ -26,56 +33,43 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           autoFocus
           value={typed}
           onValueChange={setTyped}
-          placeholder="A screen, batch id, address or signature"
+          placeholder="A screen, batch, address or signature"
           className="h-12 w-full border-b bg-transparent px-4 text-base outline-none placeholder:text-quiet"
         />
         <Command.List className="max-h-[50vh] overflow-y-auto p-2">
           <Command.Empty className="px-3 py-6 text-center text-quiet">Nothing here is called that.</Command.Empty>
-          {projectId !== undefined && UUID.test(text) && (
-            <Item
-              value={`batch ${text}`}
-              keys=""
-              onSelect={go(() =>
-                navigate({ to: '/p/$projectId/batches/$batchId', params: { projectId, batchId: text } }),
-              )}
-            >
-              Batch {text}
-            </Item>
-          )}
-          {SIGNATURE.test(text) && (
-            <Item value={text} keys="" onSelect={go(() => navigate({ to: '/proof', search: { signature: text } }))}>
-              What does {text.slice(0, 8)}… prove?
-            </Item>
-          )}
-          {ADDRESS.test(text) && (
-            <Item
-              value={text}
-              keys=""
-              onSelect={go(() => navigate({ to: '/vault/$address', params: { address: text } }))}
-            >
-              Vault {text}
-            </Item>
-          )}
+          <ChainItems text={text} go={go} />
           {projectId !== undefined &&
             PROJECT_SCREENS.map(({ to, name, keys }) => (
-              <Item key={to} value={name} keys={keys} onSelect={go(() => navigate({ to, params: { projectId } }))}>
+              <PaletteItem
+                key={to}
+                value={name}
+                keys={keys}
+                onSelect={go(() => navigate({ to, params: { projectId } }))}
+              >
                 {name}
-              </Item>
+              </PaletteItem>
             ))}
-          {SCREENS.map(({ to, name, keys }) => (
-            <Item key={to} value={name} keys={keys} onSelect={go(() => navigate({ to }))}>
+          {session && <BatchItems text={text} projectId={projectId} go={go} />}
+          {session && <ProjectItems go={go} />}
+          {[...SCREENS, ...(session?.isCompanyOperator ? COMPANY_SCREENS : [])].map(({ to, name, keys }) => (
+            <PaletteItem key={to} value={name} keys={keys} onSelect={go(() => navigate({ to }))}>
               {name}
-            </Item>
+            </PaletteItem>
           ))}
+          <PaletteItem value="Docs, API reference" onSelect={go(() => location.assign('/docs'))}>
+            Docs
+          </PaletteItem>
+          {session && (
+            <PaletteItem value="Sign out" onSelect={go(() => signOut.mutate())}>
+              Sign out
+            </PaletteItem>
+          )}
         </Command.List>
       </Command>
     </dialog>
   );
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{80,90}$/;
-const ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
 const PROJECT_SCREENS = [
   { to: '/p/$projectId', name: 'Overview', keys: 'g o' },
@@ -87,28 +81,14 @@ const PROJECT_SCREENS = [
 ] as const;
 
 const SCREENS = [
-  { to: '/', name: 'Your projects', keys: '' },
+  { to: '/', name: 'Your projects', keys: 'g h' },
   { to: '/register', name: 'Register a project', keys: '' },
   { to: '/proof', name: 'Check a proof', keys: 'g p' },
-  { to: '/company', name: 'Company', keys: '' },
 ] as const;
 
-interface ItemProps {
-  readonly value: string;
-  readonly keys: string;
-  readonly onSelect: () => void;
-  readonly children: React.ReactNode;
-}
-
-function Item({ value, keys, onSelect, children }: ItemProps) {
-  return (
-    <Command.Item
-      value={value}
-      onSelect={onSelect}
-      className="flex h-10 items-center justify-between gap-4 rounded px-3 data-[selected=true]:bg-sunken"
-    >
-      <span className="truncate">{children}</span>
-      <kbd className="font-mono text-xs text-quiet">{keys}</kbd>
-    </Command.Item>
-  );
-}
+const COMPANY_SCREENS = [
+  { to: '/company', name: 'Company: waiting for you', keys: 'g c' },
+  { to: '/company/projects', name: 'Company: projects', keys: '' },
+  { to: '/company/jobs', name: 'Company: jobs', keys: '' },
+  { to: '/company/audit', name: 'Company: audit log', keys: '' },
+] as const;

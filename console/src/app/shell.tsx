@@ -4,6 +4,8 @@ import { Tooltip } from 'radix-ui';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { Ring } from '../parts/show/ring.tsx';
 import { useEnvironment } from '../service/environment.ts';
+import { MainMenu } from './main-menu.tsx';
+import { SessionEnding } from './session-ending.tsx';
 import { ThemeButton } from './theme-button.tsx';
 import { useShortcuts } from './use-shortcuts.ts';
 import { WalletMenu } from './wallet-menu.tsx';
@@ -34,7 +36,7 @@ export function Shell() {
         To the content
       </a>
       <header className="sticky top-0 z-20 border-b bg-paper/95 backdrop-blur-sm">
-        <div className="mx-auto flex h-14 max-w-6xl items-center gap-3 px-4">
+        <div className="mx-auto flex h-14 max-w-6xl items-center gap-1 px-4 md:gap-3">
           <Link to="/" className="flex items-center gap-2 font-semibold tracking-tight">
             <Ring size={22} className="text-accent" />
             Flywheel
@@ -42,6 +44,7 @@ export function Shell() {
           {environment && environment.cluster !== 'mainnet' && (
             <span className="hidden rounded-sm border px-1.5 text-xs text-quiet sm:inline">{environment.cluster}</span>
           )}
+          <MainMenu />
           <div className="ml-auto flex items-center gap-1.5">
             <button
               type="button"
@@ -56,6 +59,7 @@ export function Shell() {
             <WalletMenu />
           </div>
         </div>
+        <SessionEnding />
       </header>
       <main id="main" className="mx-auto max-w-6xl px-4 py-6 md:py-8">
         <Outlet />

@@ -1,9 +1,8 @@
 import { ExternalLink } from 'lucide-react';
-import { useEffect } from 'react';
 import { Dialog } from '../parts/form/dialog.tsx';
 import { Ring } from '../parts/show/ring.tsx';
 import { ErrorNotice } from '../parts/state/notice.tsx';
-import { useSession, useSignIn } from '../service/session.ts';
+import { useSignIn } from '../service/session.ts';
 import { LOCAL_WALLET_NAME } from '../wallet/local-wallet-name.ts';
 import { type SolanaWallet, useWallets } from '../wallet/wallets.ts';
 
@@ -15,11 +14,7 @@ export interface SignInDialogProps {
 /** Chooses a wallet and signs in with it. Signing in moves nothing. */
 export function SignInDialog({ isOpen, onClose }: SignInDialogProps) {
   const wallets = useWallets();
-  const session = useSession();
   const signIn = useSignIn();
-  useEffect(() => {
-    if (isOpen && session) onClose();
-  }, [isOpen, session, onClose]);
   return (
     <Dialog title="Sign in with your wallet" isOpen={isOpen} onClose={onClose}>
       <div className="flex flex-col gap-4">
@@ -32,7 +27,7 @@ export function SignInDialog({ isOpen, onClose }: SignInDialogProps) {
               <WalletChoice
                 wallet={wallet}
                 isBusy={signIn.isPending && signIn.variables === wallet}
-                onChoose={() => signIn.mutate(wallet)}
+                onChoose={() => signIn.mutate(wallet, { onSuccess: onClose })}
               />
             </li>
           ))}

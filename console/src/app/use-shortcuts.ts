@@ -14,6 +14,9 @@ const PLACES = {
   s: '/p/$projectId/settings',
 } as const;
 
+/** Where they lead from anywhere. */
+const SCREENS = { h: '/', p: '/proof', c: '/company' } as const;
+
 /** ⌘K opens the palette; `g b`, `g k`, `g v` and their like lead to the screens of the project at hand. */
 export function useShortcuts({ onPalette }: { readonly onPalette: () => void }): void {
   const navigate = useNavigate();
@@ -28,7 +31,7 @@ export function useShortcuts({ onPalette }: { readonly onPalette: () => void }):
         openPalette.current();
         return;
       }
-      if (isTyping(event) || event.metaKey || event.ctrlKey || event.altKey) return;
+      if (isTyping(event) || isAnswering() || event.metaKey || event.ctrlKey || event.altKey) return;
       if (event.key === 'g') {
         chordUntilMs = performance.now() + CHORD_MS;
         return;
@@ -36,7 +39,7 @@ export function useShortcuts({ onPalette }: { readonly onPalette: () => void }):
       const isSecond = performance.now() < chordUntilMs;
       chordUntilMs = 0;
       if (!isSecond) return;
-      if (event.key === 'p') void navigate({ to: '/proof' });
+      if (isScreen(event.key)) void navigate({ to: SCREENS[event.key] });
       else if (projectId !== undefined && isPlace(event.key))
         void navigate({ to: PLACES[event.key], params: { projectId } });
     };
@@ -45,8 +48,17 @@ export function useShortcuts({ onPalette }: { readonly onPalette: () => void }):
   }, [navigate, projectId]);
 }
 
+function isScreen(key: string): key is keyof typeof SCREENS {
+  return Object.hasOwn(SCREENS, key);
+}
+
 function isPlace(key: string): key is keyof typeof PLACES {
   return Object.hasOwn(PLACES, key);
+}
+
+/** A dialog is open: what it asks comes first. */
+function isAnswering(): boolean {
+  return document.querySelector('dialog[open]') !== null;
 }
 
 function isTyping({ target }: KeyboardEvent): boolean {

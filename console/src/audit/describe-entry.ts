@@ -34,6 +34,8 @@ const TITLES: { readonly [Action in AuditAction]: string } = {
   'approval-mode.changed': 'Changed how the company approves',
   'batch.initialized': 'Composed a batch',
   'withdrawal.requested': 'Asked for a withdrawal',
+  'rotation.requested': 'Asked for the multisig’s members to be replaced',
+  'rotation.executed': 'Replaced members of the multisig',
   'batch.executed': 'Approved a batch with the wallet',
   'batch.cancelled': 'Cancelled a batch',
   'batch.approved': 'Approved a batch for the company',

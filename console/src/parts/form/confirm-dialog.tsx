@@ -44,13 +44,13 @@ function ConfirmForm({
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <div>{children}</div>
-      <TextField label={`Type ${name} to go on`} value={typed} onChange={({ target }) => setTyped(target.value)} />
+      <TextField label={`Type “${name}” to go on`} value={typed} onChange={({ target }) => setTyped(target.value)} />
       {error && <ErrorNotice error={error} />}
       <div className="flex gap-3">
         <Button type="submit" tone="danger" isBusy={isBusy} disabled={typed !== name}>
           {verb}
         </Button>
-        <Button onClick={onClose}>Keep it</Button>
+        <Button onClick={onClose}>Leave it as it is</Button>
       </div>
     </form>
   );

@@ -35,6 +35,9 @@ export function CompanyProjects() {
   );
 }
 
+/** Of a mint, where a project has no other name: enough to be sure, few enough to type. */
+const TYPED_CHARACTERS = 6;
+
 function columnsOf(isAllPaused: boolean): readonly Column<ProjectSummary>[] {
   return [
     {
@@ -69,7 +72,13 @@ function columnsOf(isAllPaused: boolean): readonly Column<ProjectSummary>[] {
       isNarrow: true,
       // While all are paused a project says so too, and cannot be let go on by itself.
       show: ({ id, token, isPaused }) =>
-        isAllPaused ? null : <PauseSwitch projectId={id} name={tokenName(token)} isPaused={isPaused} />,
+        isAllPaused ? null : (
+          <PauseSwitch
+            projectId={id}
+            name={token.symbol === undefined ? token.mint.slice(0, TYPED_CHARACTERS) : tokenName(token)}
+            isPaused={isPaused}
+          />
+        ),
     },
   ];
 }

@@ -1,8 +1,11 @@
+import type { ProjectSummary } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { ButtonLink } from '../../parts/form/button.tsx';
+import { CodeBlock } from '../../parts/show/code-block.tsx';
 import { Ring } from '../../parts/show/ring.tsx';
+import { StateMark } from '../../parts/show/state-mark.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { Empty } from '../../parts/state/empty.tsx';
 import { Loaded } from '../../parts/state/loaded.tsx';
@@ -10,6 +13,7 @@ import { Page } from '../../parts/state/page.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';
 import { projectsQuery } from '../../service/projects.ts';
 import { shorten } from '../../text/shorten.ts';
+import { tokenName } from '../../text/token-name.ts';
 
 /** The projects of the wallet that is signed in. */
 export function Projects() {
@@ -23,31 +27,15 @@ export function Projects() {
         </ButtonLink>
       }
     >
-      <Loaded query={projects} skeleton={<Lines count={3} className="h-16" />}>
+      <Loaded query={projects} skeleton={<Lines count={3} className="h-18" />}>
         {({ projects: found }) =>
           found.length === 0 ? (
-            <Empty title="No project yet">
-              <p>A project is one token, its vault and its daily limits. Registering takes about a minute.</p>
-              <ButtonLink to="/register">Register the first</ButtonLink>
-            </Empty>
+            <NoProject />
           ) : (
-            <ul className="divide-y rounded-lg border bg-raised">
+            <ul className="divide-y overflow-hidden rounded-lg border bg-raised">
               {found.map((project) => (
                 <li key={project.id}>
-                  <Link
-                    to="/p/$projectId"
-                    params={{ projectId: project.id }}
-                    className="flex min-h-16 items-center gap-4 px-4 py-3 hover:bg-sunken"
-                  >
-                    <Ring size={22} className="text-accent" />
-                    <span className="flex-1">
-                      <span className="block font-medium">{project.token.symbol ?? shorten(project.token.mint)}</span>
-                      <span className="block font-mono text-xs text-quiet">{shorten(project.token.mint)}</span>
-                    </span>
-                    <span className="text-sm text-quiet">
-                      since <TimeText at={project.dateCreated} form="day" />
-                    </span>
-                  </Link>
+                  <ProjectLine project={project} />
                 </li>
               ))}
             </ul>
@@ -55,5 +43,48 @@ export function Projects() {
         }
       </Loaded>
     </Page>
+  );
+}
+
+function ProjectLine({ project }: { readonly project: ProjectSummary }) {
+  const { id: projectId, token, openBatches, isPaused, dateCreated } = project;
+  return (
+    <Link
+      to="/p/$projectId"
+      params={{ projectId }}
+      className="flex min-h-18 flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3 outline-offset-[-2px] hover:bg-sunken"
+    >
+      <Ring size={24} closed={openBatches === 0 ? 1 : undefined} className="text-accent" />
+      <span className="min-w-0 flex-1 basis-40">
+        <span className="block font-medium">{tokenName(token)}</span>
+        <span className="block font-mono text-xs text-quiet">{shorten(token.mint)}</span>
+      </span>
+      <span className="flex flex-wrap items-center gap-x-6 text-sm text-quiet">
+        {isPaused && <StateMark state="waiting" word="Paused" />}
+        <span className="tabular">
+          {openBatches === 0 ? 'no open batch' : `${openBatches} open ${openBatches === 1 ? 'batch' : 'batches'}`}
+        </span>
+        <span>
+          since <TimeText at={dateCreated} form="day" />
+        </span>
+      </span>
+    </Link>
+  );
+}
+
+function NoProject() {
+  return (
+    <Empty title="No project yet">
+      <p>A project is one token, its vault and its daily limits. Registering takes about a minute.</p>
+      <ButtonLink to="/register">Register the first</ButtonLink>
+      <div className="w-full text-left">
+        <CodeBlock
+          label="Or from a terminal"
+          code={
+            'npx flywheel register --wallet wallet.json --mint "$MINT" \\\n  --burn-limit 1000 --airdrop-limit 1000 --scopes burn,airdrop'
+          }
+        />
+      </div>
+    </Empty>
   );
 }
