@@ -35,7 +35,8 @@ export async function findAccount(
   address: string,
 ): Promise<{ readonly wallet: SolanaWallet; readonly account: WalletAccount }> {
   for (const isSilent of [true, false]) {
-    for (const wallet of currentWallets()) {
+    // Asked anew: what the screens know is only kept up to date while one of them lists wallets.
+    for (const wallet of wallets.get().filter(isSolanaWallet)) {
       const accounts = wallet.accounts.length > 0 ? wallet.accounts : await connect(wallet, isSilent).catch(() => []);
       const account = accounts.find((candidate) => candidate.address === address);
       if (account) return { wallet, account };
