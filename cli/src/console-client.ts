@@ -1,10 +1,12 @@
 import {
   CONSOLE_OPERATIONS,
   type CreatedKey,
+  type KeySummary,
   type OperationRequest,
   type RegisteredProject,
   type Registration,
   type RevokedKey,
+  type RotatedKey,
   type Scope,
 } from '@flywheel/api';
 import { type Connection, FlywheelError, sendRequest, signTransaction } from '@flywheel/sdk';
@@ -22,7 +24,15 @@ export interface ConsoleClient {
   signIn(wallet: KeyPairSigner): Promise<void>;
   /** Registers a project: the wallet signs and pays for the transaction that creates its multisig. */
   register(wallet: KeyPairSigner, request: RegistrationBody): Promise<Registered>;
+  /** Newest first. */
+  listKeys(projectId: string): Promise<KeySummary[]>;
   createKey(projectId: string, request: { readonly scopes?: Scope[]; readonly name?: string }): Promise<CreatedKey>;
+  /** Makes a key in place of another; both work until the overlap is over. */
+  rotateKey(
+    projectId: string,
+    keyId: string,
+    request: { readonly overlapSeconds?: number; readonly name?: string },
+  ): Promise<RotatedKey>;
   revokeKey(projectId: string, keyId: string): Promise<RevokedKey>;
 }
 
@@ -64,8 +74,18 @@ export function createConsoleClient({ url }: { readonly url: string }): ConsoleC
       return { project, registration };
     },
 
+    async listKeys(projectId) {
+      const reply = await sendRequest(connection, operations.listKeys, { params: { projectId } }, REPEATABLE);
+      return reply.body.keys;
+    },
+
     async createKey(projectId, request) {
       const reply = await sendRequest(connection, operations.createKey, { params: { projectId }, body: request }, ONCE);
+      return reply.body;
+    },
+
+    async rotateKey(projectId, keyId, body) {
+      const reply = await sendRequest(connection, operations.rotateKey, { params: { projectId, keyId }, body }, ONCE);
       return reply.body;
     },
 

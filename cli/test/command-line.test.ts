@@ -11,7 +11,9 @@ const COMMANDS = [
   ['demo'],
   ['register'],
   ['keys'],
+  ['keys', 'list'],
   ['keys', 'create'],
+  ['keys', 'rotate'],
   ['keys', 'revoke'],
   ['run'],
   ['init'],
@@ -100,6 +102,18 @@ describe('a failure', () => {
       {},
       'ERR_USAGE',
       "Option '--scopes <list>' argument 'burn,mint' is invalid. A scope is one of burn, airdrop. See flywheel keys --help.",
+    ],
+    [
+      ['register', '--approval', 'never'],
+      {},
+      'ERR_USAGE',
+      "Option '--approval <mode>' argument 'never' is invalid. Allowed choices are automatic, manual. See flywheel register --help.",
+    ],
+    [
+      ['keys', 'rotate', '--wallet', 'w', '--project', 'p', '--key', 'k', '--overlap-hours', '721'],
+      {},
+      'ERR_USAGE',
+      "Option '--overlap-hours <hours>' argument '721' is invalid. It must be a whole number from 0 to 720. See flywheel keys --help.",
     ],
     [
       ['localnet', 'fund', 'So11111111111111111111111111111111111111112'],

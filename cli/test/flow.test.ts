@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Batch, CreatedKey, ExecuteBatchResponse, InitBatchResponse, RegisteredProject } from '@flywheel/api';
+import type {
+  Batch,
+  CreatedKey,
+  ExecuteBatchResponse,
+  InitBatchResponse,
+  KeySummary,
+  RegisteredProject,
+  RotatedKey,
+} from '@flywheel/api';
 import { type LocalService, startLocalService } from '../src/demo/local-service.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
@@ -144,6 +152,35 @@ describe('the commands, one after another', () => {
     assert.equal(error, 'ERR_UNAUTHORIZED');
     assert.match(message, /flywheel keys create/);
     env.FLYWHEEL_API_KEY = project.apiKey;
+  });
+
+  it('keys rotate replaces a key, and keys list shows both while they overlap', async () => {
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    const old = await run<CreatedKey>('keys', 'create', ...who, '--name', 'server');
+    const { keyId, apiKey, replacedExpiresAt } = await run<RotatedKey>(
+      ...['keys', 'rotate', ...who, '--key', old.keyId, '--overlap-hours', '2'],
+    );
+    const overlapMs = Date.parse(replacedExpiresAt) - Date.now();
+    assert.ok(overlapMs > 7_000_000 && overlapMs <= 7_200_000, `${overlapMs} ms`);
+    for (const each of [old.apiKey, apiKey]) {
+      env.FLYWHEEL_API_KEY = each;
+      assert.equal((await failure('status', crypto.randomUUID())).error, 'ERR_BATCH_NOT_FOUND');
+    }
+    env.FLYWHEEL_API_KEY = project.apiKey;
+    const { keys } = await run<{ keys: KeySummary[] }>('keys', 'list', ...who);
+    assert.deepEqual(
+      keys.slice(0, 2).map((key) => [key.keyId, key.name, key.state]),
+      [
+        [keyId, 'server', 'active'],
+        [old.keyId, 'server', 'replaced'],
+      ],
+    );
+    const { stdout } = await runCommand(['keys', 'list', ...who], env);
+    assert.match(stdout, /^KEY +BEGINS WITH +NAME +SCOPES +STATE +LAST USED +ENDS\n/);
+    assert.match(
+      stdout,
+      new RegExp(`${old.keyId} +fwk_\\w{8} +server +burn,airdrop +replaced +20.*${replacedExpiresAt}`),
+    );
   });
 
   it('another wallet sees none of the project', async () => {

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { type Context, openConsole, type UrlOption } from '../context.ts';
 import { parseScopes } from '../input/scopes.ts';
 import { readWallet } from '../input/wallet.ts';
+import { parseWholeNumber } from '../input/whole-number.ts';
+import { describeKeys } from '../terminal/describe-keys.ts';
 
 interface KeyOptions extends UrlOption {
   readonly wallet: string;
@@ -13,14 +15,40 @@ interface CreateOptions extends KeyOptions {
   readonly name?: string;
 }
 
+interface RotateOptions extends KeyOptions {
+  readonly key: string;
+  readonly overlapHours?: number;
+  readonly name?: string;
+}
+
 interface RevokeOptions extends KeyOptions {
   readonly key: string;
 }
 
-/** `flywheel keys create` and `flywheel keys revoke` */
+const SECONDS_PER_HOUR = 3_600;
+/** Thirty days, the most that the service takes. */
+const MAX_OVERLAP_HOURS = 720;
+
+/** `flywheel keys list`, `create`, `rotate` and `revoke` */
 export function addKeysCommands(program: Command, context: Context): void {
   const { output } = context;
-  const keys = program.command('keys').summary('create and revoke API keys').description('API keys of a project.');
+  const keys = program
+    .command('keys')
+    .summary('list, create, rotate and revoke API keys')
+    .description('API keys of a project.');
+
+  keys
+    .command('list')
+    .description('List the API keys of a project, newest first, with when each was last used and when it ends.')
+    .requiredOption('--wallet <file>', 'the project’s wallet, a Solana CLI keypair file')
+    .requiredOption('--project <id>', 'as flywheel register answered it')
+    .option('--url <url>', 'the service, else FLYWHEEL_URL')
+    .addHelpText('after', '\nExample:\n  flywheel keys list --wallet wallet.json --project 0198a3c2-…')
+    .action(async (options: KeyOptions) => {
+      const console = await signedIn(context, options);
+      const listed = await console.listKeys(options.project);
+      output.result({ keys: listed }, describeKeys(listed, output.stdout));
+    });
 
   keys
     .command('create')
@@ -44,11 +72,40 @@ export function addKeysCommands(program: Command, context: Context): void {
     });
 
   keys
+    .command('rotate')
+    .description('Replace an API key by a new one with the same scopes. Both work until the overlap is over.')
+    .requiredOption('--wallet <file>', 'the project’s wallet, a Solana CLI keypair file')
+    .requiredOption('--project <id>', 'as flywheel register answered it')
+    .requiredOption('--key <id>', 'the key to replace, as flywheel keys list shows it')
+    .option(
+      '--overlap-hours <hours>',
+      'how long the old key goes on working, 0 to end it at once; 24 by default',
+      parseWholeNumber(0, MAX_OVERLAP_HOURS),
+    )
+    .option('--name <name>', 'of the new key; the old one’s by default')
+    .option('--url <url>', 'the service, else FLYWHEEL_URL')
+    .addHelpText(
+      'after',
+      '\nExample:\n  flywheel keys rotate --wallet wallet.json --project 0198a3c2-… --key 0198a3d0-… --overlap-hours 2',
+    )
+    .action(async ({ overlapHours, name, ...options }: RotateOptions) => {
+      const console = await signedIn(context, options);
+      const rotated = await console.rotateKey(options.project, options.key, {
+        ...(overlapHours === undefined ? {} : { overlapSeconds: overlapHours * SECONDS_PER_HOUR }),
+        ...(name === undefined ? {} : { name }),
+      });
+      output.result(
+        rotated,
+        `Key ${rotated.keyId}, shown this once:\n  export FLYWHEEL_API_KEY=${rotated.apiKey}\nThe old key works until ${rotated.replacedExpiresAt}.`,
+      );
+    });
+
+  keys
     .command('revoke')
     .description('Revoke an API key, at once and for good.')
     .requiredOption('--wallet <file>', 'the project’s wallet, a Solana CLI keypair file')
     .requiredOption('--project <id>', 'as flywheel register answered it')
-    .requiredOption('--key <id>', 'the keyId, as flywheel keys create answered it')
+    .requiredOption('--key <id>', 'the key, as flywheel keys list shows it')
     .option('--url <url>', 'the service, else FLYWHEEL_URL')
     .addHelpText(
       'after',

@@ -1,6 +1,5 @@
-import type { ProofType, RegisteredProject } from '@flywheel/api';
-import type { Command } from 'commander';
-import { InvalidArgumentError } from 'commander';
+import { ApprovalMode, type ProofType, type RegisteredProject } from '@flywheel/api';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Context, openConsole, type UrlOption } from '../context.ts';
 import { parseScopes } from '../input/scopes.ts';
 import { readWallet } from '../input/wallet.ts';
@@ -12,6 +11,7 @@ interface RegisterOptions extends UrlOption {
   readonly airdropLimit: string;
   readonly scopes: ReturnType<typeof parseScopes>;
   readonly proofType: ProofType[];
+  readonly approval?: ApprovalMode;
 }
 
 /** `flywheel register`: the wallet signs in, pays for the multisig, and gets the project’s first key. */
@@ -28,6 +28,12 @@ export function addRegisterCommand(program: Command, context: Context): void {
     .requiredOption('--airdrop-limit <tokens>', 'whole tokens that may be airdropped per UTC day')
     .requiredOption('--scopes <list>', 'burn, airdrop, or both joined by a comma', parseScopes)
     .option('--proof-type <type[:description]>', 'allow this pipeline type only; repeat for more', addProofType, [])
+    .addOption(
+      new Option(
+        '--approval <mode>',
+        'automatic: the company approves what passes every rule, the default; manual: a person of the company approves each batch',
+      ).choices(ApprovalMode.options),
+    )
     .option('--url <url>', 'the service, else FLYWHEEL_URL')
     .addHelpText(
       'after',
@@ -44,6 +50,7 @@ export function addRegisterCommand(program: Command, context: Context): void {
         airdropLimit: options.airdropLimit,
         scopes: options.scopes,
         proofTypes: options.proofType,
+        ...(options.approval === undefined ? {} : { approvalMode: options.approval }),
       });
       for (const warning of registration.warnings) output.note(`Note: ${warning}`);
       output.result(project, describeProject(project, options.wallet));

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, type RegisteredProject, type Registration, type RegistrationRequest } from '@flywheel/api';
 import {
   type Address,
-  address,
   appendTransactionMessageInstructions,
   type Base64EncodedWireTransaction,
   createTransactionMessage,
@@ -11,6 +10,7 @@ import {
   getBase64Encoder,
   getPublicKeyFromAddress,
   getTransactionDecoder,
+  isAddress,
   setTransactionMessageFeePayer,
   verifySignature,
 } from '@solana/kit';
@@ -20,8 +20,6 @@ import type { Chain } from '../solana/chain.ts';
 import { readMint } from '../solana/mint.ts';
 import { sendAndConfirm } from '../solana/send-and-confirm.ts';
 import { partiallySignTransaction } from '../solana/transactions.ts';
-import { decodeProgramConfig } from '../squads/accounts.ts';
-import { programConfigAddress } from '../squads/addresses.ts';
 import { registrationInstructions } from '../squads/registration.ts';
 import { registrationProblem } from '../squads/registration-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
@@ -29,6 +27,7 @@ import type { Db } from '../store/db.ts';
 import { insertProject } from '../store/projects.ts';
 import { completeRegistration, findRegistration, insertRegistration } from '../store/registrations.ts';
 import { storeNewKey } from './keys.ts';
+import { readRegistrationTerms } from './registration-terms.ts';
 import { parseLimits } from './settings/limits.ts';
 import { requireProofTypes } from './settings/proof-types.ts';
 import { presentSettings } from './settings/settings.ts';
@@ -51,21 +50,22 @@ export async function createRegistration(
   wallet: Address,
   request: RegistrationRequest,
 ): Promise<Registration> {
-  const mint = await readMint(chain, address(request.mint));
+  if (!isAddress(request.mint)) {
+    const problem = 'must be a base58 address of 32 bytes.';
+    throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.mint', problem });
+  }
+  const mint = await readMint(chain, request.mint);
   if ('problem' in mint) throw new ApiError('ERR_MINT_UNSUPPORTED', { mint: request.mint, problem: mint.problem });
   parseLimits(request, mint.decimals);
   requireProofTypes(request.proofTypes);
 
   const createKey = await generateKeyPairSigner();
-  const [configAddress, recentSlot, lifetime] = await Promise.all([
-    programConfigAddress(),
+  const [{ treasury, costLamports }, recentSlot, lifetime] = await Promise.all([
+    readRegistrationTerms(chain),
     chain.slot(),
     chain.latestBlockhash(),
   ]);
-  const [config] = await chain.accounts([configAddress]);
-  if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
-  const { treasury, multisigCreationFeeLamports } = decodeProgramConfig(config);
-  const token = { id: randomUUID(), mint: address(request.mint), ...mint };
+  const token = { id: randomUUID(), mint: request.mint, ...mint };
   const input = { wallet, createKey: createKey.address, company, operator, treasury, token, recentSlot };
   const { instructions, multisig } = await registrationInstructions(input);
   const message = appendTransactionMessageInstructions(
@@ -86,13 +86,12 @@ export async function createRegistration(
     lastValidBlockHeight: lifetime.lastValidBlockHeight,
     createdAt: clock.now(),
   });
-  const rentLamports = await registrationRent(chain, multisig);
   return {
     registrationId,
     transaction: wire,
     multisig: multisig.address,
     vaultAddress: multisig.vault,
-    costLamports: String(rentLamports + multisigCreationFeeLamports + SIGNATURES * LAMPORTS_PER_SIGNATURE),
+    costLamports: String(costLamports),
     warnings: [...mint.warnings],
   };
 }
@@ -169,23 +168,6 @@ async function land(
     throw failed('the transaction did not land in time. Begin again for a fresh one.', cause);
   }
   if (err !== null) throw failed(`the transaction failed on chain: ${err}. Does the wallet hold enough SOL?`);
-}
-
-/** The wallet and the throwaway key. */
-const SIGNATURES = 2n;
-const LAMPORTS_PER_SIGNATURE = 5_000n;
-/** Squads’ Multisig: 132 bytes and 33 for each of three members. */
-const MULTISIG_BYTES = 132 + 3 * 33;
-/** A lookup table’s header; each address takes 32 more. */
-const LOOKUP_TABLE_HEADER_BYTES = 56;
-const ADDRESS_BYTES = 32;
-
-async function registrationRent(chain: Chain, { lookupTable }: Project['flywheel']['multisig']): Promise<bigint> {
-  const tableBytes = LOOKUP_TABLE_HEADER_BYTES + lookupTable.addresses.length * ADDRESS_BYTES;
-  const rents = await Promise.all(
-    [MULTISIG_BYTES, tableBytes].map((bytes) => chain.minimumBalanceForRentExemption(bytes)),
-  );
-  return rents.reduce((sum, rentLamports) => sum + rentLamports, 0n);
 }
 
 /** The throwaway key has signed these very bytes: anything a wallet would change makes the transaction another one. */

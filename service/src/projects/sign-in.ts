@@ -103,7 +103,8 @@ export async function signOut({ db }: Pick<SignInDeps, 'db'>, token: string): Pr
   await deleteSession(db, hashOf(token));
 }
 
-async function isSignedBy(wallet: Address, message: string, signatureBase58: string): Promise<boolean> {
+/** Whether a message is signed by a wallet (Solana's off-chain signMessage: the text's bytes as they are). */
+export async function isSignedBy(wallet: Address, message: string, signatureBase58: string): Promise<boolean> {
   if (!/^[1-9A-HJ-NP-Za-km-z]{64,88}$/.test(signatureBase58)) return false;
   const bytes = getBase58Encoder().encode(signatureBase58);
   if (!isSignatureBytes(bytes)) return false;

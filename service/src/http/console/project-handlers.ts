@@ -1,5 +1,4 @@
 import type { PROJECT_OPERATIONS } from '@flywheel/api';
-import { troubleError } from '../../batches/execute.ts';
 import { requireVisibleProject } from '../../projects/access.ts';
 import { readHistory } from '../../projects/history.ts';
 import { listProjects } from '../../projects/overview/list-projects.ts';
@@ -14,16 +13,12 @@ const DEFAULT_PAGE = 50;
 
 /** What a project is, holds and did. */
 export function createProjectHandlers(deps: ConsoleDeps): Handlers<typeof PROJECT_OPERATIONS> {
-  const overviewDeps = {
-    ...deps,
-    describeTrouble: (trouble: Parameters<typeof troubleError>[0]) => troubleError(trouble).message,
-  };
   return {
     listProjects: async ({ wallet }) => ({ status: 200, body: { projects: await listProjects(deps, wallet) } }),
 
     getProject: async ({ wallet }, { params }) => ({
       status: 200,
-      body: await readOverview(overviewDeps, wallet, params.projectId.toLowerCase()),
+      body: await readOverview(deps, wallet, params.projectId.toLowerCase()),
     }),
 
     getUsage: async ({ wallet }, { params, query: { days } }) => ({

@@ -1,13 +1,13 @@
-import { REGISTRATION_OPERATIONS } from '@flywheel/api';
+import type { REGISTRATION_OPERATIONS } from '@flywheel/api';
+import { previewMint } from '../../projects/preview-mint.ts';
 import { confirmRegistration, createRegistration } from '../../projects/register.ts';
 import type { Handlers } from '../handlers.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
-import { notYet } from './not-yet.ts';
 
 /** From a mint to a project. */
 export function createRegistrationHandlers(deps: ConsoleDeps): Handlers<typeof REGISTRATION_OPERATIONS> {
   return {
-    ...notYet(REGISTRATION_OPERATIONS),
+    previewMint: async (_session, { params: { mint } }) => ({ status: 200, body: await previewMint(deps, mint) }),
 
     createRegistration: async ({ wallet }, { body }) => ({
       status: 200,

@@ -1,7 +1,7 @@
 import type { Attention, ProjectOverview } from '@flywheel/api';
 import { formatTokens } from '../../model/amount.ts';
-import type { ExecutionTrouble } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
+import { troubleError } from '../../model/trouble-error.ts';
 import type { StoredKey } from '../../store/api-keys.ts';
 import type { OpenBatch } from '../../store/open-batches.ts';
 import type { ProjectSummaryRecord } from '../../store/project-summaries.ts';
@@ -22,8 +22,6 @@ export interface ProjectState {
 export interface AttentionRules {
   /** An open batch that was not executed by then ends. */
   readonly batchExpirySeconds: number;
-  /** Trouble as a sentence. */
-  readonly describeTrouble: (trouble: ExecutionTrouble) => string;
 }
 
 /** What needs a person, most urgent first: what stops everything, what stops a batch, what waits, what will come. */
@@ -37,7 +35,7 @@ export function findAttention(rules: AttentionRules, state: ProjectState): Atten
   return [
     ...(summary.isPaused ? [paused(summary.pauseReason)] : []),
     ...(needs === null ? [UNREACHABLE] : []),
-    ...inBatches(troubled, 'TROUBLE', ({ trouble }) => (trouble === null ? '' : rules.describeTrouble(trouble))),
+    ...inBatches(troubled, 'TROUBLE', ({ trouble }) => (trouble === null ? '' : troubleError(trouble).message)),
     ...(needs === null ? [] : underfunded(needs, state.project)),
     ...inBatches(
       forWallet,

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Address, generateKeyPairSigner, some } from '@solana/kit';
+import { getCreateAccountInstruction } from '@solana-program/system';
+import {
+  type ExtensionArgs,
+  extension,
+  getInitializeMetadataPointerInstruction,
+  getInitializeMint2Instruction,
+  getInitializeNonTransferableMintInstruction,
+  getInitializeTokenMetadataInstruction,
+  getMintSize,
+  TOKEN_2022_PROGRAM_ADDRESS,
+} from '@solana-program/token-2022';
+import { assertError } from '../execution/batches.ts';
+import { createOwnMint, fundedSigner, land, mintTo } from '../mint.ts';
+import { createProject, requireOk, signIn } from '../project.ts';
+import type { World } from '../world.ts';
+import { type ConsoleWorld, openConsoleWorld } from './console-world.ts';
+
+let world: World;
+let ask: ConsoleWorld['ask'];
+let cookie: string;
+before(async () => {
+  ({ world, ask } = await openConsoleWorld());
+  cookie = await signIn(world.url, await generateKeyPairSigner());
+});
+after(() => world.stop());
+
+const preview = async (mint: string) => requireOk(await ask('GET', `/mints/${mint}`, cookie));
+
+describe('a token seen before it is registered', () => {
+  it('shows its program, decimals, supply, what to know of it, and what a registration costs', async () => {
+    const mint = await createOwnMint(world, false);
+    await mintTo(world, mint, mint.authority.address, 1_500_000n);
+    const seen = await preview(mint.address);
+    assert.deepEqual(seen, {
+      mint: mint.address,
+      warnings: [`Its freeze authority ${mint.authority.address} can freeze the vault.`],
+      token: { program: 'spl-token', decimals: 6, supply: '1.5' },
+      costLamports: seen.costLamports,
+    });
+    const wallet = await fundedSigner(world);
+    const request = { mint: mint.address, burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
+    const begun = requireOk(await ask('POST', '/registrations', await signIn(world.url, wallet), request));
+    assert.equal(seen.costLamports, begun.costLamports);
+  });
+
+  it('shows the name and symbol that a token gives itself', async () => {
+    const mint = await createMint2022({ name: 'Ad Rewards', symbol: 'ADR' });
+    const { token, problem } = await preview(mint);
+    assert.deepEqual(token, { program: 'token-2022', decimals: 6, supply: '0', name: 'Ad Rewards', symbol: 'ADR' });
+    assert.equal(problem, undefined);
+    const project = await createProject(world, { mint, vaultBaseUnits: 0n });
+    const { projects } = requireOk(await ask('GET', '/projects', project.cookie));
+    assert.equal(projects[0].token.name, 'Ad Rewards');
+    assert.equal(requireOk(await ask('GET', `/projects/${project.projectId}`, project.cookie)).token.symbol, 'ADR');
+  });
+
+  it('says in a sentence why something cannot be registered', async () => {
+    const nobody = (await generateKeyPairSigner()).address;
+    const wallet = (await fundedSigner(world)).address;
+    for (const [mint, problem] of [
+      [nobody, /^Mint \w+ does not exist on this cluster\.$/],
+      [wallet, /^Mint \w+ is no mint: it belongs to the program 1{32}\.$/],
+      [await createMint2022({ isTransferable: false }), /^Mint \w+ is non-transferable/],
+      ['1'.repeat(44), /^1{44} is no address/],
+    ] as const) {
+      const seen = await preview(mint);
+      assert.match(seen.problem, problem);
+      assert.equal(seen.token, undefined);
+      assert.match(seen.costLamports, /^\d+$/);
+    }
+  });
+
+  it('is refused to those who are not signed in, and for what is no address at all', async () => {
+    assertError(await ask('GET', '/mints/So11111111111111111111111111111111111111112', ''), 401, 'ERR_UNAUTHORIZED');
+    assertError(await ask('GET', '/mints/0x12', cookie), 400, 'ERR_INVALID_REQUEST', /params\.mint/);
+  });
+});
+
+describe('a registration', () => {
+  it('keeps how the company approves, and is the first of the project’s history', async () => {
+    const limits = { burnLimit: '10', airdropLimit: '20' };
+    const proofTypes = [{ type: 'WATCH_AD' }];
+    const project = await createProject(world, { approvalMode: 'manual', scopes: ['burn'], proofTypes, ...limits });
+    const settings = { scopes: ['burn'], ...limits, proofTypes, approvalMode: 'manual' };
+    const read = async (path: string) =>
+      requireOk(await ask('GET', `/projects/${project.projectId}${path}`, project.cookie));
+    assert.deepEqual(await read('/settings'), settings);
+    assert.equal((await read('')).approvalMode, 'manual');
+    const { entries } = await read('/history');
+    assert.equal(entries.length, 1);
+    const [{ id, at, ...entry }] = entries;
+    assert.deepEqual(entry, {
+      actor: project.wallet.address,
+      action: 'project.registered',
+      projectId: project.projectId,
+      after: { mintAddress: project.mint, multisig: project.multisig, ...settings },
+    });
+    assert.ok(id && Date.parse(at));
+  });
+
+  it('is refused for a mint that has the letters of an address and not its length, and for an unknown mode', async () => {
+    const wallet = await fundedSigner(world);
+    const own = await signIn(world.url, wallet);
+    const request = { mint: '1'.repeat(44), burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
+    assertError(await ask('POST', '/registrations', own, request), 400, 'ERR_INVALID_REQUEST', /body\.mint/);
+    const mint = await world.localnet.bank.createMint(6, false);
+    const unknown = await ask('POST', '/registrations', own, { ...request, mint, approvalMode: 'never' });
+    assertError(unknown, 400, 'ERR_INVALID_REQUEST', /body\.approvalMode/);
+  });
+});
+
+interface Mint2022Options {
+  readonly name?: string;
+  readonly symbol?: string;
+  readonly isTransferable?: boolean;
+}
+
+/** A Token-2022 mint of 6 decimals whose metadata, if it has a name, is inside it. */
+async function createMint2022({ name, symbol = '', isTransferable = true }: Mint2022Options): Promise<Address> {
+  const [authority, mint] = await Promise.all([fundedSigner(world), generateKeyPairSigner()]);
+  const pointer = { authority: some(authority.address), metadataAddress: some(mint.address) };
+  const extensions: ExtensionArgs[] = [
+    ...(name === undefined ? [] : [extension('MetadataPointer', pointer)]),
+    ...(isTransferable ? [] : [extension('NonTransferable', {})]),
+  ];
+  const space = getMintSize(extensions);
+  // The program makes the account longer for the metadata; the rent must be there already.
+  const lamports = await world.rpc.getMinimumBalanceForRentExemption(BigInt(space + 500)).send();
+  const authorities = { mintAuthority: authority.address, updateAuthority: authority.address };
+  await land(world, authority, [
+    getCreateAccountInstruction({
+      payer: authority,
+      newAccount: mint,
+      lamports,
+      space,
+      programAddress: TOKEN_2022_PROGRAM_ADDRESS,
+    }),
+    ...(name === undefined ? [] : [getInitializeMetadataPointerInstruction({ mint: mint.address, ...pointer })]),
+    ...(isTransferable ? [] : [getInitializeNonTransferableMintInstruction({ mint: mint.address })]),
+    getInitializeMint2Instruction({ mint: mint.address, decimals: 6, ...authorities }),
+    ...(name === undefined
+      ? []
+      : [
+          getInitializeTokenMetadataInstruction({
+            metadata: mint.address,
+            mint: mint.address,
+            ...authorities,
+            mintAuthority: authority,
+            name,
+            symbol,
+            uri: '',
+          }),
+        ]),
+  ]);
+  return mint.address;
+}
