@@ -9,7 +9,7 @@ const MENU = 'main-menu';
 export function MainMenu() {
   const session = useSession();
   const places: readonly { readonly to: LinkProps['to']; readonly name: string }[] = [
-    { to: '/', name: session ? 'Projects' : 'Start' },
+    ...(session ? ([{ to: '/', name: 'Projects' }] as const) : []),
     { to: '/proof', name: 'Check a proof' },
     ...(session?.isCompanyOperator ? ([{ to: '/company', name: 'Company' }] as const) : []),
   ];

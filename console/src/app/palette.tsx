@@ -15,7 +15,11 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate();
   const signOut = useSignOut();
   const [typed, setTyped] = useState('');
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    // The list around it takes focus too, and comes first.
+    dialog.current?.querySelector('input')?.focus();
+  }, []);
   const go = (action: () => unknown) => () => {
     onClose();
     void action();
@@ -30,7 +34,6 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     >
       <Command label="Find" loop>
         <Command.Input
-          autoFocus
           value={typed}
           onValueChange={setTyped}
           placeholder="A screen, batch, address or signature"
@@ -51,12 +54,12 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
               </PaletteItem>
             ))}
           {session && <BatchItems text={text} projectId={projectId} go={go} />}
-          {session && <ProjectItems go={go} />}
           {[...SCREENS, ...(session?.isCompanyOperator ? COMPANY_SCREENS : [])].map(({ to, name, keys }) => (
             <PaletteItem key={to} value={name} keys={keys} onSelect={go(() => navigate({ to }))}>
               {name}
             </PaletteItem>
           ))}
+          {session && <ProjectItems go={go} />}
           <PaletteItem value="Docs, API reference" onSelect={go(() => location.assign('/docs'))}>
             Docs
           </PaletteItem>

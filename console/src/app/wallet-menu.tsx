@@ -30,8 +30,8 @@ export function WalletMenu() {
   const leave = () => signOut.mutate(undefined, { onSuccess: () => void navigate({ to: '/' }) });
   return (
     <>
-      <Button popoverTarget={MENU} aria-label={`Signed in as ${shorten(session.wallet)}`}>
-        <Wallet size={15} aria-hidden />
+      <Button popoverTarget={MENU} className="max-sm:px-2.5" aria-label={`Signed in as ${shorten(session.wallet)}`}>
+        <Wallet size={15} aria-hidden className="hidden sm:block" />
         <span className="font-mono text-sm">{shorten(session.wallet)}</span>
       </Button>
       {/* The platform's popover: it closes on Escape and on a click elsewhere, and gives the focus back. */}

@@ -22,7 +22,7 @@ export function PaletteItem({ value, keys, onSelect, children }: PaletteItemProp
       className="flex min-h-10 items-center justify-between gap-4 rounded px-3 data-[selected=true]:bg-sunken"
     >
       <span className="min-w-0 truncate">{children}</span>
-      <kbd className="shrink-0 font-mono text-xs text-quiet">{keys}</kbd>
+      <kbd className="shrink-0 font-mono text-xs text-quiet max-md:hidden">{keys}</kbd>
     </Command.Item>
   );
 }
