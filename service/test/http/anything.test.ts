@@ -4,11 +4,17 @@ import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { CONSOLE_OPERATIONS, ERRORS, OPERATIONS } from '@flywheel/api';
 import fc from 'fast-check';
+import type { Site } from '../../src/http/static/read-site.ts';
 import { BATCH_ID, SESSION_TOKEN, startTestServer, type TestServer } from './test-server.ts';
+
+const PAGE = { bytes: Buffer.from('<!doctype html>'), etag: '"1"' };
+const SITE: Site = {
+  files: new Map([['index.html', { contentType: 'text/html; charset=utf-8', encodings: { identity: PAGE } }]]),
+};
 
 let server: TestServer;
 before(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ site: SITE });
 });
 after(() => server[Symbol.asyncDispose]());
 
@@ -81,7 +87,7 @@ function anyCall(): fc.Arbitrary<Buffer> {
 function anyTarget(): fc.Arbitrary<string> {
   const known = fc.constantFrom(
     ...OPERATIONS_OF_BOTH.map(({ path }) => path.replaceAll(/\{\w+\}/g, BATCH_ID)),
-    ...['/', '/docs', '/openapi.json', '/health/live', '/health/ready'],
+    ...['/', '/p/x/batches', '/assets/x.js', '/docs', '/openapi.json', '/health/live', '/health/ready'],
   );
   const arbitrary = fc.array(segment(), { maxLength: 6 }).map((segments) => `/${segments.join('/')}`);
   const absolute = fc.tuple(segment(), arbitrary).map(([host, path]) => `http://${host}${path}`);
