@@ -123,6 +123,10 @@ export const ERROR_NOTES: {
     remedy: 'Execute what is open first.',
     example: { open: 50, asked: 1, max: 50, unit: 'batches' },
   },
+  ERR_TOO_MANY_STREAMS: {
+    remedy: 'Follow a batch once, and close the connection when you are done.',
+    example: { open: 20, max: 20 },
+  },
   ERR_INTERNAL: {
     remedy: 'Repeat later; if it stays, tell the service’s operator the header `x-request-id`.',
     example: undefined,
@@ -151,6 +155,14 @@ export const ERROR_NOTES: {
   ERR_JOB_NOT_FOUND: {
     remedy: 'List the jobs again: it may have gone on by itself.',
     example: { jobId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
+  },
+  ERR_ROTATION_OPEN: {
+    remedy: 'Wait until the rotation is approved and executed, or cancel it in the console; then repeat the request.',
+    example: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
+  },
+  ERR_ROTATION_REFUSED: {
+    remedy: 'Mend what the message names, then ask again.',
+    example: { problem: '2 batches are open and would become stale. Execute or cancel them first.' },
   },
   ERR_BATCH_NOT_WAITING: {
     remedy: 'Read the batch: it was approved, rejected, or has ended.',

@@ -84,7 +84,7 @@ export const ERRORS = {
   ERR_JOB_NOT_FOUND: define(
     404,
     'No such job that could be retried.',
-    (c: { jobId: string }) => `Job ${c.jobId} does not exist, runs, or has ended well.`,
+    (c: { jobId: string }) => `Job ${c.jobId} does not exist, runs, has ended well, or ends a batch on its day.`,
   ),
   ERR_ROUTE_NOT_FOUND: define(
     404,
@@ -105,6 +105,17 @@ export const ERRORS = {
     409,
     'The batch was executed before it could be cancelled.',
     (c: { batchId: string }) => `Batch ${c.batchId} was executed; what is on chain cannot be taken back.`,
+  ),
+  ERR_ROTATION_OPEN: define(
+    409,
+    'The project’s wallet or the company’s approver is being replaced.',
+    (c: { batchId: string }) =>
+      `An approver of this project is being replaced (${c.batchId}), which would make new batches stale. Repeat when that has ended; the console can cancel it.`,
+  ),
+  ERR_ROTATION_REFUSED: define(
+    409,
+    'The approver cannot be replaced now.',
+    (c: { problem: string }) => `The approver cannot be replaced: ${c.problem}`,
   ),
   ERR_BATCH_NOT_WAITING: define(
     409,
@@ -154,6 +165,12 @@ export const ERRORS = {
     'The project has too many open batches or pipelines.',
     (c: { open: number; asked: number; max: number; unit: 'batches' | 'pipelines' | 'withdrawals' }) =>
       `${c.open} ${c.unit} are open and this request adds ${c.asked}; a project may have ${c.max}. Execute the open ones first.`,
+  ),
+  ERR_TOO_MANY_STREAMS: define(
+    429,
+    'Too many streams of events are open with this API key or wallet.',
+    (c: { open: number; max: number }) =>
+      `${c.open} streams of events are open; ${c.max} may be. Close one that is not read any more.`,
   ),
   ERR_INTERNAL: define(500, 'Unforeseen.', () => 'Unforeseen. The log holds the cause under this request’s id.'),
   ERR_BATCH_INIT_FAILED: define(

@@ -6,4 +6,5 @@ export * from './openapi.ts';
 export * from './operation.ts';
 export * from './operations.ts';
 export * from './preview-schemas.ts';
+export * from './rotation-message.ts';
 export * from './schemas.ts';

@@ -17,12 +17,14 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       add column company_operator text,
       add column company_reason text,
       add constraint company_decision check ((company_decided_at is null) = (company_operator is null));
-    -- What a batch is for. A withdrawal is the console's alone: the keys of API clients are a space of their own.
+    -- What a batch is for. Withdrawals and rotations are the console's alone: the keys of API clients are a space of their own.
     alter table batches
-      add column kind text not null default 'pipelines' check (kind in ('pipelines', 'withdrawal')),
+      add column kind text not null default 'pipelines' check (kind in ('pipelines', 'withdrawal', 'rotation')),
       drop constraint batches_project_id_idempotency_key_key,
       add constraint batches_idempotency_key unique (project_id, kind, idempotency_key);
 
+    -- An approver of a flywheel is replaced while nothing else of it is open.
+    create unique index batches_open_rotation on batches (flywheel_id) where kind = 'rotation' and ended_at is null;
     create index batches_waiting_for_company on batches (company_asked_at)
       where company_asked_at is not null and company_decided_at is null and ended_at is null;
 

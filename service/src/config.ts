@@ -28,6 +28,8 @@ export interface Config {
   /** Keypair files. null: generated in the data directory, on the local cluster only. */
   readonly operatorSigner: string | null;
   readonly companySigner: string | null;
+  /** The approver of before, for projects that have not been moved to the present one. */
+  readonly companySignerPrevious: string | null;
   /** For processes that hold no keys (`flywheel serve`): the signers’ addresses instead of their files. */
   readonly operatorAddress: Address | null;
   readonly companyAddress: Address | null;
@@ -93,6 +95,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     blockEngineUrl: env.JITO_BLOCK_ENGINE_URL ?? null,
     operatorSigner: env.OPERATOR_SIGNER ?? null,
     companySigner: env.COMPANY_SIGNER ?? null,
+    companySignerPrevious: env.COMPANY_SIGNER_PREVIOUS ?? null,
     operatorAddress: env.OPERATOR_ADDRESS ?? null,
     companyAddress: env.COMPANY_ADDRESS ?? null,
     companyOperators: new Set(env.COMPANY_OPERATORS),
@@ -135,6 +138,7 @@ const Environment = z.object({
   JITO_BLOCK_ENGINE_URL: url(['http:', 'https:']).optional(),
   OPERATOR_SIGNER: z.string().optional(),
   COMPANY_SIGNER: z.string().optional(),
+  COMPANY_SIGNER_PREVIOUS: z.string().optional(),
   OPERATOR_ADDRESS: base58Address().optional(),
   COMPANY_ADDRESS: base58Address().optional(),
   COMPANY_OPERATORS: base58Addresses().default([]),

@@ -9,7 +9,14 @@ export interface Signers {
   readonly operator: Address;
   readonly company: Address;
   /** null in processes that sign nothing. */
-  readonly keys: { readonly operator: TransactionPartialSigner; readonly company: TransactionPartialSigner } | null;
+  readonly keys: SignerKeys | null;
+}
+
+export interface SignerKeys {
+  readonly operator: TransactionPartialSigner;
+  readonly company: TransactionPartialSigner;
+  /** The approver of before, while projects are left that know no other. */
+  readonly previousCompany: TransactionPartialSigner | null;
 }
 
 /** On the local cluster SOL costs nothing: enough for hundreds of thousands of batches. */
@@ -35,9 +42,11 @@ export async function openSigners(
     throw new ConfigError([`Operator and company approver are the same key, ${operator}; they must be two.`]);
   }
   if (!holdsKeys) return { operator, company, keys: null };
+  const { companySignerPrevious } = config;
   const keys = {
     operator: await loadSigner(requirePath(operatorPath, 'OPERATOR')),
     company: await loadSigner(requirePath(companyPath, 'COMPANY')),
+    previousCompany: companySignerPrevious === null ? null : await loadSigner(companySignerPrevious),
   };
   requireSame('OPERATOR', keys.operator.address, operator);
   requireSame('COMPANY', keys.company.address, company);

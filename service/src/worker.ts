@@ -9,7 +9,7 @@ import { setUpBatch } from './batches/jobs/setup.ts';
 import { reportFailure } from './batches/jobs/trouble.ts';
 import type { Batch, BatchWithoutPipelines } from './model/batch.ts';
 import type { Project } from './model/project.ts';
-import type { Signers } from './signers.ts';
+import type { SignerKeys } from './signers.ts';
 import { type BundleSenderOptions, createBundleSender } from './solana/bundles.ts';
 import { findBatch, findBatchWithoutPipelines } from './store/batches.ts';
 import { Paused } from './store/company/pauses.ts';
@@ -19,7 +19,7 @@ import { findProjectOfBatch } from './store/projects.ts';
 import { beginRun } from './store/runs.ts';
 
 export interface WorkerOptions {
-  readonly signers: NonNullable<Signers['keys']>;
+  readonly signers: SignerKeys;
   readonly noncePoolSize: number;
   readonly sending: Pick<BundleSenderOptions, 'blockEngineUrl' | 'maxTipLamports' | 'maxComputeUnitPrice'>;
 }
@@ -33,9 +33,10 @@ export async function startWorker(
   const stopping = new AbortController();
   const { chain, clock, log } = deps;
   const bundles = createBundleSender({ ...sending, chain, clock, log, signal: stopping.signal });
-  const workerDeps: WorkerDeps = { ...deps, ...signers, bundles, noncePoolSize, signal: stopping.signal };
+  const { operator, company } = signers;
+  const workerDeps: WorkerDeps = { ...deps, operator, company, bundles, noncePoolSize, signal: stopping.signal };
   await jobs.work((job, signal) => {
-    return work({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, job);
+    return work({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, signers, job);
   });
   await forgetForeignNonces(workerDeps);
   // By the queue, which runs one refill at a time however many workers start at once.
@@ -63,12 +64,13 @@ async function awaitNonces({ db, clock, log }: Deps): Promise<void> {
 }
 
 /** One job of the queue. Throws to have it tried again: every step goes on from the chain’s cursor. */
-async function work(deps: WorkerDeps, job: Job): Promise<void> {
+async function work(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<void> {
   if (job.type === 'refill-nonces') return refillNonces(deps);
   const found = await findBatchWithoutPipelines(deps.db, job.batchId);
   if (!found) throw new Error(`Job ${job.type} names batch ${job.batchId}, which does not exist.`);
   const project = await findProjectOfBatch(deps.db, found);
-  const runDeps = { ...deps, run: await beginRun(deps.db, found.flywheelId) };
+  const company = companyOf(project, signers);
+  const runDeps = { ...deps, company, run: await beginRun(deps.db, found.flywheelId) };
   try {
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
   } catch (error) {
@@ -82,6 +84,11 @@ async function work(deps: WorkerDeps, job: Job): Promise<void> {
   }
   // Init leased a nonce, the end gave one back: either way the pool has moved.
   await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
+}
+
+/** A project that was not moved to the present approver still has the one of before vote for it. */
+function companyOf({ flywheel }: Project, { company, previousCompany }: SignerKeys): SignerKeys['company'] {
+  return previousCompany?.address === flywheel.multisig.company ? previousCompany : company;
 }
 
 async function readWhole({ db }: Deps, { id }: BatchWithoutPipelines): Promise<Batch> {

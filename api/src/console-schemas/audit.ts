@@ -12,6 +12,7 @@ export const AuditAction = z
     'approval-mode.changed',
     'batch.initialized',
     'withdrawal.requested',
+    'rotation.requested',
     'batch.executed',
     'batch.cancelled',
     'batch.approved',

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Action, Batch, BatchStatus, CompiledPipeline } from '../schemas.ts';
-import { WithdrawAction } from './treasury.ts';
+import { RotateAction, WithdrawAction } from './treasury.ts';
 import { isoDateTime, nextCursor, wholeTokens } from './values.ts';
 
 export const WaitsFor = z.enum(['setup', 'wallet', 'company', 'execution', 'close', 'nothing']).meta({
@@ -9,9 +9,10 @@ export const WaitsFor = z.enum(['setup', 'wallet', 'company', 'execution', 'clos
     'What happens next: `wallet` and `company` are people, `setup`, `execution` and `close` go on by themselves.',
 });
 
-export const BatchKind = z.enum(['pipelines', 'withdrawal']).meta({
+export const BatchKind = z.enum(['pipelines', 'withdrawal', 'rotation']).meta({
   id: 'BatchKind',
-  description: '`withdrawal`: takes SOL or tokens out of the vault; the console alone makes and shows it.',
+  description:
+    '`withdrawal`: takes SOL or tokens out of the vault. `rotation`: replaces an approver. The console alone makes and shows these two.',
 });
 
 export const BatchRow = z
@@ -92,7 +93,7 @@ export const BatchProgress = z
   .meta({ id: 'BatchProgress' });
 
 const PipelineRecord = CompiledPipeline.extend({
-  actions: z.array(z.union([Action, WithdrawAction])),
+  actions: z.array(z.union([Action, WithdrawAction, RotateAction])),
   memo: z.string().describe('The proof memo that its transaction carries.'),
   state: z.enum(['waiting', 'executed', 'failed', 'skipped']),
   signature: z.string().optional().describe('Of the transaction that executed it.'),

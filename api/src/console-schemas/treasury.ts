@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { InitWarning } from '../schemas.ts';
-import { base58Address, decimalTokens } from './values.ts';
+import { BatchStatus, InitWarning } from '../schemas.ts';
+import { base58Address, decimalTokens, isoDateTime } from './values.ts';
 
 export const Asset = z.enum(['SOL', 'TOKEN']).meta({
   id: 'Asset',
@@ -16,6 +16,47 @@ export const WithdrawAction = z
     amount: decimalTokens.describe('Whole SOL or tokens as decimal text.'),
   })
   .meta({ id: 'WithdrawAction' });
+
+export const Approver = z.enum(['wallet', 'company']).meta({
+  id: 'Approver',
+  description: 'Who votes for a project’s batches: the project’s wallet, and the company’s approver.',
+});
+
+/** What a rotation’s only pipeline does. No API key can ask for it. */
+export const RotateAction = z
+  .strictObject({
+    action: z.literal('ROTATE'),
+    approver: Approver,
+    from: z.string().describe('Who votes now.'),
+    to: z.string().describe('Who votes from then on.'),
+  })
+  .meta({ id: 'RotateAction' });
+
+export const RotateWalletRequest = z
+  .strictObject({
+    newWallet: base58Address,
+    signature: z
+      .string()
+      .regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'must be a signature in base58')
+      .describe('Of the new wallet, over the text of `rotationMessage`.'),
+  })
+  .meta({ id: 'RotateWalletRequest' });
+
+export const Rotation = z
+  .object({
+    batchId: z.guid().describe('A rotation is a batch of one pipeline: every operation on batches takes it.'),
+    approver: Approver,
+    from: z.string(),
+    to: z.string(),
+    status: BatchStatus,
+    dateCreated: isoDateTime,
+    dateEnded: isoDateTime.optional(),
+  })
+  .meta({ id: 'Rotation' });
+
+export const RotationList = z
+  .object({ rotations: z.array(Rotation).describe('Newest first; at most 100.') })
+  .meta({ id: 'RotationList' });
 
 export const WithdrawalRequest = z
   .strictObject({
@@ -35,4 +76,9 @@ export const Withdrawal = z
 export type Asset = z.output<typeof Asset>;
 export type WithdrawAction = z.output<typeof WithdrawAction>;
 export type WithdrawalRequest = z.output<typeof WithdrawalRequest>;
+export type Approver = z.output<typeof Approver>;
+export type RotateAction = z.output<typeof RotateAction>;
+export type RotateWalletRequest = z.output<typeof RotateWalletRequest>;
+export type Rotation = z.output<typeof Rotation>;
+export type RotationList = z.output<typeof RotationList>;
 export type Withdrawal = z.output<typeof Withdrawal>;

@@ -30,6 +30,7 @@ export interface FairUse {
 export interface WorkerDeps extends Deps {
   readonly bundles: BundleSender;
   readonly operator: TransactionPartialSigner<Address>;
+  /** The approver of the project in hand. */
   readonly company: TransactionPartialSigner<Address>;
   readonly noncePoolSize: number;
   /** Aborts when the process stops: the work in hand is given back and goes on elsewhere from the chain's cursor. */

@@ -6,6 +6,7 @@ import type { Project } from '../model/project.ts';
 import { findBatchByIdempotencyKey, insertBatch, takeBatchIndex } from '../store/batches.ts';
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/nonces.ts';
+import { findOpenRotation } from '../store/rotations.ts';
 import type { Deps } from './deps.ts';
 import { refusePaused } from './refuse-paused.ts';
 
@@ -43,7 +44,7 @@ export interface StoreSteps {
 /**
  * Stores a batch once for its idempotency key, with its index and nonce taken in the same database transaction, and has
  * it set up on chain behind.
- * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY, ERR_PAUSED, ERR_NONCE_POOL_EMPTY, and what the steps throw.
+ * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY, ERR_PAUSED, ERR_ROTATION_OPEN, ERR_NONCE_POOL_EMPTY, and what the steps throw.
  */
 export async function storeOnce(deps: Deps, request: StoreRequest, steps: StoreSteps): Promise<StoredBatch> {
   const requestHash = hashOf(request.body);
@@ -90,6 +91,7 @@ async function store(
   const batchIndex = await takeBatchIndex(trx, flywheel.id);
   const seen = await findReplay(trx, request, requestHash);
   if (seen) throw new SeenMeanwhile(seen);
+  if (kind !== 'rotation') await refuseWhileRotating(trx, flywheel.id);
   const { reserved, warnings } = await admit(trx, pipelines);
 
   const now = clock.now();
@@ -121,6 +123,12 @@ async function store(
   await jobs.enqueue(trx, { type: 'setup', ...job });
   await jobs.enqueue(trx, { type: 'expire', ...job }, { startAfter });
   return { batch, warnings, replayed: false };
+}
+
+/** What is made while an approver is being replaced could never be approved by either. */
+async function refuseWhileRotating(trx: Db, flywheelId: string): Promise<void> {
+  const batchId = await findOpenRotation(trx, flywheelId);
+  if (batchId !== null) throw new ApiError('ERR_ROTATION_OPEN', { batchId });
 }
 
 async function findReplay(

@@ -1,13 +1,13 @@
 import type { Address } from '@solana/kit';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { type DailyTotals, toBaseUnits } from '../model/amount.ts';
-import type { CompiledPipeline, VaultAction, VaultPipeline } from '../model/batch.ts';
+import type { BatchAction, CompiledPipeline } from '../model/batch.ts';
 import type { Token } from '../model/project.ts';
 import { withdrawnBaseUnits, withdrawnLamports } from './withdraw.ts';
 
 /** What the pipelines burn and airdrop; a withdrawal is neither. A sum may exceed what one token account holds; the daily limit decides. */
 export function dailyTotals(
-  pipelines: readonly Pick<VaultPipeline, 'actions'>[],
+  pipelines: readonly Pick<CompiledPipeline, 'actions'>[],
   { decimals }: Pick<Token, 'decimals'>,
 ): DailyTotals {
   let burnBaseUnits = 0n;
@@ -20,7 +20,7 @@ export function dailyTotals(
 }
 
 /** Whether an action takes tokens from the vault. */
-export function movesTokens(action: VaultAction): boolean {
+export function movesTokens(action: BatchAction): boolean {
   switch (action.action) {
     case 'BURN':
     case 'AIRDROP':
@@ -28,6 +28,7 @@ export function movesTokens(action: VaultAction): boolean {
     case 'WITHDRAW':
       return action.asset === 'TOKEN';
     case 'MEMO':
+    case 'ROTATE':
       return false;
     default:
       return action satisfies never;

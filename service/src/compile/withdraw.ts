@@ -2,7 +2,7 @@ import type { WithdrawAction } from '@flywheel/api';
 import { address, type Instruction } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { parseTokens } from '../model/amount.ts';
-import type { VaultPipeline } from '../model/batch.ts';
+import type { CompiledPipeline } from '../model/batch.ts';
 import type { Token } from '../model/project.ts';
 import { transferCreating } from './airdrop.ts';
 import { plainInstruction, type Vault } from './vault.ts';
@@ -29,7 +29,7 @@ export function parseWithdrawn(
   return parseTokens(amount, asset === 'SOL' ? SOL_DECIMALS : decimals);
 }
 
-type Pipelines = readonly Pick<VaultPipeline, 'actions'>[];
+type Pipelines = readonly Pick<CompiledPipeline, 'actions'>[];
 
 /** The SOL that pipelines withdraw. */
 export function withdrawnLamports(pipelines: Pipelines): bigint {

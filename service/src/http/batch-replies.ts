@@ -76,7 +76,7 @@ export function presentPipelines({ pipelines }: Batch): WirePipeline[] {
   return pipelines.map(({ type, payload, actions, instructions }) => ({
     type,
     payload,
-    actions: actions.filter((action) => action.action !== 'WITHDRAW'),
+    actions: actions.filter((action) => action.action !== 'WITHDRAW' && action.action !== 'ROTATE'),
     instructions: instructions.map(encodeInstruction),
   }));
 }

@@ -6,6 +6,7 @@ import type {
   ExecuteResult,
   InitResult,
   Pipeline,
+  RotateAction,
   WithdrawAction,
 } from '@flywheel/api';
 import type { Address, Base64EncodedWireTransaction, Instruction, Nonce } from '@solana/kit';
@@ -18,11 +19,15 @@ export interface VaultPipeline extends Omit<Pipeline, 'actions'> {
   readonly actions: readonly VaultAction[];
 }
 
+/** What a batch may hold: a rotation is no doing of the vault's. */
+export type BatchAction = VaultAction | RotateAction;
+
 /** A pipeline with what it compiles to. */
-export interface CompiledPipeline extends VaultPipeline {
-  /** The proof memo first, then the actions’. */
+export interface CompiledPipeline extends Omit<Pipeline, 'actions'> {
+  readonly actions: readonly BatchAction[];
+  /** The proof memo first, then the actions’. None of a rotation, which Squads carries out by itself. */
   readonly instructions: readonly Instruction[];
-  /** The same as Squads stores it on chain: what the votes are about. */
+  /** What Squads stores on chain and the votes are about: the instructions, or a rotation’s actions. */
   readonly vaultMessage: Uint8Array;
 }
 

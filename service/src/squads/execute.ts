@@ -1,8 +1,9 @@
 import type { Instruction, ReadonlyUint8Array } from '@solana/kit';
-import type { CompiledPipeline } from '../model/batch.ts';
+import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
 import { batchExecuteTransaction, locateBatch } from './instructions.ts';
 import type { InstructionGroup } from './plan.ts';
+import { rotationExecutionGroup } from './rotation-groups.ts';
 import { vaultMessageAccounts } from './vault-message.ts';
 import { executeWeight } from './weight.ts';
 
@@ -20,7 +21,21 @@ export async function executeInstruction(
   return batchExecuteTransaction(batch, position, vaultMessageAccounts(vaultMessage, multisig));
 }
 
-/** The same with what it takes of a transaction; `innerUnits` is what the pipeline’s instructions use by themselves. */
+/** What executes the pipeline of a batch of any kind; `innerUnits` as below. */
+export async function batchExecutionGroup(
+  multisig: Multisig,
+  batch: Pick<Batch, 'kind' | 'batchIndex' | 'pipelines'>,
+  position: number,
+  innerUnits: number,
+): Promise<InstructionGroup> {
+  if (batch.kind === 'rotation') return rotationExecutionGroup(multisig, batch);
+  const { batchIndex, pipelines } = batch;
+  const pipeline = pipelines[position];
+  if (!pipeline) throw new Error(`Batch index ${batchIndex} has no pipeline ${position}.`);
+  return executionGroup(multisig, { batchIndex, position }, pipeline, innerUnits);
+}
+
+/** Executes a pipeline, with what that takes of a transaction; `innerUnits` is what the pipeline’s instructions use by themselves. */
 export async function executionGroup(
   multisig: Multisig,
   { batchIndex, position }: { readonly batchIndex: bigint; readonly position: number },

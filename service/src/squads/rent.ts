@@ -1,9 +1,15 @@
 import type { ReadonlyUint8Array } from '@solana/kit';
+import { configTransactionBytes } from './rotation.ts';
 import { decodeVaultMessage } from './vault-message.ts';
 
 /** The sizes of the accounts that a batch takes on chain, in bytes: the batch, its proposal, each vault message. */
 export function batchAccountSizes(vaultMessages: readonly ReadonlyUint8Array[]): number[] {
   return [BATCH_BYTES, PROPOSAL_BYTES, ...vaultMessages.map(vaultBatchTransactionBytes)];
+}
+
+/** The same of a rotation: its config transaction and its proposal. */
+export function rotationAccountSizes(actions: ReadonlyUint8Array): number[] {
+  return [configTransactionBytes(actions), PROPOSAL_BYTES];
 }
 
 /** Anchor's, before everything. */

@@ -1,6 +1,7 @@
 import type {
   ApprovalMode,
   AuditAction,
+  BatchEventDetails,
   BatchEventType,
   BatchKind,
   BatchStatus,
@@ -12,7 +13,7 @@ import type {
 } from '@flywheel/api';
 import type { AccountMeta, Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
-import type { Bundle, EndCause, ExecutionTrouble, VaultAction } from '../model/batch.ts';
+import type { Bundle, EndCause, ExecutionTrouble, BatchAction } from '../model/batch.ts';
 import type { Multisig, Token } from '../model/project.ts';
 
 /** The tables as migrations/ leaves them. */
@@ -147,7 +148,7 @@ export interface PipelinesTable {
   project_id: string;
   type: string;
   payload: string;
-  actions: Json<VaultAction[]>;
+  actions: Json<BatchAction[]>;
   proof_hash: Uint8Array;
   instructions: Json<StoredInstruction[]>;
   vault_message: Uint8Array;
@@ -249,7 +250,8 @@ interface BatchEventsTable {
   batch_id: string;
   type: BatchEventType;
   at: Date;
-  data: Json<Record<string, unknown>>;
+  status: BatchStatus;
+  data: Json<BatchEventDetails>;
 }
 
 interface AuditLogTable {

@@ -60,7 +60,11 @@ describe('a signer that refuses', () => {
     const chain = createChain({ rpcUrl, clock, log });
     const deps = { db: world.db, jobs, chain, clock, log, fairUse, batchExpirySeconds: 3_600 };
     const worker = await startWorker(deps, jobs, {
-      signers: { operator: await loadSigner(OPERATOR_SIGNER), company: choosy(await loadSigner(COMPANY_SIGNER)) },
+      signers: {
+        operator: await loadSigner(OPERATOR_SIGNER),
+        company: choosy(await loadSigner(COMPANY_SIGNER)),
+        previousCompany: null,
+      },
       noncePoolSize: 5,
       sending: { blockEngineUrl: world.localnet.blockEngineUrl },
     });

@@ -1,15 +1,21 @@
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import { decodeVaultBatchTransaction, vaultTransactionMatches } from '../../squads/accounts.ts';
-import { batchTransactionAddress } from '../../squads/addresses.ts';
+import { batchAddress, batchTransactionAddress } from '../../squads/addresses.ts';
+import { isRotation } from '../../squads/rotation-groups.ts';
 import type { Deps } from '../deps.ts';
 
 /** The first pipeline of a batch that was set up which the chain holds otherwise than it was compiled, or null. */
 export async function findForeignPosition(
   { chain }: Pick<Deps, 'chain'>,
   multisig: Multisig,
-  { batchIndex, pipelines }: Batch,
+  batch: Batch,
 ): Promise<number | null> {
+  const { batchIndex, pipelines } = batch;
+  if (batch.kind === 'rotation') {
+    const [account] = await chain.accounts([await batchAddress(multisig.address, batchIndex)]);
+    return account && isRotation(account, batch, multisig) ? null : 0;
+  }
   const addresses = await Promise.all(
     pipelines.map((_, position) => batchTransactionAddress(multisig.address, batchIndex, position)),
   );

@@ -1,7 +1,7 @@
 import { type Address, address } from '@solana/kit';
 import { movesTokens } from '../../compile/totals.ts';
 import { vaultOf } from '../../compile/vault.ts';
-import type { CompiledPipeline, VaultAction } from '../../model/batch.ts';
+import type { BatchAction, CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { type Recipient, type RecipientFacts, readRecipients } from '../../solana/recipients.ts';
 import { findCreatedTokenAccounts } from '../../store/created-token-accounts.ts';
@@ -88,7 +88,7 @@ function describeOwner({ owner }: Recipient, facts: RecipientFacts): string | nu
 function describeTokenAccount(
   { owner, tokenAccount }: Recipient,
   facts: RecipientFacts,
-  action: VaultAction,
+  action: BatchAction,
   createdAt: ReadonlyMap<Address, Date>,
 ): string | null {
   if (!movesTokens(action)) return null;

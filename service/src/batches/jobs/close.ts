@@ -5,6 +5,7 @@ import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
 import { closeGroups } from '../../squads/close.ts';
 import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
 import { type InstructionGroup, planTransactions } from '../../squads/plan.ts';
+import { rotationCloseGroup } from '../../squads/rotation-groups.ts';
 import { ACTIVATE_WEIGHT, sumOfWeights, VOTE_WEIGHT } from '../../squads/weight.ts';
 import { markClosed } from '../../store/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
@@ -50,11 +51,19 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
     await batchAddress(multisig.address, batchIndex),
     await proposalAddress(multisig.address, batchIndex),
   ]);
-  if (!batchAccount || !proposalAccount) {
-    if (!multisigAccount) throw new Error(`The multisig ${multisig.address} is not on chain.`);
-    return decodeMultisig(multisigAccount).transactionIndex < batchIndex ? 'unreached' : 'closed';
-  }
+  if (!multisigAccount) throw new Error(`The multisig ${multisig.address} is not on chain.`);
+  const { transactionIndex, staleTransactionIndex } = decodeMultisig(multisigAccount);
+  if (!batchAccount || !proposalAccount) return transactionIndex < batchIndex ? 'unreached' : 'closed';
   const { status, cancelled } = decodeProposal(proposalAccount);
+  const closing = async () => ({
+    groups:
+      batch.kind === 'rotation'
+        ? [await rotationCloseGroup(multisig, batch)]
+        : await closeGroups(multisig, batch, decodeBatch(batchAccount).size),
+  });
+  // Nobody can vote any more on what a change of the members has overtaken, and nobody needs to.
+  const isStale = batchIndex <= staleTransactionIndex;
+  if (isStale && (status === 'Draft' || status === 'Active')) return closing();
   const located = await locateBatch(multisig, batchIndex);
   switch (status) {
     case 'Draft':
@@ -75,7 +84,7 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
     case 'Rejected':
     case 'Cancelled':
     case 'Executed':
-      return { groups: await closeGroups(multisig, batch, decodeBatch(batchAccount).size) };
+      return closing();
     case 'Executing':
       throw new Error(`The proposal of batch index ${batchIndex} is Executing, a status that Squads gave up.`);
     default:

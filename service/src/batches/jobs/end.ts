@@ -5,6 +5,7 @@ import { endBatch } from '../../store/batches.ts';
 import { findBundles } from '../../store/bundles.ts';
 import { markTokenAccountsCreated } from '../../store/created-token-accounts.ts';
 import type { Db } from '../../store/db.ts';
+import { replaceApprover, replacementOf } from '../../store/rotations.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import type { Deps } from '../deps.ts';
@@ -51,7 +52,8 @@ export async function endOpen(
 export const END_REASONS = { expired: 'The batch expired.', cancelled: 'The batch was cancelled.' } as const;
 
 /**
- * Stores a batch’s end with its results, gives back what it did not use of the day’s limits, and has its accounts closed.
+ * Stores a batch’s end with its results, gives back what it did not use of the day’s limits, and has its accounts closed; of a
+ * rotation, puts the new approver in the old one's place.
  * False when it has ended before.
  */
 export async function recordEnd(
@@ -79,6 +81,9 @@ export async function recordEnd(
     created.map(({ address }) => address),
     clock.now(),
   );
+  if (batch.kind === 'rotation' && event === 'EXECUTION_LANDED') {
+    await replaceApprover(trx, batch.flywheelId, replacementOf(batch));
+  }
   await jobs.enqueue(trx, { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address });
   log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');
   return true;

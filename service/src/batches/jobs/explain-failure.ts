@@ -1,7 +1,7 @@
 import type { Batch, ExecutionTrouble } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { signTransaction } from '../../solana/transactions.ts';
-import { executionGroup } from '../../squads/execute.ts';
+import { batchExecutionGroup } from '../../squads/execute.ts';
 import { MAX_COMPUTE_UNITS, planTransactions } from '../../squads/plan.ts';
 import { simulationLimits } from '../bundles/assemble-bundle.ts';
 import type { Landing } from '../bundles/land.ts';
@@ -44,12 +44,10 @@ export async function explainFailure(
 async function simulatePipeline(
   deps: RunDeps,
   { flywheel: { multisig } }: Project,
-  { batchIndex, pipelines }: Batch,
+  batch: Batch,
   position: number,
 ): Promise<string | null> {
-  const pipeline = pipelines[position];
-  if (!pipeline) throw new Error(`Batch index ${batchIndex} has no pipeline ${position}.`);
-  const group = await executionGroup(multisig, { batchIndex, position }, pipeline, MAX_COMPUTE_UNITS);
+  const group = await batchExecutionGroup(multisig, batch, position, MAX_COMPUTE_UNITS);
   const [planned] = planTransactions([group], simulationLimits(multisig));
   if (!planned) throw new Error('An execution takes one transaction.');
   const { wire } = await signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator]);

@@ -1,7 +1,7 @@
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
-import { executionGroup } from '../../squads/execute.ts';
+import { batchExecutionGroup } from '../../squads/execute.ts';
 import { type InstructionGroup, MAX_COMPUTE_UNITS, planTransactions } from '../../squads/plan.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle } from '../bundles/land.ts';
@@ -65,13 +65,14 @@ const MAX_PIPELINES_A_TRANSACTION = 21;
 async function executionGroups(
   deps: RunDeps,
   multisig: Multisig,
-  { batchIndex, pipelines }: Batch,
+  batch: Batch,
   {
     executed,
     room,
     computeUnits,
   }: { readonly executed: number; readonly room: number; readonly computeUnits: Map<number, number> },
 ): Promise<InstructionGroup[]> {
+  const { pipelines } = batch;
   const positions = pipelines.slice(executed, executed + room).map((_, i) => executed + i);
   const unknown = positions.filter((position) => !computeUnits.has(position));
   if (unknown.length > 0) {
@@ -81,14 +82,8 @@ async function executionGroups(
   const firstFailing = positions.findIndex((position) => !computeUnits.has(position));
   const healthy = firstFailing === -1 ? positions : positions.slice(0, Math.max(firstFailing, 1));
   return Promise.all(
-    pipelines.slice(executed, executed + healthy.length).map((pipeline, i) => {
-      const position = executed + i;
-      return executionGroup(
-        multisig,
-        { batchIndex, position },
-        pipeline,
-        computeUnits.get(position) ?? MAX_COMPUTE_UNITS,
-      );
-    }),
+    healthy.map((position) =>
+      batchExecutionGroup(multisig, batch, position, computeUnits.get(position) ?? MAX_COMPUTE_UNITS),
+    ),
   );
 }

@@ -3,7 +3,7 @@ import type { Batch } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import { decodeBatch, decodeProposal, type ProposalStatus } from '../../squads/accounts.ts';
 import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
-import { readBatchHistory } from '../../squads/history.ts';
+import { readBatchHistory, readRotationHistory } from '../../squads/history.ts';
 import type { WorkerDeps } from '../deps.ts';
 
 export interface Progress {
@@ -36,6 +36,7 @@ export async function readProgress(
     return { status: 'Closed', approved: [], executed };
   }
   const { status, approved } = decodeProposal(proposalAccount);
+  if (batch.kind === 'rotation') return { status, approved, executed: status === 'Executed' ? 1 : 0 };
   return { status, approved, executed: decodeBatch(batchAccount).executedTransactionIndex };
 }
 
@@ -46,10 +47,11 @@ export async function readProgress(
 export async function readClosed(
   { chain }: Pick<WorkerDeps, 'chain'>,
   multisig: Multisig,
-  { batchIndex, pipelines }: Batch,
+  { kind, batchIndex, pipelines }: Batch,
 ): Promise<number | null> {
   const address = await batchAddress(multisig.address, batchIndex);
-  const { vaultMessages, executed } = readBatchHistory(address, await chain.instructionsNaming(address));
+  const readHistory = kind === 'rotation' ? readRotationHistory : readBatchHistory;
+  const { vaultMessages, executed } = readHistory(address, await chain.instructionsNaming(address));
   const isOurs =
     vaultMessages.length > 0 &&
     vaultMessages.every((message, i) => {

@@ -4,7 +4,8 @@ import { decodeBatch, decodeMultisig, decodeProposal } from '../../squads/accoun
 import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
 import { burnIndexGroup } from '../../squads/close.ts';
 import { planTransactions } from '../../squads/plan.ts';
-import { batchAccountSizes } from '../../squads/rent.ts';
+import { batchAccountSizes, rotationAccountSizes } from '../../squads/rent.ts';
+import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation-groups.ts';
 import { type SetupCursor, setupGroups } from '../../squads/setup.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches.ts';
 import { findBundles } from '../../store/bundles.ts';
@@ -77,8 +78,11 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
 const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
 
 /** What the operator lacks to lock a batch's rent and keep its reserve; nothing when it has enough. */
-async function operatorShortage({ chain }: RunDeps, { operator }: Multisig, { pipelines }: Batch): Promise<bigint> {
-  const sizes = batchAccountSizes(pipelines.map(({ vaultMessage }) => vaultMessage));
+async function operatorShortage({ chain }: RunDeps, { operator }: Multisig, batch: Batch): Promise<bigint> {
+  const sizes =
+    batch.kind === 'rotation'
+      ? rotationAccountSizes(actionsOf(batch))
+      : batchAccountSizes(batch.pipelines.map(({ vaultMessage }) => vaultMessage));
   const rents = await Promise.all(sizes.map((bytes) => chain.minimumBalanceForRentExemption(bytes)));
   const neededLamports = rents.reduce((sum, rentLamports) => sum + rentLamports, OPERATOR_RESERVE_LAMPORTS);
   const [account] = await chain.accounts([operator]);
@@ -108,7 +112,10 @@ async function landFrom(
   cursor: SetupCursor,
   attempt: number,
 ): Promise<Landing> {
-  const groups = await setupGroups(multisig, batch, cursor);
+  const groups =
+    batch.kind === 'rotation'
+      ? [await rotationSetupGroup(multisig, batch)]
+      : await setupGroups(multisig, batch, cursor);
   const terms = await deps.bundles.terms(multisig.lookupTable.addresses, attempt);
   let left = planTransactions(groups, operatorLimits(multisig, 'setup', terms, { isCareful: attempt > 0 }));
   while (left.length > 0) {
@@ -141,6 +148,7 @@ async function readSetupCursor(
   }
   // Creation and draft share a transaction, so ours has both, and we are its creator.
   if (!batchAccount || !proposalAccount) return (await readClosed({ chain }, multisig, batch)) ?? 'taken';
+  if (batch.kind === 'rotation') return isRotation(batchAccount, batch, multisig) ? 'finished' : 'taken';
   const { creator, size } = decodeBatch(batchAccount);
   if (creator !== multisig.operator || size > pipelines.length) return 'taken';
   const { status } = decodeProposal(proposalAccount);

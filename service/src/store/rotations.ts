@@ -1,0 +1,95 @@
+import type { Approver, BatchStatus, RotateAction } from '@flywheel/api';
+import { type Address, address } from '@solana/kit';
+import { sql } from 'kysely';
+import type { Batch } from '../model/batch.ts';
+import { DamagedRecord } from './damaged-record.ts';
+import type { Db } from './db.ts';
+
+/** One approver replaced by another, or about to be. */
+export interface RotationRecord {
+  readonly batchId: string;
+  readonly approver: Approver;
+  readonly from: Address;
+  readonly to: Address;
+  readonly status: BatchStatus;
+  readonly createdAt: Date;
+  readonly endedAt: Date | null;
+}
+
+/** What a rotation does. @throws DamagedRecord where its only pipeline says nothing of the kind. */
+export function replacementOf({ id, pipelines }: Pick<Batch, 'id' | 'pipelines'>): RotateAction {
+  const action = pipelines[0]?.actions[0];
+  if (action?.action !== 'ROTATE') throw new DamagedRecord(`rotation ${id}`, 'it names nobody to replace');
+  return action;
+}
+
+/** The id of a flywheel's rotation that has not ended, or null. */
+export async function findOpenRotation(db: Db, flywheelId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('batches')
+    .select('id')
+    .where('flywheel_id', '=', flywheelId)
+    .where('kind', '=', 'rotation')
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  return row?.id ?? null;
+}
+
+/** The ids of a flywheel's batches of every kind that have not ended, in the order in which they were made. */
+export async function findOpenIds(db: Db, flywheelId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('batches')
+    .select('id')
+    .where('flywheel_id', '=', flywheelId)
+    .where('ended_at', 'is', null)
+    .orderBy('batch_index')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** A project's rotations, newest first. */
+export async function findRotations(db: Db, projectId: string, limit: number): Promise<RotationRecord[]> {
+  const rows = await db
+    .selectFrom('batches')
+    .innerJoin('pipelines', 'pipelines.batch_id', 'batches.id')
+    .select(['batches.id', 'batches.status', 'batches.created_at', 'batches.ended_at', 'pipelines.actions'])
+    .where('batches.project_id', '=', projectId)
+    .where('batches.kind', '=', 'rotation')
+    .orderBy('batches.batch_index', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.flatMap(({ actions: [action], ...row }) =>
+    action?.action === 'ROTATE'
+      ? {
+          batchId: row.id,
+          approver: action.approver,
+          from: address(action.from),
+          to: address(action.to),
+          status: row.status,
+          createdAt: row.created_at,
+          endedAt: row.ended_at,
+        }
+      : [],
+  );
+}
+
+/**
+ * Puts the new approver in the old one's place, in the transaction that ends its rotation.
+ * @throws Error when the old one is no approver of the flywheel: the chain and the database disagree.
+ */
+export async function replaceApprover(
+  trx: Db,
+  flywheelId: string,
+  { approver, from, to }: Pick<RotateAction, 'approver' | 'from' | 'to'>,
+): Promise<void> {
+  const { numAffectedRows } =
+    approver === 'company'
+      ? await sql`update flywheels set company = ${to} where id = ${flywheelId} and company = ${from}`.execute(trx)
+      : await sql`
+          with flywheel as (
+            update flywheels set wallet = ${to} where id = ${flywheelId} and wallet = ${from} returning project_id
+          )
+          update projects set wallet = ${to} from flywheel where projects.id = flywheel.project_id and wallet = ${from}
+        `.execute(trx);
+  if (numAffectedRows !== 1n) throw new Error(`${from} is not the ${approver} approver of flywheel ${flywheelId}.`);
+}

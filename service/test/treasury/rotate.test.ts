@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import {
+  type Address,
+  addSignersToInstruction,
+  fetchEncodedAccount,
+  generateKeyPairSigner,
+  type KeyPairSigner,
+  type TransactionSigner,
+} from '@solana/kit';
+import { createSignerFile, loadSigner } from '../../src/solana/signer.ts';
+import { decodeMultisig } from '../../src/squads/accounts.ts';
+import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
+import { configTransactionExecute } from '../../src/squads/rotation.ts';
+import { burnPipeline, getCurrent, init, send } from '../client.ts';
+import { assertError, executeSigned, setUpBatch, until as untilSeen } from '../execution/batches.ts';
+import { land, multisigOf } from '../execution/chain.ts';
+import { createProject, requireOk, signIn, type TestProject } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+import { rotateCompany, rotateWallet } from './rotations.ts';
+import { approve, untilWithdrawal as untilBatch, withdraw } from './withdrawals.ts';
+
+let world: World;
+let operator: KeyPairSigner;
+before(async () => {
+  operator = await generateKeyPairSigner();
+  world = await openWorld({ COMPANY_OPERATORS: operator.address });
+});
+after(() => world.stop());
+
+describe('a new wallet', () => {
+  it('takes the old one’s place once both sides approved: it sees the project and approves its batches', async () => {
+    const project = await createProject(world);
+    const to = await generateKeyPairSigner();
+    const rotation = await setUp(project, to);
+    assert.deepEqual([rotation.from, rotation.to, rotation.approver], [project.wallet.address, to.address, 'wallet']);
+    await execute(project, rotation.batchId);
+    assert.deepEqual(await membersOf(project), await expectedMembers(project, { wallet: to.address }));
+
+    assertError(await readProject(project.cookie, project), 404, 'ERR_PROJECT_NOT_FOUND');
+    const moved = { ...project, wallet: to, cookie: await signIn(world.url, to) };
+    assert.equal(requireOk(await readProject(moved.cookie, moved)).wallet, to.address);
+    await executesBatch(moved);
+  });
+
+  it('gives its rent back whole, and is told of in the list and the audit log', async () => {
+    const project = await createProject(world);
+    const to = await generateKeyPairSigner();
+    const { batchId } = await setUp(project, to);
+    await execute(project, batchId);
+    const moved = { ...project, wallet: to, cookie: await signIn(world.url, to) };
+    const { batch } = await untilBatch(world, moved, batchId, (seen) => seen.batch.ledger?.isComplete === true);
+    assert.ok(BigInt(batch.ledger?.rentOutLamports ?? 0) > 0n);
+    assert.equal(batch.ledger?.rentOutLamports, batch.ledger?.rentBackLamports);
+    const { rotations } = requireOk(await listRotations(moved));
+    assert.deepEqual(
+      rotations.map((each: (typeof rotations)[number]) => [each.batchId, each.from, each.to, each.status]),
+      [[batchId, project.wallet.address, to.address, 'EXECUTED']],
+    );
+    const audit = await world.db.selectFrom('audit_log').selectAll().where('batch_id', '=', batchId).execute();
+    assert.ok(audit.some(({ action, actor }) => action === 'rotation.requested' && actor === project.wallet.address));
+  });
+
+  it('must have signed that it takes over, and must be no member already', async () => {
+    const project = await createProject(world);
+    const [to, other] = [await generateKeyPairSigner(), await generateKeyPairSigner()];
+    assertError(await rotateWallet(world, project, to, other), 400, 'ERR_INVALID_REQUEST', /signature is not/);
+    const elsewhere = await createProject(world);
+    const forElsewhere = { ...project, projectId: elsewhere.projectId };
+    assertError(await rotateWallet(world, forElsewhere, to), 404, 'ERR_PROJECT_NOT_FOUND');
+    assertError(await rotateWallet(world, project, project.wallet), 409, 'ERR_ROTATION_REFUSED', /already/);
+  });
+
+  it('waits until no batch is open, and no batch is made meanwhile', async () => {
+    const project = await createProject(world);
+    const to = await generateKeyPairSigner();
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    const refused = await rotateWallet(world, project, to);
+    assertError(refused, 409, 'ERR_ROTATION_REFUSED', new RegExp(`1 of its batches .*stale \\(${batch.id}\\)`));
+    requireOk(await executeSigned(world, project, batch));
+    const { batchId } = await setUp(project, to);
+    assertError(await rotateWallet(world, project, to), 409, 'ERR_ROTATION_REFUSED', new RegExp(batchId));
+    const rejected = await init(world.url, project.apiKey, [burnPipeline()]);
+    assertError(rejected, 409, 'ERR_ROTATION_OPEN', new RegExp(batchId));
+    const withdrawal = await withdraw(world, project, { asset: 'SOL', to: to.address, amount: '1' });
+    assertError(withdrawal, 409, 'ERR_ROTATION_OPEN');
+    assert.notEqual(requireOk(await getCurrent(world.url, project.apiKey))?.id, batchId);
+    // Cancelled, it leaves everything as it was.
+    const cancel = `/console/api/projects/${project.projectId}/batches/${batchId}/cancel`;
+    requireOk(await send(world.url, 'POST', cancel, { headers: { cookie: project.cookie }, body: {} }));
+    const next = await setUpBatch(world, project, [burnPipeline()]);
+    assert.equal(requireOk(await executeSigned(world, project, next)).status, 'EXECUTED');
+    assert.deepEqual(await membersOf(project), await expectedMembers(project, {}));
+  });
+
+  it('leaves no rent behind in a batch that had ended before, and that nobody can vote on any more', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    // Ended, and not closed yet: as when the service stops at that moment.
+    const ended = { status: 'FAILED', ended_at: new Date(), execute_result: '{}' } as const;
+    await world.db.updateTable('batches').set(ended).where('id', '=', batch.id).execute();
+    await world.db
+      .updateTable('nonces')
+      .set({ state: 'refreshing', batch_id: null })
+      .where('batch_id', '=', batch.id)
+      .execute();
+    const to = await generateKeyPairSigner();
+    const { batchId } = await setUp(project, to);
+    await execute(project, batchId);
+    const cookie = await signIn(world.url, to);
+    const cancel = `/console/api/projects/${project.projectId}/batches/${batch.id}/cancel`;
+    requireOk(await send(world.url, 'POST', cancel, { headers: { cookie }, body: {} }));
+    const closed = () =>
+      world.db.selectFrom('batches').select('closed_at').where('id', '=', batch.id).executeTakeFirstOrThrow();
+    await until(closed, ({ closed_at }) => closed_at !== null);
+  });
+
+  it('is there after the service was stopped in the midst of it', async () => {
+    const project = await createProject(world);
+    const to = await generateKeyPairSigner();
+    const { batchId } = await setUp(project, to);
+    requireOk(await approve(world, project, batchId));
+    await world.restart();
+    await untilMoved(project, to.address);
+    assert.deepEqual(await membersOf(project), await expectedMembers(project, { wallet: to.address }));
+  });
+
+  it('is taken over from a chain that knows more than the database', async () => {
+    const project = await createProject(world);
+    const to = await generateKeyPairSigner();
+    const { batchId } = await setUp(project, to);
+    const multisig = await multisigOf(world, project);
+    const company = await loadSigner(world.environment.COMPANY_SIGNER ?? '');
+    const located = await locateBatch(multisig, 1n);
+    await landSigned([proposalApprove(located, project.wallet.address)], project.wallet);
+    await landSigned([proposalApprove(located, company.address)], company);
+    await landSigned([configTransactionExecute(located)], world.operator);
+    requireOk(await approve(world, project, batchId));
+    await untilMoved(project, to.address);
+  });
+});
+
+describe('a new approver of the company', () => {
+  it('takes the old one’s place project by project, while both sign what is theirs', async () => {
+    const [moving, staying] = [await createProject(world), await createProject(world)];
+    const old = (await multisigOf(world, moving)).company;
+    const directory = await mkdtemp(join(tmpdir(), 'flywheel-rotate-'));
+    const present = await createSignerFile(join(directory, 'company.json'));
+    const previous = { COMPANY_SIGNER_PREVIOUS: world.environment.COMPANY_SIGNER ?? '' };
+    await world.restart({ COMPANY_SIGNER: join(directory, 'company.json'), ...previous });
+    await executesBatch(staying);
+
+    const cookie = await signIn(world.url, operator);
+    assertError(await rotateCompany(world, moving, moving.cookie), 403, 'ERR_COMPANY_ONLY');
+    const rotation = requireOk(await rotateCompany(world, moving, cookie));
+    assert.deepEqual([rotation.from, rotation.to], [old, present]);
+    await untilBatch(world, moving, rotation.batchId, ({ batch }) => batch.status === 'FINALIZED');
+    await execute(moving, rotation.batchId);
+    assert.deepEqual(await membersOf(moving), await expectedMembers(moving, { company: present }));
+    assertError(await rotateCompany(world, moving, cookie), 409, 'ERR_ROTATION_REFUSED', /already/);
+
+    await executesBatch(staying);
+    await executesBatch(moving);
+    await world.restart();
+    await rm(directory, { recursive: true });
+  });
+});
+
+async function setUp(project: TestProject, to: KeyPairSigner) {
+  const rotation = requireOk(await rotateWallet(world, project, to));
+  await untilBatch(world, project, rotation.batchId, ({ batch }) => batch.status === 'FINALIZED');
+  return rotation;
+}
+
+async function execute(project: TestProject, batchId: string): Promise<void> {
+  requireOk(await approve(world, project, batchId));
+  const status = async () => {
+    const row = world.db
+      .selectFrom('batches')
+      .select(['status', 'execute_result', 'execution_error'])
+      .where('id', '=', batchId);
+    return row.executeTakeFirstOrThrow();
+  };
+  const ended = await until(
+    status,
+    ({ status, execution_error }) => status !== 'FINALIZED' || execution_error !== null,
+  );
+  assert.equal(ended.status, 'EXECUTED', JSON.stringify(ended));
+}
+
+function until<Seen>(look: () => Promise<Seen>, isWanted: (seen: Seen) => boolean): Promise<Seen> {
+  return untilSeen('what the database says', look, isWanted);
+}
+
+async function untilMoved({ projectId }: TestProject, wallet: Address): Promise<void> {
+  const look = () =>
+    world.db
+      .selectFrom('projects')
+      .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
+      .select(['projects.wallet', 'flywheels.wallet as member'])
+      .where('projects.id', '=', projectId)
+      .executeTakeFirstOrThrow();
+  await until(look, (seen) => seen.wallet === wallet && seen.member === wallet);
+}
+
+async function executesBatch(project: TestProject): Promise<void> {
+  const batch = await setUpBatch(world, project, [burnPipeline()]);
+  assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
+}
+
+async function membersOf(project: TestProject): Promise<string[]> {
+  const account = await fetchEncodedAccount(world.rpc, (await multisigOf(world, project)).address);
+  assert.ok(account.exists);
+  return decodeMultisig(account)
+    .members.map(({ address, permissions }) => `${address} ${permissions}`)
+    .toSorted();
+}
+
+async function expectedMembers(
+  project: TestProject,
+  changed: { readonly wallet?: Address; readonly company?: Address },
+) {
+  const { operator, company, wallet } = await multisigOf(world, project);
+  assert.equal(wallet, changed.wallet ?? project.wallet.address);
+  if (changed.company !== undefined) assert.equal(company, changed.company);
+  return [`${operator} 5`, `${company} 2`, `${wallet} 2`].toSorted();
+}
+
+function readProject(cookie: string, { projectId }: TestProject) {
+  return send(world.url, 'GET', `/console/api/projects/${projectId}`, { headers: { cookie } });
+}
+
+function listRotations({ projectId, cookie }: Pick<TestProject, 'projectId' | 'cookie'>) {
+  return send(world.url, 'GET', `/console/api/projects/${projectId}/rotations`, { headers: { cookie } });
+}
+
+/** The operator pays, whoever else signs. */
+function landSigned(instructions: Parameters<typeof land>[2], signer: TransactionSigner): Promise<void> {
+  const signed = instructions.map((instruction) => addSignersToInstruction([signer], instruction));
+  return land(world, world.operator, signed);
+}
