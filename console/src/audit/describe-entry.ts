@@ -35,7 +35,6 @@ const TITLES: { readonly [Action in AuditAction]: string } = {
   'batch.initialized': 'Composed a batch',
   'withdrawal.requested': 'Asked for a withdrawal',
   'rotation.requested': 'Asked for the multisig’s members to be replaced',
-  'rotation.executed': 'Replaced members of the multisig',
   'batch.executed': 'Approved a batch with the wallet',
   'batch.cancelled': 'Cancelled a batch',
   'batch.approved': 'Approved a batch for the company',
