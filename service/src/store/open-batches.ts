@@ -74,8 +74,8 @@ export async function findRemainingPipelines(
 }
 
 /**
- * The token accounts that the pipelines of these batches create where they are missing, at most `limit`, those of the
- * first batches first. Read inside the database: a pipeline's instructions are a hundred times as long.
+ * The token accounts that the pipelines of these batches create where they are missing, each once, at most
+ * `limit`, those of the first batches first. Read inside the database: a pipeline's instructions are a hundred times as long.
  */
 export async function findTokenAccountsToCreate(
   db: Db,
@@ -90,10 +90,11 @@ export async function findTokenAccountsToCreate(
     join pipelines on batch_id = open.id
     cross join json_array_elements(instructions) as instruction
     where instruction->>'programAddress' = ${creator}
-    order by place, position
+    group by token_account
+    order by min(place), token_account
     limit ${limit}
   `.execute(db);
-  return [...new Set(rows.map(({ token_account }) => token_account))];
+  return rows.map(({ token_account }) => token_account);
 }
 
 /** How many batches of each status a project has. */
