@@ -3,7 +3,7 @@ import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
 import { batchExecuteTransaction, locateBatch } from './instructions.ts';
 import type { InstructionGroup } from './plan.ts';
-import { rotationExecutionGroup } from './rotation-groups.ts';
+import { rotationExecutionGroup } from './rotation/groups.ts';
 import { vaultMessageAccounts } from './vault-message.ts';
 import { executeWeight } from './weight.ts';
 

@@ -1,7 +1,7 @@
 import type { Address, Instruction, ReadonlyUint8Array } from '@solana/kit';
 import { SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
 import { DISCRIMINATOR } from './instructions.ts';
-import { ROTATION_DISCRIMINATOR, readCreatedActions } from './rotation.ts';
+import { ROTATION_DISCRIMINATOR, readCreatedActions } from './rotation/config-transaction.ts';
 
 /** What the transactions of a batch’s address tell of it once its accounts are closed. */
 export interface BatchHistory {

@@ -1,5 +1,5 @@
 import type { ReadonlyUint8Array } from '@solana/kit';
-import { configTransactionBytes } from './rotation.ts';
+import { configTransactionBytes } from './rotation/config-transaction.ts';
 import { decodeVaultMessage } from './vault-message.ts';
 
 /** The sizes of the accounts that a batch takes on chain, in bytes: the batch, its proposal, each vault message. */

@@ -1,5 +1,4 @@
 import type { Approver, BatchStatus, RotateAction } from '@flywheel/api';
-import { type Address, address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Batch } from '../model/batch.ts';
 import { DamagedRecord } from './damaged-record.ts';
@@ -9,8 +8,8 @@ import type { Db } from './db.ts';
 export interface RotationRecord {
   readonly batchId: string;
   readonly approver: Approver;
-  readonly from: Address;
-  readonly to: Address;
+  readonly from: string;
+  readonly to: string;
   readonly status: BatchStatus;
   readonly createdAt: Date;
   readonly endedAt: Date | null;
@@ -63,8 +62,8 @@ export async function findRotations(db: Db, projectId: string, limit: number): P
       ? {
           batchId: row.id,
           approver: action.approver,
-          from: address(action.from),
-          to: address(action.to),
+          from: action.from,
+          to: action.to,
           status: row.status,
           createdAt: row.created_at,
           endedAt: row.ended_at,

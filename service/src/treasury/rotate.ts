@@ -7,7 +7,7 @@ import type { Project } from '../model/project.ts';
 import { utcDay } from '../model/utc-day.ts';
 import { isSignedBy } from '../projects/sign-in.ts';
 import { decodeMultisig } from '../squads/accounts.ts';
-import { encodeReplacement } from '../squads/rotation.ts';
+import { encodeReplacement } from '../squads/rotation/config-transaction.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
 import { findOpenIds } from '../store/rotations.ts';

@@ -14,7 +14,7 @@ import {
 import { createSignerFile, loadSigner } from '../../src/solana/signer.ts';
 import { decodeMultisig } from '../../src/squads/accounts.ts';
 import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
-import { configTransactionExecute } from '../../src/squads/rotation.ts';
+import { configTransactionExecute } from '../../src/squads/rotation/config-transaction.ts';
 import { burnPipeline, getCurrent, init, send } from '../client.ts';
 import { assertError, executeSigned, setUpBatch, until as untilSeen } from '../execution/batches.ts';
 import { land, multisigOf } from '../execution/chain.ts';

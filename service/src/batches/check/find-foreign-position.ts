@@ -2,7 +2,7 @@ import type { Batch } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import { decodeVaultBatchTransaction, vaultTransactionMatches } from '../../squads/accounts.ts';
 import { batchAddress, batchTransactionAddress } from '../../squads/addresses.ts';
-import { isRotation } from '../../squads/rotation-groups.ts';
+import { isRotation } from '../../squads/rotation/groups.ts';
 import type { Deps } from '../deps.ts';
 
 /** The first pipeline of a batch that was set up which the chain holds otherwise than it was compiled, or null. */

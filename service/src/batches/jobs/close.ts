@@ -5,7 +5,7 @@ import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
 import { closeGroups } from '../../squads/close.ts';
 import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
 import { type InstructionGroup, planTransactions } from '../../squads/plan.ts';
-import { rotationCloseGroup } from '../../squads/rotation-groups.ts';
+import { rotationCloseGroup } from '../../squads/rotation/groups.ts';
 import { ACTIVATE_WEIGHT, sumOfWeights, VOTE_WEIGHT } from '../../squads/weight.ts';
 import { markClosed } from '../../store/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';

@@ -5,7 +5,7 @@ import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
 import { burnIndexGroup } from '../../squads/close.ts';
 import { planTransactions } from '../../squads/plan.ts';
 import { batchAccountSizes, rotationAccountSizes } from '../../squads/rent.ts';
-import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation-groups.ts';
+import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation/groups.ts';
 import { type SetupCursor, setupGroups } from '../../squads/setup.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches.ts';
 import { findBundles } from '../../store/bundles.ts';

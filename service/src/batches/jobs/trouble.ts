@@ -1,7 +1,7 @@
 import type { Batch, ExecutionTrouble } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
-import { reportTrouble } from '../../store/batches.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
+import { reportTrouble } from '../../store/executions.ts';
 import { StaleRun } from '../../store/runs.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 

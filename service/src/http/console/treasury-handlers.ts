@@ -1,14 +1,11 @@
 import type { Rotation, TREASURY_OPERATIONS } from '@flywheel/api';
 import type { StoredBatch } from '../../batches/store-once.ts';
 import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
-import { findRotations, type RotationRecord, replacementOf } from '../../store/rotations.ts';
+import { listRotations, rotationOf } from '../../treasury/list-rotations.ts';
 import { rotateCompany, rotateWallet } from '../../treasury/rotate.ts';
 import { withdraw } from '../../treasury/withdraw.ts';
 import type { Handlers } from '../handlers.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
-
-/** As many as anyone scrolls through; the history has them all. */
-const MAX_ROTATIONS = 100;
 
 /** What leaves the vault, and who decides over it. */
 export function createTreasuryHandlers(deps: ConsoleDeps): Handlers<typeof TREASURY_OPERATIONS> {
@@ -23,18 +20,18 @@ export function createTreasuryHandlers(deps: ConsoleDeps): Handlers<typeof TREAS
     rotateWallet: async ({ wallet }, { headers, params, body }) => {
       const project = await requireOwnProject(deps, wallet, params.projectId.toLowerCase());
       const stored = await rotateWallet(deps, { project, idempotencyKey: keyOf(headers), body });
-      return { status: 200, body: presentStored(stored), ...replayHeaders(stored) };
+      return { status: 200, body: presentRotation(rotationOf(stored.batch)), ...replayHeaders(stored) };
     },
 
     rotateCompany: async ({ wallet: operator }, { headers, params }) => {
       const project = await requireVisibleProject(deps, operator, params.projectId.toLowerCase());
       const stored = await rotateCompany(deps, { project, idempotencyKey: keyOf(headers), operator });
-      return { status: 200, body: presentStored(stored), ...replayHeaders(stored) };
+      return { status: 200, body: presentRotation(rotationOf(stored.batch)), ...replayHeaders(stored) };
     },
 
     listRotations: async ({ wallet }, { params }) => {
       const project = await requireVisibleProject(deps, wallet, params.projectId.toLowerCase());
-      const rotations = await findRotations(deps.db, project.id, MAX_ROTATIONS);
+      const rotations = await listRotations(deps, project);
       return { status: 200, body: { rotations: rotations.map(presentRotation) } };
     },
   };
@@ -48,23 +45,9 @@ function replayHeaders({ replayed }: StoredBatch) {
   return replayed ? { headers: { 'idempotency-replayed': 'true' } } : {};
 }
 
-function presentStored({ batch }: StoredBatch): Rotation {
-  const { approver, from, to } = replacementOf(batch);
-  return {
-    batchId: batch.id,
-    approver,
-    from,
-    to,
-    status: batch.status,
-    dateCreated: batch.createdAt.toISOString(),
-    ...(batch.endedAt && { dateEnded: batch.endedAt.toISOString() }),
-  };
-}
+type RotationRecord = ReturnType<typeof rotationOf>;
 
-function presentRotation({ createdAt, endedAt, ...rotation }: RotationRecord): Rotation {
-  return {
-    ...rotation,
-    dateCreated: createdAt.toISOString(),
-    ...(endedAt && { dateEnded: endedAt.toISOString() }),
-  };
+function presentRotation({ batchId, approver, from, to, status, createdAt, endedAt }: RotationRecord): Rotation {
+  const ended = endedAt && { dateEnded: endedAt.toISOString() };
+  return { batchId, approver, from, to, status, dateCreated: createdAt.toISOString(), ...ended };
 }

@@ -15,8 +15,8 @@ import {
   type ReadonlyUint8Array,
 } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
-import { type LocatedBatch, PERMISSION } from './instructions.ts';
+import { SQUADS_PROGRAM_ADDRESS } from '../addresses.ts';
+import { type LocatedBatch, PERMISSION } from '../instructions.ts';
 
 /** One approver in place of another, with the same permission to vote. */
 export interface Replacement {

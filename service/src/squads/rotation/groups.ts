@@ -1,14 +1,14 @@
 import { bytesEqual } from '@solana/kit';
-import type { Batch } from '../model/batch.ts';
-import type { Multisig } from '../model/project.ts';
-import { locateBatch, proposalActivate, proposalCreate } from './instructions.ts';
-import type { InstructionGroup } from './plan.ts';
+import type { Batch } from '../../model/batch.ts';
+import type { Multisig } from '../../model/project.ts';
+import { locateBatch, proposalActivate, proposalCreate } from '../instructions.ts';
+import type { InstructionGroup } from '../plan.ts';
 import {
   configTransactionAccountsClose,
   configTransactionCreate,
   configTransactionExecute,
   decodeConfigTransaction,
-} from './rotation.ts';
+} from './config-transaction.ts';
 
 type Rotation = Pick<Batch, 'batchIndex' | 'pipelines'>;
 type RotationAccount = Parameters<typeof decodeConfigTransaction>[0];
