@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readSite } from '../../service/src/http/static/read-site.ts';
+import { startTestServer, type TestServer } from '../../service/test/http/test-server.ts';
+import { noBrowser, openVisit, type Visit } from './browser.ts';
+
+const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
+/** Signed out: what anyone can open. */
+const ADDRESSES = ['/', '/register', '/proof', '/vault/11111111111111111111111111111111', '/company', '/p/x/batches'];
+
+describe('the page’s policy, as it is served', { skip: noBrowser }, () => {
+  let server: TestServer;
+  let visit: Visit;
+  before(async () => {
+    await import('../build-if-stale.ts');
+    server = await startTestServer({ site: await readSite(DIST) });
+    visit = await openVisit(server.url);
+  });
+  after(async () => {
+    await visit?.close();
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  it('refuses nothing that the console does', async () => {
+    const { page, complaints } = visit;
+    for (const address of ADDRESSES) {
+      await page.goto(address, { waitUntil: 'networkidle' });
+      assert.notEqual(await page.locator('main').textContent(), '', `${address} is empty`);
+    }
+    await page.goto('/', { waitUntil: 'networkidle' });
+    await page.keyboard.press('Control+k');
+    await page.locator('dialog[open]').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Connect wallet' }).first().click();
+    await page.locator('dialog[open]').waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
+  const refused: readonly (readonly [directive: string, what: string, attempt: string])[] = [
+    ['require-trusted-types-for', 'markup from text', `document.body.innerHTML = '<img>'`],
+    ['connect-src', 'talk with another host', `fetch('https://example.com/').catch(() => undefined)`],
+    ['require-trusted-types-for', 'a script of another host', append('script', 'src', 'https://example.com/')],
+    ['style-src-elem', 'a style that stands in the page', append('style', 'title', 'x')],
+    ['img-src', 'a picture of another host', append('img', 'src', 'https://example.com/')],
+    ['frame-src', 'a frame', append('iframe', 'src', '/docs')],
+  ];
+  for (const [directive, what, attempt] of refused) {
+    it(`refuses ${what}`, async () => {
+      const { page } = visit;
+      await page.goto('/');
+      const violated = await page.evaluate<string>(`new Promise((resolve) => {
+        document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => resolve(effectiveDirective));
+        try { ${attempt}; } catch { /* It has been reported. */ }
+      })`);
+      assert.equal(violated, directive);
+    });
+  }
+});
+
+function append(element: string, attribute: string, value: string): string {
+  return `const element = document.createElement('${element}');
+    element.append('a{}');
+    element.setAttribute('${attribute}', '${value}');
+    document.body.append(element)`;
+}
