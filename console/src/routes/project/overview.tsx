@@ -9,7 +9,7 @@ import { Page } from '../../parts/state/page.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';
 import { projectQuery } from '../../service/projects.ts';
-import { tokenName } from '../../text/token-name.ts';
+import { tokenName, tokenUnit } from '../../text/token-name.ts';
 import { AttentionList } from './attention-list.tsx';
 import { ProjectFacts } from './project-facts.tsx';
 import { RecentBatches } from './recent-batches.tsx';
@@ -55,7 +55,7 @@ function Glance({ project }: { readonly project: ProjectOverview }) {
         <UsagePanel projectId={projectId} token={token} />
         <ProjectFacts project={project} />
       </div>
-      <RecentBatches projectId={projectId} unit={tokenName(token)} />
+      <RecentBatches projectId={projectId} unit={tokenUnit(token)} />
     </Page>
   );
 }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useParams } from '@tanstack/react-router';
+import { Activity, useState } from 'react';
 import { SignInPrompt } from '../../app/sign-in-prompt.tsx';
 import { Tab, Tabs } from '../../parts/layout/tabs.tsx';
 import { AddressText } from '../../parts/show/address-text.tsx';
@@ -17,23 +18,32 @@ const TABS = [
   { to: '/p/$projectId/settings', name: 'Settings', exact: false },
 ] as const;
 
-/** The screens of one project, and the way from one to the next. */
+/**
+ * The screens of one project, and the way from one to the next. When the session ends they wait, out of sight, with
+ * what has been typed and signed in them: whoever signs in again with the same wallet goes on where he was.
+ */
 export function ProjectFrame() {
   const { projectId } = useParams({ from: '/p/$projectId' });
   const session = useSession();
-  if (session === undefined) return <Lines count={4} />;
-  if (session === null) return <SignInPrompt />;
+  const [wallet, setWallet] = useState<string | null>(null);
+  if (session && session.wallet !== wallet) setWallet(session.wallet);
+  if (session === undefined && wallet === null) return <Lines count={4} />;
   return (
     <>
-      <Tabs label="Project">
-        {TABS.map(({ to, name, exact }) => (
-          <Tab key={to} to={to} params={{ projectId }} activeOptions={{ exact }}>
-            {name}
-          </Tab>
-        ))}
-      </Tabs>
-      <Standing projectId={projectId} wallet={session.wallet} />
-      <Outlet />
+      {session === null && <SignInPrompt />}
+      {wallet !== null && (
+        <Activity key={wallet} mode={session ? 'visible' : 'hidden'}>
+          <Tabs label="Project">
+            {TABS.map(({ to, name, exact }) => (
+              <Tab key={to} to={to} params={{ projectId }} activeOptions={{ exact }}>
+                {name}
+              </Tab>
+            ))}
+          </Tabs>
+          <Standing projectId={projectId} wallet={wallet} />
+          <Outlet />
+        </Activity>
+      )}
     </>
   );
 }

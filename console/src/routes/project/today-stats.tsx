@@ -6,12 +6,12 @@ import { AmountText } from '../../parts/show/amount-text.tsx';
 import { Gauge } from '../../parts/show/gauge.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { SOL_DECIMALS, shareOf } from '../../text/amount.ts';
-import { tokenName } from '../../text/token-name.ts';
+import { tokenUnit } from '../../text/token-name.ts';
 
 /** What the vault holds, and how much of today’s limits is used. */
 export function TodayStats({ project }: { readonly project: ProjectOverview }) {
   const { funds, limits, token } = project;
-  const unit = tokenName(token);
+  const unit = tokenUnit(token);
   const sol = (lamports: string) => toDecimal(BigInt(lamports), SOL_DECIMALS);
   return (
     <Stats>
@@ -83,7 +83,7 @@ function UsedToday({ name, use, tone, token }: UsedTodayProps) {
         <>
           <AmountText amount={use.used} />
           <span className="ml-1.5 text-[0.85em] font-normal text-quiet">
-            of <AmountText amount={use.cap} unit={tokenName(token)} />
+            of <AmountText amount={use.cap} unit={tokenUnit(token)} />
           </span>
         </>
       }

@@ -1,7 +1,7 @@
 import type { ProjectOverview } from '@flywheel/api';
 import { useState } from 'react';
 import { formatBaseUnits, shareOf } from '../../text/amount.ts';
-import { tokenName } from '../../text/token-name.ts';
+import { tokenUnit } from '../../text/token-name.ts';
 
 /** What one UTC day used, base units. */
 interface Day {
@@ -29,7 +29,7 @@ export function UsageChart({ days, token }: UsageChartProps) {
     burned: days.reduce((sum, { burned }) => sum + burned, 0n),
     airdropped: days.reduce((sum, { airdropped }) => sum + airdropped, 0n),
   };
-  const unit = tokenName(token);
+  const unit = tokenUnit(token);
   return (
     <figure className="flex flex-col gap-3">
       <figcaption className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1 text-sm">

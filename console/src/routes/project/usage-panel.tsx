@@ -8,7 +8,7 @@ import { AmountText } from '../../parts/show/amount-text.tsx';
 import { Loaded } from '../../parts/state/loaded.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { usageQuery } from '../../service/projects.ts';
-import { tokenName } from '../../text/token-name.ts';
+import { tokenUnit } from '../../text/token-name.ts';
 import { UsageChart } from './usage-chart.tsx';
 
 export interface UsagePanelProps {
@@ -47,7 +47,7 @@ export function UsagePanel({ projectId, token }: UsagePanelProps) {
     >
       <Loaded query={usage} skeleton={<div className="skeleton h-64" />}>
         {({ days: found }) => {
-          if (isTable) return <UsageTable days={found} unit={tokenName(token)} />;
+          if (isTable) return <UsageTable days={found} unit={tokenUnit(token)} />;
           return <UsageChart days={readDays(found, token.decimals)} token={token} />;
         }}
       </Loaded>

@@ -9,7 +9,7 @@ import { Panel } from '../../parts/state/panel.tsx';
 import { changeLimits } from '../../service/projects.ts';
 import { withSeparators } from '../../text/amount.ts';
 import { limitProblem } from '../../text/limit-problem.ts';
-import { tokenName } from '../../text/token-name.ts';
+import { tokenUnit } from '../../text/token-name.ts';
 
 export interface LimitsPanelProps {
   readonly project: ProjectOverview;
@@ -20,7 +20,7 @@ export interface LimitsPanelProps {
 /** What may be burned and airdropped a day, and the way to change it. */
 export function LimitsPanel({ project, settings, mayChange }: LimitsPanelProps) {
   const [isEditing, setEditing] = useState(false);
-  const unit = tokenName(project.token);
+  const unit = tokenUnit(project.token);
   const limits = [
     { name: 'Burned a day, at most', amount: settings.burnLimit, used: project.limits.burn.used, scope: 'burn' },
     {

@@ -8,7 +8,7 @@ import { Notice } from '../../parts/state/notice.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { usageQuery } from '../../service/projects.ts';
 import { SOL_DECIMALS } from '../../text/amount.ts';
-import { tokenName } from '../../text/token-name.ts';
+import { tokenUnit } from '../../text/token-name.ts';
 
 /** What the vault holds, what the open batches need of it, what is missing, and how long the tokens last. */
 export function FundsPanel({ project }: { readonly project: ProjectOverview }) {
@@ -16,7 +16,7 @@ export function FundsPanel({ project }: { readonly project: ProjectOverview }) {
   return (
     <Panel title="What it holds" isFlush>
       {funds ? (
-        <FundsTable funds={funds} unit={tokenName(token)} />
+        <FundsTable funds={funds} unit={tokenUnit(token)} />
       ) : (
         <div className="p-4">
           <Notice tone="failed" title="The cluster does not answer, so nobody knows what the vault holds">

@@ -10,7 +10,7 @@ import { Page } from '../../parts/state/page.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';
 import { call } from '../../service/call.ts';
 import { SOL_DECIMALS } from '../../text/amount.ts';
-import { tokenName } from '../../text/token-name.ts';
+import { tokenUnit } from '../../text/token-name.ts';
 import { DepositPanel } from './deposit-panel.tsx';
 import { MovementsPanel } from './movements-panel.tsx';
 
@@ -47,7 +47,7 @@ function publicVaultQuery(address: string) {
 
 function VaultView({ vault }: { readonly vault: Vault }) {
   const { address, tokenAccount, mint, decimals, lamports, tokens } = vault;
-  const unit = tokenName(vault);
+  const unit = tokenUnit(vault);
   return (
     <>
       <Stats>

@@ -6,7 +6,7 @@ import { Loaded } from '../../parts/state/loaded.tsx';
 import { Page } from '../../parts/state/page.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';
 import { projectQuery } from '../../service/projects.ts';
-import { tokenName } from '../../text/token-name.ts';
+import { tokenUnit } from '../../text/token-name.ts';
 import { DepositPanel } from './deposit-panel.tsx';
 import { FundsPanel } from './funds-panel.tsx';
 import { MovementsPanel } from './movements-panel.tsx';
@@ -42,7 +42,7 @@ function VaultPanels({ project }: { readonly project: ProjectOverview }) {
     <>
       <FundsPanel project={project} />
       <DepositPanel vault={vault} mint={mint} decimals={decimals} />
-      <MovementsPanel accounts={{ vault, tokenAccount }} decimals={decimals} unit={tokenName(token)} />
+      <MovementsPanel accounts={{ vault, tokenAccount }} decimals={decimals} unit={tokenUnit(token)} />
     </>
   );
 }
