@@ -61,7 +61,9 @@ export async function signIn({ page }: Person): Promise<string> {
     .click();
   await page.getByRole('button', { name: /Test wallet in this browser/ }).click();
   await page.getByRole('button', { name: /^Signed in as/ }).waitFor();
-  const session: { wallet: string } = await page.evaluate("fetch('/console/api/session').then((answer) => answer.json())");
+  const session: { wallet: string } = await page.evaluate(
+    "fetch('/console/api/session').then((answer) => answer.json())",
+  );
   return session.wallet;
 }
 
@@ -96,7 +98,7 @@ export async function register({ page }: Person, options: RegisterOptions = {}):
   await page.getByRole('button', { name: 'Sign and create the project' }).click();
   await page.getByText('The project is registered.').waitFor();
   await onScreen('register-6-created');
-  const apiKey = /fwk_\w+/.exec((await page.locator('main').textContent()) ?? '')?.[0];
+  const apiKey = /fwk_[A-Za-z0-9]{49}/.exec((await page.locator('main').textContent()) ?? '')?.[0];
   assert.ok(apiKey, 'no API key is shown');
   const vault = (await page.getByTestId('vault-address').textContent())?.trim() ?? '';
   await page.getByRole('link', { name: 'I have stored the key' }).click();

@@ -28,7 +28,7 @@ describe('the whole story in a browser', { skip: noBrowser }, () => {
       await page.getByText('2 of 2 pipelines executed.').waitFor();
       await look(person, 'approved');
       await page.getByRole('link', { name: 'See what happened' }).click();
-      await page.getByText('Rent returned').waitFor();
+      await page.getByText('Rent returned').first().waitFor();
       await look(person, 'batch');
     });
   }
