@@ -28,7 +28,7 @@ export function Notice({ tone, title, children, action }: NoticeProps) {
     >
       <Icon size={18} aria-hidden className={classes('mt-0.5 shrink-0', icon)} />
       <div className="min-w-0 flex-1 basis-48">
-        <p className="font-medium">{title}</p>
+        <p className="font-medium break-words">{title}</p>
         {children && <div className="mt-0.5 text-sm break-words">{children}</div>}
       </div>
       {action}

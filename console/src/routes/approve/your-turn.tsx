@@ -46,8 +46,8 @@ export function YourTurn({ projectId, batch, owner, wallet }: YourTurnProps) {
     </Button>
   );
   return (
-    <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_400px] lg:items-start">
-      <div className="flex min-w-0 flex-col gap-4 lg:sticky lg:top-20 lg:order-last">
+    <div className="grid gap-6 pb-24 lg:pb-0 lg:grid-cols-[minmax(0,1fr)_400px] lg:items-start">
+      <div className="flex min-w-0 flex-col gap-4 lg:order-last">
         <LookVerdict query={looked} pipelineCount={batch.pipelines.length} />
         {!isOwn && <WrongWallet owner={owner} wallet={wallet} />}
         {batch.failure && <FailureNotice failure={batch.failure} />}
@@ -67,10 +67,10 @@ function wordOf(isPending: boolean, isSigned: boolean, isError: boolean): string
   return isSigned && isError ? 'Execute again, as signed' : 'Approve with wallet';
 }
 
-/** In reach of a thumb on a phone; under what is signed elsewhere. */
+/** In reach of a thumb on a phone; always in view elsewhere. */
 function SignHere({ expiresAt, children }: { readonly expiresAt: string | undefined; readonly children: ReactNode }) {
   return (
-    <div className="fixed inset-x-0 bottom-0 z-10 flex flex-col gap-1.5 border-t bg-paper p-4 lg:static lg:border-0 lg:bg-transparent lg:p-0">
+    <div className="fixed inset-x-0 bottom-0 z-10 flex flex-col gap-1.5 border-t bg-paper p-4 lg:sticky lg:border-0 lg:px-0">
       {children}
       {expiresAt !== undefined && (
         <p className="text-center text-xs text-quiet">

@@ -45,7 +45,7 @@ function Found({ projectId, batch }: { readonly projectId: string; readonly batc
           <AddressText address={id} of="batch id" />
         </span>
       }
-      action={<ReceiptButton batch={batch} />}
+      action={batch.executedPipelines > 0 && <ReceiptButton batch={batch} />}
     >
       <BatchStanding batch={batch} />
       {batch.failure && <FailureNotice failure={batch.failure} />}

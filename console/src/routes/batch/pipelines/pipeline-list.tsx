@@ -46,7 +46,7 @@ export function PipelineList({ pipelines, differences = [] }: PipelineListProps)
                 ref={rows.measureElement}
                 data-index={index}
                 style={{ transform: `translateY(${start}px)` }}
-                className="absolute inset-x-0 top-0 border-b px-4 py-3"
+                className={classes('absolute inset-x-0 top-0 px-4 py-3', index < pipelines.length - 1 && 'border-b')}
               >
                 <PipelineCard
                   position={index}
