@@ -27,7 +27,7 @@ export interface Operation {
   readonly fallback: ErrorCode;
 }
 
-export type RateLimitName = 'init' | 'preview' | 'execute' | 'get' | 'current' | 'console';
+export type RateLimitName = 'init' | 'preview' | 'execute' | 'get' | 'current' | 'console' | 'proof';
 
 type Parsed<O, Part extends string> = O extends { readonly [P in Part]: infer Schema extends z.ZodType }
   ? { readonly [P in Part]: z.output<Schema> }

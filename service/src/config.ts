@@ -112,6 +112,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
       get: env.RATE_LIMIT_GET,
       current: env.RATE_LIMIT_CURRENT,
       console: env.RATE_LIMIT_CONSOLE,
+      proof: env.RATE_LIMIT_PROOF,
     },
     fairUse: { maxOpenBatches: env.MAX_OPEN_BATCHES, maxOpenPipelines: env.MAX_OPEN_PIPELINES },
     batchExpirySeconds: env.BATCH_EXPIRY_SECONDS,
@@ -155,6 +156,8 @@ const Environment = z.object({
   RATE_LIMIT_CURRENT: rateLimit().default({ requests: 10, seconds: 1 }),
   // A person with a few pages open that look again by themselves.
   RATE_LIMIT_CONSOLE: rateLimit().default({ requests: 600, seconds: 60 }),
+  // Open to anyone, and each may read up to twenty transactions of the cluster.
+  RATE_LIMIT_PROOF: rateLimit().default({ requests: 60, seconds: 60 }),
   MAX_OPEN_BATCHES: whole('batches', 1, 10_000).default(50),
   MAX_OPEN_PIPELINES: whole('pipelines', 1, 1_000_000).default(2_000),
   BATCH_EXPIRY_SECONDS: whole('seconds', 1, 365 * SECONDS_PER_DAY).default(7 * SECONDS_PER_DAY),

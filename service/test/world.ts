@@ -45,6 +45,7 @@ const ENVIRONMENT = {
   RATE_LIMIT_GET: '100000/1',
   RATE_LIMIT_CURRENT: '100000/1',
   RATE_LIMIT_CONSOLE: '100000/60',
+  RATE_LIMIT_PROOF: '100000/60',
 };
 const SLOT_MS = 50;
 const ROLES: ReadonlySet<Role> = new Set(['http', 'worker']);

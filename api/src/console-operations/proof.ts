@@ -8,6 +8,7 @@ import { OPEN } from './access.ts';
 export const PROOF_OPERATIONS = {
   checkProof: {
     ...OPEN,
+    rateLimit: 'proof',
     method: 'POST',
     path: '/console/api/proof',
     summary: 'Check a proof',

@@ -127,6 +127,7 @@ function countingLimits(requests: number) {
     current: limit,
     preview: limit,
     console: limit,
+    proof: limit,
   };
   return {
     limits,

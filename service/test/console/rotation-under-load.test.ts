@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type App, startApp } from '../../src/app.ts';
+import { parseConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { getCurrent } from '../client.ts';
+import { createProject, requireOk } from '../project.ts';
+import { type ConsoleWorld, openConsoleWorld } from './console-world.ts';
+
+const CLIENTS = 8;
+/** How long each client goes on before, between and after. */
+const STRETCH_MS = 400;
+
+describe('a key that is rotated while it is used', () => {
+  let console: ConsoleWorld;
+  let replica: App;
+  before(async () => {
+    console = await openConsoleWorld();
+    const config = parseConfig(console.world.environment);
+    replica = await startApp(config, new Set(['http']), createLog('error'));
+  });
+  after(async () => {
+    await replica.stop();
+    await console.world.stop();
+  });
+
+  it('causes no refusal on any replica, and once revoked is refused by every one at once', async () => {
+    const { world, ask } = console;
+    const project = await createProject(world);
+    const urls = [world.url, replica.url ?? ''];
+    const statuses = new Map<number, number>();
+    let apiKey = project.apiKey;
+    let isOver = false;
+    const client = async (url: string) => {
+      while (!isOver) {
+        const { status } = await getCurrent(url, apiKey);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    const clients = Array.from({ length: CLIENTS }, (_, i) => client(urls[i % urls.length] ?? ''));
+
+    await sleep(STRETCH_MS);
+    const keysPath = `/projects/${project.projectId}/keys`;
+    const [{ keyId }] = requireOk(await ask('GET', keysPath, project.cookie)).keys;
+    const rotated = requireOk(await ask('POST', `${keysPath}/${keyId}/rotate`, project.cookie, { overlapSeconds: 60 }));
+    await sleep(STRETCH_MS);
+    apiKey = rotated.apiKey;
+    await sleep(STRETCH_MS);
+    isOver = true;
+    await Promise.all(clients);
+    const answered = statuses.get(200) ?? 0;
+    assert.deepEqual([...statuses.keys()], [200], JSON.stringify([...statuses]));
+    assert.ok(answered > 10 * CLIENTS, `only ${answered} requests`);
+    process.stdout.write(`# ${answered} requests of ${CLIENTS} clients on two replicas, none refused\n`);
+
+    requireOk(await ask('DELETE', `${keysPath}/${keyId}`, project.cookie));
+    for (const url of urls) {
+      assert.equal((await getCurrent(url, project.apiKey)).status, 401);
+      assert.equal((await getCurrent(url, rotated.apiKey)).status, 200);
+    }
+  });
+});
