@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ERRORS, type ErrorCode } from './errors.ts';
-import { errorsOf, type Operation } from './operation.ts';
+import { errorsOf, type Operation, type OperationResponse } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 import { ErrorBody } from './schemas.ts';
 
@@ -48,9 +48,9 @@ function describeOperation(operationId: string, operation: Operation) {
     ],
     ...(body && { requestBody: { required: true, content: json(body, 'input') } }),
     responses: Object.fromEntries([
-      ...Object.entries(responses).map(([status, { description, schema }]) => [
+      ...Object.entries(responses).map(([status, response]) => [
         status,
-        { description, headers: RATE_LIMIT_HEADERS, content: json(schema, 'output') },
+        { description: response.description, headers: RATE_LIMIT_HEADERS, ...content(status, response) },
       ]),
       ...[...errorsByStatus(operation)].map(([status, codes]) => [
         status,
@@ -61,6 +61,15 @@ function describeOperation(operationId: string, operation: Operation) {
       ]),
     ]),
   };
+}
+
+const NO_CONTENT = '204';
+
+/** Of a stream the schema is that of an event’s `data`. */
+function content(status: string, { schema, mediaType }: OperationResponse) {
+  if (status === NO_CONTENT) return {};
+  if (mediaType === undefined) return { content: json(schema, 'output') };
+  return { content: { [mediaType]: { schema: toJsonSchema(schema, 'output') } } };
 }
 
 const RATE_LIMIT_HEADERS = {

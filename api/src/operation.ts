@@ -20,12 +20,23 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   /** What each successful status answers. */
-  readonly responses: { readonly [status: number]: { readonly description: string; readonly schema: z.ZodType } };
+  readonly responses: { readonly [status: number]: OperationResponse };
   /** The codes of its own, beside those every operation with its authentication may answer. */
   readonly errors: readonly ErrorCode[];
   /** Answered for anything unforeseen. */
   readonly fallback: ErrorCode;
 }
+
+export interface OperationResponse {
+  readonly description: string;
+  /** Of the body; of each event’s `data` where events are streamed. */
+  readonly schema: z.ZodType;
+  /** JSON unless told otherwise. */
+  readonly mediaType?: 'text/event-stream';
+}
+
+/** Events as they happen, from when the answer begins until they end or the signal aborts. */
+export type EventStream<Event> = (signal: AbortSignal) => AsyncIterable<Event>;
 
 export type RateLimitName = 'init' | 'preview' | 'execute' | 'get' | 'current' | 'console' | 'proof';
 
@@ -49,7 +60,9 @@ export type OperationReply<O> = O extends { readonly responses: infer Responses 
       [Status in keyof Responses]: Responses[Status] extends { readonly schema: infer Schema extends z.ZodType }
         ? {
             readonly status: Status;
-            readonly body: z.input<Schema>;
+            readonly body: Responses[Status] extends { readonly mediaType: 'text/event-stream' }
+              ? EventStream<z.input<Schema>>
+              : z.input<Schema>;
             readonly headers?: { readonly [name: string]: string };
           }
         : never;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { BatchEvent, lastEventId } from './batch-events.ts';
 import type { Operation } from './operation.ts';
 import { PreviewBatchResponse } from './preview-schemas.ts';
 import {
@@ -40,6 +41,7 @@ export const OPERATIONS = {
       'ERR_KEY_SCOPES_UNAUTHORIZED',
       'ERR_DUPLICATE_IDEMPOTENCY_KEY',
       'ERR_TOO_MANY_OPEN_BATCHES',
+      'ERR_ROTATION_OPEN',
       'ERR_PAUSED',
       'ERR_NONCE_POOL_EMPTY',
     ],
@@ -165,6 +167,23 @@ export const OPERATIONS = {
     }),
     responses: { 200: { description: 'The batch.', schema: Batch } },
     errors: ['ERR_BATCH_NOT_FOUND'],
+    fallback: 'ERR_INTERNAL',
+  },
+  streamBatchEvents: {
+    method: 'GET',
+    path: '/v1/flywheel/batch/{batchId}/events',
+    summary: 'Follow a batch, event by event',
+    description:
+      'Server-sent events: every one from the batch’s beginning, or those after `Last-Event-ID`, then each as it happens, none twice and none left out. A comment every 15 s keeps the connection alive. The stream ends after `batch.closed`, and now and then before: connect again with the id of the last event, as EventSource does by itself.',
+    authentication: 'apiKey',
+    rateLimit: 'get',
+    headers: z.object({ 'last-event-id': lastEventId }),
+    params: z.object({ batchId }),
+    responses: {
+      200: { description: 'Events; `data` is JSON.', schema: BatchEvent, mediaType: 'text/event-stream' },
+      204: { description: 'That was the last event: there is nothing more to follow.', schema: z.null() },
+    },
+    errors: ['ERR_BATCH_NOT_FOUND', 'ERR_TOO_MANY_STREAMS'],
     fallback: 'ERR_INTERNAL',
   },
 } as const satisfies { readonly [operationId: string]: Operation };

@@ -7,9 +7,10 @@ import type { Deps } from './batches/deps.ts';
 import type { PreviewDeps } from './batches/preview/preview-batch.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError } from './config.ts';
-import { openDatabase } from './database.ts';
+import { type Database, openDatabase } from './database.ts';
 import { createBatchHandlers } from './http/batch-handlers.ts';
 import { createConsoleHandlers } from './http/console/console-handlers.ts';
+import { createStreamLimit } from './http/events/stream-limit.ts';
 import type { ReadinessCheck } from './http/health.ts';
 import { createServer } from './http/server.ts';
 import { readSite } from './http/static/read-site.ts';
@@ -22,6 +23,7 @@ import { createChain } from './solana/chain.ts';
 import { createTokenNames } from './solana/token-names.ts';
 import { findApiKey, touchApiKey } from './store/api-keys.ts';
 import { ping } from './store/db.ts';
+import { startEventFeed } from './store/events/event-feed.ts';
 import { startJobs } from './store/jobs.ts';
 import { findProject } from './store/projects.ts';
 import { createRateLimits } from './store/rate-limits.ts';
@@ -94,7 +96,8 @@ async function compose(
   const metricsUrl = await openMonitor(config, monitorDeps, started);
   // Serving sends nothing: it only asks what a bundle would cost.
   const bundles = createBundleSender({ ...sending, chain, clock, log });
-  const url = roles.has('http') ? await listen(config, { ...deps, bundles, rpcUrl }, log, signers, started) : null;
+  const serving = { ...deps, bundles, rpcUrl, poolConfig };
+  const url = roles.has('http') ? await listen(config, serving, log, signers, started) : null;
   return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
 }
 
@@ -134,12 +137,15 @@ const CONSOLE_DIRECTORY = fileURLToPath(new URL('../../console/dist/', import.me
 
 async function listen(
   config: Config,
-  deps: PreviewDeps & { readonly rpcUrl: string },
+  { poolConfig, ...given }: PreviewDeps & { readonly rpcUrl: string; readonly poolConfig: Database['poolConfig'] },
   log: Logger,
   { operator, company }: Signers,
   started: AsyncDisposableStack,
 ): Promise<string> {
-  const { db, clock } = deps;
+  const { db, clock } = given;
+  const feed = startEventFeed({ poolConfig, clock, log });
+  started.defer(() => feed.stop());
+  const deps = { ...given, feed, streams: createStreamLimit() };
   const { host, port, publicUrl, trustedProxies, rateLimits, companyOperators } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, explorerUrl } = config;
   const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, explorerUrl });

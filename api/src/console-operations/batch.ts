@@ -6,7 +6,7 @@ import { BatchStatus } from '../schemas.ts';
 import { SESSION } from './access.ts';
 import { batchParams, page, projectParams } from './params.ts';
 
-const { initBatch, previewBatch, executeBatch, cancelBatch } = OPERATIONS;
+const { initBatch, previewBatch, executeBatch, cancelBatch, streamBatchEvents } = OPERATIONS;
 
 /** The batches of a project, by the wallet that is signed in; the company's operators may read every project's. */
 export const BATCH_OPERATIONS = {
@@ -88,5 +88,12 @@ export const BATCH_OPERATIONS = {
     path: '/console/api/projects/{projectId}/batches/{batchId}/cancel',
     params: batchParams,
     errors: [...cancelBatch.errors, 'ERR_PROJECT_NOT_FOUND'],
+  },
+  streamProjectBatchEvents: {
+    ...streamBatchEvents,
+    ...SESSION,
+    path: '/console/api/projects/{projectId}/batches/{batchId}/events',
+    params: batchParams,
+    errors: [...streamBatchEvents.errors, 'ERR_PROJECT_NOT_FOUND'],
   },
 } as const satisfies { readonly [operationId: string]: Operation };

@@ -2,11 +2,12 @@ import { ApiError, type ExecuteBatchRequest } from '@flywheel/api';
 import type { Address, Base64EncodedWireTransaction } from '@solana/kit';
 import { type Batch, type BatchWithoutPipelines, type ExecutionTrouble, isFinal } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
+import { troubleError } from '../model/trouble-error.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
-import { hasExecutionBegun, requestExecution } from '../store/batches.ts';
 import { askCompany } from '../store/company/approvals.ts';
 import { DamagedRecord } from '../store/damaged-record.ts';
+import { hasExecutionBegun, requestExecution } from '../store/executions.ts';
 import { awaitBatch, type Wait } from './await-batch.ts';
 import { checkBatch, troubleOf } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
@@ -49,22 +50,6 @@ export async function executeBatch(
 function refuseDamaged(error: unknown): never {
   if (error instanceof DamagedRecord) throw new ApiError('ERR_BATCH_WOULD_FAIL', { problems: [error.message] });
   throw error;
-}
-
-/** Trouble as the error that an answer carries. */
-export function troubleError(trouble: ExecutionTrouble): ApiError {
-  switch (trouble.code) {
-    case 'ERR_SIGNED_TX_INVALID':
-      return new ApiError(trouble.code, trouble.context);
-    case 'ERR_VAULT_UNDERFUNDED':
-      return new ApiError(trouble.code, trouble.context);
-    case 'ERR_BATCH_WOULD_FAIL':
-      return new ApiError(trouble.code, trouble.context);
-    case 'ERR_BATCH_EXECUTE_FAILED':
-      return new ApiError(trouble.code);
-    default:
-      throw trouble satisfies never;
-  }
 }
 
 async function request(

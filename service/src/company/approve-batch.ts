@@ -4,14 +4,14 @@ import { checkBatch, troubleOf } from '../batches/check/check-batch.ts';
 import { describeForeign, findForeignPosition } from '../batches/check/find-foreign-position.ts';
 import { findNonceProblem } from '../batches/check/find-nonce-problem.ts';
 import type { Deps } from '../batches/deps.ts';
-import { troubleError } from '../batches/execute.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
 import type { Batch, BatchWithoutPipelines, ExecutionTrouble } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
+import { troubleError } from '../model/trouble-error.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
-import { reportTrouble } from '../store/batches.ts';
 import { decideForCompany, findCompanyDecision } from '../store/company/approvals.ts';
+import { reportTrouble } from '../store/executions.ts';
 import { findProjectOfBatch } from '../store/projects.ts';
 import { notWaiting, readAnyBatch } from './waiting-batch.ts';
 

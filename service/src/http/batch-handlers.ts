@@ -18,6 +18,7 @@ import {
   replyToInit,
   replyToPreview,
 } from './batch-replies.ts';
+import { replyWithEvents, type StreamDeps } from './events/reply-with-events.ts';
 import type { Handlers } from './handlers.ts';
 import { parsePreferredWait } from './prefer.ts';
 import { parseInclude, presentBatch, presentLedger } from './present.ts';
@@ -25,8 +26,8 @@ import { parseInclude, presentBatch, presentLedger } from './present.ts';
 const DEFAULT_PAGE = 20;
 
 /** The operations under `/v1`, to which withdrawals do not exist. */
-export function createBatchHandlers(everything: PreviewDeps): Handlers<typeof OPERATIONS> {
-  const deps: PreviewDeps = { ...everything, visibleKind: 'pipelines' };
+export function createBatchHandlers(everything: PreviewDeps & StreamDeps): Handlers<typeof OPERATIONS> {
+  const deps: typeof everything = { ...everything, visibleKind: 'pipelines' };
   return {
     initBatch: {
       checksBody: ({ project, keyScopes: scopes }, { headers, body }) =>
@@ -66,6 +67,11 @@ export function createBatchHandlers(everything: PreviewDeps): Handlers<typeof OP
         ...(include.approval && { proposalApproveTx: await readApproval(deps, project, batch) }),
       };
       return { status: 200, body: presentBatch(batch, project, included) };
+    },
+
+    streamBatchEvents: async ({ project, keyId }, { headers, params }) => {
+      const batch = await readBatchWithoutPipelines(deps, project, params.batchId.toLowerCase());
+      return replyWithEvents(deps, { batchId: batch.id, holder: keyId, lastEventId: headers['last-event-id'] });
     },
 
     getCurrentBatch: async ({ project }) => {

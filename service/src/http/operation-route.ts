@@ -1,9 +1,10 @@
-import { ApiError, type ErrorCode } from '@flywheel/api';
+import { ApiError, type BatchEvent, type ErrorCode, type EventStream } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { tracedRequest } from '../telemetry/tracing.ts';
 import { API_KEY_HEADER, type AuthenticateDeps, authenticate } from './authenticate.ts';
 import { authenticateSession, type FindOpenSession, requireOwnOrigin } from './console/session.ts';
+import { sendEvents } from './events/send-events.ts';
 import type { BoundOperation, RequestContext } from './handlers.ts';
 import { limitRate, type RateLimits } from './rate-limit.ts';
 import { parseInput } from './wire/parse-input.ts';
@@ -23,6 +24,8 @@ export interface Exchange {
   /** What a failure was answered with. */
   errorCode: ErrorCode | null;
 }
+
+const NO_CONTENT = 204;
 
 /**
  * A row as a route: authenticate, limit the rate, and only then read the body; parse; handle; answer. Each step may
@@ -50,6 +53,11 @@ export function operationRoute(
       const answer = await tracedRequest(`${operation.method} ${operation.path}`, attributes, headers, async () =>
         bound.handle(context, parseInput(operation, { headers, params, query, body }, { checksBody })),
       );
+      if (answer.status === NO_CONTENT) return reply.status(NO_CONTENT).send();
+      if (operation.responses[answer.status]?.mediaType === 'text/event-stream') {
+        // `Handlers` has proved that such a status is answered with a stream of events.
+        return sendEvents(reply, answer.body as EventStream<BatchEvent>, context);
+      }
       reply
         .status(answer.status)
         .headers({ 'cache-control': 'no-store', ...answer.headers })

@@ -7,7 +7,6 @@ import type {
   Batch as WireBatch,
   Ledger as WireLedger,
 } from '@flywheel/api';
-import { troubleError } from '../batches/execute.ts';
 import type { DailyLimit, Preview } from '../batches/preview/preview-batch.ts';
 import type { Ledger } from '../batches/read.ts';
 import { encodeInstruction } from '../compile/instruction-bytes.ts';
@@ -15,6 +14,7 @@ import { MAX_VAULT_MESSAGE_BYTES } from '../compile/size.ts';
 import { formatTokens } from '../model/amount.ts';
 import type { BatchWithoutPipelines, ExecutionTrouble, LedgerEntry } from '../model/batch.ts';
 import type { Project, Token } from '../model/project.ts';
+import { troubleError } from '../model/trouble-error.ts';
 import type { Balance } from '../model/vault-balance.ts';
 
 /** What a caller may ask for beside a batch's own fields. */

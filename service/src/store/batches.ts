@@ -1,5 +1,5 @@
 import type { BatchKind, BatchStatus, ExecuteResult, InitResult, InitWarning } from '@flywheel/api';
-import type { Base64EncodedWireTransaction, Nonce } from '@solana/kit';
+import type { Nonce } from '@solana/kit';
 import { sql } from 'kysely';
 import type { DailyTotals } from '../model/amount.ts';
 import {
@@ -7,7 +7,6 @@ import {
   type BatchEvent,
   type BatchWithoutPipelines,
   type EndCause,
-  type ExecutionTrouble,
   isFinal,
   nextStatus,
 } from '../model/batch.ts';
@@ -16,6 +15,7 @@ import { BATCH_COLUMNS, type BatchRow, PIPELINE_COLUMNS, toBatch, toPipeline, to
 import { releaseDailyAmounts } from './daily-limits.ts';
 import { DamagedRecord } from './damaged-record.ts';
 import { type Db, inTransaction } from './db.ts';
+import { recordEvent } from './events/record-event.ts';
 import { releaseNonce } from './nonces.ts';
 
 /**
@@ -83,6 +83,7 @@ export async function insertBatch(
     })
     .execute();
   await trx.insertInto('pipelines').values(toPipelineRows(batch)).execute();
+  await recordEvent(trx, batch.id, { type: 'batch.initialized', at: batch.createdAt });
 }
 
 export async function findBatchByIdempotencyKey(
@@ -173,95 +174,26 @@ export async function findBatchesToSetUp(db: Db, flywheelId: string, upToIndex: 
   return Promise.all(rows.map((row) => withPipelines(db, row)));
 }
 
-/**
- * Keeps the approval that the wallet signed, and forgets the trouble of an earlier one. False, and nothing kept, when
- * the batch has ended or a bundle of its execution was recorded: the execution goes on with what it began with.
- */
-export async function requestExecution(
-  db: Db,
-  batchId: string,
-  signedTx: Base64EncodedWireTransaction,
-  now: Date,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('batches')
-    .set({ signed_tx: signedTx, signed_at: now, execution_error: null, updated_at: now })
-    .where('id', '=', batchId)
-    .where('ended_at', 'is', null)
-    .where('execution_began_at', 'is', null)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
-}
-
-/** Whether a bundle of its execution was recorded, and may have been sent. */
-export async function hasExecutionBegun(db: Db, batchId: string): Promise<boolean> {
-  const { execution_began_at } = await db
-    .selectFrom('batches')
-    .select('execution_began_at')
-    .where('id', '=', batchId)
-    .executeTakeFirstOrThrow();
-  return execution_began_at !== null;
-}
-
-/**
- * Shows what keeps a batch from being executed. Without `keepRequest` the approval is given back, so that execute can
- * be asked for again; that is refused, with false, while a bundle of the execution is in flight or once any of it has
- * landed, or when another approval than the one `judged` has come in since. False also for a batch that has ended.
- */
-export async function reportTrouble(
-  db: Db,
-  batchId: string,
-  trouble: ExecutionTrouble,
-  { keepRequest, judged }: { readonly keepRequest: boolean; readonly judged?: Base64EncodedWireTransaction | null },
-  now: Date,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('batches')
-    .set({
-      execution_error: JSON.stringify(trouble),
-      updated_at: now,
-      ...(!keepRequest && {
-        signed_tx: null,
-        signed_at: null,
-        execution_began_at: null,
-        // Nobody is asked to approve what is void; who has approved has approved what the batch does, and it does the same.
-        company_asked_at: sql<Date | null>`case when company_decided_at is not null then company_asked_at end`,
-      }),
-    })
-    .where('id', '=', batchId)
-    .where('ended_at', 'is', null)
-    .$if(!keepRequest, (query) => query.where(({ not, exists }) => not(exists(effectiveBundles(db, batchId)))))
-    .$if(typeof judged === 'string', (query) => query.where('signed_tx', '=', judged ?? null))
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
-}
-
-/** Those of an execution that may still do something, or have. */
-function effectiveBundles(db: Db, batchId: string) {
-  return db
-    .selectFrom('bundles')
-    .select('id')
-    .where('batch_id', '=', batchId)
-    .where('phase', '=', 'execution')
-    .where((eb) => eb.or([eb('state', '!=', 'failed'), sql<boolean>`cardinality(landed_signatures) > 0`]));
-}
-
 /** The batch is on chain whole. False when that was known, or the batch has ended. */
 export async function finalizeBatch(db: Db, batchId: string, initResult: InitResult, now: Date): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('batches')
-    .set({
-      status: nextStatus('AVAILABLE_TO_QUEUE', 'SETUP_LANDED'),
-      init_result: JSON.stringify(initResult),
-      // What has kept it from being set up is over.
-      execution_error: null,
-      finalized_at: now,
-      updated_at: now,
-    })
-    .where('id', '=', batchId)
-    .where('status', '=', 'AVAILABLE_TO_QUEUE')
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  return inTransaction(db, async (trx) => {
+    const { numUpdatedRows } = await trx
+      .updateTable('batches')
+      .set({
+        status: nextStatus('AVAILABLE_TO_QUEUE', 'SETUP_LANDED'),
+        init_result: JSON.stringify(initResult),
+        // What has kept it from being set up is over.
+        execution_error: null,
+        finalized_at: now,
+        updated_at: now,
+      })
+      .where('id', '=', batchId)
+      .where('status', '=', 'AVAILABLE_TO_QUEUE')
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return false;
+    await recordEvent(trx, batchId, { type: 'batch.finalized', at: now });
+    return true;
+  });
 }
 
 export interface BatchEnd {
@@ -290,26 +222,38 @@ export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date
     if (isFinal(batch.status)) return false;
 
     const status = nextStatus(batch.status, end.event);
-    const { initResult, executeResult, released } = end;
+    const { initResult, executeResult, released, cause = status === 'EXECUTED' ? 'executed' : 'failed' } = end;
     await trx
       .updateTable('batches')
       .set({
         status,
         updated_at: now,
         ended_at: now,
-        end_cause: end.cause ?? (status === 'EXECUTED' ? 'executed' : 'failed'),
+        end_cause: cause,
         ...(initResult && { init_result: JSON.stringify(initResult) }),
         ...(executeResult && { execute_result: JSON.stringify(executeResult) }),
         execution_error: null,
       })
       .where('id', '=', batchId)
       .execute();
+    await recordEvent(trx, batchId, endEvent(end, status, now));
     await releaseNonce(trx, batchId);
     if (status === 'FAILED') {
       await releaseDailyAmounts(trx, batch.project_id, batch.reserved_day, released);
     }
     return true;
   });
+}
+
+function endEvent({ cause, initResult, executeResult }: BatchEnd, status: BatchStatus, at: Date) {
+  const message = executeResult?.failedTxMsg ?? initResult?.failedTxMsg;
+  const failure = cause === 'expired' ? 'batch.expired' : 'batch.failed';
+  return {
+    type: status === 'EXECUTED' ? 'batch.executed' : failure,
+    at,
+    ...(executeResult && { executedPipelines: executeResult.totalSuccessful }),
+    ...(status === 'FAILED' && message !== undefined && { error: { message } }),
+  } as const;
 }
 
 /** The value that the approval is rebuilt on, after the chain moved the batch's nonce. Nothing for one that ended. */

@@ -4,6 +4,7 @@ import type { Selectable } from 'kysely';
 import type { Bundle } from '../model/batch.ts';
 import { DamagedRecord } from './damaged-record.ts';
 import { type Db, inTransaction } from './db.ts';
+import { recordEvent } from './events/record-event.ts';
 import type { BundlesTable } from './schema.ts';
 
 export interface NewBundle extends Omit<Bundle, 'id' | 'state' | 'landedSignatures'> {
@@ -36,6 +37,8 @@ export async function insertBundle(db: Db, bundle: NewBundle): Promise<Bundle> {
       })
       .returningAll()
       .executeTakeFirstOrThrow();
+    const { batchId, phase, bundleId, createdAt: at } = bundle;
+    await recordEvent(trx, batchId, { type: 'batch.bundle_sent', at, phase, bundleId, signatures: row.signatures });
     return toBundle(row);
   });
 }
@@ -48,13 +51,24 @@ export async function settleBundle(
   landedSignatures: readonly string[],
   now: Date,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('bundles')
-    .set({ state, landed_signatures: [...landedSignatures], settled_at: now })
-    .where('id', '=', bundleId)
-    .where('state', '=', 'sent')
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  return inTransaction(db, async (trx) => {
+    const row = await trx
+      .updateTable('bundles')
+      .set({ state, landed_signatures: [...landedSignatures], settled_at: now })
+      .where('id', '=', bundleId)
+      .where('state', '=', 'sent')
+      .returning(['batch_id', 'phase', 'bundle_id'])
+      .executeTakeFirst();
+    if (!row) return false;
+    await recordEvent(trx, row.batch_id, {
+      type: `batch.bundle_${state}`,
+      at: now,
+      phase: row.phase,
+      bundleId: row.bundle_id,
+      signatures: [...landedSignatures],
+    });
+    return true;
+  });
 }
 
 /** In the order in which they were sent. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { Db } from './db.ts';
+import { type Db, inTransaction } from './db.ts';
+import { recordEvent } from './events/record-event.ts';
 
 /** Whether a batch is open and nothing of its execution was recorded; it stays so until the transaction ends. */
 export async function lockUnbegun(trx: Db, batchId: string): Promise<boolean> {
@@ -16,12 +17,15 @@ export async function lockUnbegun(trx: Db, batchId: string): Promise<boolean> {
 
 /** Nothing of an ended batch is left on chain. */
 export async function markClosed(db: Db, batchId: string, now: Date): Promise<void> {
-  await db
-    .updateTable('batches')
-    .set({ closed_at: now })
-    .where('id', '=', batchId)
-    .where('closed_at', 'is', null)
-    .execute();
+  await inTransaction(db, async (trx) => {
+    const { numUpdatedRows } = await trx
+      .updateTable('batches')
+      .set({ closed_at: now })
+      .where('id', '=', batchId)
+      .where('closed_at', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 1n) await recordEvent(trx, batchId, { type: 'batch.closed', at: now });
+  });
 }
 
 /** Indices of batches that ended before they were created on chain, above the one the chain has reached, in order. */

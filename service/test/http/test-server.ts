@@ -194,6 +194,7 @@ const HANDLERS: Handlers<typeof OPERATIONS> = {
   },
   executeBatch: async (_context, { body }) => ({ status: 202, body: { batchId: body.batchId, status: 'FINALIZED' } }),
   getCurrentBatch: async () => ({ status: 200, body: null }),
+  streamBatchEvents: async () => ({ status: 204, body: null }),
   cancelBatch: async (_context, { params }) => ({ status: 200, body: { batchId: params.batchId, status: 'FAILED' } }),
   listBatches: async () => ({ status: 200, body: { batches: [] } }),
   getBatch: async (_context, { params }) => ({

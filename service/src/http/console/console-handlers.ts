@@ -3,6 +3,7 @@ import type { Address } from '@solana/kit';
 import type { PreviewDeps } from '../../batches/preview/preview-batch.ts';
 import type { EnvironmentDeps } from '../../projects/environment.ts';
 import type { OverviewDeps } from '../../projects/overview/overview.ts';
+import type { StreamDeps } from '../events/reply-with-events.ts';
 import type { Handlers } from '../handlers.ts';
 import { createCompanyHandlers } from './company-handlers.ts';
 import { createIdentityHandlers } from './identity-handlers.ts';
@@ -13,7 +14,11 @@ import { createProofHandlers } from './proof-handlers.ts';
 import { createRegistrationHandlers } from './registration-handlers.ts';
 import { createTreasuryHandlers } from './treasury-handlers.ts';
 
-export interface ConsoleDeps extends PreviewDeps, Omit<EnvironmentDeps, 'chain'>, Pick<OverviewDeps, 'tokenNames'> {
+export interface ConsoleDeps
+  extends PreviewDeps,
+    StreamDeps,
+    Omit<EnvironmentDeps, 'chain'>,
+    Pick<OverviewDeps, 'tokenNames'> {
   /** The signers' addresses. */
   readonly operator: Address;
   readonly company: Address;

@@ -7,6 +7,7 @@ import { readReport } from '../../batches/report/read-report.ts';
 import type { Project } from '../../model/project.ts';
 import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
 import { replyToCancel, replyToInit, replyToPreview } from '../batch-replies.ts';
+import { replyWithEvents } from '../events/reply-with-events.ts';
 import type { Handlers } from '../handlers.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
 import { presentPipelineRecords, presentProgress, presentRow } from './present-batch.ts';
@@ -45,6 +46,12 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
       status: 200,
       body: await progress(await visible(wallet, params), params.batchId.toLowerCase()),
     }),
+
+    streamProjectBatchEvents: async ({ wallet }, { params, headers }) => {
+      const project = await visible(wallet, params);
+      const batch = await readBatchWithoutPipelines(deps, project, params.batchId.toLowerCase());
+      return replyWithEvents(deps, { batchId: batch.id, holder: wallet, lastEventId: headers['last-event-id'] });
+    },
 
     initProjectBatch: {
       checksBody: async ({ wallet: actor }, { params, headers, body }) => {

@@ -1,4 +1,5 @@
 import type { CONSOLE_OPERATIONS, OPERATIONS, OperationReply, OperationRequest } from '@flywheel/api';
+import type * as z from 'zod';
 
 /** A call that goes well, of every operation under `/v1` and of those of the console that a terminal speaks as well. */
 export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & Partial<ExamplesOf<typeof CONSOLE_OPERATIONS>> = {
@@ -230,6 +231,22 @@ export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & Partial<ExamplesOf<typeof
       },
     },
   },
+  streamBatchEvents: {
+    request: {
+      params: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
+      headers: { 'last-event-id': '1041' },
+    },
+    reply: {
+      status: 200,
+      body: {
+        id: '1042',
+        type: 'batch.finalized',
+        batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d',
+        at: '2026-11-21T14:02:13.000Z',
+        status: 'FINALIZED',
+      },
+    },
+  },
   createKey: {
     request: {
       params: { projectId: 'b7a2d3c0-54e1-4f3a-8f55-1d2d8f1f0f11' },
@@ -252,9 +269,18 @@ type ExamplesOf<Rows> = {
   readonly [Id in keyof Rows]: {
     /** Nothing is asked of an operation without parts. */
     readonly request: OperationRequest<Rows[Id]> & Example['request'];
-    readonly reply: OperationReply<Rows[Id]>;
+    readonly reply: OperationReply<Rows[Id]> | ExampleEvent<Rows[Id]>;
   };
 };
+
+/** Of a stream, one event’s `data`. */
+type ExampleEvent<Row> = Row extends {
+  readonly responses: {
+    readonly 200: { readonly mediaType: 'text/event-stream'; readonly schema: z.ZodType<infer Event> };
+  };
+}
+  ? { readonly status: 200; readonly body: Event }
+  : never;
 
 /** An example, its operation forgotten. */
 export interface Example {

@@ -1,6 +1,7 @@
 import type { Address } from '@solana/kit';
 import type { CompanyDecision } from '../batch-records.ts';
-import type { Db } from '../db.ts';
+import { type Db, inTransaction } from '../db.ts';
+import { recordEvent } from '../events/record-event.ts';
 
 /**
  * Leaves the company's approval of a requested batch to a person, where its project wants that, or a person was asked
@@ -8,27 +9,39 @@ import type { Db } from '../db.ts';
  * approved, has begun or has ended.
  */
 export async function askCompany(db: Db, batchId: string, now: Date): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('batches')
-    .set((eb) => ({ company_asked_at: eb.fn.coalesce('company_asked_at', eb.val(now)) }))
-    .where('id', '=', batchId)
-    .where('ended_at', 'is', null)
-    .where('signed_tx', 'is not', null)
-    .where('execution_began_at', 'is', null)
-    .where('company_decided_at', 'is', null)
-    .where(({ eb, or, exists, selectFrom }) =>
-      or([
-        eb('company_asked_at', 'is not', null),
-        exists(
-          selectFrom('projects')
-            .select('projects.id')
-            .whereRef('projects.id', '=', 'batches.project_id')
-            .where('approval_mode', '=', 'manual'),
-        ),
-      ]),
-    )
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  return inTransaction(db, async (trx) => {
+    const before = await trx
+      .selectFrom('batches')
+      .select('company_asked_at')
+      .where('id', '=', batchId)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    const { numUpdatedRows } = await trx
+      .updateTable('batches')
+      .set((eb) => ({ company_asked_at: eb.fn.coalesce('company_asked_at', eb.val(now)) }))
+      .where('id', '=', batchId)
+      .where('ended_at', 'is', null)
+      .where('signed_tx', 'is not', null)
+      .where('execution_began_at', 'is', null)
+      .where('company_decided_at', 'is', null)
+      .where(({ eb, or, exists, selectFrom }) =>
+        or([
+          eb('company_asked_at', 'is not', null),
+          exists(
+            selectFrom('projects')
+              .select('projects.id')
+              .whereRef('projects.id', '=', 'batches.project_id')
+              .where('approval_mode', '=', 'manual'),
+          ),
+        ]),
+      )
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return false;
+    if (before?.company_asked_at === null) {
+      await recordEvent(trx, batchId, { type: 'batch.awaiting_company_approval', at: now });
+    }
+    return true;
+  });
 }
 
 export interface NewDecision {
@@ -59,7 +72,11 @@ export async function decideForCompany(
     .where('company_asked_at', 'is not', null)
     .where('company_decided_at', 'is', null)
     .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  if (numUpdatedRows === 0n) return false;
+  const decision =
+    reason === null ? { type: 'batch.company_approved' as const } : { type: 'batch.company_rejected' as const, reason };
+  await recordEvent(trx, batchId, { ...decision, at: now, operator });
+  return true;
 }
 
 export async function findCompanyDecision(db: Db, batchId: string): Promise<CompanyDecision> {

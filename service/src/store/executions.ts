@@ -1,0 +1,97 @@
+import type { Base64EncodedWireTransaction } from '@solana/kit';
+import { sql } from 'kysely';
+import type { ExecutionTrouble } from '../model/batch.ts';
+import { troubleError } from '../model/trouble-error.ts';
+import { type Db, inTransaction } from './db.ts';
+import { recordEvent } from './events/record-event.ts';
+
+/**
+ * Keeps the approval that the wallet signed, and forgets the trouble of an earlier one. False, and nothing kept, when
+ * the batch has ended or a bundle of its execution was recorded: the execution goes on with what it began with.
+ */
+export async function requestExecution(
+  db: Db,
+  batchId: string,
+  signedTx: Base64EncodedWireTransaction,
+  now: Date,
+): Promise<boolean> {
+  return inTransaction(db, async (trx) => {
+    const { numUpdatedRows } = await trx
+      .updateTable('batches')
+      .set({ signed_tx: signedTx, signed_at: now, execution_error: null, updated_at: now })
+      .where('id', '=', batchId)
+      .where('ended_at', 'is', null)
+      .where('execution_began_at', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return false;
+    await recordEvent(trx, batchId, { type: 'batch.approval_received', at: now });
+    return true;
+  });
+}
+
+/** Whether a bundle of its execution was recorded, and may have been sent. */
+export async function hasExecutionBegun(db: Db, batchId: string): Promise<boolean> {
+  const { execution_began_at } = await db
+    .selectFrom('batches')
+    .select('execution_began_at')
+    .where('id', '=', batchId)
+    .executeTakeFirstOrThrow();
+  return execution_began_at !== null;
+}
+
+/**
+ * Shows what keeps a batch from being executed. Without `keepRequest` the approval is given back, so that execute can
+ * be asked for again; that is refused, with false, while a bundle of the execution is in flight or once any of it has
+ * landed, or when another approval than the one `judged` has come in since. False also for a batch that has ended.
+ */
+export async function reportTrouble(
+  db: Db,
+  batchId: string,
+  trouble: ExecutionTrouble,
+  { keepRequest, judged }: { readonly keepRequest: boolean; readonly judged?: Base64EncodedWireTransaction | null },
+  now: Date,
+): Promise<boolean> {
+  return inTransaction(db, async (trx) => {
+    const known = await trx
+      .selectFrom('batches')
+      .select('execution_error')
+      .where('id', '=', batchId)
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow();
+    const { numUpdatedRows } = await trx
+      .updateTable('batches')
+      .set({
+        execution_error: JSON.stringify(trouble),
+        updated_at: now,
+        ...(!keepRequest && {
+          signed_tx: null,
+          signed_at: null,
+          execution_began_at: null,
+          // Nobody is asked to approve what is void; who has approved has approved what the batch does, and it does the same.
+          company_asked_at: sql<Date | null>`case when company_decided_at is not null then company_asked_at end`,
+        }),
+      })
+      .where('id', '=', batchId)
+      .where('ended_at', 'is', null)
+      .$if(!keepRequest, (query) => query.where(({ not, exists }) => not(exists(effectiveBundles(trx, batchId)))))
+      .$if(typeof judged === 'string', (query) => query.where('signed_tx', '=', judged ?? null))
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return false;
+    // What was tried again and is still in the way is no news, unless the approval is void by now.
+    if (!keepRequest || JSON.stringify(known.execution_error) !== JSON.stringify(trouble)) {
+      const { code, message } = troubleError(trouble);
+      await recordEvent(trx, batchId, { type: 'batch.held_up', at: now, error: { code, message } });
+    }
+    return true;
+  });
+}
+
+/** Those of an execution that may still do something, or have. */
+function effectiveBundles(db: Db, batchId: string) {
+  return db
+    .selectFrom('bundles')
+    .select('id')
+    .where('batch_id', '=', batchId)
+    .where('phase', '=', 'execution')
+    .where((eb) => eb.or([eb('state', '!=', 'failed'), sql<boolean>`cardinality(landed_signatures) > 0`]));
+}
