@@ -1,4 +1,4 @@
-import type { Action, Pipeline } from '@flywheel/api';
+import type { Action, Pipeline, WithdrawAction } from '@flywheel/api';
 import { type Address, address, getU64Encoder, type ReadonlyUint8Array } from '@solana/kit';
 import { decimalOf, toBaseUnits } from '../amounts.ts';
 import { proofMemo } from '../proof/proof-memo.ts';
@@ -19,9 +19,18 @@ export interface VaultToken {
   readonly tokenProgram: Address;
 }
 
+/** A pipeline of the vault’s, whoever asked for it: an API client, or the console for a withdrawal. */
+export interface VaultPipeline extends Omit<Pipeline, 'actions'> {
+  readonly actions: readonly (Action | WithdrawAction)[];
+}
+
 /** Instruction kinds of SPL Token, and of Token-2022 alike. */
 export const TRANSFER_CHECKED = 12;
 export const BURN_CHECKED = 15;
+/** SystemInstruction::Transfer, a little-endian u32; lamports follow. */
+export const TRANSFER_SOL: readonly number[] = [2, 0, 0, 0];
+/** One SOL is 10^9 lamports. */
+export const SOL_DECIMALS = 9;
 /** Of the associated token program. */
 const CREATE_IDEMPOTENT = 1;
 
@@ -29,38 +38,37 @@ const CREATE_IDEMPOTENT = 1;
  * What a pipeline may do on chain and nothing else: its proof memo, then its actions in order. Worked out here from what
  * is shown, so that a service which compiles something else is found out.
  */
-export async function instructionsOf(pipeline: Pipeline, token: VaultToken): Promise<PlainInstruction[]> {
+export async function instructionsOf(pipeline: VaultPipeline, token: VaultToken): Promise<PlainInstruction[]> {
   const actions = await Promise.all(pipeline.actions.map((action) => ofAction(action, token)));
   return [memo(await proofMemo(pipeline), token), ...actions.flat()];
 }
 
-async function ofAction(action: Action, token: VaultToken): Promise<PlainInstruction[]> {
-  const { vault, mint, tokenProgram } = token;
+async function ofAction(action: Action | WithdrawAction, token: VaultToken): Promise<PlainInstruction[]> {
+  const { vault, mint, tokenProgram, decimals } = token;
   switch (action.action) {
     case 'MEMO':
       return [memo(action.message, token)];
     case 'BURN': {
       const source = await tokenAccountAddress(vault, mint, tokenProgram);
       return [
-        { program: tokenProgram, accounts: [source, mint, vault], data: checked(BURN_CHECKED, action.amount, token) },
-      ];
-    }
-    case 'AIRDROP': {
-      const recipient = address(action.toAddress);
-      const [source, destination] = await Promise.all(
-        [vault, recipient].map((owner) => tokenAccountAddress(owner, mint, tokenProgram)),
-      );
-      if (!source || !destination) throw new Error('Two owners have two token accounts.');
-      return [
-        {
-          program: ASSOCIATED_TOKEN_PROGRAM,
-          accounts: [vault, destination, recipient, mint, SYSTEM_PROGRAM, tokenProgram],
-          data: Uint8Array.of(CREATE_IDEMPOTENT),
-        },
         {
           program: tokenProgram,
-          accounts: [source, mint, destination, vault],
-          data: checked(TRANSFER_CHECKED, action.amount, token),
+          accounts: [source, mint, vault],
+          data: checked(BURN_CHECKED, decimalOf(action.amount), decimals),
+        },
+      ];
+    }
+    case 'AIRDROP':
+      return transferOf(address(action.toAddress), decimalOf(action.amount), token);
+    case 'WITHDRAW': {
+      const destination = address(action.toAddress);
+      if (action.asset === 'TOKEN') return transferOf(destination, action.amount, token);
+      const lamports = baseUnitsOf(action.amount, SOL_DECIMALS);
+      return [
+        {
+          program: SYSTEM_PROGRAM,
+          accounts: [vault, destination],
+          data: Uint8Array.of(...TRANSFER_SOL, ...getU64Encoder().encode(lamports)),
         },
       ];
     }
@@ -69,12 +77,37 @@ async function ofAction(action: Action, token: VaultToken): Promise<PlainInstruc
   }
 }
 
+/** From the vault to a wallet, whose token account is created where it is missing. */
+async function transferOf(recipient: Address, amountTokens: string, token: VaultToken): Promise<PlainInstruction[]> {
+  const { vault, mint, tokenProgram, decimals } = token;
+  const [source, destination] = await Promise.all([
+    tokenAccountAddress(vault, mint, tokenProgram),
+    tokenAccountAddress(recipient, mint, tokenProgram),
+  ]);
+  return [
+    {
+      program: ASSOCIATED_TOKEN_PROGRAM,
+      accounts: [vault, destination, recipient, mint, SYSTEM_PROGRAM, tokenProgram],
+      data: Uint8Array.of(CREATE_IDEMPOTENT),
+    },
+    {
+      program: tokenProgram,
+      accounts: [source, mint, destination, vault],
+      data: checked(TRANSFER_CHECKED, amountTokens, decimals),
+    },
+  ];
+}
+
 function memo(text: string, { vault }: VaultToken): PlainInstruction {
   return { program: MEMO_PROGRAM, accounts: [vault], data: new TextEncoder().encode(text) };
 }
 
-function checked(kind: number, amountTokens: number, { decimals }: VaultToken): Uint8Array {
-  const baseUnits = toBaseUnits(decimalOf(amountTokens), decimals);
-  if (baseUnits === null) throw new Error(`${amountTokens} has more fraction digits than the token’s ${decimals}.`);
-  return Uint8Array.of(kind, ...getU64Encoder().encode(baseUnits), decimals);
+function checked(kind: number, amountTokens: string, decimals: number): Uint8Array {
+  return Uint8Array.of(kind, ...getU64Encoder().encode(baseUnitsOf(amountTokens, decimals)), decimals);
+}
+
+function baseUnitsOf(amount: string, decimals: number): bigint {
+  const baseUnits = toBaseUnits(amount, decimals);
+  if (baseUnits === null) throw new Error(`${amount} has more than ${decimals} fraction digits.`);
+  return baseUnits;
 }

@@ -1,6 +1,5 @@
-import type { Pipeline } from '@flywheel/api';
 import { bytesEqual } from '@solana/kit';
-import { instructionsOf, type PlainInstruction, type VaultToken } from '../chain/instructions.ts';
+import { instructionsOf, type PlainInstruction, type VaultPipeline, type VaultToken } from '../chain/instructions.ts';
 import type { PipelineOnChain } from '../chain/read-batch.ts';
 import { describeInstruction } from './describe-instruction.ts';
 
@@ -13,7 +12,7 @@ export interface Difference {
 
 /** Everything in which the messages on chain differ from the pipelines shown; empty when they are the same. */
 export async function compareBatch(
-  shown: readonly Pipeline[],
+  shown: readonly VaultPipeline[],
   onChain: readonly PipelineOnChain[],
   token: VaultToken,
 ): Promise<Difference[]> {

@@ -1,12 +1,12 @@
-import type { Pipeline } from '@flywheel/api';
 import { type Address, address } from '@solana/kit';
 import { proposalAddress, vaultAddress } from '../chain/addresses.ts';
 import { SYSTEM_PROGRAM } from '../chain/programs.ts';
-import { type BatchOnChain, readBatch } from '../chain/read-batch.ts';
+import type { BatchOnChain } from '../chain/read-batch.ts';
 import { readMint } from '../chain/read-mint.ts';
 import { approvalFaults } from './approval-faults.ts';
-import { compareBatch, type Difference } from './compare-batch.ts';
+import type { Difference } from './compare-batch.ts';
 import { type Approval, decodeApproval } from './decode-approval.ts';
+import { lookAtContent, type ShownPipeline } from './look-at-content.ts';
 
 /** What the service told, and is about to have signed. */
 export interface LookInput {
@@ -16,14 +16,14 @@ export interface LookInput {
     readonly batchIndex: string;
     readonly vaultAddress: string;
     readonly mintAddress: string;
-    readonly pipelines: readonly Pipeline[];
+    readonly pipelines: readonly ShownPipeline[];
   };
   readonly proposalApproveTx: string;
 }
 
 export interface Look {
   readonly approval: Approval;
-  readonly onChain: BatchOnChain;
+  readonly onChain: Pick<BatchOnChain, 'multisig' | 'proposal'>;
   readonly decimals: number;
   /** In the approval’s own bytes. */
   readonly approvalFaults: readonly string[];
@@ -40,42 +40,40 @@ export interface Look {
  */
 export async function lookBeforeSign(rpcUrl: string, { wallet, batch, proposalApproveTx }: LookInput): Promise<Look> {
   const multisig = address(batch.multisig);
-  const [onChain, mint, proposal, vault] = await Promise.all([
-    readBatch(rpcUrl, batch),
+  const [mint, proposal, vault] = await Promise.all([
     readMint(rpcUrl, batch.mintAddress),
     proposalAddress(multisig, BigInt(batch.batchIndex)),
     vaultAddress(multisig),
   ]);
+  const token = { vault, mint: address(batch.mintAddress), ...mint };
+  const { onChain, differences: inContent } = await lookAtContent(rpcUrl, batch, token);
   const approval = decodeApproval(proposalApproveTx);
   const members = onChain.multisig.members.map((member) => member.address);
-  const token = { vault, mint: address(batch.mintAddress), ...mint };
   const inApproval = approvalFaults(approval, { wallet: address(wallet), multisig, proposal, members });
   const differences = [
-    ...batchFaults(onChain, address(wallet), vault, batch.vaultAddress),
-    ...(await compareBatch(batch.pipelines, onChain.pipelines, token)),
-  ];
+    ...multisigFaults(onChain.multisig, address(wallet)),
+    ...(vault === batch.vaultAddress ? [] : [`The vault shown is ${batch.vaultAddress}; the multisig’s is ${vault}.`]),
+  ].map((text): Difference => ({ pipeline: null, text }));
   return {
     approval,
     onChain,
     decimals: mint.decimals,
     approvalFaults: inApproval,
-    differences,
-    isSafe: inApproval.length === 0 && differences.length === 0,
+    differences: [...differences, ...inContent],
+    isSafe: inApproval.length + differences.length + inContent.length === 0,
   };
 }
 
 /** Squads’ permission bit: may vote. */
 const VOTE = 2;
 
-function batchFaults({ multisig, batch }: BatchOnChain, wallet: Address, vault: Address, shown: string): Difference[] {
+function multisigFaults(multisig: Look['onChain']['multisig'], wallet: Address): string[] {
   const isVoter = multisig.members.some((member) => member.address === wallet && (member.permissions & VOTE) !== 0);
   return [
     ...(isVoter ? [] : [`Your wallet ${wallet} has no vote in this multisig.`]),
-    ...(vault === shown ? [] : [`The vault shown is ${shown}; the multisig’s is ${vault}.`]),
-    ...(batch.vaultIndex === 0 ? [] : [`The batch moves vault ${batch.vaultIndex}, not vault 0.`]),
     ...(multisig.threshold === 2 ? [] : [`The multisig asks for ${multisig.threshold} votes, not 2.`]),
     ...(multisig.configAuthority === SYSTEM_PROGRAM
       ? []
       : [`${multisig.configAuthority} can change the multisig alone.`]),
-  ].map((text) => ({ pipeline: null, text }));
+  ];
 }

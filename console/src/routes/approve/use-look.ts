@@ -1,4 +1,4 @@
-import type { BatchDetail, Pipeline } from '@flywheel/api';
+import type { BatchDetail } from '@flywheel/api';
 import { type Look, lookBeforeSign } from '@flywheel/sdk';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../service/call.ts';
@@ -28,7 +28,7 @@ export function useLook({ projectId, batch, wallet, isMyTurn }: LookRequest): Us
       if (rpcUrl === null) throw new Error('The service has not said yet which cluster it is on.');
       const { proposalApproveTx } = await call('getApproval', { params: { projectId, batchId } }, { signal });
       const { multisig, batchIndex, vaultAddress, mintAddress } = batch.batch;
-      const shown = { multisig, batchIndex, vaultAddress, mintAddress, pipelines: batch.pipelines.map(toPipeline) };
+      const shown = { multisig, batchIndex, vaultAddress, mintAddress, pipelines: batch.pipelines };
       return { look: await lookBeforeSign(rpcUrl, { wallet, batch: shown, proposalApproveTx }), proposalApproveTx };
     },
     enabled: isMyTurn && rpcUrl !== null,
@@ -37,17 +37,4 @@ export function useLook({ projectId, batch, wallet, isMyTurn }: LookRequest): Us
     // Whoever opens the screen anew sees the chain as it is then.
     gcTime: 0,
   });
-}
-
-function toPipeline({ type, payload, actions }: BatchDetail['pipelines'][number]): Pipeline {
-  return {
-    type,
-    payload,
-    actions: actions.map((action) => {
-      if (action.action === 'WITHDRAW' || action.action === 'ROTATE') {
-        throw new Error(`This page cannot compare ${action.action} with the chain. Do not sign it here.`);
-      }
-      return action;
-    }),
-  };
 }
