@@ -58,6 +58,9 @@ const NAMES: Readonly<Record<string, string>> = {
   prefix: 'Begins with',
   isPaused: 'Paused',
   mint: 'Mint',
+  mintAddress: 'Mint',
+  multisig: 'Multisig',
+  vaultAddress: 'Vault',
   overlapSeconds: 'Overlap, seconds',
   lamports: 'Lamports',
 };

@@ -10,6 +10,9 @@ import { SOL_DECIMALS } from '../../text/amount.ts';
 /** Less than this and someone should send SOL to the operator. */
 const SHORT_RUNWAY_DAYS = 14;
 
+/** Beyond this the pace of a week says nothing. */
+const LONG_RUNWAY_DAYS = 3_650;
+
 /** The operator’s money and how long it lasts, the nonces, what is open and what is stuck. */
 export function CompanyStats({ company }: { readonly company: CompanyOverview }) {
   const { operator, nonces } = company;
@@ -49,7 +52,7 @@ export function CompanyStats({ company }: { readonly company: CompanyOverview })
         <Stat
           name="Open batches"
           value={company.openBatches.toLocaleString('en')}
-          note={`${company.waitingBatches} wait for the company · ${company.projects} projects`}
+          note={`${company.waitingBatches === 0 ? 'None waits' : `${company.waitingBatches} wait`} for the company · ${company.projects} ${company.projects === 1 ? 'project' : 'projects'}`}
         />
         <Stat
           name="Free nonces"
@@ -63,6 +66,7 @@ export function CompanyStats({ company }: { readonly company: CompanyOverview })
 
 function Runway({ days }: { readonly days: number | null }) {
   if (days === null) return 'Nothing is being spent';
+  if (days > LONG_RUNWAY_DAYS) return 'More than ten years';
   const words = `${days.toLocaleString('en')} ${days === 1 ? 'day' : 'days'}`;
   return days < SHORT_RUNWAY_DAYS ? <StateMark state="failed" word={`${words}: send SOL`} /> : words;
 }

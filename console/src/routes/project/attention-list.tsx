@@ -2,6 +2,7 @@ import type { Attention } from '@flywheel/api';
 import { CircleAlert, Clock, type LucideIcon } from 'lucide-react';
 import { classes } from '../../parts/classes.ts';
 import { ButtonLink } from '../../parts/form/button.tsx';
+import { Prose } from '../../parts/show/prose.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 
@@ -20,7 +21,7 @@ export function AttentionList({ projectId, attention }: AttentionListProps) {
     >
       {attention.length > 0 && (
         <ul className="divide-y">
-          {attention.map((item) => {
+          {attention.map((item, place) => {
             const { Icon, className } = MARKS[item.kind];
             return (
               <li
@@ -28,8 +29,10 @@ export function AttentionList({ projectId, attention }: AttentionListProps) {
                 className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2.5"
               >
                 <Icon size={17} aria-hidden className={classes('shrink-0', className)} />
-                <p className="min-w-0 flex-1 basis-60 break-words">{item.message}</p>
-                <Way projectId={projectId} item={item} />
+                <p className="min-w-0 flex-1 basis-60 break-words">
+                  <Prose text={item.message} />
+                </p>
+                <Way projectId={projectId} item={item} isFirst={place === 0} />
               </li>
             );
           })}
@@ -53,12 +56,24 @@ const MARKS: { readonly [Kind in Attention['kind']]: { readonly Icon: LucideIcon
   CLUSTER: WRONG,
 };
 
-function Way({ projectId, item }: { readonly projectId: string; readonly item: Attention }) {
+interface WayProps {
+  readonly projectId: string;
+  readonly item: Attention;
+  /** The most urgent of all. */
+  readonly isFirst: boolean;
+}
+
+function Way({ projectId, item, isFirst }: WayProps) {
   const { kind, batchId } = item;
   switch (kind) {
     case 'APPROVE':
       return batchId === undefined ? null : (
-        <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId }} size="small" tone="primary">
+        <ButtonLink
+          to="/p/$projectId/approve/$batchId"
+          params={{ projectId, batchId }}
+          size="small"
+          tone={isFirst ? 'primary' : 'plain'}
+        >
           Look and approve
         </ButtonLink>
       );

@@ -29,7 +29,7 @@ export function Overview() {
 
 function Glance({ project }: { readonly project: ProjectOverview }) {
   const { id: projectId, token } = project;
-  const isAsked = project.attention.some(({ kind }) => kind === 'APPROVE');
+  const isAsked = project.attention[0]?.kind === 'APPROVE';
   return (
     <Page
       title={tokenName(token)}

@@ -22,7 +22,8 @@ const EVERY_MS = 20_000;
 
 /** What came into the vault and went out of it, straight from the cluster. */
 export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps) {
-  const rpcUrl = useEnvironment()?.rpcUrl;
+  const environment = useEnvironment();
+  const rpcUrl = environment?.rpcUrl;
   const movements = useQuery({
     queryKey: ['movements', accounts.vault],
     queryFn: () => readMovements(rpcUrl ?? '', accounts),
@@ -41,6 +42,7 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
             <div className="p-4">
               <Empty title="Nothing has come or gone yet">
                 <p>Deposits appear here within seconds of being confirmed.</p>
+                {environment?.isLocal && <p>What the local cluster gives away comes without a transaction.</p>}
               </Empty>
             </div>
           ) : (
