@@ -42,10 +42,11 @@ describe('the console', () => {
 
   it('answers its page at each of its addresses', async () => {
     const router = await readFile(new URL('../../../console/src/app/router.tsx', import.meta.url), 'utf8');
-    const routes = [...router.matchAll(/getParentRoute: \(\) => (root|project),\s+path: '([^']+)'/g)];
+    const routes = [...router.matchAll(/getParentRoute: \(\) => (root|project|company),\s+path: '([^']+)'/g)];
     assert.ok(routes.length > 10, `only ${routes.length} addresses were found`);
+    const PARENTS: Readonly<Record<string, string>> = { root: '', project: '/p/x', company: '/company' };
     for (const [, parent, route = ''] of routes) {
-      const path = `${parent === 'project' ? '/p/x' : ''}${route.replace(/\$\w+/, 'y')}`;
+      const path = `${PARENTS[parent ?? '']}${route.replace(/\$\w+/, 'y')}`;
       const response = await server.fetch(path, { apiKey: null });
       assert.deepEqual([path, response.status, await response.text()], [path, 200, PAGE]);
       assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8');

@@ -10,7 +10,10 @@ export interface SiteDeps extends SitePolicyDeps {
 }
 
 /** The console's own addresses (console/src/app/router.tsx): each is answered with its one page, which finds the rest. */
-const PAGES = ['/', '/register', '/proof', '/company', '/vault/:address', '/p/:projectId', '/p/:projectId/*'];
+const PAGES = [
+  ...['/', '/register', '/proof', '/vault/:address'],
+  ...['/p/:projectId', '/p/:projectId/*', '/company', '/company/*'],
+];
 
 /** Where the build puts files whose names change with their content. */
 const ASSETS = 'assets/';
