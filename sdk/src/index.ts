@@ -1,9 +1,32 @@
+export type {
+  Action,
+  Batch,
+  BatchList,
+  BatchStatus,
+  BundleExecution,
+  CancelBatchResponse,
+  CompiledPipeline,
+  ErrorCode,
+  ExecuteBatchPending,
+  ExecuteBatchRequest,
+  ExecuteBatchResponse,
+  ExecuteResult,
+  ExecutionError,
+  InitBatchRequest,
+  InitBatchResponse,
+  InitResult,
+  InitWarning,
+  Ledger,
+  Pipeline,
+  PreviewBatchResponse,
+} from '@flywheel/api';
 export * from './amounts.ts';
 export { TOKEN_2022_PROGRAM } from './chain/programs.ts';
 export * from './chain/read-mint.ts';
 export * from './client.ts';
 export * from './errors.ts';
 export * from './follow-batch.ts';
+export * from './idempotency-key-of.ts';
 export type { Difference } from './look/compare-batch.ts';
 export { type Approval, type ApprovalStep, approvalFee } from './look/decode-approval.ts';
 export * from './look/look-before-sign.ts';

@@ -16,6 +16,7 @@ it('exports these names and no others', () => {
     'decimalOf',
     'estimateBytes',
     'followBatch',
+    'idempotencyKeyOf',
     'isErrorCode',
     'isFinal',
     'isFlywheelError',

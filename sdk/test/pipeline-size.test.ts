@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Action, isApiError, type Pipeline } from '@flywheel/api';
-import { airdrop, burn, estimateBytes, MAX_PIPELINE_BYTES, memo, packActions, pipelineSize } from '@flywheel/sdk';
-import { type Address, generateKeyPairSigner, getAddressDecoder } from '@solana/kit';
-import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
-import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import {
+  airdrop,
+  burn,
+  estimateBytes,
+  MAX_PIPELINE_BYTES,
+  memo,
+  packActions,
+  pipelineSize,
+  TOKEN_2022_PROGRAM,
+} from '@flywheel/sdk';
+import { type Address, address, generateKeyPairSigner, getAddressDecoder } from '@solana/kit';
 import fc from 'fast-check';
 import { compilePipeline } from '../../service/src/compile/compile-pipeline.ts';
 import { MAX_INSTRUCTION_TRACE, MAX_VAULT_MESSAGE_BYTES } from '../../service/src/compile/size.ts';
 import { lookupTableAddresses } from '../../service/src/squads/registration.ts';
+
+const TOKEN_PROGRAM = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 
 type Target = Parameters<typeof compilePipeline>[2];
 
@@ -18,11 +27,11 @@ describe('the size of a pipeline', () => {
     wallets = await Promise.all(Array.from({ length: 6 }, async () => (await generateKeyPairSigner()).address));
   });
 
-  for (const tokenProgram of [TOKEN_PROGRAM_ADDRESS, TOKEN_2022_PROGRAM_ADDRESS]) {
+  for (const tokenProgram of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM]) {
     it(`is what the service counts, to the byte, with ${tokenProgram}`, async () => {
       const project = await projectOf(tokenProgram);
       const { mint } = project.token;
-      const recipient = fc.constantFrom(...wallets, mint, TOKEN_PROGRAM_ADDRESS, TOKEN_2022_PROGRAM_ADDRESS);
+      const recipient = fc.constantFrom(...wallets, mint, TOKEN_PROGRAM, TOKEN_2022_PROGRAM);
       const action: fc.Arbitrary<Action> = fc.oneof(
         fc.integer({ min: 1, max: 1_000_000 }).map(burn),
         { weight: 2, arbitrary: recipient.map((to) => airdrop(to, '1.5')) },

@@ -73,8 +73,6 @@ const proposalVotes = getStructDecoder([
 /** In the order of the program’s enum. */
 const PROPOSAL_STATUSES = ['Draft', 'Active', 'Rejected', 'Approved', 'Executing', 'Executed', 'Cancelled'] as const;
 
-export type ProposalStatus = (typeof PROPOSAL_STATUSES)[number];
-
 const batchTransactionDecoder = getStructDecoder([
   ['bump', getU8Decoder()],
   ['ephemeralSignerBumps', bytes],
