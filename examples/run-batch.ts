@@ -1,11 +1,13 @@
 // Runs a batch with the SDK, from init to its end: FLYWHEEL_API_KEY=… node examples/run-batch.ts wallet.json
-// The wallet is the one the project was registered with; FLYWHEEL_URL names another service than npm start's.
+// The wallet is the one the project was registered with. FLYWHEEL_URL and SOLANA_RPC_URL name another service and
+// another node than npm start's.
 import { readFile } from 'node:fs/promises';
-import { createFlywheelClient, isFlywheelError, runBatch } from '@flywheel/sdk';
+import { airdrop, burn, createFlywheelClient, isFlywheelError, pipeline, runBatch } from '@flywheel/sdk';
 import { createKeyPairSignerFromBytes } from '@solana/kit';
 
 const [walletFile = 'wallet.json'] = process.argv.slice(2);
 const { FLYWHEEL_URL: url = 'http://127.0.0.1:4000', FLYWHEEL_API_KEY: apiKey = '' } = process.env;
+const { SOLANA_RPC_URL: rpcUrl = 'http://127.0.0.1:8899' } = process.env;
 
 const wallet = await createKeyPairSignerFromBytes(Uint8Array.from(JSON.parse(await readFile(walletFile, 'utf8'))));
 const client = createFlywheelClient({ url, apiKey });
@@ -13,19 +15,16 @@ const client = createFlywheelClient({ url, apiKey });
 try {
   const batch = await runBatch(
     client,
-    {
-      pipelines: [
-        {
-          type: 'WATCH_AD',
-          payload: JSON.stringify({ adId: 'ad-7731', userId: 'u-48211' }),
-          actions: [
-            { action: 'BURN', amount: 0.25 },
-            { action: 'AIRDROP', toAddress: '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9', amount: 1.5 },
-          ],
-        },
-      ],
-    },
-    { wallet, onProgress: ({ stage }) => process.stderr.write(`${stage}\n`) },
+    [
+      pipeline(
+        'WATCH_AD',
+        { adId: 'ad-7731', userId: 'u-48211' },
+        burn(0.25),
+        airdrop('12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9', 1.5),
+      ),
+    ],
+    // What the chain holds is read at the node and compared with the pipelines before the wallet signs.
+    { wallet, look: { rpcUrl }, onProgress: ({ stage }) => process.stderr.write(`${stage}\n`) },
   );
   process.stdout.write(`${JSON.stringify(batch.executeResult, null, 2)}\n`);
 } catch (error) {

@@ -23,6 +23,8 @@ export interface TestProject extends RegisteredProject {
 export interface ProjectOptions extends Partial<Omit<RegistrationRequest, 'mint'>> {
   /** A mint that exists already, of the local cluster's bank unless the vault is to hold no tokens; a new one by default. */
   readonly mint?: Address;
+  /** One whose key the test has as bytes; a new one by default. */
+  readonly wallet?: KeyPairSigner;
   readonly decimals?: number;
   readonly token2022?: boolean;
   /** What the vault is given, base units; nothing at all when 0. */
@@ -46,9 +48,9 @@ export async function createProject(world: ProjectWorld, options: ProjectOptions
     vaultBaseUnits = 10n ** 15n,
     vaultLamports = 10n ** 10n,
     mint = await bank.createMint(decimals, token2022),
+    wallet = await generateKeyPairSigner(),
     ...request
   } = options;
-  const wallet = await generateKeyPairSigner();
   await bank.airdrop(wallet.address, WALLET_LAMPORTS);
   const cookie = await signIn(world.url, wallet);
   const project = await register(world.url, wallet, cookie, {
