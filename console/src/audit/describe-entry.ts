@@ -1,5 +1,6 @@
 import type { AuditAction, AuditEntry } from '@flywheel/api';
 import { withSeparators } from '../text/amount.ts';
+import { shorten } from '../text/shorten.ts';
 
 /** One value that was changed, as people read it; null for none. */
 export interface ShownChange {
@@ -55,6 +56,8 @@ const NAMES: Readonly<Record<string, string>> = {
   expiresAt: 'Expires',
   name: 'Name',
   keyId: 'Key',
+  new: 'The new key',
+  replacedBy: 'Replaced by',
   prefix: 'Begins with',
   isPaused: 'Paused',
   mint: 'Mint',
@@ -72,16 +75,26 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 const AMOUNT = /^\d+(\.\d+)?$/;
+const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 const TIME = /^\d{4}-\d\d-\d\dT/;
 
 function wordsOf(value: unknown): string | null {
   if (value === undefined || value === null) return null;
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map((item) => nameOf(item)).join(', ');
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value !== 'string' && typeof value !== 'number') return JSON.stringify(value);
+  if (typeof value === 'object') return partsOf(value);
   const text = String(value);
+  if (ID.test(text)) return shorten(text);
   if (AMOUNT.test(text)) return withSeparators(text);
   return TIME.test(text) ? `${text.slice(0, 16).replace('T', ' ')} UTC` : text;
+}
+
+function partsOf(value: object): string {
+  return Object.entries(value)
+    .map(([name, part]) => [NAMES[name] ?? name, wordsOf(part)] as const)
+    .filter(([, words]) => words !== null)
+    .map(([name, words]) => `${name}: ${words}`)
+    .join('; ');
 }
 
 /** A proof type goes by its name, and by whether payloads are held to a schema. */

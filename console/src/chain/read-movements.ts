@@ -1,4 +1,12 @@
-import { type Address, address, createSolanaRpc, type Rpc, type Signature, type SolanaRpcApi } from '@solana/kit';
+import {
+  type Address,
+  address,
+  createSolanaRpc,
+  isSolanaError,
+  type Rpc,
+  type Signature,
+  type SolanaRpcApi,
+} from '@solana/kit';
 
 /** What one transaction did to a vault. */
 export interface Movement {
@@ -27,8 +35,7 @@ export async function readMovements(rpcUrl: string, accounts: VaultAccounts): Pr
   try {
     return await readNewest(createSolanaRpc(rpcUrl), accounts);
   } catch (cause) {
-    const said = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`The cluster at ${rpcUrl} gave this page no list of transactions: ${said}.`, { cause });
+    throw new Error(`The cluster at ${rpcUrl} gave this page no list of transactions: ${whyOf(cause)}.`, { cause });
   }
 }
 
@@ -44,6 +51,12 @@ async function readNewest(rpc: Rpc<SolanaRpcApi>, { vault, tokenAccount }: Vault
     .filter(({ lamports, baseUnits }) => lamports !== 0n || baseUnits !== 0n);
 }
 
+/** What the node said itself, where it said anything. */
+function whyOf(cause: unknown): string {
+  if (isSolanaError(cause) && '__serverMessage' in cause.context) return String(cause.context.__serverMessage);
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
 function signaturesOf(rpc: Rpc<SolanaRpcApi>, account: Address) {
   return rpc.getSignaturesForAddress(account, { limit: MAX_MOVEMENTS, commitment: 'confirmed' }).send();
 }
@@ -55,7 +68,7 @@ async function readMovement(
   { vault, tokenAccount }: VaultAccounts,
 ): Promise<Movement | null> {
   const found = await rpc
-    .getTransaction(signature, { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 0 })
+    .getTransaction(signature, { encoding: 'json', commitment: 'confirmed', maxSupportedTransactionVersion: 1 })
     .send();
   if (!found?.meta) return null;
   const { meta, slot, blockTime, transaction } = found;

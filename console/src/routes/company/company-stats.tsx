@@ -6,6 +6,7 @@ import { AmountText } from '../../parts/show/amount-text.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';
 import { Notice } from '../../parts/state/notice.tsx';
 import { SOL_DECIMALS } from '../../text/amount.ts';
+import { count } from '../../text/count.ts';
 
 /** Less than this and someone should send SOL to the operator. */
 const SHORT_RUNWAY_DAYS = 14;
@@ -52,7 +53,7 @@ export function CompanyStats({ company }: { readonly company: CompanyOverview })
         <Stat
           name="Open batches"
           value={company.openBatches.toLocaleString('en')}
-          note={`${company.waitingBatches === 0 ? 'None waits' : `${company.waitingBatches} wait`} for the company · ${company.projects} ${company.projects === 1 ? 'project' : 'projects'}`}
+          note={`${waitWords(company.waitingBatches)} for the company · ${count(company.projects, 'project')}`}
         />
         <Stat
           name="Free nonces"
@@ -64,9 +65,14 @@ export function CompanyStats({ company }: { readonly company: CompanyOverview })
   );
 }
 
+function waitWords(batches: number): string {
+  if (batches === 0) return 'None waits';
+  return batches === 1 ? '1 waits' : `${batches} wait`;
+}
+
 function Runway({ days }: { readonly days: number | null }) {
   if (days === null) return 'Nothing is being spent';
   if (days > LONG_RUNWAY_DAYS) return 'More than ten years';
-  const words = `${days.toLocaleString('en')} ${days === 1 ? 'day' : 'days'}`;
+  const words = count(days, 'day');
   return days < SHORT_RUNWAY_DAYS ? <StateMark state="failed" word={`${words}: send SOL`} /> : words;
 }

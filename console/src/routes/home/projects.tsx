@@ -12,6 +12,7 @@ import { Loaded } from '../../parts/state/loaded.tsx';
 import { Page } from '../../parts/state/page.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';
 import { projectsQuery } from '../../service/projects.ts';
+import { count } from '../../text/count.ts';
 import { shorten } from '../../text/shorten.ts';
 import { tokenName } from '../../text/token-name.ts';
 
@@ -62,7 +63,7 @@ function ProjectLine({ project }: { readonly project: ProjectSummary }) {
       <span className="flex flex-wrap items-center gap-x-6 text-sm text-quiet">
         {isPaused && <StateMark state="waiting" word="Paused" />}
         <span className="tabular">
-          {openBatches === 0 ? 'no open batch' : `${openBatches} open ${openBatches === 1 ? 'batch' : 'batches'}`}
+          {openBatches === 0 ? 'no open batch' : count(openBatches, 'open batch', 'open batches')}
         </span>
         <span>
           since <TimeText at={dateCreated} form="day" />

@@ -4,6 +4,7 @@ import { classes } from '../../parts/classes.ts';
 import { AddressText } from '../../parts/show/address-text.tsx';
 import { CopyButton } from '../../parts/show/copy-button.tsx';
 import { Facts } from '../../parts/show/facts.tsx';
+import { Prose } from '../../parts/show/prose.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { Notice } from '../../parts/state/notice.tsx';
@@ -47,9 +48,11 @@ export function ProofAnswer({ check, ownHash, question }: ProofAnswerProps) {
         <div className="min-w-0 flex-1 basis-60">
           <h2 className={classes('text-xl font-semibold', className)}>{word}</h2>
           <p className="break-words">
-            {isSameHash
-              ? check.message
-              : `The service’s hash is ${check.hash}; this page reckons ${ownHash} of the same type and payload.`}
+            {isSameHash ? (
+              <Prose text={check.message} />
+            ) : (
+              `The service’s hash is ${check.hash}; this page reckons ${ownHash} of the same type and payload.`
+            )}
           </p>
         </div>
         <CopyButton text={linkTo(question)} label="Copy the link" />
@@ -107,7 +110,7 @@ function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
   ];
   return (
     <Panel
-      title={`Pipeline ${pipeline.pipeline + 1} of batch ${batchIndex}`}
+      title={`Pipeline ${pipeline.pipeline} of batch ${batchIndex}`}
       aside={
         isOnChain ? <StateMark state="done" word="On chain" /> : <StateMark state="waiting" word="Not on chain yet" />
       }

@@ -8,6 +8,7 @@ import { Notice } from '../../parts/state/notice.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { usageQuery } from '../../service/projects.ts';
 import { SOL_DECIMALS } from '../../text/amount.ts';
+import { count } from '../../text/count.ts';
 import { tokenUnit } from '../../text/token-name.ts';
 
 /** What the vault holds, what the open batches need of it, what is missing, and how long the tokens last. */
@@ -100,7 +101,7 @@ function Runway({ project, available }: { readonly project: ProjectOverview; rea
     <p className="min-h-10 border-t px-4 py-2.5 text-sm text-quiet">
       {days === null
         ? 'Nothing was burned or airdropped in the last 30 days.'
-        : `At the pace of the last ${PACE_DAYS} days the tokens last ${days === 0n ? 'less than a day' : `${days} ${days === 1n ? 'day' : 'days'}`}.`}
+        : `At the pace of the last ${PACE_DAYS} days the tokens last ${days === 0n ? 'less than a day' : count(Number(days), 'day')}.`}
     </p>
   );
 }

@@ -6,19 +6,32 @@ import { TextField } from '../../../parts/form/field.tsx';
 import { ErrorNotice } from '../../../parts/state/notice.tsx';
 import { approveBatch, rejectBatch } from '../../../service/company.ts';
 
-export interface VerdictProps {
+interface JudgedBatch {
   readonly projectId: string;
   readonly batchId: string;
   readonly batchIndex: string;
 }
 
+/** A verdict that the service has taken. */
+export interface Given extends JudgedBatch {
+  readonly isApproved: boolean;
+}
+
+export interface VerdictProps extends JudgedBatch {
+  readonly onGiven: (given: Given) => void;
+}
+
 /** The company’s word on a batch: approve, reject with a reason, or look closer first. */
-export function Verdict({ projectId, batchId, batchIndex }: VerdictProps) {
+export function Verdict({ onGiven, ...batch }: VerdictProps) {
+  const { projectId, batchId, batchIndex } = batch;
   const queries = useQueryClient();
   const [isRejecting, setRejecting] = useState(false);
   const approve = useMutation({
     mutationFn: () => approveBatch(batchId),
-    onSuccess: () => queries.invalidateQueries(),
+    onSuccess: () => {
+      onGiven({ ...batch, isApproved: true });
+      return queries.invalidateQueries();
+    },
   });
   return (
     <footer className="flex flex-col gap-3 border-t px-4 py-3">
@@ -35,18 +48,29 @@ export function Verdict({ projectId, batchId, batchIndex }: VerdictProps) {
         </Button>
       </div>
       <Dialog title={`Reject batch ${batchIndex}?`} isOpen={isRejecting} onClose={() => setRejecting(false)}>
-        <RejectForm batchId={batchId} onClose={() => setRejecting(false)} />
+        <RejectForm
+          batchId={batchId}
+          onRejected={() => onGiven({ ...batch, isApproved: false })}
+          onClose={() => setRejecting(false)}
+        />
       </Dialog>
     </footer>
   );
 }
 
-function RejectForm({ batchId, onClose }: { readonly batchId: string; readonly onClose: () => void }) {
+interface RejectFormProps {
+  readonly batchId: string;
+  readonly onRejected: () => void;
+  readonly onClose: () => void;
+}
+
+function RejectForm({ batchId, onRejected, onClose }: RejectFormProps) {
   const queries = useQueryClient();
   const [reason, setReason] = useState('');
   const reject = useMutation({
     mutationFn: () => rejectBatch(batchId, reason.trim()),
     onSuccess: async () => {
+      onRejected();
       onClose();
       await queries.invalidateQueries();
     },

@@ -1,6 +1,8 @@
 import type { WaitingBatch } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ButtonLink } from '../../../parts/form/button.tsx';
 import { AddressText } from '../../../parts/show/address-text.tsx';
 import { AmountText } from '../../../parts/show/amount-text.tsx';
 import { TimeText } from '../../../parts/show/time-text.tsx';
@@ -9,42 +11,78 @@ import { Loaded } from '../../../parts/state/loaded.tsx';
 import { Notice } from '../../../parts/state/notice.tsx';
 import { Lines } from '../../../parts/state/skeleton.tsx';
 import { waitingBatchesQuery } from '../../../service/company.ts';
-import { Verdict } from './verdict.tsx';
+import { count } from '../../../text/count.ts';
+import { type Given, Verdict } from './verdict.tsx';
 
 /** The batches that a person of the company decides on, oldest first. */
 export function Waiting() {
   const waiting = useQuery(waitingBatchesQuery);
+  const [given, setGiven] = useState<Given | null>(null);
   return (
-    <Loaded query={waiting} skeleton={<Lines count={2} className="h-40" />}>
-      {({ batches }) =>
-        batches.length === 0 ? (
-          <Empty title="Nothing waits for the company">
-            <p>
-              Batches of projects that a person approves appear here once their wallet has signed. Those of other
-              projects are approved by themselves when every rule has passed.
-            </p>
-          </Empty>
-        ) : (
-          <ul className="flex flex-col gap-4">
-            {batches.map((batch) => (
-              <li key={batch.id}>
-                <WaitingCard batch={batch} />
-              </li>
-            ))}
-          </ul>
-        )
-      }
-    </Loaded>
+    <div className="flex flex-col gap-4">
+      {given && <GivenNotice given={given} />}
+      <Loaded query={waiting} skeleton={<Lines count={2} className="h-40" />}>
+        {({ batches }) =>
+          batches.length === 0 ? (
+            <NothingWaits />
+          ) : (
+            <ul className="flex flex-col gap-4">
+              {batches.map((batch) => (
+                <li key={batch.id}>
+                  <WaitingCard batch={batch} onGiven={setGiven} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </div>
   );
 }
 
-function WaitingCard({ batch }: { readonly batch: WaitingBatch }) {
+function GivenNotice({ given: { isApproved, projectId, batchId, batchIndex } }: { readonly given: Given }) {
+  return (
+    <Notice
+      tone={isApproved ? 'done' : 'plain'}
+      title={isApproved ? `Batch ${batchIndex} is approved` : `Batch ${batchIndex} is rejected`}
+      action={
+        <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }} size="small">
+          See it
+        </ButtonLink>
+      }
+    >
+      {isApproved ? 'It is being executed now.' : 'It has ended, and the project reads why.'}
+    </Notice>
+  );
+}
+
+function NothingWaits() {
+  return (
+    <Empty title="Nothing waits for the company">
+      <p>
+        Batches of projects that a person approves appear here once their wallet has signed. Those of other projects are
+        approved by themselves when every rule has passed.
+      </p>
+    </Empty>
+  );
+}
+
+interface WaitingCardProps {
+  readonly batch: WaitingBatch;
+  readonly onGiven: (given: Given) => void;
+}
+
+function WaitingCard({ batch, onGiven }: WaitingCardProps) {
   const { id: batchId, projectId, batchIndex, mintAddress, actions, problem } = batch;
   const facts = [
-    { name: 'Burns', value: <AmountText amount={batch.burned} />, note: `${actions.burn} actions` },
-    { name: 'Airdrops', value: <AmountText amount={batch.airdropped} />, note: `${actions.airdrop} actions` },
+    { name: 'Burns', value: <AmountText amount={batch.burned} />, note: count(actions.burn, 'action') },
+    { name: 'Airdrops', value: <AmountText amount={batch.airdropped} />, note: count(actions.airdrop, 'action') },
     { name: 'Pipelines', value: batch.pipelines, note: batch.types.join(', ') },
-    { name: 'Token', value: <AddressText address={mintAddress} of="mint" isLinked />, note: `${actions.memo} memos` },
+    {
+      name: 'Token',
+      value: <AddressText address={mintAddress} of="mint" isLinked />,
+      note: count(actions.memo, 'memo'),
+    },
   ];
   return (
     <article className="rounded-lg border bg-raised">
@@ -76,7 +114,7 @@ function WaitingCard({ batch }: { readonly batch: WaitingBatch }) {
           <Notice tone="waiting" title={problem} />
         </div>
       )}
-      <Verdict projectId={projectId} batchId={batchId} batchIndex={batchIndex} />
+      <Verdict projectId={projectId} batchId={batchId} batchIndex={batchIndex} onGiven={onGiven} />
     </article>
   );
 }
