@@ -11,6 +11,7 @@ import { useMayChange } from '../project/use-may-change.ts';
 import { ApprovalModePanel } from './approval-mode-panel.tsx';
 import { LimitsPanel } from './limits-panel.tsx';
 import { ProofTypesPanel } from './proof-types-panel.tsx';
+import { RotatePanel } from './rotate-panel.tsx';
 
 /** What a project may do and how its batches are approved; who changed it, and when. */
 export function Settings() {
@@ -47,6 +48,7 @@ function Panels({ project, settings }: PanelsProps) {
         <LimitsPanel project={project} settings={settings} mayChange={mayChange} />
         <ApprovalModePanel projectId={project.id} settings={settings} />
       </div>
+      <RotatePanel project={project} />
       <ProofTypesPanel projectId={project.id} settings={settings} mayChange={mayChange} />
     </>
   );

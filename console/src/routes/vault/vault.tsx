@@ -10,6 +10,7 @@ import { tokenUnit } from '../../text/token-name.ts';
 import { DepositPanel } from './deposit-panel.tsx';
 import { FundsPanel } from './funds-panel.tsx';
 import { MovementsPanel } from './movements-panel.tsx';
+import { WithdrawPanel } from './withdraw-panel.tsx';
 
 /** What the project pays with: how much there is, what is missing, how to add to it, what came and went. */
 export function VaultScreen() {
@@ -42,6 +43,7 @@ function VaultPanels({ project }: { readonly project: ProjectOverview }) {
     <>
       <FundsPanel project={project} />
       <DepositPanel vault={vault} mint={mint} decimals={decimals} />
+      <WithdrawPanel project={project} />
       <MovementsPanel accounts={{ vault, tokenAccount }} decimals={decimals} unit={tokenUnit(token)} />
     </>
   );

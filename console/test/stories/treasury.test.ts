@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { rotationMessage } from '@flywheel/api';
+import { type Address, createSignableMessage, generateKeyPairSigner, getBase58Decoder } from '@solana/kit';
+import { until } from '../../../service/test/execution/batches.ts';
+import { noBrowser } from '../browser.ts';
+import { approve, fund, look, openStory, type Registered, register, type Story, signIn } from './story.ts';
+
+describe('the vault and who decides over it, in a browser', { skip: noBrowser }, () => {
+  let story: Story;
+  before(async () => {
+    story = await openStory();
+  });
+  after(() => story.stop());
+
+  for (const options of [
+    { size: 'desktop', colorScheme: 'light' },
+    { size: 'phone', colorScheme: 'dark' },
+  ] as const) {
+    it(`withdraws SOL, warned of a new address, and replaces the wallet, ${options.size}, ${options.colorScheme}`, async () => {
+      const person = await story.visit(options);
+      const { page } = person;
+      const from = await signIn(person);
+      const project = await register(person);
+      await fund(person, project);
+
+      const to = (await generateKeyPairSigner()).address;
+      await page.getByLabel('To the wallet').fill(to);
+      await page.getByLabel('Amount, SOL').fill('0.9995');
+      await page.getByText('Leave 0.00089088 at least, or nothing.').waitFor();
+      await look(person, 'withdraw-problem');
+      await page.getByLabel('Amount, SOL').fill('0.25');
+      await page.getByRole('button', { name: 'Set up the withdrawal' }).click();
+      await page.getByText(`Nobody has used ${to} on this chain yet`).waitFor();
+      await look(person, 'withdraw-warnings');
+      await page.getByRole('link', { name: 'Look and approve' }).click();
+      await page.getByText('What is on chain is what you see').waitFor();
+      await look(person, 'withdraw-approve');
+      await approve(person);
+      const lamports = async () => (await story.world.rpc.getBalance(to as Address).send()).value;
+      await until('the withdrawal', lamports, (held) => held === 250_000_000n);
+
+      const next = await generateKeyPairSigner();
+      await page.goto(`/p/${project.projectId}/settings`);
+      await page.getByRole('button', { name: 'Replace it', exact: true }).click();
+      await page.getByLabel('Address of the new wallet').fill(next.address);
+      const text = rotationMessage({
+        projectId: project.projectId,
+        multisig: await multisigOf(project),
+        from,
+        to: next.address,
+      });
+      assert.equal(await page.locator('pre', { hasText: 'takes over a project' }).textContent(), text);
+      const [signatures] = await next.signMessages([createSignableMessage(text)]);
+      const signature = getBase58Decoder().decode(signatures?.[next.address] ?? new Uint8Array());
+      await page.getByLabel('Its signature, if it is not in this browser').fill(signature);
+      await look(person, 'rotate');
+      await page.getByRole('button', { name: 'Go on with this signature' }).click();
+      await page.getByText('What is on chain is what you see').waitFor();
+      await look(person, 'rotate-approve');
+      await approve(person);
+      const wallet = async () => (await rowOf(project)).wallet;
+      await until('the new wallet', wallet, (found) => found === next.address);
+    });
+  }
+
+  async function multisigOf(project: Registered): Promise<string> {
+    return (await rowOf(project)).multisig;
+  }
+
+  function rowOf({ projectId }: Registered) {
+    return story.world.db
+      .selectFrom('flywheels')
+      .select(['wallet', 'multisig'])
+      .where('project_id', '=', projectId)
+      .executeTakeFirstOrThrow();
+  }
+});
