@@ -105,7 +105,7 @@ export interface Ledger {
   readonly isComplete: boolean;
 }
 
-export async function readLedger({ db }: Deps, { id }: Pick<Batch, 'id'>): Promise<Ledger> {
+export async function readLedger({ db }: Pick<Deps, 'db'>, { id }: Pick<Batch, 'id'>): Promise<Ledger> {
   // In this order: the entries are there before a batch is closed, and what is said to be complete must be.
   const isComplete = await isClosed(db, id);
   return { entries: await findLedgerEntries(db, id), isComplete };

@@ -16,7 +16,7 @@ export interface BatchReport {
 }
 
 /** @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch. */
-export async function readReport(deps: Deps, project: Project, batchId: string): Promise<BatchReport> {
+export async function readReport(deps: Pick<Deps, 'db'>, project: Project, batchId: string): Promise<BatchReport> {
   const record = await findBatchRecord(deps.db, batchId, project.id);
   if (!record) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   // After the batch: what its row says has happened is in these then.

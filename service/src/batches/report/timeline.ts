@@ -21,7 +21,9 @@ export function timelineOf(report: BatchReport, project: Pick<Project, 'approval
   const hasFailed = record.status === 'FAILED';
   const shown = steps.map(({ isDone, whenCurrent, step, at, note, signatures }, i): Step => {
     if (isDone) return { step, state: 'done', at, note, signatures };
-    if (!hasFailed) return { step, state: i === current ? whenCurrent : 'upcoming', at: null, note, signatures };
+    // The company may be asked while the batch is still being set up.
+    const isNow = i === current || (step === 'companyApproval' && whenCurrent === 'waiting');
+    if (!hasFailed) return { step, state: isNow ? whenCurrent : 'upcoming', at: null, note, signatures };
     if (i !== current) return { step, state: 'skipped', at: null, note: null, signatures };
     const why = record.executeResult?.failedTxMsg ?? record.initResult?.failedTxMsg ?? null;
     return { step, state: 'failed', at: at ?? record.endedAt, note: note ?? why, signatures };

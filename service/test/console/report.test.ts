@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ExecuteResult, InitResult } from '@flywheel/api';
+import { explainChainError } from '../../src/batches/report/chain-error.ts';
+import { failureOf } from '../../src/batches/report/failure.ts';
+import { readReport } from '../../src/batches/report/read-report.ts';
+import { timelineOf } from '../../src/batches/report/timeline.ts';
+import type { Batch } from '../../src/model/batch.ts';
+import type { Project } from '../../src/model/project.ts';
+import { endBatch, finalizeBatch } from '../../src/store/batches.ts';
+import { insertBundle, settleBundle } from '../../src/store/bundles.ts';
+import { askCompany, decideForCompany } from '../../src/store/company/approvals.ts';
+import { requestExecution } from '../../src/store/executions.ts';
+import { openTestDatabase } from '../postgres.ts';
+import {
+  later,
+  newBundle,
+  newPipeline,
+  RESERVED,
+  randomAddress,
+  SIGNATURES,
+  SIGNED_TX,
+  storeBatch,
+  storeNonces,
+  storeProject,
+} from '../store/records.ts';
+
+const { db } = await openTestDatabase();
+await storeNonces(db, 20);
+
+const INIT_RESULT: InitResult = {
+  total: 1,
+  totalSuccessful: 1,
+  totalFailed: 0,
+  successfulExecutions: [],
+  batchIndex: 1,
+};
+const [APPROVAL = '', EXECUTION = ''] = SIGNATURES;
+
+describe('the timeline of a batch', () => {
+  it('shows the company’s approval with the execution, or as the step of a person', async () => {
+    const [automatic, manual] = [await storeProject(db), await storeProject(db, { approvalMode: 'manual' })];
+    for (const project of [automatic, manual]) {
+      const batch = await storeFinalized(project);
+      assert.deepEqual(await statesOf(project, batch), ['done', 'done', 'waiting', 'upcoming', 'upcoming', 'upcoming']);
+      await requestExecution(db, batch.id, SIGNED_TX, later(2));
+      const isAsked = await askCompany(db, batch.id, later(3));
+      assert.equal(isAsked, project === manual);
+      const asked = isAsked ? 'waiting' : 'running';
+      assert.deepEqual(await statesOf(project, batch), ['done', 'done', 'done', asked, 'upcoming', 'upcoming']);
+      if (isAsked) await decideForCompany(db, batch.id, { operator: project.wallet, reason: null }, later(4));
+      await landFirst(batch);
+      const steps = await stepsOf(project, batch);
+      assert.deepEqual(
+        steps.map(({ state }) => state),
+        ['done', 'done', 'done', 'done', 'running', 'upcoming'],
+      );
+      const [, , wallet, company, executed] = steps;
+      assert.deepEqual([wallet?.at, wallet?.signatures], [later(2), [APPROVAL]]);
+      assert.deepEqual(company?.at, isAsked ? later(4) : later(6));
+      assert.equal(company?.note, isAsked ? `By ${project.wallet}` : 'With the execution');
+      assert.deepEqual([executed?.note, executed?.signatures], ['1 of 2 pipelines', [EXECUTION]]);
+    }
+  });
+
+  it('says who rejected a batch and why, also one that is still being set up', async () => {
+    const project = await storeProject(db, { approvalMode: 'manual' });
+    const batch = await storeBatch(db, project);
+    await requestExecution(db, batch.id, SIGNED_TX, later(1));
+    assert.equal(await askCompany(db, batch.id, later(2)), true);
+    assert.deepEqual(await statesOf(project, batch), ['done', 'running', 'done', 'waiting', 'upcoming', 'upcoming']);
+    await finalizeBatch(db, batch.id, INIT_RESULT, later(3));
+    const operator = randomAddress();
+    await decideForCompany(db, batch.id, { operator, reason: 'Too much at once.' }, later(4));
+    await fail(batch, 0, { failedTxMsg: 'The company rejected the batch: Too much at once.' }, 'rejected');
+    const steps = await stepsOf(project, batch);
+    const rejected = { step: 'companyApproval', state: 'failed', at: later(4), signatures: [] };
+    assert.deepEqual(steps[3], { ...rejected, note: `Rejected by ${operator}: Too much at once.` });
+    assert.equal(steps[4]?.state, 'skipped');
+    const failure = await readFailure(project, batch);
+    assert.equal(failure?.message, 'The company rejected the batch: Too much at once.');
+    assert.match(failure?.remedy ?? '', /^Change what the company named/);
+  });
+
+  it('waits for the wallet’s cancel when a batch fails after it was approved', async () => {
+    const project = await storeProject(db);
+    const batch = await storeFinalized(project);
+    await requestExecution(db, batch.id, SIGNED_TX, later(2));
+    await landFirst(batch);
+    const err = '{"InstructionError":[2,{"Custom":17}]}';
+    await fail(batch, 1, { failedTxMsg: `pipelines[1] failed on chain: ${err}`, failedOnTransactionIndex: 1 });
+    assert.deepEqual(await statesOf(project, batch), ['done', 'done', 'done', 'done', 'failed', 'waiting']);
+    assert.deepEqual(await readFailure(project, batch), {
+      message: `pipelines[1] failed on chain: a token account that it needs is frozen (${err}).`,
+      remedy:
+        'The first pipeline stands on chain. Mend pipelines[1], then send it in a new batch. What it had not used of the day’s limits was given back.',
+      code: null,
+      pipeline: 1,
+      isFinal: true,
+    });
+  });
+});
+
+describe('an error of the chain', () => {
+  it('is said in words where they are known, and quoted where not', () => {
+    const custom = (code: number) => `pipelines[0] failed on chain: {"InstructionError":[1,{"Custom":${code}}]}`;
+    assert.match(explainChainError(custom(1)), /holds too little \(\{"InstructionError":\[1,\{"Custom":1\}\]\}\)\.$/);
+    assert.equal(explainChainError(custom(6_001)), custom(6_001));
+    assert.equal(explainChainError(custom(11)), custom(11));
+    assert.equal(explainChainError('The batch expired.'), 'The batch expired.');
+  });
+});
+
+async function storeFinalized(project: Project): Promise<Batch> {
+  const batch = await storeBatch(db, project, { pipelines: [newPipeline(), newPipeline()] });
+  await finalizeBatch(db, batch.id, INIT_RESULT, later(1));
+  return batch;
+}
+
+/** The approval and the first of two pipelines. */
+async function landFirst(batch: Batch): Promise<void> {
+  const bundle = newBundle(batch, { phase: 'execution', pipelineCounts: [0, 1], createdAt: later(5) });
+  const { id } = await insertBundle(db, bundle);
+  await settleBundle(db, id, 'landed', SIGNATURES, later(6));
+}
+
+async function fail(
+  { id, pipelines }: Batch,
+  executed: number,
+  why: Partial<ExecuteResult>,
+  cause?: 'rejected',
+): Promise<void> {
+  const executeResult = {
+    total: pipelines.length,
+    totalSuccessful: executed,
+    totalFailed: pipelines.length - executed,
+    successfulExecutions: [],
+    ...why,
+  };
+  const end = { event: 'ENDED_UNEXECUTED', executeResult, released: RESERVED, ...(cause && { cause }) } as const;
+  assert.equal(await endBatch(db, id, end, later(7)), true);
+}
+
+function report(project: Project, { id }: Batch) {
+  return readReport({ db }, project, id);
+}
+
+async function stepsOf(project: Project, batch: Batch) {
+  return timelineOf(await report(project, batch), project);
+}
+
+async function statesOf(project: Project, batch: Batch): Promise<string[]> {
+  return (await stepsOf(project, batch)).map(({ state }) => state);
+}
+
+async function readFailure(project: Project, batch: Batch) {
+  return failureOf(await report(project, batch), project);
+}
