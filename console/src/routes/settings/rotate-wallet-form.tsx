@@ -40,7 +40,6 @@ export function RotateWalletForm({ project, onClose }: RotateWalletFormProps) {
         onChange={({ target }) => setTo(target.value.trim())}
         error={to === '' ? null : problem}
         hint="It may be another account of the wallet in this browser."
-        className="font-mono"
         required
       />
       {isReady && (
@@ -51,7 +50,6 @@ export function RotateWalletForm({ project, onClose }: RotateWalletFormProps) {
             value={pasted}
             onChange={({ target }) => setPasted(target.value.trim())}
             hint="Base58, over exactly the text above. Leave it empty to be asked here."
-            className="font-mono"
           />
         </>
       )}

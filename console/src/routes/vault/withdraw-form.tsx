@@ -57,7 +57,6 @@ export function WithdrawForm({ project, isBusy, error, onChange, onSubmit }: Wit
         onChange={({ target }) => edited(setTo)(target.value)}
         error={to === '' ? null : problems.to}
         hint="Where it goes cannot be changed any more once it is approved."
-        className="font-mono"
         required
       />
       <AmountField
