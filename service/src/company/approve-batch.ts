@@ -13,7 +13,8 @@ import { insertAuditEntry } from '../store/audit.ts';
 import { decideForCompany, findCompanyDecision } from '../store/company/approvals.ts';
 import { reportTrouble } from '../store/executions.ts';
 import { findProjectOfBatch } from '../store/projects.ts';
-import { notWaiting, readAnyBatch } from './waiting-batch.ts';
+import { notWaiting } from './not-waiting.ts';
+import { readAnyBatch } from './read-any-batch.ts';
 
 /**
  * Approves a batch for the company: what was checked when its execution was asked for is checked again, the decision is

@@ -5,7 +5,8 @@ import type { BatchWithoutPipelines } from '../model/batch.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { decideForCompany, findCompanyDecision } from '../store/company/approvals.ts';
 import { findProjectOfBatch } from '../store/projects.ts';
-import { notWaiting, readAnyBatch } from './waiting-batch.ts';
+import { notWaiting } from './not-waiting.ts';
+import { readAnyBatch } from './read-any-batch.ts';
 
 /**
  * Rejects a batch for the company: it ends FAILED with the reason, its limits are given back, and the worker votes it down
