@@ -1,5 +1,6 @@
 import {
   type Batch,
+  type BatchEvent,
   type BatchList,
   type BatchStatus,
   type CancelBatchResponse,
@@ -14,7 +15,8 @@ import {
   type OperationRequest,
   type PreviewBatchResponse,
 } from '@flywheel/api';
-import { type Connection, type RequestParts, type SendOptions, sendRequest } from './request.ts';
+import { type Connection, type RequestParts, type SendOptions, sendRequest } from './wire/request.ts';
+import { streamEvents } from './wire/stream-events.ts';
 
 export interface FlywheelClientOptions extends Connection {
   /** The project’s API key, sent as `x-service-api-key`. */
@@ -38,6 +40,11 @@ export interface ExecuteOptions extends CallOptions {
 export interface GetBatchOptions extends CallOptions {
   /** `pipelines` adds the compiled pipelines, `approval` the current `proposalApproveTx`, `ledger` what it cost. */
   readonly include?: readonly ('pipelines' | 'approval' | 'ledger')[];
+}
+
+export interface StreamBatchEventsOptions extends CallOptions {
+  /** Id of the last event that is known. */
+  readonly after?: string;
 }
 
 export interface ListBatchesOptions extends CallOptions {
@@ -69,8 +76,11 @@ const MAX_PAGE = 100;
 export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptions) {
   const connection: Connection = { ...options, headers: { ...options.headers, 'x-service-api-key': apiKey } };
 
-  /** Any operation of the table, with its parts as the wire names them. All of them may be repeated safely. */
-  async function request<Id extends OperationId>(
+  /**
+   * Any operation of the table that answers JSON, with its parts as the wire names them. All of them may be repeated
+   * safely.
+   */
+  async function request<Id extends Exclude<OperationId, 'streamBatchEvents'>>(
     operationId: Id,
     parts: OperationRequest<(typeof OPERATIONS)[Id]> & RequestParts,
     sendOptions: Omit<SendOptions, 'repeatable'> = {},
@@ -147,6 +157,17 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
         page = await listBatches({ limit: MAX_PAGE, ...options, cursor: page.nextCursor });
         yield* page.batches;
       }
+    },
+
+    /**
+     * Follows a batch event by event, from its beginning or from after one that is known, each once and none left out,
+     * over as many connections as it takes. Ends after `batch.closed`; leave the loop to end it before.
+     *
+     * @example
+     * for await (const { type, status } of client.streamBatchEvents(batch.id)) console.log(type, status);
+     */
+    streamBatchEvents(batchId: string, { after, signal }: StreamBatchEventsOptions = {}): AsyncGenerator<BatchEvent> {
+      return streamEvents(connection, { batchId, after, signal });
     },
 
     /** Reads one batch. */

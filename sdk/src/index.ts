@@ -1,6 +1,8 @@
 export type {
   Action,
   Batch,
+  BatchEvent,
+  BatchEventType,
   BatchList,
   BatchStatus,
   BundleExecution,
@@ -37,10 +39,10 @@ export * from './pipelines/pipeline-size.ts';
 export * from './proof/proof.ts';
 export * from './proof/proof-memo.ts';
 export * from './proof/verify-proof-on-chain.ts';
-export type { Retry } from './repeat.ts';
-export * from './request.ts';
 export * from './run-batch.ts';
 export * from './signing/byte-signer.ts';
 export * from './signing/sign-approval.ts';
 export * from './signing/sign-transaction.ts';
 export * from './signing/wallet-standard-signer.ts';
+export type { Retry } from './wire/repeat.ts';
+export { type Connection, type RequestParts, type SendOptions, sendRequest } from './wire/request.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { OPERATIONS } from '@flywheel/api';
 import * as sdk from '@flywheel/sdk';
 
 it('exports these names and no others', () => {
@@ -40,4 +41,12 @@ it('exports these names and no others', () => {
     'verifyProofOnChain',
     'walletStandardSigner',
   ]);
+});
+
+it('has a method for every operation under /v1', () => {
+  const client = sdk.createFlywheelClient({ url: 'http://127.0.0.1:1', apiKey: 'fw_key' });
+  assert.deepEqual(
+    Object.keys(OPERATIONS).filter((operationId) => !Object.hasOwn(client, operationId)),
+    [],
+  );
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
   airdrop,
+  type BatchEvent,
   type BatchProgress,
   burn,
   byteSigner,
@@ -156,6 +157,28 @@ describe('the SDK with a service and its cluster', () => {
     const batch = await runBatch(client, await pipelines(), { wallet, look: { rpcUrl } });
     assert.equal(batch.status, 'EXECUTED');
     assert.deepEqual(chains, ['solana:localnet']);
+  });
+
+  it('tells every event of a batch once, on from any of them, and ends after the last', async () => {
+    const [batch] = (await client.listBatches({ status: 'EXECUTED', limit: 1 })).batches;
+    assert.ok(batch);
+    const events: BatchEvent[] = [];
+    for await (const event of client.streamBatchEvents(batch.id)) events.push(event);
+    const types = events.map(({ type }) => type);
+    assert.deepEqual([types[0], types.at(-1)], ['batch.initialized', 'batch.closed']);
+    assert.ok(types.includes('batch.executed'));
+    const later: string[] = [];
+    const after = events[1]?.id ?? '';
+    for await (const { id } of client.streamBatchEvents(batch.id, { after })) later.push(id);
+    assert.deepEqual(
+      later,
+      events.slice(2).map(({ id }) => id),
+    );
+    // After the last there is nothing to follow.
+    const last = events.at(-1)?.id ?? '';
+    for await (const { type } of client.streamBatchEvents(batch.id, { after: last })) assert.fail(type);
+    const unknown = client.streamBatchEvents(crypto.randomUUID()).next();
+    await assert.rejects(unknown, (error) => isFlywheelError(error, 'ERR_BATCH_NOT_FOUND'));
   });
 
   it('lists every batch, page by page', async () => {

@@ -1,6 +1,7 @@
-import { ErrorBody, type Operation, type OperationReply, type OperationRequest } from '@flywheel/api';
-import { FlywheelError, isErrorCode } from './errors.ts';
-import { type Retry, repeat, retryAfterSeconds } from './repeat.ts';
+import type { Operation, OperationReply, OperationRequest } from '@flywheel/api';
+import { FlywheelError } from '../errors.ts';
+import { readReply } from './read-reply.ts';
+import { type Retry, repeat } from './repeat.ts';
 
 /** Where the service is and how to talk to it. */
 export interface Connection {
@@ -64,7 +65,7 @@ async function sendOnce<O extends Operation>(
   options: SendOptions,
 ): Promise<OperationReply<O>> {
   const bodyText = options.bodyText ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
-  const target = `${connection.url.replace(/\/+$/, '')}${pathOf(operation.path, request)}`;
+  const target = targetOf(connection, operation, request);
   const timeout = AbortSignal.timeout(options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   let response: Response;
   let text: string;
@@ -88,10 +89,15 @@ async function sendOnce<O extends Operation>(
   return readReply(operation, response, text);
 }
 
-function pathOf(template: string, { params = {}, query = {} }: RequestParts): string {
-  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+/** Where an operation is asked for. */
+export function targetOf(
+  { url }: Pick<Connection, 'url'>,
+  operation: Pick<Operation, 'path'>,
+  { params = {}, query = {} }: RequestParts,
+): string {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const search = new URLSearchParams(present(query)).toString();
-  return search === '' ? path : `${path}?${search}`;
+  return `${url.replace(/\/+$/, '')}${search === '' ? path : `${path}?${search}`}`;
 }
 
 function present(values: { readonly [name: string]: unknown }): { [name: string]: string } {
@@ -103,58 +109,6 @@ function lostConnection(url: string, timedOut: boolean, { timeoutMs }: SendOptio
   if (!timedOut) return new FlywheelError({ code: 'ERR_UNREACHABLE', message: `No service answers at ${url}.`, cause });
   const seconds = (timeoutMs ?? DEFAULT_TIMEOUT_MS) / 1_000;
   return new FlywheelError({ code: 'ERR_TIMED_OUT', message: `${url} did not answer within ${seconds} s.`, cause });
-}
-
-function readReply<O extends Operation>(operation: O, response: Response, text: string): OperationReply<O> {
-  const { status } = response;
-  const body = parseJson(text);
-  const expected = operation.responses[status];
-  if (!expected) throw failure(operation, response, body);
-  const checked = expected.schema.safeParse(body);
-  if (!checked.success) {
-    const [issue] = checked.error.issues;
-    throw unexpected(operation, response, `${issue?.path.join('.') || 'the body'}: ${issue?.message}`);
-  }
-  // The status is one the operation documents and the body has just satisfied its schema. The body is handed on as it
-  // came, so that fields newer than this client are not lost.
-  return { status, body, headers: Object.fromEntries(response.headers) } as OperationReply<O>;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // No JSON is no answer of the wire: the schema check that follows says so.
-    return undefined;
-  }
-}
-
-function failure(operation: Operation, response: Response, body: unknown): FlywheelError {
-  const parsed = ErrorBody.safeParse(body);
-  if (!parsed.success || !isErrorCode(parsed.data.error)) {
-    return unexpected(
-      operation,
-      response,
-      parsed.success ? `${parsed.data.error}: ${parsed.data.message}` : 'no error body',
-    );
-  }
-  return new FlywheelError({
-    code: parsed.data.error,
-    message: parsed.data.message,
-    status: response.status,
-    requestId: response.headers.get('x-request-id'),
-    retryAfterSeconds: retryAfterSeconds(response),
-  });
-}
-
-function unexpected(operation: Operation, response: Response, problem: string): FlywheelError {
-  return new FlywheelError({
-    code: 'ERR_UNEXPECTED_REPLY',
-    message: `${operation.method} ${operation.path} answered ${response.status} with something this client does not know (${problem}).`,
-    status: response.status,
-    requestId: response.headers.get('x-request-id'),
-    retryAfterSeconds: retryAfterSeconds(response),
-  });
 }
 
 function isWorthRepeating({ code, status, retryAfterSeconds }: FlywheelError, { repeatable }: SendOptions): boolean {

@@ -1,5 +1,5 @@
-import { type FlywheelError, isFlywheelError } from './errors.ts';
-import { sleep } from './sleep.ts';
+import { type FlywheelError, isFlywheelError } from '../errors.ts';
+import { sleep } from '../sleep.ts';
 
 export interface RepeatOptions {
   /** Attempts, the first included; 4 by default. */

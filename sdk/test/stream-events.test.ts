@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createFlywheelClient, type Retry } from '@flywheel/sdk';
+import { BATCH_ID } from './batches.ts';
+
+/** What a connection says, piece by piece, and whether it then breaks off instead of ending. */
+interface Line {
+  readonly pieces: readonly string[];
+  readonly breaks?: boolean;
+}
+
+describe('the events of a batch', () => {
+  it('arrive whole, however they are cut, with comments and what is not known yet left out', async () => {
+    const text = `retry: 1000\n\n:\n\n${frame(1, 'batch.initialized')}${frame(2, 'batch.yet_unknown')}${frame(3, 'batch.closed')}`;
+    const { client } = clientOf([{ pieces: [...text] }]);
+    assert.deepEqual(await idsOf(client.streamBatchEvents(BATCH_ID)), ['1', '3']);
+  });
+
+  it('go on after the last one when a connection ends or breaks off, until there is nothing more', async () => {
+    const { client, asked, retries } = clientOf([
+      { pieces: [frame(1, 'batch.initialized'), 'id: 2\ndata: {"id"'], breaks: true },
+      { pieces: [frame(2, 'batch.finalized')] },
+      null,
+    ]);
+    assert.deepEqual(await idsOf(client.streamBatchEvents(BATCH_ID)), ['1', '2']);
+    assert.deepEqual(asked, [undefined, '1', '2']);
+    assert.equal(retries.length, 1);
+  });
+
+  it('are not sent any more to whoever leaves', async () => {
+    const { client, signals } = clientOf([{ pieces: [frame(1, 'batch.initialized'), frame(2, 'batch.finalized')] }]);
+    for await (const { id } of client.streamBatchEvents(BATCH_ID)) {
+      assert.equal(id, '1');
+      break;
+    }
+    assert.ok(signals.every(({ aborted }) => aborted));
+  });
+
+  it('end with the reason of the signal', async () => {
+    const stop = new AbortController();
+    const { client } = clientOf([{ pieces: [frame(1, 'batch.initialized')] }]);
+    const events = client.streamBatchEvents(BATCH_ID, { signal: stop.signal });
+    await events.next();
+    stop.abort(new Error('enough'));
+    await assert.rejects(events.next(), { message: 'enough' });
+  });
+});
+
+function clientOf(lines: readonly (Line | null)[]) {
+  const [asked, signals, retries]: [(string | undefined)[], AbortSignal[], Retry[]] = [[], [], []];
+  const fetch: typeof globalThis.fetch = async (_url, init) => {
+    const headers = new Headers(init?.headers);
+    asked.push(headers.get('last-event-id') ?? undefined);
+    if (init?.signal) signals.push(init.signal);
+    const line = lines[asked.length - 1];
+    return line ? new Response(streamOf(line)) : new Response(null, { status: 204 });
+  };
+  const options = { url: 'http://service', apiKey: 'fw_key', fetch, onRetry: (retry: Retry) => retries.push(retry) };
+  return { client: createFlywheelClient(options), asked, signals, retries };
+}
+
+function streamOf({ pieces, breaks = false }: Line): ReadableStream<Uint8Array> {
+  let sent = 0;
+  return new ReadableStream({
+    pull: (controller) => {
+      const piece = pieces[sent++];
+      if (piece !== undefined) controller.enqueue(new TextEncoder().encode(piece));
+      else if (breaks) controller.error(new TypeError('terminated'));
+      else controller.close();
+    },
+  });
+}
+
+function frame(id: number, type: string): string {
+  const event = { id: String(id), type, batchId: BATCH_ID, at: '2026-11-18T14:02:11.000Z', status: 'FINALIZED' };
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+async function idsOf(events: AsyncIterable<{ readonly id: string }>): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of events) ids.push(id);
+  return ids;
+}
