@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { Broken, Nowhere } from './broken.tsx';
+import { plainSearch } from './plain-search.ts';
 import { Shell } from './shell.tsx';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: Nowhere });
@@ -111,25 +112,13 @@ export const router = createRouter({
   defaultPreload: 'intent',
   scrollRestoration: true,
   defaultErrorComponent: Broken,
-  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
-  stringifySearch,
+  ...plainSearch,
 });
 
 declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router;
   }
-}
-
-/**
- * Every value as the text it is. By default the router reads values as JSON, and a payload that was read and written
- * again has another hash.
- */
-function stringifySearch(search: Record<string, unknown>): string {
-  const values = Object.entries(search).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
-  );
-  return values.length === 0 ? '' : `?${new URLSearchParams(values)}`;
 }
 
 function textOf<Key extends string>(search: Record<string, unknown>, key: Key): { [K in Key]?: string } {

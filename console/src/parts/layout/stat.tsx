@@ -17,10 +17,10 @@ export function Stat({ name, value, note }: StatProps) {
   );
 }
 
-/** Figures side by side, a hairline between them. */
+/** Figures side by side, a hairline between them: two of them, or four. */
 export function Stats({ children }: { readonly children: ReactNode }) {
   return (
-    <dl className="grid grid-cols-1 gap-px overflow-hidden rounded-lg border bg-line min-[440px]:grid-cols-2 lg:grid-cols-4">
+    <dl className="grid grid-cols-1 gap-px overflow-hidden rounded-lg border bg-line min-[440px]:grid-cols-2 lg:has-[>:nth-child(3)]:grid-cols-4">
       {children}
     </dl>
   );

@@ -48,7 +48,7 @@ export function Projects() {
 }
 
 function ProjectLine({ project }: { readonly project: ProjectSummary }) {
-  const { id: projectId, token, openBatches, isPaused, dateCreated } = project;
+  const { id: projectId, token, vaultAddress, openBatches, isPaused, dateCreated } = project;
   return (
     <Link
       to="/p/$projectId"
@@ -58,7 +58,9 @@ function ProjectLine({ project }: { readonly project: ProjectSummary }) {
       <Ring size={24} closed={openBatches === 0 ? 1 : undefined} className="text-accent" />
       <span className="min-w-0 flex-1 basis-40">
         <span className="block font-medium">{tokenName(token)}</span>
-        <span className="block font-mono text-xs text-quiet">{shorten(token.mint)}</span>
+        <span className="block text-xs text-quiet">
+          vault <span className="font-mono">{shorten(vaultAddress)}</span>
+        </span>
       </span>
       <span className="flex flex-wrap items-center gap-x-6 text-sm text-quiet">
         {isPaused && <StateMark state="waiting" word="Paused" />}

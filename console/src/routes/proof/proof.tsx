@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { classes } from '../../parts/classes.ts';
 import { Loaded } from '../../parts/state/loaded.tsx';
 import { Page } from '../../parts/state/page.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';
@@ -24,8 +25,8 @@ export function Proof() {
       lead="Every pipeline leaves a memo on chain: its type, and a hash of type and payload. Anyone can check one."
     >
       <div className="grid gap-6 lg:grid-cols-[380px_1fr] lg:items-start">
-        <ProofForm key={JSON.stringify(question)} question={question} isBusy={answer.isFetching} onAsk={ask} />
-        <div aria-live="polite" className="min-w-0">
+        {/* The verdict first: on a phone it stands above the question, on a wide page beside it. */}
+        <div aria-live="polite" className={classes('min-w-0 lg:order-last', question === null && 'max-lg:order-last')}>
           {question === null ? (
             <HowItWorks />
           ) : (
@@ -34,6 +35,7 @@ export function Proof() {
             </Loaded>
           )}
         </div>
+        <ProofForm key={JSON.stringify(question)} question={question} isBusy={answer.isFetching} onAsk={ask} />
       </div>
     </Page>
   );

@@ -18,12 +18,11 @@ export interface MovementsPanelProps {
   readonly unit: string;
 }
 
-const EVERY_MS = 20_000;
+const EVERY_MS = 10_000;
 
 /** What came into the vault and went out of it, straight from the cluster. */
 export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps) {
-  const environment = useEnvironment();
-  const rpcUrl = environment?.rpcUrl;
+  const rpcUrl = useEnvironment()?.rpcUrl;
   const movements = useQuery({
     queryKey: ['movements', accounts.vault],
     queryFn: () => readMovements(rpcUrl ?? '', accounts),
@@ -42,7 +41,6 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
             <div className="p-4">
               <Empty title="Nothing has come or gone yet">
                 <p>Deposits appear here within seconds of being confirmed.</p>
-                {environment?.isLocal && <p>What the local cluster gives away comes without a transaction.</p>}
               </Empty>
             </div>
           ) : (
@@ -79,8 +77,8 @@ function Direction({ movement: { lamports, baseUnits } }: { readonly movement: M
   );
 }
 
-/** `+1.5` or `−1.5`; nothing where nothing changed. */
+/** `+1.5` or `−1.5`; a dash where nothing changed. */
 function signed(amount: bigint, decimals: number): string {
-  if (amount === 0n) return '';
+  if (amount === 0n) return '–';
   return amount > 0n ? `+${formatBaseUnits(amount, decimals)}` : `−${formatBaseUnits(-amount, decimals)}`;
 }
