@@ -22,13 +22,15 @@ export interface LookRequest {
 export function useLook({ projectId, batch, wallet, isMyTurn }: LookRequest): UseQueryResult<LookedAt> {
   const rpcUrl = useEnvironment()?.rpcUrl ?? null;
   const batchId = batch.batch.id;
+  const { multisig, batchIndex, vaultAddress, mintAddress } = batch.batch;
+  const { pipelines } = batch;
   return useQuery({
-    queryKey: ['look', batchId, wallet, rpcUrl],
+    // Of what is shown now, and of nothing that was shown before or will be: the batch is read again while one looks.
+    queryKey: ['look', batchId, wallet, rpcUrl, multisig, batchIndex, vaultAddress, mintAddress, numberOf(pipelines)],
     queryFn: async ({ signal }): Promise<LookedAt> => {
       if (rpcUrl === null) throw new Error('The service has not said yet which cluster it is on.');
       const { proposalApproveTx } = await call('getApproval', { params: { projectId, batchId } }, { signal });
-      const { multisig, batchIndex, vaultAddress, mintAddress } = batch.batch;
-      const shown = { multisig, batchIndex, vaultAddress, mintAddress, pipelines: batch.pipelines };
+      const shown = { multisig, batchIndex, vaultAddress, mintAddress, pipelines };
       return { look: await lookBeforeSign(rpcUrl, { wallet, batch: shown, proposalApproveTx }), proposalApproveTx };
     },
     enabled: isMyTurn && rpcUrl !== null,
@@ -37,4 +39,16 @@ export function useLook({ projectId, batch, wallet, isMyTurn }: LookRequest): Us
     // Whoever opens the screen anew sees the chain as it is then.
     gcTime: 0,
   });
+}
+
+const numbers = new WeakMap<BatchDetail['pipelines'], number>();
+let lastNumber = 0;
+
+/** Pipelines that were read again and are the same stay the same array, and have the same number. */
+function numberOf(pipelines: BatchDetail['pipelines']): number {
+  const known = numbers.get(pipelines);
+  if (known !== undefined) return known;
+  lastNumber += 1;
+  numbers.set(pipelines, lastNumber);
+  return lastNumber;
 }

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type Address, address, generateKeyPairSigner } from '@solana/kit';
+import { airdropPipeline, burnPipeline } from '../../../service/test/client.ts';
+import { noBrowser } from '../browser.ts';
+import { alterAccount, OFFSETS, replaceAmount } from './altered/alter-account.ts';
+import { type Alteration, alterAnswers } from './altered/alter-answers.ts';
+import { addTheft } from './altered/alter-approval.ts';
+import {
+  approve,
+  fund,
+  initByApi,
+  look,
+  openApproval,
+  openStory,
+  type Person,
+  type Registered,
+  register,
+  type Story,
+  signIn,
+} from './story.ts';
+
+describe('what was tampered with', { skip: noBrowser }, () => {
+  let story: Story;
+  let person: Person;
+  let wallet: Address;
+  let project: Registered;
+  let batchId: string;
+  let otherApproval: string;
+  let recipient: Address;
+  let stranger: Address;
+  before(async () => {
+    story = await openStory();
+    person = await story.visit();
+    await countSignatures(person);
+    wallet = address(await signIn(person));
+    project = await register(person);
+    await fund(person, project);
+    [recipient, stranger] = [(await generateKeyPairSigner()).address, (await generateKeyPairSigner()).address];
+    const otherBatchId = await initByApi(story, project, [burnPipeline(4)]);
+    batchId = await initByApi(story, project, [burnPipeline(2), airdropPipeline(recipient, 3)]);
+    await openApproval(person, project, otherBatchId);
+    otherApproval = await person.page.evaluate(
+      `fetch('/console/api/projects/${project.projectId}/batches/${otherBatchId}/approval').then((it) => it.text())`,
+    );
+    // Looked at once as it is, so that whatever is found below was brought in below.
+    await openApproval(person, project, batchId);
+  });
+  after(() => story.stop());
+
+  /** Opens the approval while answers are altered, and holds the page to not having it signed. */
+  async function openAltered(alteration: Alteration, expected: RegExp, name?: string): Promise<void> {
+    const { page } = person;
+    // What an earlier test left, if it failed.
+    await page.unrouteAll();
+    const undo = await alterAnswers(page, alteration);
+    await page.goto(`/p/${project.projectId}/approve/${batchId}`);
+    await assertUnsignable(expected);
+    if (name !== undefined) {
+      await look(person, name);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await look({ ...person, options: { size: 'phone' } }, name);
+      await page.setViewportSize({ width: 1280, height: 800 });
+    }
+    await undo();
+  }
+
+  async function assertUnsignable(expected: RegExp): Promise<void> {
+    const { page } = person;
+    const alert = page.getByRole('alert').filter({ hasText: expected });
+    await alert.waitFor({ timeout: 15_000 });
+    const button = page.getByRole('button', { name: 'Approve with wallet' });
+    await button.waitFor();
+    assert.equal(await button.isDisabled(), true, 'the button can be pressed');
+    assert.equal(await page.getByText('What is on chain is what you see').count(), 0);
+    // As someone who wants it signed at any price.
+    await button.dispatchEvent('click');
+    assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet has signed');
+    const { signed_tx: signed } = await story.world.db
+      .selectFrom('batches')
+      .select('signed_tx')
+      .where('id', '=', batchId)
+      .executeTakeFirstOrThrow();
+    assert.equal(signed, null);
+  }
+
+  const batchAnswer = () => new RegExp(`/batches/${batchId}$`);
+  const approvalAnswer = () => `/batches/${batchId}/approval`;
+  const chainAnswer = () => story.world.localnet.url;
+
+  describe('by the service, is red and not signed:', () => {
+    it('an amount', () =>
+      openAltered(
+        { of: batchAnswer(), change: (text) => text.replace('"amount":2', '"amount":1') },
+        /Pipeline 0\..*Shown: burn 1\. On chain: burn 2\./,
+        'tampered-amount',
+      ));
+
+    it('a recipient', () =>
+      openAltered(
+        { of: batchAnswer(), change: (text) => text.replaceAll(recipient, stranger) },
+        new RegExp(`Pipeline 1\\..*Shown: create the token account of ${stranger}.*On chain: .*${recipient}`),
+      ));
+
+    it('a payload', () =>
+      openAltered(
+        { of: batchAnswer(), change: (text) => text.replace('adId', 'adid') },
+        /Pipeline 1\..*Shown: memo “flywheel:v1:WATCH_AD:.*On chain: memo “flywheel:v1:WATCH_AD:/,
+      ));
+
+    it('a pipeline that is not shown', () =>
+      openAltered(
+        {
+          of: batchAnswer(),
+          change: (text) => {
+            const batch: { readonly pipelines: readonly unknown[] } = JSON.parse(text);
+            return JSON.stringify({ ...batch, pipelines: batch.pipelines.slice(0, 1) });
+          },
+        },
+        /The chain holds 2 transactions; the batch shown has 1 pipelines/,
+      ));
+
+    it('the vault', () =>
+      openAltered(
+        {
+          of: new RegExp(`/batches/${batchId}(/progress)?$`),
+          change: (text) => text.replaceAll(project.vault, stranger),
+        },
+        new RegExp(`The vault shown is ${stranger}; the multisig’s is ${project.vault}`),
+      ));
+
+    it('an amount, after the page has looked', async () => {
+      const { page } = person;
+      await page.clock.install();
+      await openApproval(person, project, batchId);
+      const undo = await alterAnswers(page, {
+        of: batchAnswer(),
+        change: (text) => text.replace('"amount":2', '"amount":1'),
+      });
+      // Whoever comes back to the page has it read again.
+      await page.clock.fastForward('00:10');
+      await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+      await assertUnsignable(/Pipeline 0\..*Shown: burn 1\. On chain: burn 2\./);
+      await undo();
+    });
+
+    it('the approval, being another batch’s', () =>
+      openAltered(
+        { of: approvalAnswer(), change: () => otherApproval },
+        /approves another proposal/,
+        'tampered-approval',
+      ));
+
+    it('the approval, taking something from the wallet besides', () =>
+      openAltered(
+        {
+          of: approvalAnswer(),
+          change: (text) => {
+            const { proposalApproveTx }: { readonly proposalApproveTx: string } = JSON.parse(text);
+            return JSON.stringify({ proposalApproveTx: addTheft(proposalApproveTx, wallet, stranger) });
+          },
+        },
+        /calls 11111111111111111111111111111111, which has no part in an approval/,
+      ));
+  });
+
+  describe('by the RPC, is red and not signed:', () => {
+    it('an amount', async () => {
+      const { decimals } = await story.world.db
+        .selectFrom('tokens')
+        .select('decimals')
+        .where('project_id', '=', project.projectId)
+        .executeTakeFirstOrThrow();
+      const units = (tokens: bigint) => tokens * 10n ** BigInt(decimals);
+      const change = alterAccount('VaultBatchTransaction', (bytes) => replaceAmount(bytes, units(2n), units(900n)));
+      await openAltered({ of: chainAnswer(), change }, /Shown: burn 2\. On chain: burn 900\./);
+    });
+
+    it('the vault that is moved', () => {
+      const change = alterAccount('Batch', (bytes) => bytes.writeUInt8(1, OFFSETS.vaultIndex));
+      return openAltered({ of: chainAnswer(), change }, /The batch moves vault 1, not vault 0/);
+    });
+
+    it('a proposal to which messages may still be added', () => {
+      const change = alterAccount('Proposal', (bytes) => bytes.writeUInt8(0, OFFSETS.status));
+      return openAltered({ of: chainAnswer(), change }, /The proposal on chain is Draft, not Active/);
+    });
+
+    it('a multisig that one vote moves', () => {
+      const change = alterAccount('Multisig', (bytes) => bytes.writeUInt16LE(1, OFFSETS.threshold));
+      return openAltered({ of: chainAnswer(), change }, /The multisig asks for 1 votes, not 2/);
+    });
+
+    it('a multisig that somebody can change alone', () => {
+      const change = alterAccount('Multisig', (bytes) => bytes.fill(7, OFFSETS.configAuthority, OFFSETS.threshold));
+      return openAltered({ of: chainAnswer(), change }, /can change the multisig alone/);
+    });
+
+    it('accounts that are there, said not to be', () => {
+      const change = (text: string) =>
+        text.replace(/"value":\[.*\]/s, (found) => found.replaceAll(/\{[^{}]*\}/g, 'null'));
+      return openAltered({ of: chainAnswer(), change }, /no mint/);
+    });
+
+    it('an answer that is none', () =>
+      openAltered(
+        { of: chainAnswer(), change: () => '<h1>Bad gateway</h1>', status: 400 },
+        /answered getMultipleAccounts with 400/,
+      ));
+  });
+
+  describe('in the database, after it was set up on chain,', () => {
+    it('is red and not signed', async () => {
+      const { page } = person;
+      const stored = await story.world.db
+        .selectFrom('pipelines')
+        .select('actions')
+        .where('batch_id', '=', batchId)
+        .where('position', '=', 1)
+        .executeTakeFirstOrThrow();
+      const write = (actions: string) =>
+        story.world.db
+          .updateTable('pipelines')
+          .set({ actions })
+          .where('batch_id', '=', batchId)
+          .where('position', '=', 1)
+          .execute();
+      const honest = JSON.stringify(stored.actions);
+      await write(honest.replaceAll(recipient, stranger));
+      await page.goto(`/p/${project.projectId}/approve/${batchId}`);
+      await assertUnsignable(new RegExp(`create the token account of ${stranger}.*On chain: .*${recipient}`));
+      await write(honest);
+    });
+  });
+
+  it('is forgotten once it is mended: the same batch is signed and executed', async () => {
+    await person.page.unrouteAll();
+    await openApproval(person, project, batchId);
+    await approve(person);
+    await person.page.getByText('2 of 2 pipelines executed.').waitFor();
+    assert.equal(await person.page.evaluate('globalThis.signaturesMade'), 1);
+  });
+});
+
+/** Counts what the page’s wallet signs since it was loaded. */
+async function countSignatures({ visit }: Person): Promise<void> {
+  await visit.context.addInitScript(`
+    globalThis.signaturesMade = 0;
+    const { sign } = SubtleCrypto.prototype;
+    SubtleCrypto.prototype.sign = function (...given) {
+      globalThis.signaturesMade += 1;
+      return sign.apply(this, given);
+    };
+  `);
+}
