@@ -3,6 +3,7 @@ import { CircleAlert, CircleCheck, Clock, Info } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { classes } from '../classes.ts';
 import { Button } from '../form/button.tsx';
+import { Prose } from '../show/prose.tsx';
 
 export interface NoticeProps {
   readonly tone: 'failed' | 'waiting' | 'done' | 'plain';
@@ -28,7 +29,9 @@ export function Notice({ tone, title, children, action }: NoticeProps) {
     >
       <Icon size={18} aria-hidden className={classes('mt-0.5 shrink-0', icon)} />
       <div className="min-w-0 flex-1 basis-48">
-        <p className="font-medium break-words">{title}</p>
+        <p className="font-medium break-words">
+          <Prose text={title} />
+        </p>
         {children && <div className="mt-0.5 text-sm break-words">{children}</div>}
       </div>
       {action}

@@ -5,6 +5,7 @@ import { ButtonLink } from '../../parts/form/button.tsx';
 import { Gauge } from '../../parts/show/gauge.tsx';
 import { Ring } from '../../parts/show/ring.tsx';
 import { STATE_COLOURS } from '../../parts/show/state.ts';
+import { count } from '../../text/count.ts';
 import { standingOf } from '../batch/batch-standing.tsx';
 import { FailureNotice } from '../batch/failure-notice.tsx';
 import type { ApprovalStage } from './approval-stage.ts';
@@ -66,16 +67,14 @@ function titleOf({ batch }: BatchDetail, stage: AfterApprovalProps['stage']): st
 }
 
 function textOf({ executedPipelines, pipelines }: BatchDetail, stage: AfterApprovalProps['stage']): ReactNode {
-  const done = executedPipelines.toLocaleString('en');
-  const total = pipelines.length.toLocaleString('en');
   switch (stage) {
     case 'settingUp':
-      return `The batch’s ${total} ${pipelines.length === 1 ? 'message is' : 'messages are'} being written on chain. Then it is your turn, on this page.`;
+      return `${count(pipelines.length, 'message')} of it to write on chain. Then it is your turn, on this page.`;
     case 'company':
       return 'Your vote is in. A person of the company looks at the batch next; nothing more is asked of you.';
     case 'executing':
     case 'over':
-      return `${done} of ${total} ${pipelines.length === 1 ? 'pipeline' : 'pipelines'} executed.`;
+      return `${executedPipelines.toLocaleString('en')} of ${count(pipelines.length, 'pipeline')} executed.`;
     default:
       return stage satisfies never;
   }

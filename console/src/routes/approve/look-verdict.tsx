@@ -3,6 +3,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { Ring } from '../../parts/show/ring.tsx';
 import { ErrorNotice, Notice } from '../../parts/state/notice.tsx';
 import { useEnvironment } from '../../service/environment.ts';
+import { count } from '../../text/count.ts';
 import { objectionsTo } from './objections.ts';
 import type { LookedAt } from './use-look.ts';
 
@@ -20,8 +21,8 @@ export function LookVerdict({ query, pipelineCount }: LookVerdictProps) {
   if (objections.length > 0) return <Objections objections={objections} />;
   return (
     <Notice tone="done" title="What is on chain is what you see">
-      {countOf(pipelineCount)} read from {hostOf(environment?.rpcUrl)} over this page’s own connection, and compared
-      with the pipelines shown, byte by byte.
+      {count(pipelineCount, 'message')} read from {hostOf(environment?.rpcUrl)} over this page’s own connection, and
+      compared with the pipelines shown, byte by byte.
     </Notice>
   );
 }
@@ -30,7 +31,7 @@ function Looking({ pipelineCount }: { readonly pipelineCount: number }) {
   return (
     <div role="status" className="flex min-h-[86px] items-center gap-3 rounded border bg-sunken p-3">
       <Ring size={22} closed={0.7} isTurning className="text-accent" />
-      <p>Reading {countOf(pipelineCount)} from the chain, to compare.</p>
+      <p>Reading {count(pipelineCount, 'message')} from the chain, to compare.</p>
     </div>
   );
 }
@@ -60,10 +61,6 @@ function Objections({ objections }: { readonly objections: readonly Difference[]
       </p>
     </Notice>
   );
-}
-
-function countOf(messages: number): string {
-  return `${messages.toLocaleString('en')} ${messages === 1 ? 'message' : 'messages'}`;
 }
 
 function hostOf(url: string | undefined): string {

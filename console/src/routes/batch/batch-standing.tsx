@@ -4,6 +4,7 @@ import { KindBar } from '../../parts/show/kind-bar.tsx';
 import { Ring } from '../../parts/show/ring.tsx';
 import { STATE_COLOURS } from '../../parts/show/state.ts';
 import { formatSol, withSeparators } from '../../text/amount.ts';
+import { count } from '../../text/count.ts';
 import { type BatchState, batchState } from './batch-state.ts';
 import { totalsOf } from './totals.ts';
 
@@ -51,12 +52,9 @@ export function standingOf({ batch, waitsFor, executedPipelines, pipelines, fail
 }
 
 function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDetail): string {
-  const total = pipelines.length.toLocaleString('en');
-  const noun = pipelines.length === 1 ? 'pipeline' : 'pipelines';
-  if (waitsFor === 'execution' || batch.status === 'EXECUTED' || batch.status === 'FAILED') {
-    return `${executedPipelines.toLocaleString('en')} of ${total} ${noun} executed`;
-  }
-  return `${total} ${noun}`;
+  const all = count(pipelines.length, 'pipeline');
+  const hasBegun = waitsFor === 'execution' || batch.status === 'EXECUTED' || batch.status === 'FAILED';
+  return hasBegun ? `${executedPipelines.toLocaleString('en')} of ${all} executed` : all;
 }
 
 function Sum({ name, value }: { readonly name: string; readonly value: string }) {

@@ -1,5 +1,6 @@
 import type { BatchProgress, TimelineStep } from '@flywheel/api';
 import type { ReactNode } from 'react';
+import { More } from '../../parts/layout/more.tsx';
 import { AddressText } from '../../parts/show/address-text.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { type TimelineStep as ShownStep, Timeline } from '../../parts/show/timeline.tsx';
@@ -58,12 +59,7 @@ function Signatures({ signatures }: { readonly signatures: readonly string[] }) 
     <>
       <SignatureList signatures={signatures.slice(0, SHOWN)} />
       {more.length > 0 && (
-        <details>
-          <summary>and {more.length.toLocaleString('en')} more</summary>
-          <div className="max-h-60 overflow-y-auto">
-            <SignatureList signatures={more} />
-          </div>
-        </details>
+        <More words={`and ${more.length.toLocaleString('en')} more`}>{() => <SignatureList signatures={more} />}</More>
       )}
     </>
   );

@@ -7,9 +7,11 @@ import { Loaded } from '../../parts/state/loaded.tsx';
 import { Page } from '../../parts/state/page.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { useLiveBatch } from '../../service/use-live-batch.ts';
+import { count } from '../../text/count.ts';
 import { BatchSkeleton } from './batch-skeleton.tsx';
 import { BatchStanding } from './batch-standing.tsx';
 import { BatchTimeline } from './batch-timeline.tsx';
+import { CancelButton } from './cancel/cancel-button.tsx';
 import { FailureNotice } from './failure-notice.tsx';
 import { kindName } from './kind-name.ts';
 import { LedgerPanel } from './ledger-panel.tsx';
@@ -45,7 +47,12 @@ function Found({ projectId, batch }: { readonly projectId: string; readonly batc
           <AddressText address={id} of="batch id" />
         </span>
       }
-      action={batch.executedPipelines > 0 && <ReceiptButton batch={batch} />}
+      action={
+        <div className="flex gap-2">
+          <CancelButton projectId={projectId} batch={batch} />
+          {batch.executedPipelines > 0 && <ReceiptButton batch={batch} />}
+        </div>
+      }
     >
       <BatchStanding batch={batch} />
       {batch.failure && <FailureNotice failure={batch.failure} />}
@@ -74,8 +81,7 @@ function PipelineCount({ batch: { pipelines } }: { readonly batch: BatchDetail }
   const instructions = pipelines.reduce((sum, pipeline) => sum + pipeline.instructions.length, 0);
   return (
     <span className="tabular text-sm text-quiet">
-      {pipelines.length.toLocaleString('en')} pipelines, {actions.toLocaleString('en')} actions,{' '}
-      {instructions.toLocaleString('en')} instructions
+      {count(pipelines.length, 'pipeline')}, {count(actions, 'action')}, {count(instructions, 'instruction')}
     </span>
   );
 }

@@ -1,8 +1,10 @@
 import type { Ledger } from '@flywheel/api';
+import { More } from '../../parts/layout/more.tsx';
 import { AddressText } from '../../parts/show/address-text.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { formatSol } from '../../text/amount.ts';
+import { count } from '../../text/count.ts';
 
 /** What the batch cost, transaction by transaction; it adds up to the last lamport. */
 export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
@@ -34,21 +36,24 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
         ))}
       </dl>
       {ledger.entries.length > 0 && (
-        <details className="mt-4">
-          <summary className="text-sm text-quiet">
-            {ledger.entries.length} {ledger.entries.length === 1 ? 'transaction' : 'transactions'}
-          </summary>
-          <ul className="mt-2 flex flex-col divide-y">
-            {ledger.entries.map((entry) => (
-              <li key={entry.signature} className="flex items-center justify-between gap-3 py-1.5">
-                <AddressText address={entry.signature} kind="signature" isLinked />
-                <span className="text-quiet">{entry.phase}</span>
-                <span className="tabular">{formatSol(BigInt(entry.feeLamports) + BigInt(entry.tipLamports))}</span>
-              </li>
-            ))}
-          </ul>
-        </details>
+        <div className="mt-4">
+          <More words={count(ledger.entries.length, 'transaction')}>{() => <Entries entries={ledger.entries} />}</More>
+        </div>
       )}
     </Panel>
+  );
+}
+
+function Entries({ entries }: Pick<Ledger, 'entries'>) {
+  return (
+    <ul className="flex flex-col divide-y">
+      {entries.map((entry) => (
+        <li key={entry.signature} className="grid grid-cols-3 items-center gap-3 py-1.5">
+          <AddressText address={entry.signature} kind="signature" isLinked />
+          <span className="text-quiet">{entry.phase}</span>
+          <span className="tabular text-right">{formatSol(BigInt(entry.feeLamports) + BigInt(entry.tipLamports))}</span>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,6 +1,8 @@
 import type { Batch, BundleExecution } from '@flywheel/api';
+import { More } from '../../parts/layout/more.tsx';
 import { AddressText } from '../../parts/show/address-text.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
+import { count } from '../../text/count.ts';
 
 /** What setup and execution came to: counts, bundles, signatures. */
 export function ResultsPanel({ batch }: { readonly batch: Batch }) {
@@ -38,28 +40,41 @@ interface OutcomeProps {
 }
 
 function Outcome({ title, text, failure, bundles }: OutcomeProps) {
+  const more = bundles.slice(SHOWN);
   return (
     <div className="flex min-w-0 flex-col gap-2">
       <h3 className="font-medium">
         {title} <span className="tabular font-normal text-quiet">{text}</span>
       </h3>
       {failure && <p className="text-sm break-words text-failed">{failure}</p>}
-      <ul className="flex flex-col gap-2">
-        {bundles.map(({ bundleId, txHashes }) => (
-          <li key={bundleId} className="rounded border px-3 py-2">
-            <p className="flex items-center justify-between gap-2 text-sm text-quiet">
-              Bundle <AddressText address={bundleId} of="bundle" />
-            </p>
-            <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-1">
-              {txHashes.map((signature) => (
-                <li key={signature}>
-                  <AddressText address={signature} kind="signature" isLinked />
-                </li>
-              ))}
-            </ul>
-          </li>
-        ))}
-      </ul>
+      <Bundles bundles={bundles.slice(0, SHOWN)} />
+      {more.length > 0 && (
+        <More words={`and ${count(more.length, 'more bundle')}`}>{() => <Bundles bundles={more} />}</More>
+      )}
     </div>
+  );
+}
+
+/** A batch of a thousand pipelines takes hundreds. */
+const SHOWN = 3;
+
+function Bundles({ bundles }: { readonly bundles: readonly BundleExecution[] }) {
+  return (
+    <ul className="flex flex-col gap-2">
+      {bundles.map(({ bundleId, txHashes }) => (
+        <li key={bundleId} className="rounded border px-3 py-2">
+          <p className="flex items-center justify-between gap-2 text-sm text-quiet">
+            Bundle <AddressText address={bundleId} of="bundle" />
+          </p>
+          <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-1">
+            {txHashes.map((signature) => (
+              <li key={signature}>
+                <AddressText address={signature} kind="signature" isLinked />
+              </li>
+            ))}
+          </ul>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -7,6 +7,7 @@ import { Ring } from '../../../parts/show/ring.tsx';
 import { STATE_COLOURS } from '../../../parts/show/state.ts';
 import { TimeText } from '../../../parts/show/time-text.tsx';
 import { formatSol, withSeparators } from '../../../text/amount.ts';
+import { count } from '../../../text/count.ts';
 import { batchState } from '../batch-state.ts';
 import { kindName } from '../kind-name.ts';
 
@@ -58,7 +59,9 @@ export function BatchRow({ projectId, row, index, place }: BatchRowProps) {
       </td>
       <td className="flex items-center gap-3">
         <KindBar burns={row.actions.burn} airdrops={row.actions.airdrop} memos={row.actions.memo} />
-        <span className="tabular text-xs whitespace-nowrap text-quiet md:hidden">{countOf(row.pipelines)}</span>
+        <span className="tabular text-xs whitespace-nowrap text-quiet md:hidden">
+          {count(row.pipelines, 'pipeline')}
+        </span>
       </td>
       <td className="tabular hidden text-right md:block">{row.pipelines.toLocaleString('en')}</td>
       <Amount name="Burned" tokens={row.burned} isReal={row.status !== 'FAILED'} />
@@ -69,10 +72,6 @@ export function BatchRow({ projectId, row, index, place }: BatchRowProps) {
       </td>
     </tr>
   );
-}
-
-function countOf(pipelines: number): string {
-  return `${pipelines.toLocaleString('en')} ${pipelines === 1 ? 'pipeline' : 'pipelines'}`;
 }
 
 interface AmountProps {

@@ -2,6 +2,7 @@ import { Button } from '../../../parts/form/button.tsx';
 import { Choice } from '../../../parts/form/choice.tsx';
 import { Notice } from '../../../parts/state/notice.tsx';
 import { formatBaseUnits } from '../../../text/amount.ts';
+import { count } from '../../../text/count.ts';
 import { shorten } from '../../../text/shorten.ts';
 import type { CsvFile } from './csv-drop.tsx';
 import type { Duplicates, ReadCsv, RowFault } from './read-csv.ts';
@@ -27,8 +28,7 @@ export function CsvVerdict({ file, read, decimals, duplicates, onDuplicates, onC
         <div className="min-w-0">
           <p className="font-medium break-all">{file.name}</p>
           <p className="tabular text-sm text-quiet">
-            {rows.length.toLocaleString('en')} {rows.length === 1 ? 'recipient' : 'recipients'},{' '}
-            {formatBaseUnits(totalBaseUnits, decimals)} tokens
+            {count(rows.length, 'recipient')}, {formatBaseUnits(totalBaseUnits, decimals)} tokens
           </p>
         </div>
         <Button size="small" onClick={onClear}>

@@ -1,5 +1,6 @@
 import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
 import { useEffect, useMemo } from 'react';
+import { count } from '../../../text/count.ts';
 import { typeProblem } from '../by-hand/pipeline-draft.ts';
 import { TypeField } from '../by-hand/pipeline-editor.tsx';
 import { CsvDrop, type CsvFile } from './csv-drop.tsx';
@@ -55,9 +56,8 @@ export function FromFile({ draft, onChange, proofTypes, token, onPipelines }: Fr
       )}
       {pipelines && read && (
         <p className="text-sm text-quiet">
-          Packed into {pipelines.length.toLocaleString('en')} {pipelines.length === 1 ? 'pipeline' : 'pipelines'}. Each
-          one’s payload names the file, its SHA-256 and the rows, so that anyone can prove which row was paid by which
-          transaction.
+          Packed into {count(pipelines.length, 'pipeline')}. Each one’s payload names the file, its SHA-256 and the
+          rows, so that anyone can prove which row was paid by which transaction.
         </p>
       )}
     </div>

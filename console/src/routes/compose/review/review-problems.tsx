@@ -1,4 +1,5 @@
 import { Notice } from '../../../parts/state/notice.tsx';
+import { count } from '../../../text/count.ts';
 import type { ReviewSums } from './sum-previews.ts';
 
 /** More than this is more than anyone reads at once. */
@@ -20,7 +21,7 @@ export function ReviewProblems({ sums: { problems, warnings, isRefused }, rowOf 
           tone={isRefused ? 'failed' : 'waiting'}
           title={
             isRefused
-              ? `${countOf(problems.length, 'problem')} to mend first`
+              ? `${count(problems.length, 'problem')} to mend first`
               : 'It can be created now, and executed once this is mended'
           }
         >
@@ -39,7 +40,7 @@ export function ReviewProblems({ sums: { problems, warnings, isRefused }, rowOf 
         </Notice>
       )}
       {warnings.length > 0 && (
-        <Notice tone="waiting" title={`${countOf(warnings.length, 'thing')} worth a look`}>
+        <Notice tone="waiting" title={`${count(warnings.length, 'thing')} worth a look`}>
           <ul className="mt-1 flex flex-col gap-1">
             {warnings.slice(0, MAX_SHOWN).map(({ batch, pipeline, message }) => (
               <li key={`${batch} ${pipeline} ${message}`} className="break-words">
@@ -52,8 +53,4 @@ export function ReviewProblems({ sums: { problems, warnings, isRefused }, rowOf 
       )}
     </>
   );
-}
-
-function countOf(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -7,6 +7,7 @@ import { Button } from '../../../parts/form/button.tsx';
 import { Ring } from '../../../parts/show/ring.tsx';
 import { ErrorNotice } from '../../../parts/state/notice.tsx';
 import { Panel } from '../../../parts/state/panel.tsx';
+import { count } from '../../../text/count.ts';
 import { PipelineList } from '../../batch/pipelines/pipeline-list.tsx';
 import { CreatedBatches } from './created-batches.tsx';
 import { previewBatches } from './preview-batches.ts';
@@ -73,7 +74,7 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
       )}
       <Panel
         title={batches.length === 1 ? 'The batch' : `${batches.length} batches`}
-        aside={<span className="tabular text-sm text-quiet">{pipelines.length.toLocaleString('en')} pipelines</span>}
+        aside={<span className="tabular text-sm text-quiet">{count(pipelines.length, 'pipeline')}</span>}
       >
         <PipelineList pipelines={pipelines} />
       </Panel>
