@@ -1,6 +1,6 @@
 import { type Address, address, getBase64Encoder, type ReadonlyUint8Array } from '@solana/kit';
-import { askRpc } from './ask-rpc.ts';
-import { fieldOf, unexpectedAnswer } from './rpc-answer.ts';
+import { askRpc } from './rpc/ask-rpc.ts';
+import { fieldOf, unexpectedAnswer } from './rpc/rpc-answer.ts';
 
 export interface ChainAccount {
   readonly address: Address;

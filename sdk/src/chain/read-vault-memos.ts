@@ -1,7 +1,7 @@
 import { getBase58Encoder } from '@solana/kit';
-import { askRpc } from './ask-rpc.ts';
 import { MEMO_PROGRAM, SQUADS_PROGRAM } from './programs.ts';
-import { fieldOf, listOf, numberOf, unexpectedAnswer } from './rpc-answer.ts';
+import { askRpc } from './rpc/ask-rpc.ts';
+import { fieldOf, listOf, numberOf, unexpectedAnswer } from './rpc/rpc-answer.ts';
 
 export interface VaultMemos {
   /** What the vault wrote, in order. */

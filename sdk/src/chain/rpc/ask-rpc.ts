@@ -1,5 +1,5 @@
-import { FlywheelError } from '../errors.ts';
-import { repeat, retryAfterSeconds } from '../wire/repeat.ts';
+import { FlywheelError } from '../../errors.ts';
+import { repeat, retryAfterSeconds } from '../../wire/repeat.ts';
 
 /** For one attempt: public clusters answer within a second or two, or not at all. */
 const TIMEOUT_MS = 20_000;

@@ -1,4 +1,4 @@
-import { FlywheelError } from '../errors.ts';
+import { FlywheelError } from '../../errors.ts';
 
 /** A field of what a node answered; undefined where there is none. */
 export function fieldOf(value: unknown, name: string | number): unknown {
