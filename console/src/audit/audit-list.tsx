@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { ArrowRight } from 'lucide-react';
 import { Button } from '../parts/form/button.tsx';
 import { AddressText } from '../parts/show/address-text.tsx';
+import { Prose } from '../parts/show/prose.tsx';
 import { TimeText } from '../parts/show/time-text.tsx';
 import { ErrorNotice } from '../parts/state/notice.tsx';
 import { Lines } from '../parts/state/skeleton.tsx';
@@ -92,9 +93,15 @@ function Changes({ changes }: { readonly changes: readonly ShownChange[] }) {
         <div key={name} className="contents">
           <dt className="text-quiet max-sm:mt-1">{name}</dt>
           <dd className="tabular flex min-w-0 flex-wrap items-center gap-x-2 break-all">
-            {before !== null && <s className="text-quiet">{before}</s>}
+            {before !== null && (
+              <s className="text-quiet">
+                <Prose text={before} />
+              </s>
+            )}
             {before !== null && <ArrowRight size={13} aria-label="to" className="shrink-0 text-quiet" />}
-            <span>{after ?? 'none'}</span>
+            <span>
+              <Prose text={after ?? 'none'} />
+            </span>
           </dd>
         </div>
       ))}

@@ -15,7 +15,7 @@ export interface ShownEntry {
   readonly changes: readonly ShownChange[];
 }
 
-/** An entry of the audit log in words: what was done, and what is different since. */
+/** An entry of the audit log in words: what was done, and what is different since. Times stay ISO 8601, for Prose. */
 export function describeEntry({ action, before, after }: Pick<AuditEntry, 'action' | 'before' | 'after'>): ShownEntry {
   const [was, is] = [recordOf(before), recordOf(after)];
   const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
@@ -76,7 +76,6 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 
 const AMOUNT = /^\d+(\.\d+)?$/;
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
-const TIME = /^\d{4}-\d\d-\d\dT/;
 
 function wordsOf(value: unknown): string | null {
   if (value === undefined || value === null) return null;
@@ -85,8 +84,7 @@ function wordsOf(value: unknown): string | null {
   if (typeof value === 'object') return partsOf(value);
   const text = String(value);
   if (ID.test(text)) return shorten(text);
-  if (AMOUNT.test(text)) return withSeparators(text);
-  return TIME.test(text) ? `${text.slice(0, 16).replace('T', ' ')} UTC` : text;
+  return AMOUNT.test(text) ? withSeparators(text) : text;
 }
 
 function partsOf(value: object): string {

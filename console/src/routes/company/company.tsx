@@ -29,9 +29,12 @@ function Desk() {
       lead="Every batch takes the company’s vote. This is where it is given, and where the service is watched."
       action={company.data && <PauseSwitch projectId={null} name="every project" isPaused={company.data.isPaused} />}
     >
-      <Loaded query={company} skeleton={<Lines count={1} className="h-28" />}>
-        {(found) => <CompanyStats company={found} />}
-      </Loaded>
+      {/* On a phone the figures come last: who takes it out wants to see what waits. */}
+      <div className="max-md:order-last">
+        <Loaded query={company} skeleton={<Lines count={1} className="h-28" />}>
+          {(found) => <CompanyStats company={found} />}
+        </Loaded>
+      </div>
       <div>
         <div className="mt-4">
           <Tabs label="Company">

@@ -9,16 +9,14 @@ import { Panel } from '../../parts/state/panel.tsx';
 export interface AttentionListProps {
   readonly projectId: string;
   readonly attention: readonly Attention[];
+  /** The project’s own wallet looks on; others only read. */
+  readonly mayChange: boolean;
 }
 
 /** What a person should look at, most urgent first, each with the way there. */
-export function AttentionList({ projectId, attention }: AttentionListProps) {
+export function AttentionList({ projectId, attention, mayChange }: AttentionListProps) {
   return (
-    <Panel
-      title="Needs attention"
-      aside={attention.length === 0 && <StateMark state="done" word="Nothing waits for you" />}
-      isFlush
-    >
+    <Panel title="Needs attention" aside={attention.length === 0 && <StateMark state="done" word="Nothing" />} isFlush>
       {attention.length > 0 && (
         <ul className="divide-y">
           {attention.map((item, place) => {
@@ -32,7 +30,7 @@ export function AttentionList({ projectId, attention }: AttentionListProps) {
                 <p className="min-w-0 flex-1 basis-60 break-words">
                   <Prose text={item.message} />
                 </p>
-                <Way projectId={projectId} item={item} isFirst={place === 0} />
+                <Way projectId={projectId} item={item} isFirst={place === 0} mayChange={mayChange} />
               </li>
             );
           })}
@@ -61,12 +59,14 @@ interface WayProps {
   readonly item: Attention;
   /** The most urgent of all. */
   readonly isFirst: boolean;
+  readonly mayChange: boolean;
 }
 
-function Way({ projectId, item, isFirst }: WayProps) {
+function Way({ projectId, item, isFirst, mayChange }: WayProps) {
   const { kind, batchId } = item;
   switch (kind) {
     case 'APPROVE':
+      if (!mayChange) return <BatchLink projectId={projectId} batchId={batchId} />;
       return batchId === undefined ? null : (
         <ButtonLink
           to="/p/$projectId/approve/$batchId"
@@ -79,11 +79,7 @@ function Way({ projectId, item, isFirst }: WayProps) {
       );
     case 'COMPANY':
     case 'TROUBLE':
-      return batchId === undefined ? null : (
-        <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }} size="small">
-          See the batch
-        </ButtonLink>
-      );
+      return <BatchLink projectId={projectId} batchId={batchId} />;
     case 'UNDERFUNDED':
       return (
         <ButtonLink to="/p/$projectId/vault" params={{ projectId }} size="small">
@@ -108,4 +104,18 @@ function Way({ projectId, item, isFirst }: WayProps) {
     default:
       return kind satisfies never;
   }
+}
+
+interface BatchLinkProps {
+  readonly projectId: string;
+  readonly batchId: string | undefined;
+}
+
+function BatchLink({ projectId, batchId }: BatchLinkProps) {
+  if (batchId === undefined) return null;
+  return (
+    <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }} size="small">
+      See the batch
+    </ButtonLink>
+  );
 }

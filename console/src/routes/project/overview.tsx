@@ -15,6 +15,7 @@ import { ProjectFacts } from './project-facts.tsx';
 import { RecentBatches } from './recent-batches.tsx';
 import { TodayStats } from './today-stats.tsx';
 import { UsagePanel } from './usage-panel.tsx';
+import { useMayChange } from './use-may-change.ts';
 
 /** A project at a glance: what its vault holds, what today has used, what waits for whom. */
 export function Overview() {
@@ -29,6 +30,7 @@ export function Overview() {
 
 function Glance({ project }: { readonly project: ProjectOverview }) {
   const { id: projectId, token } = project;
+  const mayChange = useMayChange(projectId);
   const isAsked = project.attention[0]?.kind === 'APPROVE';
   return (
     <Page
@@ -44,16 +46,18 @@ function Glance({ project }: { readonly project: ProjectOverview }) {
         </span>
       }
       action={
-        <ButtonLink to="/p/$projectId/new" params={{ projectId }} tone={isAsked ? 'plain' : 'primary'}>
-          <Plus size={16} aria-hidden /> New batch
-        </ButtonLink>
+        mayChange && (
+          <ButtonLink to="/p/$projectId/new" params={{ projectId }} tone={isAsked ? 'plain' : 'primary'}>
+            <Plus size={16} aria-hidden /> New batch
+          </ButtonLink>
+        )
       }
     >
       <TodayStats project={project} />
-      <AttentionList projectId={projectId} attention={project.attention} />
+      <AttentionList projectId={projectId} attention={project.attention} mayChange={mayChange} />
       <div className="grid gap-6 lg:grid-cols-[1fr_320px] lg:items-start">
         <UsagePanel projectId={projectId} token={token} />
-        <ProjectFacts project={project} />
+        <ProjectFacts project={project} isOwn={mayChange} />
       </div>
       <RecentBatches projectId={projectId} unit={tokenUnit(token)} />
     </Page>

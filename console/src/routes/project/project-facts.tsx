@@ -3,8 +3,14 @@ import { AddressText } from '../../parts/show/address-text.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 
+export interface ProjectFactsProps {
+  readonly project: ProjectOverview;
+  /** Of the wallet that is signed in. */
+  readonly isOwn: boolean;
+}
+
 /** Who approves, and the addresses that anyone can look up. */
-export function ProjectFacts({ project }: { readonly project: ProjectOverview }) {
+export function ProjectFacts({ project, isOwn }: ProjectFactsProps) {
   const { multisig, batches } = project;
   const facts = [
     { name: 'Batches executed', value: batches.EXECUTED },
@@ -15,7 +21,10 @@ export function ProjectFacts({ project }: { readonly project: ProjectOverview })
       value: project.approvalMode === 'automatic' ? 'automatic' : 'by a person',
     },
     { name: 'Multisig', value: <AddressText address={multisig.address} of="multisig" isLinked /> },
-    { name: 'Votes: your wallet', value: <AddressText address={multisig.wallet} of="your wallet" /> },
+    {
+      name: isOwn ? 'Votes: your wallet' : 'Votes: its wallet',
+      value: <AddressText address={multisig.wallet} of="wallet" />,
+    },
     { name: 'Votes: the company', value: <AddressText address={multisig.company} of="company" /> },
     { name: 'Pays fees', value: <AddressText address={multisig.operator} of="operator" /> },
     { name: 'Registered', value: <TimeText at={project.dateCreated} form="day" /> },

@@ -64,8 +64,8 @@ function Standing({ projectId, wallet }: { readonly projectId: string; readonly 
       )}
       {isForeign && (
         <Notice tone="plain" title="You see this project for the company">
-          You can read everything and change nothing: it belongs to <AddressText address={project.wallet} of="wallet" />
-          .
+          You can read everything here. Its batches, keys and limits are those of its wallet,{' '}
+          <AddressText address={project.wallet} of="wallet" />.
         </Notice>
       )}
     </div>
