@@ -18,7 +18,15 @@ const RULES: Rules = {
     'cli/bin': ['cli/src'],
     'cli/src': ['sdk/src', 'api/src', 'service/src/index.ts', 'localnet/src', 'cli/package.json'],
 
-    'service/src/index.ts': service('main.ts', 'operate.ts', 'app.ts', 'config.ts', 'database.ts', 'log.ts'),
+    'service/src/index.ts': service(
+      'main.ts',
+      'operate.ts',
+      'examine.ts',
+      'app.ts',
+      'config.ts',
+      'database.ts',
+      'log.ts',
+    ),
     'service/src/main.ts': service('app.ts', 'config.ts', 'database.ts', 'log.ts'),
     // The files beside the folders: the composition root and what it is made of.
     'service/src': [

@@ -8,17 +8,20 @@ export type CliErrorCode =
   | 'ERR_CLUSTER'
   | 'ERR_BATCH_FAILED'
   | 'ERR_DEMO_FAILED'
+  | 'ERR_NOT_PROVEN'
+  | 'ERR_UNHEALTHY'
   | 'ERR_INTERRUPTED';
 
 /** A failure with a code; its message names the next step. */
 export class CliError extends Error {
   readonly code: CliErrorCode;
-  readonly exitCode: number;
+  /** null: the one of its code. */
+  readonly exitCode: number | null;
 
   constructor(code: CliErrorCode, message: string, options: ErrorOptions & { readonly exitCode?: number } = {}) {
     super(message, options);
     this.name = 'CliError';
     this.code = code;
-    this.exitCode = options.exitCode ?? 1;
+    this.exitCode = options.exitCode ?? null;
   }
 }

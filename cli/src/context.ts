@@ -21,13 +21,14 @@ const DEFAULT_URL = 'http://127.0.0.1:4000';
 const DEFAULT_RPC_URL = 'http://127.0.0.1:8899';
 
 /** A client with the API key of FLYWHEEL_API_KEY, which is never an argument: those are visible to every process. */
-export function openClient({ environment, output }: Context, { url }: UrlOption): FlywheelClient {
+export function openClient(context: Context, options: UrlOption): FlywheelClient {
+  const { environment, output } = context;
   const apiKey = environment.FLYWHEEL_API_KEY;
   if (!apiKey) {
     throw new CliError('ERR_API_KEY_MISSING', 'No API key. Set FLYWHEEL_API_KEY; flywheel register shows one.');
   }
   return createFlywheelClient({
-    url: serviceUrl(environment, url),
+    url: serviceUrl(context, options),
     apiKey,
     onRetry: ({ error, waitMs }) => {
       if (error.retryAfterSeconds === null) return;
@@ -36,8 +37,8 @@ export function openClient({ environment, output }: Context, { url }: UrlOption)
   });
 }
 
-export function openConsole({ environment }: Context, { url }: UrlOption) {
-  return createConsoleClient({ url: serviceUrl(environment, url) });
+export function openConsole(context: Context, options: UrlOption) {
+  return createConsoleClient({ url: serviceUrl(context, options) });
 }
 
 /** The cluster’s JSON-RPC: the option, SOLANA_RPC_URL, or the local cluster’s usual place. */
@@ -45,7 +46,8 @@ export function rpcUrlOf({ environment }: Context, { rpcUrl }: RpcUrlOption): st
   return httpUrl(rpcUrl ?? environment.SOLANA_RPC_URL ?? DEFAULT_RPC_URL, 'SOLANA_RPC_URL');
 }
 
-function serviceUrl(environment: Context['environment'], url: string | undefined): string {
+/** Where the service is: the option, FLYWHEEL_URL, or the usual place. */
+export function serviceUrl({ environment }: Context, { url }: UrlOption): string {
   return httpUrl(url ?? environment.FLYWHEEL_URL ?? DEFAULT_URL, 'FLYWHEEL_URL');
 }
 

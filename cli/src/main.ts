@@ -2,17 +2,18 @@ import type { Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { CliError } from './cli-error.ts';
-import { addDemoCommand } from './commands/demo.ts';
-import { addExecuteCommand } from './commands/execute.ts';
-import { addInitCommand } from './commands/init.ts';
-import { addJobsCommands } from './commands/jobs.ts';
-import { addKeysCommands } from './commands/keys.ts';
-import { addLocalnetCommands } from './commands/localnet.ts';
-import { addRegisterCommand } from './commands/register.ts';
-import { addRunCommand } from './commands/run.ts';
-import { addServiceCommands } from './commands/service.ts';
-import { addSignCommand } from './commands/sign.ts';
-import { addStatusCommand } from './commands/status.ts';
+import { addExecuteCommand } from './commands/batch/execute.ts';
+import { addInitCommand } from './commands/batch/init.ts';
+import { addRunCommand } from './commands/batch/run.ts';
+import { addSignCommand } from './commands/batch/sign.ts';
+import { addStatusCommand } from './commands/batch/status.ts';
+import { addKeysCommands } from './commands/project/keys.ts';
+import { addRegisterCommand } from './commands/project/register.ts';
+import { addDemoCommand } from './commands/service/demo.ts';
+import { addDoctorCommand } from './commands/service/doctor.ts';
+import { addJobsCommands } from './commands/service/jobs.ts';
+import { addLocalnetCommands } from './commands/service/localnet.ts';
+import { addServiceCommands } from './commands/service/service.ts';
 import type { Context } from './context.ts';
 import { createOutput } from './terminal/output.ts';
 
@@ -64,6 +65,7 @@ function createProgram(context: Context): Command {
   addLocalnetCommands(program, context);
   addServiceCommands(program, context);
   addJobsCommands(program, context);
+  addDoctorCommand(program, context);
   program.addHelpText(
     'after',
     '\nStart here:\n  flywheel demo                 the main job, from a file to tokens moved, on this machine alone\n  flywheel start                the service at http://127.0.0.1:4000\n\nFLYWHEEL_URL, FLYWHEEL_API_KEY and SOLANA_RPC_URL are read from the environment.',

@@ -37,7 +37,15 @@ const COMMANDS = [
   ['jobs'],
   ['jobs', 'list'],
   ['jobs', 'retry'],
+  ['doctor'],
 ];
+
+/** All others are 1. */
+const EXIT_CODES = new Map([
+  ['ERR_USAGE', 2],
+  ['ERR_FILE', 2],
+  ['ERR_UNREACHABLE', 4],
+]);
 
 describe('help', () => {
   for (const words of COMMANDS) {
@@ -139,7 +147,7 @@ describe('a failure', () => {
     it(`is said as one JSON object on stderr: flywheel ${words.join(' ')}`, async () => {
       const { exitCode, stdout, stderr } = await runCommand([...words, '--json'], env);
       assert.deepEqual(JSON.parse(stderr), { error: code, message });
-      assert.deepEqual([exitCode, stdout], [1, '']);
+      assert.deepEqual([exitCode, stdout], [EXIT_CODES.get(code) ?? 1, '']);
     });
   }
 
@@ -149,7 +157,7 @@ describe('a failure', () => {
       stderr,
       '✗ ERR_UNREACHABLE  No service answers at http://127.0.0.1:9.\n  Start one with npm start, or set FLYWHEEL_URL.\n',
     );
-    assert.deepEqual([exitCode, stdout], [1, '']);
+    assert.deepEqual([exitCode, stdout], [4, '']);
   });
 
   it('of a file that is not JSON says so', async () => {

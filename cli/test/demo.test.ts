@@ -45,7 +45,7 @@ describe('flywheel demo', () => {
     await using folder = await makeTemporaryFolder();
     const file = await folder.write('request.json', '{"pipelines":[{"type":"A"}]}');
     const { exitCode, stderr } = await finish(startDemo(['--json', '--file', file], folder.path));
-    assert.equal(exitCode, 1);
+    assert.equal(exitCode, 2);
     assert.equal(JSON.parse(stderr).error, 'ERR_FILE');
     assert.deepEqual(await readdir(folder.path), ['request.json']);
   });

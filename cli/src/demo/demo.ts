@@ -1,8 +1,8 @@
 import { type Batch, InitBatchRequest, type Pipeline } from '@flywheel/api';
 import { createFlywheelClient, runBatch } from '@flywheel/sdk';
 import { CliError } from '../cli-error.ts';
+import { count, shorten } from '../describe/words.ts';
 import { showBatchProgress } from '../terminal/batch-progress.ts';
-import { count, shorten } from '../terminal/describe-batch.ts';
 import type { Progress } from '../terminal/progress.ts';
 import { createChainReader } from './chain-reader.ts';
 import { expectEffects } from './expectation.ts';

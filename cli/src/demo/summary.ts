@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { count, shorten } from '../terminal/describe-batch.ts';
+import { count, shorten } from '../describe/words.ts';
 import { formatDuration } from '../terminal/progress.ts';
 import type { DemoReport } from './demo.ts';
 

@@ -1,5 +1,5 @@
 import type { BatchProgress } from '@flywheel/sdk';
-import { count } from './describe-batch.ts';
+import { count } from '../describe/words.ts';
 import type { Progress } from './progress.ts';
 
 /** The steps that a batch’s own stages are shown as. */

@@ -3,6 +3,7 @@ import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { isFlywheelError } from '@flywheel/sdk';
 import { CliError } from '../cli-error.ts';
+import { exitCodeOf } from '../exit-code.ts';
 import { nextStep } from './next-step.ts';
 
 export interface Output {
@@ -42,7 +43,7 @@ export function createOutput({ json, stdout, stderr, terminalKind }: OutputOptio
     fail: (error) => {
       const failure = describeFailure(error);
       stderr.write(json ? jsonFailure(failure) : humanFailure(failure, stderr));
-      return error instanceof CliError ? error.exitCode : 1;
+      return exitCodeOf(error);
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { CliError } from '../cli-error.ts';
-import type { Context } from '../context.ts';
+import { CliError } from '../../cli-error.ts';
+import type { Context } from '../../context.ts';
 
 const COMMANDS = {
   start: {

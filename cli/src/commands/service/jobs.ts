@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { CliError } from '../cli-error.ts';
-import type { Context } from '../context.ts';
-import { describeJobs } from '../terminal/describe-jobs.ts';
+import { CliError } from '../../cli-error.ts';
+import type { Context } from '../../context.ts';
+import { describeJobs } from '../../describe/describe-jobs.ts';
 
 interface ListOptions {
   readonly stuck?: boolean;

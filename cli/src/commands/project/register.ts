@@ -1,8 +1,8 @@
 import { ApprovalMode, type ProofType, type RegisteredProject } from '@flywheel/api';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Context, openConsole, type UrlOption } from '../context.ts';
-import { parseScopes } from '../input/scopes.ts';
-import { readWallet } from '../input/wallet.ts';
+import { type Context, openConsole, type UrlOption } from '../../context.ts';
+import { parseScopes } from '../../input/scopes.ts';
+import { readWallet } from '../../input/wallet.ts';
 
 interface RegisterOptions extends UrlOption {
   readonly wallet: string;

@@ -1,8 +1,8 @@
 import { followBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
-import { type Context, openClient, type UrlOption } from '../context.ts';
-import { describeBatch } from '../terminal/describe-batch.ts';
-import { interruptible } from '../terminal/interrupt.ts';
+import { type Context, openClient, type UrlOption } from '../../context.ts';
+import { describeBatch } from '../../describe/describe-batch.ts';
+import { interruptible } from '../../terminal/interrupt.ts';
 
 interface StatusOptions extends UrlOption {
   readonly watch?: boolean;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type Context, openClient, type UrlOption } from '../context.ts';
-import { parseWholeNumber } from '../input/whole-number.ts';
-import { describeBatch } from '../terminal/describe-batch.ts';
+import { type Context, openClient, type UrlOption } from '../../context.ts';
+import { describeBatch } from '../../describe/describe-batch.ts';
+import { parseWholeNumber } from '../../input/whole-number.ts';
 
 interface ExecuteOptions extends UrlOption {
   readonly wait?: number;

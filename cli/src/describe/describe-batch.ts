@@ -1,6 +1,8 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Batch, BatchStatus, BundleExecution } from '@flywheel/api';
+import { layOutPairs } from './table.ts';
+import { count, shorten } from './words.ts';
 
 const STATES: {
   readonly [S in BatchStatus]: { readonly mark: string; readonly color: 'yellow' | 'cyan' | 'green' | 'red' };
@@ -25,22 +27,11 @@ export function describeBatch(batch: Batch, stream: Writable): string {
   if (batch.initResult?.failedTxMsg) rows.push(['failed', batch.initResult.failedTxMsg]);
   if (batch.executeResult?.failedTxMsg) rows.push(['failed', batch.executeResult.failedTxMsg]);
   if (batch.executionError) rows.push([batch.executionError.code, batch.executionError.message]);
-  const width = Math.max(...rows.map(([name]) => name.length));
   return [
     `${styleText(color, `${mark} ${batch.status}`, { stream })}  batch ${batch.id}`,
-    ...rows.map(([name, value]) => `  ${styleText('dim', name.padEnd(width), { stream })}  ${value}`),
+    ...layOutPairs(rows, stream),
     ...nextStepOf(batch).map((line) => `  ${line}`),
   ].join('\n');
-}
-
-/** `7Fq2…9dKe`: enough to recognize an address or signature by. */
-export function shorten(text: string): string {
-  return text.length <= 12 ? text : `${text.slice(0, 4)}…${text.slice(-4)}`;
-}
-
-/** `1 pipeline`, `36 pipelines`. */
-export function count(amount: number, singular: string): string {
-  return `${amount.toLocaleString('en-US')} ${singular}${amount === 1 ? '' : 's'}`;
 }
 
 function describeSetup({ totalSuccessful, total, successfulExecutions }: NonNullable<Batch['initResult']>): string {

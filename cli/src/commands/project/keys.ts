@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { type Context, openConsole, type UrlOption } from '../context.ts';
-import { parseScopes } from '../input/scopes.ts';
-import { readWallet } from '../input/wallet.ts';
-import { parseWholeNumber } from '../input/whole-number.ts';
-import { describeKeys } from '../terminal/describe-keys.ts';
+import { type Context, openConsole, type UrlOption } from '../../context.ts';
+import { describeKeys } from '../../describe/describe-keys.ts';
+import { parseScopes } from '../../input/scopes.ts';
+import { readWallet } from '../../input/wallet.ts';
+import { parseWholeNumber } from '../../input/whole-number.ts';
 
 interface KeyOptions extends UrlOption {
   readonly wallet: string;

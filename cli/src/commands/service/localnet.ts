@@ -1,12 +1,12 @@
 import { createSolanaRpc, isAddress } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
-import { CliError } from '../cli-error.ts';
-import { createMint, fund } from '../cluster/localnet-control.ts';
-import { callLocalnet } from '../cluster/rpc.ts';
-import { type Context, type RpcUrlOption, rpcUrlOf } from '../context.ts';
-import { parseAmount, SOL_DECIMALS } from '../input/amount.ts';
-import { parseWholeNumber } from '../input/whole-number.ts';
-import { interruptible } from '../terminal/interrupt.ts';
+import { CliError } from '../../cli-error.ts';
+import { createMint, fund } from '../../cluster/localnet-control.ts';
+import { callLocalnet } from '../../cluster/rpc.ts';
+import { type Context, type RpcUrlOption, rpcUrlOf } from '../../context.ts';
+import { parseAmount, SOL_DECIMALS } from '../../input/amount.ts';
+import { parseWholeNumber } from '../../input/whole-number.ts';
+import { interruptible } from '../../terminal/interrupt.ts';
 
 interface StartOptions {
   readonly port: number;

@@ -1,14 +1,15 @@
 import type { InitWarning } from '@flywheel/api';
 import { type BatchProgress, runBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
-import { CliError } from '../cli-error.ts';
-import { type Context, openClient, type UrlOption } from '../context.ts';
-import { readRequestFile } from '../input/request-file.ts';
-import { readWallet } from '../input/wallet.ts';
-import { showBatchProgress } from '../terminal/batch-progress.ts';
-import { count, describeBatch } from '../terminal/describe-batch.ts';
-import { interruptible } from '../terminal/interrupt.ts';
-import { createProgress } from '../terminal/progress.ts';
+import { CliError } from '../../cli-error.ts';
+import { type Context, openClient, type UrlOption } from '../../context.ts';
+import { describeBatch } from '../../describe/describe-batch.ts';
+import { count } from '../../describe/words.ts';
+import { readRequestFile } from '../../input/request-file.ts';
+import { readWallet } from '../../input/wallet.ts';
+import { showBatchProgress } from '../../terminal/batch-progress.ts';
+import { interruptible } from '../../terminal/interrupt.ts';
+import { createProgress } from '../../terminal/progress.ts';
 
 interface RunOptions extends UrlOption {
   readonly wallet: string;

@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Operations } from '@flywheel/service';
-import { count } from './describe-batch.ts';
+import { layOutTable } from './table.ts';
+import { count, roughDuration } from './words.ts';
 
 type JobRecord = Awaited<ReturnType<Operations['listJobs']>>[number];
 
@@ -20,20 +21,16 @@ export function describeJobs(
   { now, onlyStuck, stream }: { readonly now: Date; readonly onlyStuck: boolean; readonly stream: Writable },
 ): string {
   if (jobs.length === 0) return onlyStuck ? 'No job is stuck.' : 'No job waits or runs.';
-  const rows = jobs.map((job) => cellsOf(job, now));
-  const widths = HEADINGS.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((cells) => cells[column]?.length ?? 0)),
+  const { heading, lines } = layOutTable(
+    HEADINGS,
+    jobs.map((job) => cellsOf(job, now)),
+    stream,
   );
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd();
   const stuckCount = jobs.filter(({ problem }) => problem !== null).length;
   return [
-    styleText('dim', line(HEADINGS), { stream }),
+    heading,
     ...jobs.flatMap(({ problem, error }, i) => [
-      line(rows[i] ?? []),
+      lines[i] ?? '',
       ...(problem === null ? [] : [styleText('red', `  ${PROBLEMS[problem]}`, { stream })]),
       ...(error === null ? [] : [styleText('dim', `  ${firstLine(error)}`, { stream })]),
     ]),
@@ -44,23 +41,10 @@ export function describeJobs(
 }
 
 function cellsOf({ id, type, state, failedAttempts, createdAt, dueAt, batchId, batchStatus }: JobRecord, now: Date) {
-  const waits = state === 'waiting' && dueAt > now ? `waiting, ${duration(dueAt.getTime() - now.getTime())}` : state;
+  const waits =
+    state === 'waiting' && dueAt > now ? `waiting, ${roughDuration(dueAt.getTime() - now.getTime())}` : state;
   const batch = batchId === null ? '' : `${batchId} ${batchStatus ?? ''}`;
-  return [id, type, waits, String(failedAttempts), duration(now.getTime() - createdAt.getTime()), batch];
-}
-
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-  ['s', 1],
-] as const;
-
-/** In its largest unit, e.g. `6 d`. */
-function duration(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000));
-  const [unit, unitSeconds] = UNITS.find(([, size]) => seconds >= size) ?? ['s', 1];
-  return `${Math.floor(seconds / unitSeconds)} ${unit}`;
+  return [id, type, waits, String(failedAttempts), roughDuration(now.getTime() - createdAt.getTime()), batch];
 }
 
 function firstLine(text: string): string {

@@ -1,18 +1,18 @@
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import { CliError } from '../cli-error.ts';
-import type { Context } from '../context.ts';
-import type { DemoStep } from '../demo/demo.ts';
-import { describeDemo } from '../demo/summary.ts';
-import { readRequestFile } from '../input/request-file.ts';
-import { interruptible } from '../terminal/interrupt.ts';
-import { createProgress } from '../terminal/progress.ts';
+import { CliError } from '../../cli-error.ts';
+import type { Context } from '../../context.ts';
+import type { DemoStep } from '../../demo/demo.ts';
+import { describeDemo } from '../../demo/summary.ts';
+import { readRequestFile } from '../../input/request-file.ts';
+import { interruptible } from '../../terminal/interrupt.ts';
+import { createProgress } from '../../terminal/progress.ts';
 
 interface DemoOptions {
   readonly file: string;
 }
 
-const REWARDS_FILE = fileURLToPath(new URL('../../../examples/rewards.json', import.meta.url));
+const REWARDS_FILE = fileURLToPath(new URL('../../../../examples/rewards.json', import.meta.url));
 const STEPS: { readonly [Step in DemoStep]: string } = {
   start: 'Start database, cluster and service',
   token: 'Create a token',
@@ -40,7 +40,7 @@ export function addDemoCommand(program: Command, context: Context): void {
       const requestText = await readRequestFile(file);
       const progress = createProgress(output, STEPS);
       // Loaded only here: it brings the whole service with it.
-      const { runDemo } = await import('../demo/demo.ts');
+      const { runDemo } = await import('../../demo/demo.ts');
       const report = await interruptible((signal) => runDemo({ environment, requestText, progress, signal })).finally(
         () => progress.close(),
       );

@@ -1,0 +1,107 @@
+import type { Config, Examination } from '@flywheel/service';
+import { type Address, createSolanaRpc } from '@solana/kit';
+import { count, groupDigits } from '../describe/words.ts';
+import { formatAmount, SOL_DECIMALS } from '../input/amount.ts';
+import type { DatabaseFindings } from './check-database.ts';
+import { type Finding, failure, ok, reasonOf, warning } from './finding.ts';
+
+export interface SignersInput {
+  readonly config: Config;
+  readonly examination: Examination;
+  readonly rpcUrl: string;
+  /** Whom the projects’ multisigs know. */
+  readonly members: NonNullable<DatabaseFindings['service']>['members'];
+}
+
+type Who = 'operator' | 'company';
+
+/** Whether both signers can be read, are two, are those of the projects, and whether the operator can pay. */
+export async function checkSigners({ config, examination, rpcUrl, members }: SignersInput): Promise<Finding[]> {
+  const read = async (who: Who) => examination.signer(who).catch((error: unknown) => ({ error }));
+  const [operator, company] = await Promise.all([read('operator'), read('company')]);
+  const findings = [describeSigner('operator', operator), describeSigner('company', company)];
+  const operatorAddress = addressOf(operator);
+  const companyAddress = addressOf(company);
+  if (operatorAddress !== null && operatorAddress === companyAddress) {
+    const text = `Operator and company approver are the same key, ${operatorAddress}.`;
+    findings.push(failure('signers', text, 'They must be two: make another key, and name it in COMPANY_SIGNER.'));
+  }
+  if (operatorAddress !== null) findings.push(...strangers('operator', operatorAddress, members, config));
+  if (companyAddress !== null) findings.push(...strangers('company', companyAddress, members, config));
+  if (operatorAddress !== null) findings.push(await checkBalance(operatorAddress, rpcUrl));
+  return findings;
+}
+
+type Reading = Awaited<ReturnType<Examination['signer']>> | { readonly error: unknown };
+
+const ROLES = { operator: 'Operator', company: 'Company approver' } as const;
+
+function describeSigner(who: Who, reading: Reading): Finding {
+  const name = `${who.toUpperCase()}_SIGNER`;
+  if (reading === null) {
+    const text = `${name} is not set, and no local key was made yet.`;
+    return warning(who, text, `npm start makes one for its local cluster; elsewhere set ${name}.`);
+  }
+  if ('error' in reading) {
+    const remedy = `Mend ${name}: a Solana CLI keypair file, or kms://…; docs/operating.md, Signers.`;
+    // It is a sentence already; what caused it only repeats it.
+    return failure(who, reading.error instanceof Error ? reading.error.message : String(reading.error), remedy);
+  }
+  const { address, canSign } = reading;
+  if (canSign) return ok(who, `${ROLES[who]} ${address}, and its key is here.`);
+  return ok(who, `${ROLES[who]} ${address}, by address alone: enough for flywheel serve, not for flywheel work.`);
+}
+
+function addressOf(reading: Reading): Address | null {
+  return reading !== null && 'address' in reading ? reading.address : null;
+}
+
+/** A multisig keeps its members: what another key signs is nothing to it. */
+function strangers(who: Who, own: Address, members: SignersInput['members'], config: Config): Finding[] {
+  const foreign = members.filter((member) => member[who] !== own);
+  const projects = foreign.reduce((sum, member) => sum + member.projects, 0);
+  const total = members.reduce((sum, member) => sum + member.projects, 0);
+  const [first] = foreign;
+  if (!first) return [];
+  const text = `${projects} of ${count(total, 'project')} were registered with another ${ROLES[who].toLowerCase()}, e.g. ${first[who]}.`;
+  if (who === 'company' && config.companySignerPrevious !== null) {
+    return [warning(who, text, 'COMPANY_SIGNER_PREVIOUS votes for them until each is moved to the new one.')];
+  }
+  const remedy =
+    who === 'operator'
+      ? 'Run a worker with OPERATOR_SIGNER set to that key: nobody else can execute their batches.'
+      : 'Name that key in COMPANY_SIGNER_PREVIOUS: nobody else can approve their batches.';
+  return [failure(who, text, remedy)];
+}
+
+/** Setups wait below this (docs/operating.md, What to watch). */
+const RESERVE_LAMPORTS = 10_000_000n;
+/** What a batch locks until it is closed, and each of its pipelines at most (docs/operating.md, What to watch). */
+const BATCH_LAMPORTS = 4_900_000n;
+const PIPELINE_LAMPORTS = 4_400_000n;
+/** Below so many open pipelines at once a person had better look. */
+const COMFORTABLE_PIPELINES = 100n;
+
+const TIMEOUT_MS = 5_000;
+
+async function checkBalance(operator: Address, rpcUrl: string): Promise<Finding> {
+  let lamports: bigint;
+  try {
+    const request = createSolanaRpc(rpcUrl).getBalance(operator, { commitment: 'confirmed' });
+    const { value } = await request.send({ abortSignal: AbortSignal.timeout(TIMEOUT_MS) });
+    lamports = value;
+  } catch (error) {
+    const remedy = 'See what stands against the cluster above.';
+    return failure('balance', `The operator’s balance cannot be read: ${reasonOf(error)}.`, remedy);
+  }
+  const spare = lamports - RESERVE_LAMPORTS - BATCH_LAMPORTS;
+  const pipelines = spare > 0n ? spare / PIPELINE_LAMPORTS : 0n;
+  const held = `The operator holds ${groupDigits(formatAmount(lamports, SOL_DECIMALS))} SOL`;
+  const remedy = `Send SOL to ${operator}: each open pipeline locks up to 0.0044 until its batch is closed.`;
+  if (pipelines === 0n) {
+    return failure('balance', `${held}: too little to set up any batch and keep 0.01 in reserve.`, remedy);
+  }
+  const room = `room for about ${count(Number(pipelines), 'open pipeline')}`;
+  if (pipelines < COMFORTABLE_PIPELINES) return warning('balance', `${held}: ${room}.`, remedy);
+  return ok('balance', `${held}: ${room}.`);
+}
