@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { lookBeforeSign } from '@flywheel/sdk';
 import { generateKeyPairSigner } from '@solana/kit';
@@ -107,4 +110,44 @@ describe('the look before signing', () => {
     });
     assert.match(look.differences.map(({ text }) => text).join(' '), /The vault shown is/);
   });
+
+  it('finds a proposal that is a draft still, and could be given more messages once it is signed', async () => {
+    const setup = await setUp();
+    const proxy = await openDraftProxy(world.localnet.url);
+    try {
+      const look = await lookBeforeSign(proxy.url, { wallet, ...setup });
+      assert.equal(look.isSafe, false);
+      assert.deepEqual(look.differences, [{ pipeline: null, text: 'The proposal on chain is Draft, not Active.' }]);
+    } finally {
+      proxy.stop();
+    }
+  });
 });
+
+/** An RPC node that shows every proposal as a draft. */
+async function openDraftProxy(rpcUrl: string): Promise<{ readonly url: string; stop(): void }> {
+  const proxy = createServer(async (request, response) => {
+    const body = await text(request);
+    const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    response.setHeader('content-type', 'application/json').end(asDrafts(await answer.text()));
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const address = proxy.address();
+  if (address === null || typeof address === 'string') throw new Error('The proxy has no port.');
+  return { url: `http://127.0.0.1:${address.port}`, stop: () => proxy.close() };
+}
+
+/** Anchor’s discriminator of a proposal; its status stands after its multisig and its index. */
+const PROPOSAL = Buffer.from([26, 94, 189, 187, 116, 136, 53, 33]);
+const STATUS_OFFSET = 8 + 32 + 8;
+const DRAFT = 0;
+
+function asDrafts(answer: string): string {
+  return answer.replaceAll(/"([A-Za-z0-9+/]{64,}={0,2})"/g, (found, base64: string) => {
+    const account = Buffer.from(base64, 'base64');
+    if (!account.subarray(0, PROPOSAL.length).equals(PROPOSAL)) return found;
+    account.writeUInt8(DRAFT, STATUS_OFFSET);
+    return `"${account.toString('base64')}"`;
+  });
+}

@@ -52,6 +52,7 @@ export async function lookBeforeSign(rpcUrl: string, { wallet, batch, proposalAp
   const inApproval = approvalFaults(approval, { wallet: address(wallet), multisig, proposal, members });
   const differences = [
     ...multisigFaults(onChain.multisig, address(wallet)),
+    ...proposalFaults(onChain.proposal),
     ...(vault === batch.vaultAddress ? [] : [`The vault shown is ${batch.vaultAddress}; the multisig’s is ${vault}.`]),
   ].map((text): Difference => ({ pipeline: null, text }));
   return {
@@ -76,4 +77,9 @@ function multisigFaults(multisig: Look['onChain']['multisig'], wallet: Address):
       ? []
       : [`${multisig.configAuthority} can change the multisig alone.`]),
   ];
+}
+
+/** A draft can still be given more messages after it was looked at, and a signature on a durable nonce can wait. */
+function proposalFaults({ status }: Look['onChain']['proposal']): string[] {
+  return status === 'Active' ? [] : [`The proposal on chain is ${status}, not Active.`];
 }

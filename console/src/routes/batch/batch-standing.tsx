@@ -30,8 +30,8 @@ export function BatchStanding({ batch }: { readonly batch: BatchDetail }) {
           <p className="tabular text-sm text-quiet">{progressText(batch)}</p>
         </div>
       </div>
-      <Sum name={batch.batch.status === 'EXECUTED' ? 'Burned' : 'To burn'} value={withSeparators(burned)} />
-      <Sum name={batch.batch.status === 'EXECUTED' ? 'Airdropped' : 'To airdrop'} value={withSeparators(airdropped)} />
+      <Sum name={BURN_NAMES[batch.batch.status]} value={withSeparators(burned)} />
+      <Sum name={AIRDROP_NAMES[batch.batch.status]} value={withSeparators(airdropped)} />
       <div className="flex flex-col gap-2">
         <Sum name="The operator paid so far" value={cost === undefined ? 'not known yet' : formatSol(cost)} />
         <KindBar {...counts} />
@@ -39,6 +39,20 @@ export function BatchStanding({ batch }: { readonly batch: BatchDetail }) {
     </section>
   );
 }
+
+/** What a failed batch has moved all the same, its pipelines say. */
+const BURN_NAMES = {
+  AVAILABLE_TO_QUEUE: 'To burn',
+  FINALIZED: 'To burn',
+  EXECUTED: 'Burned',
+  FAILED: 'Was to burn',
+} as const;
+const AIRDROP_NAMES = {
+  AVAILABLE_TO_QUEUE: 'To airdrop',
+  FINALIZED: 'To airdrop',
+  EXECUTED: 'Airdropped',
+  FAILED: 'Was to airdrop',
+} as const;
 
 /** A batch’s own state, from all that is known of it. */
 export function standingOf({ batch, waitsFor, executedPipelines, pipelines, failure }: BatchDetail): BatchState {

@@ -1,6 +1,6 @@
 import type { BatchDetail } from '@flywheel/api';
 import type { Difference } from '@flywheel/sdk';
-import { ChevronRight } from 'lucide-react';
+import { ChevronRight, CircleMinus } from 'lucide-react';
 import { classes } from '../../../parts/classes.ts';
 import { AddressText } from '../../../parts/show/address-text.tsx';
 import { Gauge } from '../../../parts/show/gauge.tsx';
@@ -32,8 +32,8 @@ const STATES = {
   waiting: null,
   executed: { state: 'done', word: 'Executed' },
   failed: { state: 'failed', word: 'Failed' },
-  skipped: { state: 'waiting', word: 'Not executed' },
-} as const satisfies Record<PipelineRecord['state'], { readonly state: State; readonly word: string } | null>;
+  skipped: { state: null, word: 'Not executed' },
+} as const satisfies Record<PipelineRecord['state'], { readonly state: State | null; readonly word: string } | null>;
 
 /** One pipeline: what it proves, what it does; opened, its memo and instructions as well. */
 export function PipelineCard({ position, pipeline, faults, isOpen, onToggle }: PipelineCardProps) {
@@ -65,7 +65,11 @@ export function PipelineCard({ position, pipeline, faults, isOpen, onToggle }: P
         {signature && <AddressText address={signature} kind="signature" isLinked />}
         {mark && (
           <span title={mark.word}>
-            <StateIcon state={mark.state} size={15} />
+            {mark.state === null ? (
+              <CircleMinus size={15} aria-hidden className="text-quiet" />
+            ) : (
+              <StateIcon state={mark.state} size={15} />
+            )}
             <span className="sr-only">{mark.word}</span>
           </span>
         )}
