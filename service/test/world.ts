@@ -83,7 +83,20 @@ export async function openWorld(
     return startApp(config, roles, createLog(config.logLevel));
   };
   const db = openDb({ connectionString: database.url }, createLog('error'));
-  let app = await start({});
+  const close = async () => {
+    await db.destroy();
+    await database.close();
+    await localnet.stop();
+    await rm(directory, { recursive: true });
+  };
+  let app: App;
+  try {
+    app = await start({});
+  } catch (error) {
+    // What was opened keeps the process alive: the test would hang instead of failing.
+    await close();
+    throw error;
+  }
   return {
     get url() {
       return requireUrl(app);
@@ -103,10 +116,7 @@ export async function openWorld(
     },
     stop: async () => {
       await app.stop();
-      await db.destroy();
-      await database.close();
-      await localnet.stop();
-      await rm(directory, { recursive: true });
+      await close();
     },
   };
 }
