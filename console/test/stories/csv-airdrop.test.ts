@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { type Address, generateKeyPairSigner, signature } from '@solana/kit';
+import { noBrowser } from '../browser.ts';
+import { BASE_UNITS, tokensOf } from './balances.ts';
+import { approve, fund, look, openStory, type Person, type Registered, register, type Story, signIn } from './story.ts';
+
+describe('an airdrop from a file', { skip: noBrowser }, () => {
+  let story: Story;
+  let alice: Address;
+  let bob: Address;
+  before(async () => {
+    story = await openStory();
+    [alice, bob] = (await newAddresses(2)) as [Address, Address];
+  });
+  after(() => story.stop());
+
+  for (const options of [
+    { size: 'desktop', colorScheme: 'light' },
+    { size: 'phone', colorScheme: 'dark' },
+  ] as const) {
+    describe(`on a ${options.size}, ${options.colorScheme}:`, () => {
+      let person: Person;
+      let project: Registered;
+      before(async () => {
+        person = await story.visit(options);
+        await signIn(person);
+        project = await register(person, { airdropLimit: '500' });
+        await fund(person, project);
+      });
+
+      it('names every row that is wrong, and takes none of the file', async () => {
+        const { page } = person;
+        const rows = ['address,amount', 'nobody,1', `${alice},`, `${alice},-1`, `${alice},0.0000001`, `${bob},1,2`];
+        await openFile(person, project, 'wrong.csv', rows);
+        for (const text of [
+          'Row 2: “nobody” is no address.',
+          'Row 3: has no amount.',
+          'Row 4: “-1” is no amount.',
+          'Row 5: 0.0000001 has more fraction digits than the token’s 6.',
+          'Row 6: has 3 cells',
+        ]) {
+          await page.getByText(text).waitFor();
+        }
+        await page.getByText('5 rows are wrong').waitFor();
+        assert.equal(await page.getByRole('button', { name: 'Review' }).isDisabled(), true);
+        await look(person, 'csv-wrong');
+      });
+
+      it('says which rows repeat an address, and adds them up or takes them for a mistake', async () => {
+        const { page } = person;
+        await openFile(person, project, 'twice.csv', [`${alice},1`, `${bob},2`, `${alice},3.5`]);
+        await page.getByText('1 address is there more than once').waitFor();
+        await page.getByText('2 recipients, 6.5 tokens').waitFor();
+        await page.getByText('rows 1, 3').waitFor();
+        await look(person, 'csv-twice');
+        const review = page.getByRole('button', { name: 'Review' });
+        assert.equal(await review.isDisabled(), false);
+        await page.getByRole('radio', { name: /^Take them for a mistake/ }).click();
+        await page.getByText('Row 3: repeats the address of row 1.').waitFor();
+        assert.equal(await review.isDisabled(), true);
+      });
+
+      it('is refused as a whole when it is over the day’s limit', async () => {
+        const { page } = person;
+        await openFile(person, project, 'too-much.csv', [`${alice},300`, `${bob},201`]);
+        await page.getByRole('button', { name: 'Review' }).click();
+        await page.getByText('1 problem to mend first').waitFor();
+        await look(person, 'csv-too-much');
+        assert.equal(await page.getByRole('button', { name: 'Create the batch' }).isDisabled(), true);
+      });
+
+      it('is packed, approved, executed, and leaves a receipt that the chain bears out', async () => {
+        const { page } = person;
+        const recipients = await newAddresses(30);
+        const rows = recipients.map((recipient, position) => `${recipient},${position + 1}.25`);
+        await openFile(person, project, 'good.csv', rows);
+        await page.getByText('30 recipients, 472.5 tokens').waitFor();
+        await look(person, 'csv-good');
+        await page.getByRole('button', { name: 'Review' }).click();
+        await page
+          .getByText(/^472\.5/)
+          .first()
+          .waitFor();
+        await look(person, 'csv-review');
+        await page.getByRole('button', { name: 'Create the batch' }).click();
+        await page.getByText('What is on chain is what you see').waitFor();
+        await look(person, 'csv-approve');
+        await approve(person);
+        await page.getByText(/^(\d+) of \1 pipelines executed\.$/).waitFor();
+        await page.getByRole('link', { name: 'See what happened' }).click();
+        await page.getByText('Rent returned').first().waitFor();
+        await look(person, 'csv-batch');
+        const [download] = await Promise.all([
+          page.waitForEvent('download'),
+          page.getByRole('button', { name: 'Receipt' }).click(),
+        ]);
+        const receipt = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n').slice(1);
+        assert.deepEqual(
+          receipt.map((row) => row.split(',').slice(0, 2).join(',')),
+          rows,
+        );
+        const signatures = [...new Set(receipt.map((row) => signature(row.split(',')[4] ?? '')))];
+        const { value } = await story.world.rpc.getSignatureStatuses(signatures).send();
+        assert.deepEqual(
+          value.map((status) => status?.err),
+          signatures.map(() => null),
+        );
+        for (const [position, recipient] of recipients.entries()) {
+          const expected = BigInt(position + 1) * BASE_UNITS + BASE_UNITS / 4n;
+          assert.equal(await tokensOf(story, project, recipient), expected, recipient);
+        }
+      });
+    });
+  }
+});
+
+async function openFile(
+  { page }: Person,
+  { projectId }: Registered,
+  name: string,
+  rows: readonly string[],
+): Promise<void> {
+  await page.goto(`/p/${projectId}/new`);
+  await page.getByRole('radio', { name: /^Airdrop from a file/ }).click();
+  await page
+    .getByLabel(/Drop a CSV file/)
+    .setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(`${rows.join('\n')}\n`) });
+}
+
+async function newAddresses(count: number): Promise<Address[]> {
+  const signers = await Promise.all(Array.from({ length: count }, generateKeyPairSigner));
+  return signers.map((signer) => signer.address);
+}
