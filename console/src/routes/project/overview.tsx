@@ -31,7 +31,9 @@ export function Overview() {
 function Glance({ project }: { readonly project: ProjectOverview }) {
   const { id: projectId, token } = project;
   const mayChange = useMayChange(projectId);
-  const isAsked = project.attention[0]?.kind === 'APPROVE';
+  // That the company has paused the project stands above every screen of it.
+  const attention = project.attention.filter(({ kind }) => kind !== 'PAUSED');
+  const isAsked = attention[0]?.kind === 'APPROVE';
   return (
     <Page
       title={tokenName(token)}
@@ -54,7 +56,7 @@ function Glance({ project }: { readonly project: ProjectOverview }) {
       }
     >
       <TodayStats project={project} />
-      <AttentionList projectId={projectId} attention={project.attention} mayChange={mayChange} />
+      <AttentionList projectId={projectId} attention={attention} mayChange={mayChange} />
       <div className="grid gap-6 lg:grid-cols-[1fr_320px] lg:items-start">
         <UsagePanel projectId={projectId} token={token} />
         <ProjectFacts project={project} isOwn={mayChange} />
