@@ -1,5 +1,3 @@
-import type { Action } from '@flywheel/api';
-
 export interface KindCounts {
   readonly burns: number;
   readonly airdrops: number;
@@ -30,10 +28,4 @@ export function KindBar({ burns, airdrops, memos }: KindCounts) {
       })}
     </svg>
   );
-}
-
-/** What some actions are, counted. */
-export function countKinds(actions: readonly Pick<Action, 'action'>[]): KindCounts {
-  const of = (kind: Action['action']) => actions.filter(({ action }) => action === kind).length;
-  return { burns: of('BURN'), airdrops: of('AIRDROP'), memos: of('MEMO') };
 }

@@ -1,3 +1,4 @@
+import { Prose } from '../../../parts/show/prose.tsx';
 import { Notice } from '../../../parts/state/notice.tsx';
 import { count } from '../../../text/count.ts';
 import type { ReviewSums } from './sum-previews.ts';
@@ -31,7 +32,7 @@ export function ReviewProblems({ sums: { problems, warnings, isRefused }, rowOf 
               return (
                 <li key={`${batch} ${place} ${code} ${message}`} className="break-words">
                   {row !== null && <span className="font-medium">Row {row}. </span>}
-                  {message} <span className="font-mono text-xs text-quiet">{code}</span>
+                  <Prose text={message} /> <span className="font-mono text-xs text-quiet">{code}</span>
                 </li>
               );
             })}
