@@ -38,7 +38,7 @@ export function WalletMenu() {
       <div
         id={MENU}
         popover="auto"
-        className="fixed inset-auto top-13 right-4 m-0 min-w-52 rounded border bg-raised p-1 text-ink"
+        className="fixed inset-auto top-13 right-[max(16px,calc(50vw-36rem+16px))] m-0 min-w-52 rounded border bg-raised p-1 text-ink"
       >
         <Entry onChoose={() => void navigator.clipboard.writeText(session.wallet)}>
           <Copy size={15} aria-hidden /> Copy address

@@ -60,6 +60,8 @@ const NAMES: Readonly<Record<string, string>> = {
   replacedBy: 'Replaced by',
   prefix: 'Begins with',
   isPaused: 'Paused',
+  since: 'Paused since',
+  reason: 'Reason',
   mint: 'Mint',
   mintAddress: 'Mint',
   multisig: 'Multisig',

@@ -1,6 +1,5 @@
 import type { KeySummary } from '@flywheel/api';
 import { TimeText } from '../../parts/show/time-text.tsx';
-import { keyName } from './key-row.tsx';
 
 export interface OverlapBarsProps {
   /** The key that ends. */
@@ -29,7 +28,7 @@ export function OverlapBars({ old, next }: OverlapBarsProps) {
       </div>
       <figcaption className="text-sm">
         Both work until {old.expiresAt === undefined ? 'further notice' : <TimeText at={old.expiresAt} />}. Put the new
-        key in place before then; {keyName(old)} was last used{' '}
+        key in place before then; the old one was last used{' '}
         {old.lastUsedAt === undefined ? 'never' : <TimeText at={old.lastUsedAt} />}.
       </figcaption>
     </figure>
