@@ -1,8 +1,15 @@
 import {
   CONSOLE_OPERATIONS,
   type CreatedKey,
+  type Environment,
   type KeySummary,
   type OperationRequest,
+  type ProjectOverview,
+  type ProjectSettings,
+  type ProjectSummary,
+  type ProofCheck,
+  type ProofCheckRequest,
+  type ProofType,
   type RegisteredProject,
   type Registration,
   type RevokedKey,
@@ -20,10 +27,25 @@ export interface Registered {
 type RegistrationBody = OperationRequest<typeof CONSOLE_OPERATIONS.createRegistration>['body'];
 
 export interface ConsoleClient {
+  /** Which cluster the service is on; needs no wallet. */
+  readEnvironment(): Promise<Environment>;
+  /** What the service knows of a proof; needs no wallet. */
+  checkProof(question: ProofCheckRequest): Promise<ProofCheck>;
   /** Proves the wallet; the calls below act in its name. */
   signIn(wallet: KeyPairSigner): Promise<void>;
   /** Registers a project: the wallet signs and pays for the transaction that creates its multisig. */
   register(wallet: KeyPairSigner, request: RegistrationBody): Promise<Registered>;
+  /** Newest first. */
+  listProjects(): Promise<ProjectSummary[]>;
+  readProject(projectId: string): Promise<ProjectOverview>;
+  readSettings(projectId: string): Promise<ProjectSettings>;
+  /** Whole tokens a UTC day. */
+  changeLimits(
+    projectId: string,
+    limits: { readonly burnLimit: string; readonly airdropLimit: string },
+  ): Promise<ProjectSettings>;
+  /** All there are to be. */
+  changeProofTypes(projectId: string, proofTypes: ProofType[]): Promise<ProjectSettings>;
   /** Newest first. */
   listKeys(projectId: string): Promise<KeySummary[]>;
   createKey(projectId: string, request: { readonly scopes?: Scope[]; readonly name?: string }): Promise<CreatedKey>;
@@ -48,6 +70,14 @@ export function createConsoleClient({ url }: { readonly url: string }): ConsoleC
   const operations = CONSOLE_OPERATIONS;
 
   return {
+    async readEnvironment() {
+      return (await sendRequest(connection, operations.getEnvironment, {}, REPEATABLE)).body;
+    },
+
+    async checkProof(body) {
+      return (await sendRequest(connection, operations.checkProof, { body }, REPEATABLE)).body;
+    },
+
     async signIn(wallet) {
       const body = { wallet: wallet.address };
       const challenge = await sendRequest(connection, operations.createSignInChallenge, { body }, REPEATABLE);
@@ -72,6 +102,28 @@ export function createConsoleClient({ url }: { readonly url: string }): ConsoleC
         { ...ONCE, timeoutMs: CONFIRM_TIMEOUT_MS },
       );
       return { project, registration };
+    },
+
+    async listProjects() {
+      return (await sendRequest(connection, operations.listProjects, {}, REPEATABLE)).body.projects;
+    },
+
+    async readProject(projectId) {
+      return (await sendRequest(connection, operations.getProject, { params: { projectId } }, REPEATABLE)).body;
+    },
+
+    async readSettings(projectId) {
+      return (await sendRequest(connection, operations.getSettings, { params: { projectId } }, REPEATABLE)).body;
+    },
+
+    async changeLimits(projectId, body) {
+      const reply = await sendRequest(connection, operations.changeLimits, { params: { projectId }, body }, REPEATABLE);
+      return reply.body;
+    },
+
+    async changeProofTypes(projectId, proofTypes) {
+      const request = { params: { projectId }, body: { proofTypes } };
+      return (await sendRequest(connection, operations.changeProofTypes, request, REPEATABLE)).body;
     },
 
     async listKeys(projectId) {

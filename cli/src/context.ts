@@ -46,6 +46,12 @@ export function rpcUrlOf({ environment }: Context, { rpcUrl }: RpcUrlOption): st
   return httpUrl(rpcUrl ?? environment.SOLANA_RPC_URL ?? DEFAULT_RPC_URL, 'SOLANA_RPC_URL');
 }
 
+/** The cluster’s JSON-RPC: the option, SOLANA_RPC_URL, or where the service tells browsers to find it. */
+export async function askedRpcUrlOf(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
+  if (options.rpcUrl !== undefined || context.environment.SOLANA_RPC_URL) return rpcUrlOf(context, options);
+  return (await openConsole(context, options).readEnvironment()).rpcUrl;
+}
+
 /** Where the service is: the option, FLYWHEEL_URL, or the usual place. */
 export function serviceUrl({ environment }: Context, { url }: UrlOption): string {
   return httpUrl(url ?? environment.FLYWHEEL_URL ?? DEFAULT_URL, 'FLYWHEEL_URL');

@@ -6,6 +6,8 @@ import type {
   ExecuteBatchResponse,
   InitBatchResponse,
   KeySummary,
+  ProjectOverview,
+  ProjectSettings,
   RegisteredProject,
   RotatedKey,
 } from '@flywheel/api';
@@ -182,6 +184,82 @@ describe('the commands, one after another', () => {
       stdout,
       new RegExp(`${old.keyId} +fwk_\\w{8} +server +burn,airdrop +replaced +20.*${replacedExpiresAt}`),
     );
+  });
+
+  it('project show says what the vault holds, what is left of the day and whose it is', async () => {
+    const found = await run<ProjectOverview>('project', 'show', '--wallet', walletFile);
+    assert.equal(found.id, project.projectId, 'the wallet’s only project');
+    assert.equal(found.limits.burn.cap, '100');
+    const { stdout } = await runCommand(['project', 'show', '--wallet', walletFile], env);
+    assert.match(stdout, new RegExp(`^Project ${project.projectId}\\n  token +${mint}\\n`));
+    assert.match(stdout, /airdrop +\d+ of 100 tokens used today, \d+ left until /);
+    assert.match(stdout, /holds +[\d.]+ tokens, [\d.]+ SOL\n/);
+  });
+
+  it('project limits changes the one that is named, and shows both', async () => {
+    const who = ['--wallet', walletFile, '--project', project.projectId];
+    const changed = await run<ProjectSettings>('project', 'limits', ...who, '--airdrop', '12345.5');
+    assert.deepEqual([changed.burnLimit, changed.airdropLimit], ['100', '12345.5']);
+    const { stdout } = await runCommand(['project', 'limits', ...who, '--airdrop', '100'], env);
+    assert.match(stdout, /^Changed, from the next init on\.\n/);
+    assert.match(stdout, /airdrop +100 tokens a UTC day \(was 12,345\.5\)/);
+    assert.equal((await failure('project', 'limits', ...who, '--burn', 'many')).error, 'ERR_INVALID_REQUEST');
+  });
+
+  it('project proof-types adds, removes and describes types, and never empties the list by accident', async () => {
+    const types = ['project', 'proof-types', '--wallet', walletFile];
+    const typesOf = ({ proofTypes }: ProjectSettings) => proofTypes.map(({ type }) => type);
+    assert.deepEqual(typesOf(await run(...types)), ['REFERRAL', 'WATCH_AD']);
+    const changed = await run<ProjectSettings>(...types, '--add', 'SEASON', '--remove', 'REFERRAL');
+    assert.deepEqual(changed.proofTypes, [
+      { type: 'SEASON' },
+      { type: 'WATCH_AD', description: 'A rewarded video: watched' },
+    ]);
+    const last = await failure(...types, '--remove', 'WATCH_AD', '--remove', 'SEASON');
+    assert.match(last.message, /would remove the last type/);
+    const unknown = await failure(...types, '--remove', 'LOTTERY');
+    assert.match(unknown.message, /LOTTERY is not among the allowed types\. Allowed by name: SEASON, WATCH_AD\./);
+    assert.deepEqual(typesOf(await run(...types, '--any')), []);
+    assert.deepEqual(typesOf(await run(...types, '--add', 'WATCH_AD')), ['WATCH_AD']);
+  });
+
+  it('proof verify finds a proof by its event and by its transaction, and says what is none', async () => {
+    const event = ['--type', 'WATCH_AD', '--payload', '{"adId":"ad-1"}'];
+    interface Answer {
+      readonly proven: boolean;
+      readonly proofs: readonly { readonly signature: string; readonly vaultAddress: string; readonly hash: string }[];
+    }
+    const byEvent = await run<Answer>('proof', 'verify', ...event);
+    const [proof] = byEvent.proofs;
+    assert.ok(byEvent.proven && proof);
+    assert.equal(proof.vaultAddress, project.vaultAddress);
+
+    const bySignature = await run<Answer>('proof', 'verify', '--signature', proof.signature);
+    assert.deepEqual(
+      bySignature.proofs.map(({ hash }) => hash),
+      [proof.hash],
+    );
+    const where = ['--signature', proof.signature, '--vault', project.vaultAddress];
+    const alone = { ...env, FLYWHEEL_URL: 'http://127.0.0.1:4' };
+    const withoutService = await runCommand(['proof', 'verify', ...event, ...where], alone);
+    assert.equal(withoutService.exitCode, 0, withoutService.stderr);
+    assert.match(withoutService.stdout, /^✓ Proven: transaction \w+ carries this proof, signed by the vault /);
+
+    const payloadFile = await folder.write('payload.json', '{"adId":"ad-1"}\n');
+    const misses = [
+      ['--type', 'REFERRAL', '--payload', '{"adId":"ad-1"}'],
+      ['--type', 'WATCH_AD', '--payload-file', payloadFile],
+      ['--type', 'WATCH_AD', '--payload', '{"adId":"ad-2"}', ...where],
+      [...event, '--vault', mint],
+    ];
+    for (const words of misses) {
+      const { exitCode, stdout, stderr } = await runCommand(['proof', 'verify', ...words, '--json'], env);
+      assert.deepEqual([exitCode, JSON.parse(stdout).proven], [3, false], words.join(' '));
+      assert.equal(JSON.parse(stderr).error, 'ERR_NOT_PROVEN');
+    }
+    const dead = await runCommand(['proof', 'verify', ...event, ...where, '--rpc-url', 'http://127.0.0.1:4'], env);
+    assert.equal(dead.exitCode, 4);
+    assert.match(dead.stderr, /No cluster answers at .*\n {2}Start one with npm start, or set SOLANA_RPC_URL\./);
   });
 
   it('another wallet sees none of the project', async () => {

@@ -63,7 +63,7 @@ function describeFailure(error: unknown): Failure {
   }
   if (isFlywheelError(error)) {
     const { code, message, requestId } = error;
-    return { code, message, nextStep: nextStep(code), requestId, trace: null };
+    return { code, message, nextStep: nextStep(error), requestId, trace: null };
   }
   const message = error instanceof Error ? error.message : String(error);
   const trace = error instanceof Error ? (error.stack ?? null) : null;

@@ -1,6 +1,7 @@
 import { ApprovalMode, type ProofType, type RegisteredProject } from '@flywheel/api';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Context, openConsole, type UrlOption } from '../../context.ts';
+import { addProofType } from '../../input/proof-type.ts';
 import { parseScopes } from '../../input/scopes.ts';
 import { readWallet } from '../../input/wallet.ts';
 
@@ -55,14 +56,6 @@ export function addRegisterCommand(program: Command, context: Context): void {
       for (const warning of registration.warnings) output.note(`Note: ${warning}`);
       output.result(project, describeProject(project, options.wallet));
     });
-}
-
-function addProofType(text: string, previous: ProofType[]): ProofType[] {
-  const [, type, description] = /^([A-Za-z0-9_-]{1,64})(?::(.+))?$/s.exec(text) ?? [];
-  if (type === undefined) {
-    throw new InvalidArgumentError('It must be TYPE or TYPE:description, the type 1 to 64 of A-Z a-z 0-9 _ -.');
-  }
-  return [...previous, { type, ...(description === undefined ? {} : { description }) }];
 }
 
 function describeProject(project: RegisteredProject, walletFile: string): string {
