@@ -4,7 +4,7 @@ import { init } from '../../../service/test/client.ts';
 import { requireOk } from '../../../service/test/project.ts';
 import { openWorld, type World } from '../../../service/test/world.ts';
 import { assertAccessible } from '../accessibility.ts';
-import { keepScreenshot, openVisit, type Visit, type VisitOptions } from '../browser.ts';
+import { keepScreenshot, openVisit, SIZES, type Visit, type VisitOptions } from '../browser.ts';
 
 /** A service with its console on a real cluster, and the browsers that visit it. */
 export interface Story {
@@ -51,6 +51,15 @@ export async function openStory(environment: Readonly<Record<string, string>> = 
 export async function look({ page, options }: Person, name: string): Promise<void> {
   await keepScreenshot(page, `${name}-${options.size ?? 'desktop'}-${options.colorScheme ?? 'light'}`);
   await assertAccessible(page);
+}
+
+/** As `look`, on a desktop’s screen and on a phone’s. */
+export async function lookOnBoth(person: Person, name: string): Promise<void> {
+  const { page, options } = person;
+  for (const size of ['phone', 'desktop'] as const) {
+    await page.setViewportSize(SIZES[size]);
+    await look({ ...person, options: { ...options, size } }, name);
+  }
 }
 
 /** Signs in with the wallet that the page brings on a local cluster; answers the wallet’s address. */
@@ -128,6 +137,13 @@ export async function initByApi(
 export async function openApproval({ page }: Person, { projectId }: Registered, batchId: string): Promise<void> {
   await page.goto(`/p/${projectId}/approve/${batchId}`);
   await page.getByText('What is on chain is what you see').waitFor();
+}
+
+/** What the page asks of the service, asked from where the page is: with its session, and no other right. */
+export function askApi({ page }: Person, path: string): Promise<{ readonly status: number; readonly text: string }> {
+  return page.evaluate(
+    `fetch('/console/api${path}').then(async (it) => ({ status: it.status, text: await it.text() }))`,
+  );
 }
 
 /** Signs what `openApproval` has opened. */

@@ -8,9 +8,10 @@ import { type Alteration, alterAnswers } from './altered/alter-answers.ts';
 import { addTheft } from './altered/alter-approval.ts';
 import {
   approve,
+  askApi,
   fund,
   initByApi,
-  look,
+  lookOnBoth,
   openApproval,
   openStory,
   type Person,
@@ -40,9 +41,8 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     const otherBatchId = await initByApi(story, project, [burnPipeline(4)]);
     batchId = await initByApi(story, project, [burnPipeline(2), airdropPipeline(recipient, 3)]);
     await openApproval(person, project, otherBatchId);
-    otherApproval = await person.page.evaluate(
-      `fetch('/console/api/projects/${project.projectId}/batches/${otherBatchId}/approval').then((it) => it.text())`,
-    );
+    const { text } = await askApi(person, `/projects/${project.projectId}/batches/${otherBatchId}/approval`);
+    otherApproval = text;
     // Looked at once as it is, so that whatever is found below was brought in below.
     await openApproval(person, project, batchId);
   });
@@ -56,12 +56,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     const undo = await alterAnswers(page, alteration);
     await page.goto(`/p/${project.projectId}/approve/${batchId}`);
     await assertUnsignable(expected);
-    if (name !== undefined) {
-      await look(person, name);
-      await page.setViewportSize({ width: 390, height: 844 });
-      await look({ ...person, options: { size: 'phone' } }, name);
-      await page.setViewportSize({ width: 1280, height: 800 });
-    }
+    if (name !== undefined) await lookOnBoth(person, name);
     await undo();
   }
 
