@@ -3,13 +3,18 @@ import { after, before, describe, it } from 'node:test';
 import { rotationMessage } from '@flywheel/api';
 import { type Address, createSignableMessage, generateKeyPairSigner, getBase58Decoder } from '@solana/kit';
 import { until } from '../../../service/test/execution/batches.ts';
+import { requireOk, signIn as signInByApi } from '../../../service/test/project.ts';
+import { approveForCompany } from '../../../service/test/treasury/withdrawals.ts';
 import { noBrowser } from '../browser.ts';
-import { approve, fund, look, openStory, type Registered, register, type Story, signIn } from './story.ts';
+import { approve, fund, look, openStory, type Person, type Registered, register, type Story, signIn } from './story.ts';
 
 describe('the vault and who decides over it, in a browser', { skip: noBrowser }, () => {
   let story: Story;
+  let companyCookie: string;
   before(async () => {
-    story = await openStory();
+    const operator = await generateKeyPairSigner();
+    story = await openStory({ COMPANY_OPERATORS: operator.address });
+    companyCookie = await signInByApi(story.world.url, operator);
   });
   after(() => story.stop());
 
@@ -36,7 +41,7 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser },
       await page.getByRole('link', { name: 'Look and approve' }).click();
       await page.getByText('What is on chain is what you see').waitFor();
       await look(person, 'withdraw-approve');
-      await approve(person);
+      await approveByBoth(person);
       const lamports = async () => (await story.world.rpc.getBalance(to as Address).send()).value;
       await until('the withdrawal', lamports, (held) => held === 250_000_000n);
 
@@ -58,10 +63,18 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser },
       await page.getByRole('button', { name: 'Go on with this signature' }).click();
       await page.getByText('What is on chain is what you see').waitFor();
       await look(person, 'rotate-approve');
-      await approve(person);
+      await approveByBoth(person);
       const wallet = async () => (await rowOf(project)).wallet;
       await until('the new wallet', wallet, (found) => found === next.address);
     });
+  }
+
+  /** By the wallet in the browser, then by an operator of the company. */
+  async function approveByBoth(person: Person): Promise<void> {
+    await approve(person);
+    await person.page.getByText('Waiting for the company').first().waitFor();
+    const batchId = person.page.url().split('/').at(-1) ?? '';
+    requireOk(await approveForCompany(story.world, companyCookie, batchId));
   }
 
   async function multisigOf(project: Registered): Promise<string> {

@@ -49,12 +49,14 @@ async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<E
   const { multisig } = project.flywheel;
   // Not on chain yet: there is nothing there to compare with, and the worker compares it.
   const progress = batch.status === 'FINALIZED' ? await readProgress(deps, multisig, batch) : null;
+  // A chain that knows more than the database: nothing is left to approve, and the worker reads what came of it.
+  if (progress?.status === 'Executed') return null;
   const hasVoted = progress?.approved.includes(multisig.wallet) ?? false;
   // The wallet's own vote on chain makes its signature needless.
   const problem = hasVoted ? null : await findApprovalProblem(deps, project, batch);
   if (problem !== null) return { code: 'ERR_SIGNED_TX_INVALID', context: { problem } };
   if (progress !== null) {
-    if (progress.status !== 'Active')
+    if (progress.status !== 'Active' && progress.status !== 'Approved')
       return wouldFail(`Its proposal is ${progress.status} on chain. Reject the batch.`);
     const foreign = await findForeignPosition(deps, multisig, batch);
     if (foreign !== null) return wouldFail(`${describeForeign(foreign, batch)} Reject the batch.`);

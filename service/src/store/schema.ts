@@ -13,7 +13,7 @@ import type {
 } from '@flywheel/api';
 import type { AccountMeta, Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
-import type { Bundle, EndCause, ExecutionTrouble, BatchAction } from '../model/batch.ts';
+import type { BatchAction, Bundle, EndCause, ExecutionTrouble } from '../model/batch.ts';
 import type { Multisig, Token } from '../model/project.ts';
 
 /** The tables as migrations/ leaves them. */

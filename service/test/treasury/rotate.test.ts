@@ -16,18 +16,18 @@ import { decodeMultisig } from '../../src/squads/accounts.ts';
 import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
 import { configTransactionExecute } from '../../src/squads/rotation/config-transaction.ts';
 import { burnPipeline, getCurrent, init, send } from '../client.ts';
+import { openConsoleWorld } from '../console/console-world.ts';
 import { assertError, executeSigned, setUpBatch, until as untilSeen } from '../execution/batches.ts';
 import { land, multisigOf } from '../execution/chain.ts';
 import { createProject, requireOk, signIn, type TestProject } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
+import type { World } from '../world.ts';
 import { rotateCompany, rotateWallet } from './rotations.ts';
-import { approve, untilWithdrawal as untilBatch, withdraw } from './withdrawals.ts';
+import { approve, approveForCompany, untilWithdrawal as untilBatch, withdraw } from './withdrawals.ts';
 
 let world: World;
-let operator: KeyPairSigner;
+let companyCookie: string;
 before(async () => {
-  operator = await generateKeyPairSigner();
-  world = await openWorld({ COMPANY_OPERATORS: operator.address });
+  ({ world, companyCookie } = await openConsoleWorld());
 });
 after(() => world.stop());
 
@@ -123,6 +123,7 @@ describe('a new wallet', () => {
     const to = await generateKeyPairSigner();
     const { batchId } = await setUp(project, to);
     requireOk(await approve(world, project, batchId));
+    requireOk(await approveForCompany(world, companyCookie, batchId));
     await world.restart();
     await untilMoved(project, to.address);
     assert.deepEqual(await membersOf(project), await expectedMembers(project, { wallet: to.address }));
@@ -139,6 +140,7 @@ describe('a new wallet', () => {
     await landSigned([proposalApprove(located, company.address)], company);
     await landSigned([configTransactionExecute(located)], world.operator);
     requireOk(await approve(world, project, batchId));
+    requireOk(await approveForCompany(world, companyCookie, batchId));
     await untilMoved(project, to.address);
   });
 });
@@ -153,14 +155,13 @@ describe('a new approver of the company', () => {
     await world.restart({ COMPANY_SIGNER: join(directory, 'company.json'), ...previous });
     await executesBatch(staying);
 
-    const cookie = await signIn(world.url, operator);
     assertError(await rotateCompany(world, moving, moving.cookie), 403, 'ERR_COMPANY_ONLY');
-    const rotation = requireOk(await rotateCompany(world, moving, cookie));
+    const rotation = requireOk(await rotateCompany(world, moving, companyCookie));
     assert.deepEqual([rotation.from, rotation.to], [old, present]);
     await untilBatch(world, moving, rotation.batchId, ({ batch }) => batch.status === 'FINALIZED');
     await execute(moving, rotation.batchId);
     assert.deepEqual(await membersOf(moving), await expectedMembers(moving, { company: present }));
-    assertError(await rotateCompany(world, moving, cookie), 409, 'ERR_ROTATION_REFUSED', /already/);
+    assertError(await rotateCompany(world, moving, companyCookie), 409, 'ERR_ROTATION_REFUSED', /already/);
 
     await executesBatch(staying);
     await executesBatch(moving);
@@ -177,6 +178,7 @@ async function setUp(project: TestProject, to: KeyPairSigner) {
 
 async function execute(project: TestProject, batchId: string): Promise<void> {
   requireOk(await approve(world, project, batchId));
+  requireOk(await approveForCompany(world, companyCookie, batchId));
   const status = async () => {
     const row = world.db
       .selectFrom('batches')

@@ -3,11 +3,19 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
 import { burnPipeline, execute, getBatch, getCurrent, init, send } from '../client.ts';
+import { openConsoleWorld } from '../console/console-world.ts';
 import { assertError, setUpBatch, untilBatch } from '../execution/batches.ts';
 import { multisigOf, tokensOf } from '../execution/chain.ts';
 import { createProject, requireOk, signIn, type TestProject } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
-import { approve, readWithdrawal, setUpWithdrawal, untilWithdrawal, withdraw } from './withdrawals.ts';
+import type { World } from '../world.ts';
+import {
+  approve,
+  approveForCompany,
+  readWithdrawal,
+  setUpWithdrawal,
+  untilWithdrawal,
+  withdraw,
+} from './withdrawals.ts';
 
 const SOL = 1_000_000_000n;
 const MIN_LAMPORTS = 890_880n;
@@ -15,8 +23,9 @@ const MIN_LAMPORTS = 890_880n;
 describe('a withdrawal', () => {
   let world: World;
   let project: TestProject;
+  let companyCookie: string;
   before(async () => {
-    world = await openWorld();
+    ({ world, companyCookie } = await openConsoleWorld());
     project = await createProject(world, { burnLimit: '5', airdropLimit: '5' });
   });
   after(() => world.stop());
@@ -26,7 +35,9 @@ describe('a withdrawal', () => {
   const vaultOf = (of: TestProject) => of.vaultAddress as Address;
 
   async function executeWithdrawal(of: TestProject, batchId: string) {
-    requireOk(await approve(world, of, batchId));
+    const waiting = requireOk(await approve(world, of, batchId));
+    assert.equal(waiting.waitsFor, 'company');
+    requireOk(await approveForCompany(world, companyCookie, batchId));
     return untilWithdrawal(world, of, batchId, ({ batch }) => batch.status === 'EXECUTED');
   }
 

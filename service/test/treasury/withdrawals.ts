@@ -28,13 +28,23 @@ export async function setUpWithdrawal(
   return batchId;
 }
 
-/** Hands in the approval that the project's wallet has signed. */
+/** Hands in the approval that the project's wallet has signed: a person of the company is asked next. */
 export async function approve(world: Pick<World, 'url'>, project: Owner, batchId: string): Promise<Answer> {
   const path = `/console/api/projects/${project.projectId}/batches/${batchId}`;
   const headers = { cookie: project.cookie };
   const { proposalApproveTx } = requireOk(await send(world.url, 'GET', `${path}/approval`, { headers }));
   const body = { signedTx: await signWith(project.wallet, proposalApproveTx) };
   return send(world.url, 'POST', `${path}/execute`, { headers, body });
+}
+
+/** Approves, as an operator of the company, what the project's wallet has approved. */
+export function approveForCompany(
+  { url }: Pick<World, 'url'>,
+  companyCookie: string,
+  batchId: string,
+): Promise<Answer> {
+  const path = `/console/api/company/batches/${batchId}/approve`;
+  return send(url, 'POST', path, { headers: { cookie: companyCookie }, body: {} });
 }
 
 export function untilWithdrawal(

@@ -76,7 +76,7 @@ function walletApproval(report: BatchReport): Fact {
 
 /** By a person, or with the execution: both votes are in one transaction. */
 function companyApproval(report: BatchReport, { approvalMode }: Pick<Project, 'approvalMode'>): Fact {
-  const { company, status } = report.record;
+  const { company, kind, status } = report.record;
   const { signatures, settledAt } = approvalOf(report);
   const step = { step: 'companyApproval', signatures } as const;
   if (company.decidedAt !== null && company.operator !== null) {
@@ -86,7 +86,7 @@ function companyApproval(report: BatchReport, { approvalMode }: Pick<Project, 'a
   }
   if (company.askedAt !== null) return { ...step, isDone: false, whenCurrent: 'waiting', at: null, note: null };
   const isDone = isApproved(report);
-  const byPerson = approvalMode === 'manual' && !isDone && !isFinal(status);
+  const byPerson = (approvalMode === 'manual' || kind !== 'pipelines') && !isDone && !isFinal(status);
   const note = byPerson ? 'By a person of the company’s' : 'With the execution';
   return { ...step, isDone, whenCurrent: 'running', at: isDone ? settledAt : null, note };
 }

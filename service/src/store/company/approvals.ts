@@ -4,8 +4,8 @@ import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from '../events/record-event.ts';
 
 /**
- * Leaves the company's approval of a requested batch to a person, where its project wants that, or a person was asked
- * before. True while nobody has decided: the batch waits, whatever the project wants since. False for one that was
+ * Leaves the company's approval of a requested batch to a person, where its project wants that, a person was asked before,
+ * or it is a withdrawal or a rotation, which no limit bounds. True while nobody has decided: the batch waits, whatever the project wants since. False for one that was
  * approved, has begun or has ended.
  */
 export async function askCompany(db: Db, batchId: string, now: Date): Promise<boolean> {
@@ -27,6 +27,7 @@ export async function askCompany(db: Db, batchId: string, now: Date): Promise<bo
       .where(({ eb, or, exists, selectFrom }) =>
         or([
           eb('company_asked_at', 'is not', null),
+          eb('kind', '!=', 'pipelines'),
           exists(
             selectFrom('projects')
               .select('projects.id')

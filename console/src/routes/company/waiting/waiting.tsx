@@ -12,6 +12,7 @@ import { Notice } from '../../../parts/state/notice.tsx';
 import { Lines } from '../../../parts/state/skeleton.tsx';
 import { waitingBatchesQuery } from '../../../service/company.ts';
 import { count } from '../../../text/count.ts';
+import { kindName } from '../../batch/kind-name.ts';
 import { type Given, Verdict } from './verdict.tsx';
 
 /** The batches that a person of the company decides on, oldest first. */
@@ -60,12 +61,19 @@ function NothingWaits() {
   return (
     <Empty title="Nothing waits for the company">
       <p>
-        Batches of projects that a person approves appear here once their wallet has signed. Those of other projects are
-        approved by themselves when every rule has passed.
+        Batches of projects that a person approves appear here once their wallet has signed, withdrawals and changes of
+        members always. Other batches are approved by themselves when every rule has passed.
       </p>
     </Empty>
   );
 }
+
+/** Why a person is always asked of these. */
+const WARNINGS = {
+  withdrawal:
+    'It takes money out of the vault, past every daily limit. Look where to, and ask the project by another way.',
+  rotation: 'It changes who decides over the vault. Look who goes and who comes, and ask the project by another way.',
+};
 
 interface WaitingCardProps {
   readonly batch: WaitingBatch;
@@ -93,7 +101,7 @@ function WaitingCard({ batch, onGiven }: WaitingCardProps) {
             params={{ projectId, batchId }}
             className="underline-offset-2 hover:underline"
           >
-            Batch {batchIndex}
+            {kindName(batch.kind)} {batchIndex}
           </Link>
         </h2>
         <span className="text-sm text-quiet">
@@ -109,6 +117,11 @@ function WaitingCard({ batch, onGiven }: WaitingCardProps) {
           </div>
         ))}
       </dl>
+      {batch.kind !== undefined && batch.kind !== 'pipelines' && (
+        <div className="px-4 pb-4">
+          <Notice tone="waiting" title={WARNINGS[batch.kind]} />
+        </div>
+      )}
       {problem !== undefined && (
         <div className="px-4 pb-4">
           <Notice tone="waiting" title={problem} />
