@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { burnPipeline, getCurrent } from '../../../service/test/client.ts';
+import { noBrowser } from '../browser.ts';
+import { approve, fund, initByApi, look, openApproval, openStory, register, type Story, signIn } from './story.ts';
+
+const PHONE = { size: 'phone', colorScheme: 'dark' } as const;
+
+describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
+  let story: Story;
+  before(async () => {
+    story = await openStory();
+  });
+  after(() => story.stop());
+
+  it('rotates a key so that both work, and revokes one by its name', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await signIn(person);
+    const project = await register(person);
+    const answers = async (key: string) => (await getCurrent(story.world.url, key)).status !== 401;
+    await page.goto(`/p/${project.projectId}/keys`);
+    await page.getByRole('button', { name: /^Rotate/ }).click();
+    await page.getByRole('button', { name: 'Make the new key' }).click();
+    const next = (await page.getByTestId('secret').textContent()) ?? '';
+    await look(person, 'key-rotated');
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByText('Both work until').waitFor();
+    await look(person, 'keys-overlap');
+    assert.deepEqual([await answers(project.apiKey), await answers(next)], [true, true]);
+
+    // The old one: the new one stands above it.
+    await page
+      .getByRole('button', { name: /^Revoke/ })
+      .last()
+      .click();
+    const confirm = page.getByRole('button', { name: 'Revoke the key' });
+    assert.ok(await confirm.isDisabled());
+    const asked = await page.locator('dialog[open] label').textContent();
+    await page.getByLabel(/^Type/).fill(/“(.+)”/.exec(asked ?? '')?.[1] ?? '');
+    await confirm.click();
+    await page.getByText('1 key that works no more').waitFor();
+    assert.deepEqual([await answers(project.apiKey), await answers(next)], [false, true]);
+  });
+
+  it('changes a limit, and says who did, from what and to what', async () => {
+    const person = await story.visit(PHONE);
+    const { page } = person;
+    await signIn(person);
+    const { projectId } = await register(person, { burnLimit: '1000' });
+    await page.goto(`/p/${projectId}/settings`);
+    await page.getByRole('button', { name: 'Change the limits' }).click();
+    await page.getByLabel('Burned a day, at most, whole tokens').fill('2500.0000001');
+    await page.getByText('The token has 6 decimals; this has more.').waitFor();
+    await page.getByLabel('Burned a day, at most, whole tokens').fill('2,500.5');
+    await page.getByRole('button', { name: 'Save the limits' }).click();
+    await page.getByText('Changed the daily limits').waitFor();
+    assert.equal(await page.locator('s').first().textContent(), '1,000');
+    await look(person, 'settings-changed');
+  });
+
+  it('lets a stranger follow a link to a proof and look at the vault, to the byte', async () => {
+    const owner = await story.visit();
+    await signIn(owner);
+    const project = await register(owner);
+    await fund(owner, project);
+    const payload = '{"adId":  "ä 1"}\n';
+    const batchId = await initByApi(story, project, [{ ...burnPipeline(2.5), type: 'WATCH_AD', payload }]);
+    await openApproval(owner, project, batchId);
+    await approve(owner);
+    await owner.page.getByText('1 of 1 pipeline executed.').waitFor();
+
+    const stranger = await story.visit(PHONE);
+    const { page } = stranger;
+    await page.goto(`/proof?${new URLSearchParams({ type: 'WATCH_AD', payload })}`);
+    await page.getByText('Reckoned here and there: the same').waitFor();
+    await page.getByRole('heading', { name: 'Proven' }).waitFor();
+    await look(stranger, 'proof-proven');
+    await page.goto(`/proof?${new URLSearchParams({ type: 'WATCH_AD', payload: payload.trim() })}`);
+    await page.getByRole('heading', { name: 'No proof found' }).waitFor();
+    await look(stranger, 'proof-nothing');
+
+    await page.goto(`/vault/${project.vault}`);
+    await page.getByText('997.5').first().waitFor();
+    await page.getByText('−2.5').waitFor();
+    await page.getByText('+1,000').waitFor();
+    await look(stranger, 'vault-public');
+  });
+});
