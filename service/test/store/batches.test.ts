@@ -132,6 +132,7 @@ test('a batch is found by its idempotency key with the request’s hash and the 
       projectId: project.id,
       flywheelId: project.flywheel.id,
       tokenId: project.token.id,
+      kind: 'pipelines' as const,
       status: 'AVAILABLE_TO_QUEUE' as const,
       batchIndex: await takeBatchIndex(trx, project.flywheel.id),
       pipelines: [newPipeline()],
