@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { burnPipeline } from '../../../service/test/client.ts';
+import { noBrowser } from '../browser.ts';
+import {
+  approve,
+  askApi,
+  fund,
+  initByApi,
+  lookOnBoth,
+  openApproval,
+  openStory,
+  type Person,
+  type Registered,
+  register,
+  type Story,
+  signIn,
+} from './story.ts';
+
+describe('a session in a browser', { skip: noBrowser }, () => {
+  let story: Story;
+  let person: Person;
+  let project: Registered;
+  let batchId: string;
+  before(async () => {
+    story = await openStory();
+    person = await story.visit();
+    await signIn(person);
+    project = await register(person);
+    await fund(person, project);
+    batchId = await initByApi(story, project, [burnPipeline(2)]);
+  });
+  after(() => story.stop());
+
+  it('that ends while a batch is looked at asks to sign in, and the batch is there again and signed', async () => {
+    const { page } = person;
+    await openApproval(person, project, batchId);
+    await story.world.db.deleteFrom('sessions').execute();
+    await approve(person);
+    await page.getByText('Sign in to see this').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Approve with wallet' }).isVisible(), false);
+    await lookOnBoth(person, 'session-over');
+    await signIn(person);
+    await page.getByText('What is on chain is what you see').waitFor();
+    assert.match(page.url(), new RegExp(`/approve/${batchId}$`));
+    await lookOnBoth(person, 'session-back');
+    await page.getByRole('button', { name: /^(Approve with wallet|Execute again, as signed)$/ }).click();
+    await page.getByText('1 of 1 pipeline executed.').waitFor();
+  });
+
+  it('keeps what was typed while it ends', async () => {
+    const { page } = person;
+    await page.goto(`/p/${project.projectId}/new`);
+    await page.getByLabel('Whole tokens').fill('12.5');
+    await page.getByLabel(/^Payload/).fill('{"orderId":"1"}');
+    await page.getByLabel('Proof type').fill('PRODUCT_PURCHASE');
+    await story.world.db.deleteFrom('sessions').execute();
+    await page.getByRole('button', { name: 'Review' }).click();
+    await page.getByText('Sign in to see this').waitFor();
+    await signIn(person);
+    await page.getByRole('button', { name: 'Create the batch' }).waitFor();
+    await page.getByRole('button', { name: 'Back to editing' }).click();
+    assert.equal(await page.getByLabel('Whole tokens').inputValue(), '12.5');
+  });
+
+  it('shows another wallet nothing: not a project, not a batch, not a key', async () => {
+    const stranger = await story.visit();
+    const { page } = stranger;
+    await signIn(stranger);
+    const { projectId } = project;
+    for (const [screen, name] of [
+      ['', 'overview'],
+      ['/batches', null],
+      [`/batches/${batchId}`, 'batch'],
+      [`/approve/${batchId}`, null],
+      ['/new', null],
+      ['/vault', null],
+      ['/keys', 'keys'],
+      ['/settings', null],
+    ] as const) {
+      await page.goto(`/p/${projectId}${screen}`);
+      await page.getByText('ERR_PROJECT_NOT_FOUND').first().waitFor();
+      const shown = (await page.locator('main').textContent()) ?? '';
+      for (const secret of [project.vault, project.apiKey.slice(0, 10)]) assert.ok(!shown.includes(secret), screen);
+      if (name !== null) await lookOnBoth(stranger, `foreign-${name}`);
+    }
+    for (const path of ['', '/usage', '/settings', '/history', '/keys', '/batches', `/batches/${batchId}`]) {
+      const { status, text } = await askApi(stranger, `/projects/${projectId}${path}`);
+      assert.equal(status, 404, `${path}: ${text}`);
+    }
+    for (const path of ['/progress', '/approval', '/events']) {
+      const { status, text } = await askApi(stranger, `/projects/${projectId}/batches/${batchId}${path}`);
+      assert.equal(status, 404, `${path}: ${text}`);
+    }
+    // Nor by way of a project of one’s own.
+    const own = await register(stranger);
+    assert.equal((await askApi(stranger, `/projects/${own.projectId}/batches/${batchId}`)).status, 404);
+  });
+
+  it('that is left is over on every screen, and in the service', async () => {
+    const { page } = person;
+    await page.goto(`/p/${project.projectId}`);
+    await page.getByRole('button', { name: /^Signed in as/ }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page
+      .getByRole('button', { name: /^Connect/ })
+      .first()
+      .waitFor();
+    assert.equal((await askApi(person, '/session')).status, 401);
+    await page.goto(`/p/${project.projectId}/batches/${batchId}`);
+    await page.getByText('Sign in to see this').waitFor();
+    assert.equal((await askApi(person, `/projects/${project.projectId}`)).status, 401);
+    await lookOnBoth(person, 'signed-out');
+  });
+});
