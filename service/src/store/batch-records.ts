@@ -175,9 +175,9 @@ export function selectListed(db: Db) {
 const waitsForSql: RawBuilder<WaitsFor> = sql`
   case
     when closed_at is not null then 'nothing'
-    -- What never came on chain leaves nothing to close.
+    -- What never came on chain leaves nothing to close. The limit keeps the planner from hashing every bundle there is.
     when ended_at is not null then
-      case when exists (select from bundles where batch_id = batches.id) then 'close' else 'nothing' end
+      coalesce((select 'close' from bundles where batch_id = batches.id limit 1), 'nothing')
     when company_asked_at is not null and company_decided_at is null then 'company'
     when status = 'AVAILABLE_TO_QUEUE' then 'setup'
     when signed_tx is null then 'wallet'
