@@ -5,10 +5,10 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { Ring } from '../parts/show/ring.tsx';
 import { useEnvironment } from '../service/environment.ts';
 import { MainMenu } from './main-menu.tsx';
-import { SessionEnding } from './session-ending.tsx';
+import { SessionEnding } from './session/session-ending.tsx';
+import { WalletMenu } from './session/wallet-menu.tsx';
 import { ThemeButton } from './theme-button.tsx';
 import { useShortcuts } from './use-shortcuts.ts';
-import { WalletMenu } from './wallet-menu.tsx';
 
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
 

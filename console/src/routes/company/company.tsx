@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
-import { SignInPrompt } from '../../app/sign-in-prompt.tsx';
+import { SignInPrompt } from '../../app/session/sign-in-prompt.tsx';
 import { Tab, Tabs } from '../../parts/layout/tabs.tsx';
 import { Loaded } from '../../parts/state/loaded.tsx';
 import { Page } from '../../parts/state/page.tsx';

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { ArrowUpRight } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { SignInDialog } from '../../app/sign-in-dialog.tsx';
+import { SignInDialog } from '../../app/session/sign-in-dialog.tsx';
 import { Button } from '../../parts/form/button.tsx';
 import { CodeBlock } from '../../parts/show/code-block.tsx';
 import { Ring } from '../../parts/show/ring.tsx';

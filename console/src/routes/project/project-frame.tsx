@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useParams } from '@tanstack/react-router';
 import { Activity, useState } from 'react';
-import { SignInPrompt } from '../../app/sign-in-prompt.tsx';
+import { SignInPrompt } from '../../app/session/sign-in-prompt.tsx';
 import { Tab, Tabs } from '../../parts/layout/tabs.tsx';
 import { AddressText } from '../../parts/show/address-text.tsx';
 import { Notice } from '../../parts/state/notice.tsx';

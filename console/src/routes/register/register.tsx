@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { SignInDialog } from '../../app/sign-in-dialog.tsx';
+import { SignInDialog } from '../../app/session/sign-in-dialog.tsx';
 import { classes } from '../../parts/classes.ts';
 import { Button } from '../../parts/form/button.tsx';
 import { Ring } from '../../parts/show/ring.tsx';

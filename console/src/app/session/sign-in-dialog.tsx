@@ -1,10 +1,10 @@
 import { ExternalLink } from 'lucide-react';
-import { Dialog } from '../parts/form/dialog.tsx';
-import { Ring } from '../parts/show/ring.tsx';
-import { ErrorNotice } from '../parts/state/notice.tsx';
-import { useSignIn } from '../service/session.ts';
-import { LOCAL_WALLET_NAME } from '../wallet/local-wallet-name.ts';
-import { type SolanaWallet, useWallets } from '../wallet/wallets.ts';
+import { Dialog } from '../../parts/form/dialog.tsx';
+import { Ring } from '../../parts/show/ring.tsx';
+import { ErrorNotice } from '../../parts/state/notice.tsx';
+import { useSignIn } from '../../service/session.ts';
+import { LOCAL_WALLET_NAME } from '../../wallet/local-wallet-name.ts';
+import { type SolanaWallet, useWallets } from '../../wallet/wallets.ts';
 
 export interface SignInDialogProps {
   readonly isOpen: boolean;
