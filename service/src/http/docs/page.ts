@@ -1,17 +1,10 @@
-import { createHash } from 'node:crypto';
 import { CONSOLE_OPERATIONS, ERRORS, type ErrorCode, errorsByStatus, OPERATIONS, type Operation } from '@flywheel/api';
 import type * as z from 'zod';
 import { curlExample, jsonExample } from './example.ts';
 import { EXAMPLES, type Example } from './examples.ts';
 import { type Html, html, prose } from './html.ts';
+import { type ContentsLink, contentsList, type DocsPage, layout } from './layout.ts';
 import { type NamedSchemas, namedSchema, schemaFields } from './schema.ts';
-import { STYLE } from './style.ts';
-
-export interface DocsPage {
-  readonly html: string;
-  /** Allows this page's own style and nothing else. */
-  readonly contentSecurityPolicy: string;
-}
 
 /** The reference of every operation as one page, from the tables that the server itself is made of. */
 export function docsPage(): DocsPage {
@@ -19,38 +12,22 @@ export function docsPage(): DocsPage {
   const operations = sections(OPERATIONS, linked);
   const consoleOperations = sections(CONSOLE_OPERATIONS, linked);
   const schemas = [...linked].sort(([a], [b]) => (a < b ? -1 : 1));
-  const page = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>Flywheel API reference</title>
-<link rel="icon" href="${`data:image/svg+xml,${encodeURIComponent(MARK_ICON)}`}">
-<style>${{ markup: STYLE }}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the reference</a>
-<div class="page">
-<nav aria-label="Contents">
-<a class="brand" href="#main">${MARK}Flywheel</a>
-${contents(
-  'Guide',
-  GUIDE.map(({ id, title }) => ({ id, label: html`${title}` })),
+  const contents = html`${contentsList('Guide', GUIDE_LINKS)}
+${contentsList(
+  'This page',
+  GUIDE.map(({ id, title }) => ({ href: `#${id}`, label: html`${title}` })),
 )}
-${contents('Operations', operationLinks(OPERATIONS))}
-${contents('Console', operationLinks(CONSOLE_OPERATIONS))}
-${contents(
+${contentsList('Operations', operationLinks(OPERATIONS))}
+${contentsList('Console', operationLinks(CONSOLE_OPERATIONS))}
+${contentsList(
   'Schemas',
-  schemas.map(([name]) => ({ id: `schema-${name}`, label: html`${name}` })),
+  schemas.map(([name]) => ({ href: `#schema-${name}`, label: html`${name}` })),
 )}
-${contents('Errors', [{ id: 'errors', label: html`Every code` }])}
-</nav>
-<main id="main">
-<header>
+${contentsList('Errors', [{ href: '#errors', label: html`Every code` }])}`;
+  const main = html`<header>
 <h1>Flywheel API</h1>
 <p>Token operations become batches. Two parties approve a batch through a multisig; it is executed on Solana in bundles; anyone can check the proof. Four calls do it.</p>
-<p class="quiet">This page is made from the same tables as the server. Machines read <a href="/openapi.json">openapi.json</a>.</p>
+<p class="quiet">This page is made from the same tables as the server. Machines read <a href="/openapi.json">openapi.json</a>. New here? Begin with the <a href="/docs/guide">guide</a>.</p>
 </header>
 ${GUIDE.map(({ id, title, text }) => html`<section class="guide" id="${id}"><h3><a href="#${id}">${title}</a></h3>${text}</section>`)}
 <h2 class="part">Operations</h2>
@@ -64,23 +41,11 @@ ${schemas.map(
     html`<section id="schema-${name}"><h3><a href="#schema-${name}">${name}</a></h3>${namedSchema(schema)}</section>`,
 )}
 <h2 class="part">Errors</h2>
-<section id="errors">${everyError()}</section>
-</main>
-</div>
-</body>
-</html>
-`;
-  const styleHash = createHash('sha256').update(STYLE).digest('base64');
-  return {
-    html: page.markup,
-    contentSecurityPolicy: `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`,
-  };
+<section id="errors">${everyError()}</section>`;
+  return layout({ title: 'Flywheel API reference', contents, main });
 }
 
-/** The mark: a ring with one gap. */
-const MARK = html`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" stroke-dasharray="46 11" transform="rotate(-62 12 12)"/></svg>`;
-const MARK_ICON =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><circle cx="12" cy="12" r="9" fill="none" stroke="#2f5d8a" stroke-width="3.5" stroke-linecap="round" stroke-dasharray="46 11" transform="rotate(-62 12 12)"/></svg>';
+const GUIDE_LINKS = [{ href: '/docs/guide', label: html`All pages` }];
 
 const GUIDE: readonly { readonly id: string; readonly title: string; readonly text: Html }[] = [
   {
@@ -183,9 +148,9 @@ function failure(code: ErrorCode, name: Html): Html {
 /** What says nothing in a list of links. */
 const PATH_PREFIX = /^\/v1\/flywheel\/|^\/console\/api\//;
 
-function operationLinks(table: Table): { id: string; label: Html }[] {
+function operationLinks(table: Table): ContentsLink[] {
   return Object.entries<Operation>(table).map(([id, { method, path }]) => ({
-    id,
+    href: `#${id}`,
     label: html`<span class="method ${method}">${method}</span><span>${breakable(path.replace(PATH_PREFIX, ''))}</span>`,
   }));
 }
@@ -193,8 +158,4 @@ function operationLinks(table: Table): { id: string; label: Html }[] {
 /** A path that may wrap after its slashes. */
 function breakable(path: string): Html {
   return html`${path.split('/').map((segment, index) => html`${index === 0 ? null : html`/<wbr>`}${segment}`)}`;
-}
-
-function contents(title: string, links: readonly { readonly id: string; readonly label: Html }[]): Html {
-  return html`<h2>${title}</h2><ul>${links.map(({ id, label }) => html`<li><a href="#${id}">${label}</a></li>`)}</ul>`;
 }

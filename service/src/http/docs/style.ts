@@ -25,6 +25,7 @@ p { margin: 0 0 16px; max-width: 68ch; text-wrap: pretty; }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 16px; top: 16px; }
 
+.top { display: none; }
 .page { display: grid; grid-template-columns: 264px minmax(0, 1fr); max-width: 1376px; margin: 0 auto; }
 nav { position: sticky; top: 0; height: 100vh; overflow-y: auto; padding: 40px 24px 40px 32px; border-right: 1px solid var(--line); font-size: 14px; }
 nav h2 { margin: 24px 0 8px; font-size: 12px; line-height: 16px; font-weight: 600; color: var(--quiet); letter-spacing: .04em; }
@@ -83,17 +84,49 @@ pre i { font-style: normal; color: var(--text); }
 .errors code { line-height: 20px; overflow-wrap: anywhere; }
 :target > h3, code:target { text-decoration: underline; text-decoration-color: var(--accent); text-decoration-thickness: 2px; text-underline-offset: 6px; }
 
+nav li a[aria-current] { color: var(--accent); font-weight: 600; }
+article { max-width: 816px; }
+article h2 { margin: 48px 0 16px; padding-top: 24px; border-top: 1px solid var(--line); font-size: 24px; line-height: 32px; font-weight: 600; letter-spacing: -.01em; }
+article h3 { margin: 32px 0 8px; }
+article h1 code, article h2 code, article h3 code { font-size: .85em; }
+article p, article ul, article ol { max-width: 76ch; }
+article ul, article ol { margin: 0 0 16px; padding-left: 24px; }
+article li { padding-left: 4px; }
+article li + li { margin-top: 8px; }
+article li > :last-child { margin-bottom: 0; }
+article li > p, article li > pre, article li > ul { margin-top: 8px; }
+article code { overflow-wrap: anywhere; }
+article pre code { overflow-wrap: normal; }
+article pre.whole { max-height: none; }
+article img { display: block; width: 100%; height: auto; margin: 8px 0 24px; }
+article blockquote { margin: 0 0 16px; padding: 0 0 0 16px; border-left: 2px solid var(--accent); color: var(--quiet); }
+.anchor { float: left; width: 24px; margin-left: -24px; color: var(--quiet); opacity: 0; }
+h2:hover > .anchor, h3:hover > .anchor { opacity: 1; }
+.anchor:hover { text-decoration: none; }
+:target > .anchor { opacity: 1; color: var(--accent); }
+.table { margin: 0 0 24px; overflow-x: auto; }
+.table:focus-visible, pre:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+table { width: 100%; border-collapse: collapse; font-size: 14px; line-height: 20px; }
+th { text-align: left; font-weight: 600; color: var(--quiet); white-space: nowrap; }
+th, td { padding: 8px 16px 8px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th:last-child, td:last-child { padding-right: 0; }
+td { min-width: 88px; }
+td:first-child code { white-space: nowrap; }
+
 @media (max-width: 1200px) {
   .columns { grid-template-columns: minmax(0, 1fr); }
   .samples { position: static; margin-top: 24px; }
 }
 @media (max-width: 800px) {
-  .page { display: block; }
-  nav { position: static; height: auto; padding: 24px; border-right: 0; border-bottom: 1px solid var(--line); }
+  .top { display: flex; justify-content: space-between; align-items: center; padding: 16px 24px; border-bottom: 1px solid var(--line); }
+  .page { display: flex; flex-direction: column; }
+  nav { order: 1; position: static; height: auto; padding: 24px; border-right: 0; border-top: 1px solid var(--line); }
+  nav .brand { display: none; }
   nav ul { columns: 2; }
+  td:first-child code { white-space: normal; }
   main { padding: 24px 24px 80px; }
   h1 { font-size: 26px; line-height: 32px; }
 }
 @media (max-width: 480px) { nav ul { columns: 1; } }
-@media print { nav { display: none; } .page { display: block; } pre { max-height: none; } }
+@media print { nav, .top { display: none; } .page { display: block; } pre { max-height: none; } }
 `;
