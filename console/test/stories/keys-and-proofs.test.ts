@@ -75,6 +75,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.goto(`/proof?${new URLSearchParams({ type: 'WATCH_AD', payload })}`);
     await page.getByText('Reckoned here and there: the same').waitFor();
     await page.getByRole('heading', { name: 'Proven' }).waitFor();
+    await page.getByText('The memo is there, signed by the vault').waitFor();
     await look(stranger, 'proof-proven');
     await page.goto(`/proof?${new URLSearchParams({ type: 'WATCH_AD', payload: payload.trim() })}`);
     await page.getByRole('heading', { name: 'No proof found' }).waitFor();

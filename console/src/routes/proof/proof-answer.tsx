@@ -10,6 +10,7 @@ import { TimeText } from '../../parts/show/time-text.tsx';
 import { Notice } from '../../parts/state/notice.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import type { ProofQuestion } from '../../service/proof.ts';
+import { OwnLook } from './own-look.tsx';
 
 export interface ProofAnswerProps {
   readonly check: ProofCheck;
@@ -102,6 +103,9 @@ function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
     ...(signature === undefined
       ? []
       : [{ name: 'Transaction', value: <AddressText address={signature} kind="signature" isLinked /> }]),
+    ...(signature === undefined || memo === undefined
+      ? []
+      : [{ name: 'Looked up by this page', value: <OwnLook pipeline={pipeline} /> }]),
     ...(slot === undefined ? [] : [{ name: 'Slot', value: slot }]),
     ...(executedAt === undefined ? [] : [{ name: 'Executed', value: <TimeText at={executedAt} /> }]),
     { name: 'Signed by the vault', value: <AddressText address={pipeline.vaultAddress} of="vault" isLinked /> },

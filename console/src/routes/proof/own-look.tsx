@@ -1,0 +1,19 @@
+import type { ProvenPipeline } from '@flywheel/api';
+import { useQuery } from '@tanstack/react-query';
+import { findMemo } from '../../chain/find-memo.ts';
+import { StateMark } from '../../parts/show/state-mark.tsx';
+import { useEnvironment } from '../../service/environment.ts';
+
+/** What this page finds on chain by itself, whatever the service says. */
+export function OwnLook({ pipeline }: { readonly pipeline: ProvenPipeline }) {
+  const rpcUrl = useEnvironment()?.rpcUrl;
+  const { signature, memo, vaultAddress: signer } = pipeline;
+  const look = useQuery({
+    queryKey: ['memo', signature, memo, signer],
+    queryFn: () => findMemo(rpcUrl ?? '', { signature: signature ?? '', memo: memo ?? '', signer }),
+    enabled: rpcUrl !== undefined && signature !== undefined && memo !== undefined,
+  });
+  if (look.data === true) return <StateMark state="done" word="The memo is there, signed by the vault" />;
+  if (look.data === false) return <StateMark state="failed" word="No such memo in this transaction" />;
+  return look.error ? 'The cluster does not answer this page' : <StateMark state="running" word="Looking" />;
+}
