@@ -1,82 +1,156 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { sql } from 'kysely';
 import { burnPipeline, init } from '../../../service/test/client.ts';
 import { noBrowser } from '../browser.ts';
-import { approve, fund, initByApi, look, openApproval, openStory, register, type Story, signIn } from './story.ts';
+import {
+  approve,
+  askApi,
+  fund,
+  initByApi,
+  look,
+  lookOnBoth,
+  openApproval,
+  openStory,
+  type Person,
+  type Registered,
+  register,
+  type Story,
+  signIn,
+} from './story.ts';
 
 describe('the company’s desk in a browser', { skip: noBrowser }, () => {
   let story: Story;
+  let operator: Person;
+  let owner: Person;
+  let project: Registered;
   before(async () => {
     story = await openStory();
+    operator = await story.visit();
+    owner = await story.visit({ colorScheme: 'dark' });
   });
   after(() => story.stop());
 
-  it('tells a wallet how to act for the company, then lets it reject, approve, pause and look back', async () => {
-    const operator = await story.visit();
+  it('tells a wallet how to act for the company, and is open once it does', async () => {
+    const { page } = operator;
     const wallet = await signIn(operator);
-    await operator.page.goto('/company');
-    await operator.page.getByText(`COMPANY_OPERATORS=${wallet}`).waitFor();
-    await look(operator, 'company-become');
+    await page.goto('/company');
+    await page.getByText(`COMPANY_OPERATORS=${wallet}`).waitFor();
+    await lookOnBoth(operator, 'company-become');
+    assert.equal((await askApi(operator, '/company')).status, 403);
     // On the port that the browser knows, with its session still good.
     await story.world.restart({ PORT: new URL(story.world.url).port, COMPANY_OPERATORS: wallet });
-
-    const owner = await story.visit({ size: 'phone', colorScheme: 'dark' });
-    await signIn(owner);
-    const project = await register(owner, { byAPerson: true });
-    await fund(owner, project);
-    for (const amount of [2, 3]) {
-      const batchId = await initByApi(story, project, [burnPipeline(amount)]);
-      await openApproval(owner, project, batchId);
-      await approve(owner);
-      await owner.page
-        .getByText(/company/i)
-        .first()
-        .waitFor();
-    }
-
-    const { page } = operator;
-    await page.goto('/company');
-    await page.getByRole('button', { name: 'Approve batch 2' }).waitFor();
-    await look(operator, 'company-waiting');
-    await page.getByRole('button', { name: 'Reject' }).first().click();
-    await page.getByLabel('Why? The project reads it').fill('Two is too few.');
-    await page.getByRole('button', { name: 'Reject the batch' }).click();
-    await page.getByText('Batch 1 is rejected').waitFor();
-    await page.getByRole('button', { name: 'Approve batch 2' }).click();
-    await page.getByText('Batch 2 is approved').waitFor();
+    await page.reload();
     await page.getByText('Nothing waits for the company').waitFor();
-    await look(operator, 'company-given');
+    await lookOnBoth(operator, 'company-idle');
+  });
 
-    await page
-      .getByRole('link', { name: /^Projects$/ })
-      .last()
-      .click();
-    await page.getByRole('button', { name: /^Pause (?!every)/ }).click();
-    const asked = await page.locator('dialog[open] label').filter({ hasText: /^Type/ }).textContent();
-    const name = /“(.+)”/.exec(asked ?? '')?.[1] ?? '';
-    const confirm = page.locator('dialog[open]').getByRole('button', { name: 'Pause' });
-    await page.getByLabel('Reason (the project reads it)').fill('Looking into it.');
-    await page.getByLabel(/^Type/).fill('another');
-    assert.ok(await confirm.isDisabled(), 'paused by another name');
-    await page.getByLabel(/^Type/).fill(name);
-    await confirm.click();
+  it('has a batch wait for a person, who approves it: it is executed', async () => {
+    await signIn(owner);
+    project = await register(owner, { byAPerson: true });
+    await fund(owner, project);
+    await approveForTheCompany();
+    const { page } = operator;
+    await page.reload();
+    const approval = page.getByRole('button', { name: 'Approve batch 1' });
+    await approval.waitFor();
+    await lookOnBoth(operator, 'company-waiting');
+    await approval.click();
+    await page.getByText('Batch 1 is approved').waitFor();
+    await look(operator, 'company-approved');
+    await owner.page.getByText('1 of 1 pipeline executed.').waitFor();
+  });
+
+  it('has the project read why its batch was rejected', async () => {
+    await approveForTheCompany();
+    const { page } = operator;
+    await page.reload();
+    await page.getByRole('button', { name: 'Reject' }).click();
+    const reject = page.getByRole('button', { name: 'Reject the batch' });
+    assert.ok(await reject.isDisabled(), 'rejected without a reason');
+    await page.getByLabel('Why? The project reads it').fill('Two is too few.');
+    await lookOnBoth(operator, 'company-reject');
+    await reject.click();
+    await page.getByText('Batch 2 is rejected').waitFor();
+    await owner.page.getByText('Two is too few.').first().waitFor();
+    await lookOnBoth(owner, 'company-rejected');
+  });
+
+  it('pauses a project by its name, and lets it go on', async () => {
+    const { page } = operator;
+    await page.goto('/company/projects');
+    await setPause('Pause', 'Looking into it.');
     await page.getByText('Paused').waitFor();
-    await look(operator, 'company-paused');
-    const refused = await init(story.world.url, project.apiKey, [burnPipeline(1)]);
-    assert.notEqual(refused.status, 200);
+    await lookOnBoth(operator, 'company-paused');
+    const { status, body } = await init(story.world.url, project.apiKey, [burnPipeline()]);
+    assert.deepEqual([status, body.error], [503, 'ERR_PAUSED']);
+    assert.match(body.message, /Looking into it\./);
     await owner.page.goto(`/p/${project.projectId}`);
     await owner.page.getByText('“Looking into it.”').waitFor();
-    await look(owner, 'overview-paused');
+    await lookOnBoth(owner, 'overview-paused');
+    await setPause('Let go on', '');
+    await page.getByText('Going').waitFor();
+    await initByApi(story, project, [burnPipeline()]);
+  });
 
-    await page.getByRole('link', { name: 'Audit log' }).click();
-    await page.getByText('Paused the project').waitFor();
-    await page.getByText('“Two is too few.”').waitFor();
-    await look(operator, 'company-audit');
-
-    // Who acts for the company reads the project, and is offered nothing that only its wallet may do.
+  it('reads a project, and is offered nothing that only its wallet may do', async () => {
+    const { page } = operator;
     await page.goto(`/p/${project.projectId}/keys`);
     await page.getByText('You see this project for the company').waitFor();
     assert.equal(await page.getByRole('button', { name: /Revoke|Rotate|Create a key/ }).count(), 0);
     await look(operator, 'keys-for-the-company');
   });
+
+  it('names a job that is stuck, and why, and has it begin again', async () => {
+    const { page } = operator;
+    const error = { message: 'The cluster answered nothing for an hour.' };
+    await sql`
+      update jobs.job set state = 'failed', output = ${JSON.stringify(error)}::jsonb
+      where id = (select id from jobs.job where data->>'type' = 'close' and state = 'completed' limit 1)
+    `.execute(story.world.db);
+    await page.goto('/company/jobs');
+    await page.getByText('Gave up').first().waitFor();
+    await page.getByText(error.message).first().waitFor();
+    await lookOnBoth(operator, 'company-jobs');
+    await page.getByRole('button', { name: 'Begin now' }).first().click();
+    await page.getByText(error.message).first().waitFor({ state: 'detached' });
+  });
+
+  it('logs who did what, and why', async () => {
+    const { page } = operator;
+    await page.goto('/company/audit');
+    for (const text of [
+      'Had a job begin at once',
+      'Let the project go on',
+      'Paused the project',
+      '“Two is too few.”',
+      'Approved a batch for the company',
+      'Registered the project',
+    ]) {
+      await page.getByText(text).first().waitFor();
+    }
+    await lookOnBoth(operator, 'company-audit');
+  });
+
+  /** A batch with the owner’s vote: the company’s is missing. */
+  async function approveForTheCompany(): Promise<void> {
+    const batchId = await initByApi(story, project, [burnPipeline(2)]);
+    await openApproval(owner, project, batchId);
+    await approve(owner);
+    await owner.page.getByText('Waiting for the company').first().waitFor();
+  }
+
+  async function setPause(verb: 'Pause' | 'Let go on', reason: string): Promise<void> {
+    const { page } = operator;
+    await page.getByRole('button', { name: new RegExp(`^${verb} (?!every)`) }).click();
+    const dialog = page.locator('dialog[open]');
+    const asked = await dialog.locator('label').filter({ hasText: /^Type/ }).textContent();
+    const confirm = dialog.getByRole('button', { name: verb });
+    await dialog.getByLabel(/^Reason/).fill(reason);
+    await dialog.getByLabel(/^Type/).fill('another');
+    assert.ok(await confirm.isDisabled(), 'takes another name');
+    await dialog.getByLabel(/^Type/).fill(/“(.+)”/.exec(asked ?? '')?.[1] ?? '');
+    await confirm.click();
+    await dialog.waitFor({ state: 'detached' });
+  }
 });

@@ -1,4 +1,5 @@
 import type { BatchDetail } from '@flywheel/api';
+import { isFlywheelError } from '@flywheel/sdk';
 import type { ReactNode } from 'react';
 import { Button } from '../../parts/form/button.tsx';
 import { AddressText } from '../../parts/show/address-text.tsx';
@@ -35,6 +36,8 @@ export function YourTurn({ projectId, batch, owner, wallet }: YourTurnProps) {
   const objections = data ? objectionsTo(data.look) : [];
   const isSafe = data !== undefined && objections.length === 0 && !looked.isFetching;
   const isOwn = owner === wallet;
+  // Who reads this has signed in again since.
+  const refusal = isFlywheelError(approve.error, 'ERR_UNAUTHORIZED') ? null : approve.error;
   const button = (
     <Button
       tone="primary"
@@ -51,7 +54,7 @@ export function YourTurn({ projectId, batch, owner, wallet }: YourTurnProps) {
         <LookVerdict query={looked} pipelineCount={batch.pipelines.length} />
         {!isOwn && <WrongWallet owner={owner} wallet={wallet} />}
         {batch.failure && <FailureNotice failure={batch.failure} />}
-        {approve.error && <ErrorNotice error={approve.error} />}
+        {refusal && <ErrorNotice error={refusal} />}
         {data && <ApprovalPanel look={data.look} wallet={owner} batch={batch} />}
         <SignHere expiresAt={batch.expiresAt}>{button}</SignHere>
       </div>
