@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { createContext, runInContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import * as source from '@flywheel/sdk';
 import { publint } from 'publint';
 import { build } from 'vite';
@@ -51,6 +52,20 @@ describe('the package as it is published', () => {
   it('is found faultless by publint', async () => {
     const { messages } = await publint({ pkgDir: installed.packagePath, pack: false, strict: true });
     assert.deepEqual(messages, []);
+  });
+
+  it('has types that resolve as its code does, for everyone who imports it as a module', async () => {
+    const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', installed.path], {
+      cwd: installed.packagePath,
+    });
+    const [packed]: { readonly filename: string }[] = JSON.parse(stdout);
+    const tarball = await readFile(join(installed.path, packed?.filename ?? ''));
+    const analysis = await checkPackage(createPackageFromTarballData(tarball));
+    assert.ok('problems' in analysis, 'the package has no types');
+    // As attw’s profile `esm-only`: there is no CommonJS build, and Node 10 knew no exports.
+    const isOurs = ({ kind, resolutionKind }: { readonly kind: string; readonly resolutionKind?: string }) =>
+      kind !== 'CJSResolvesToESM' && resolutionKind !== 'node10' && resolutionKind !== 'node16-cjs';
+    assert.deepEqual(analysis.problems.filter(isOurs), []);
   });
 
   it('names no module of this repository and none of Node', async () => {
