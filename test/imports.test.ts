@@ -30,12 +30,12 @@ const RULES: Rules = {
     'service/src/main.ts': service('app.ts', 'config.ts', 'database.ts', 'log.ts'),
     // The files beside the folders: the composition root and what it is made of.
     'service/src': [
-      ...service('worker.ts', 'http', 'monitor', 'batches', 'projects', 'solana', 'store', 'model'),
+      ...service('worker.ts', 'http', 'monitor', 'webhooks', 'batches', 'projects', 'solana', 'store', 'model'),
       ...['api/src', 'localnet/src'],
     ],
     'service/src/worker.ts': service('signers.ts', 'batches', 'solana', 'store', 'model'),
     'service/src/http': [
-      ...service('company', 'treasury', 'batches', 'projects', 'proofs', 'compile', 'model', 'telemetry'),
+      ...service('webhooks', 'company', 'treasury', 'batches', 'projects', 'proofs', 'compile', 'model', 'telemetry'),
       'api/src',
     ],
     'service/src/monitor': service('http/health.ts', 'solana', 'store', 'model', 'telemetry'),
@@ -43,6 +43,7 @@ const RULES: Rules = {
       ...service('batches', 'projects', 'compile', 'squads', 'solana', 'store', 'model'),
       'api/src',
     ],
+    'service/src/webhooks': [...service('projects', 'store', 'model'), 'api/src'],
     'service/src/company': [...service('batches', 'projects', 'squads', 'solana', 'store', 'model'), 'api/src'],
     'service/src/batches': [...service('compile', 'squads', 'solana', 'store', 'model', 'telemetry'), 'api/src'],
     'service/src/projects': [...service('compile', 'squads', 'solana', 'store', 'model'), 'api/src'],

@@ -8,3 +8,4 @@ export * from './operations.ts';
 export * from './preview-schemas.ts';
 export * from './rotation-message.ts';
 export * from './schemas.ts';
+export * from './webhook-events.ts';

@@ -27,6 +27,9 @@ import { startEventFeed } from './store/events/event-feed.ts';
 import { startJobs } from './store/jobs.ts';
 import { findProject } from './store/projects.ts';
 import { createRateLimits } from './store/rate-limits.ts';
+import { openWebhookKey } from './webhook-key.ts';
+import { createWebhookSecrets } from './webhooks/secrets.ts';
+import { startWebhooks } from './webhooks/start-webhooks.ts';
 import { startWorker } from './worker.ts';
 
 export type Role = 'localnet' | 'http' | 'worker';
@@ -91,6 +94,16 @@ async function compose(
       sending,
     });
     started.defer(() => worker.stop());
+  }
+  const webhookKey = await openWebhookKey(config, { isLocal: localnet !== null });
+  const webhooks = {
+    secrets: webhookKey === null ? null : createWebhookSecrets(webhookKey),
+    rules: { allowPrivate: config.webhooksMayBePrivate },
+  };
+  const { secrets, rules } = webhooks;
+  if (isWorker && secrets !== null) {
+    const delivering = startWebhooks({ ...deps, poolConfig, secrets, rules });
+    started.defer(() => delivering.stop());
   }
   const monitorDeps = { ...deps, log, operator: signers.operator, readiness: readinessOf(deps) };
   const metricsUrl = await openMonitor(config, monitorDeps, started);

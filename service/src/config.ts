@@ -35,6 +35,11 @@ export interface Config {
   readonly companyAddress: Address | null;
   /** The wallets that may act for the company in the console. */
   readonly companyOperators: ReadonlySet<Address>;
+  /** From which webhooks' secrets are derived; in a variable or in a file. Both null: made on the local cluster, else none. */
+  readonly webhookKey: Uint8Array | null;
+  readonly webhookKeyFile: string | null;
+  /** Whether webhooks may go to private addresses, and over http. */
+  readonly webhooksMayBePrivate: boolean;
   readonly localnet: {
     readonly port: number;
     readonly squadsProgram: string | null;
@@ -99,6 +104,10 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
     operatorAddress: env.OPERATOR_ADDRESS ?? null,
     companyAddress: env.COMPANY_ADDRESS ?? null,
     companyOperators: new Set(env.COMPANY_OPERATORS),
+    webhookKey: env.WEBHOOK_KEY ?? null,
+    webhookKeyFile: env.WEBHOOK_KEY_FILE ?? null,
+    // Whoever runs a cluster of his own has his receivers beside it.
+    webhooksMayBePrivate: (env.WEBHOOK_ALLOW_PRIVATE ?? (env.SOLANA_RPC_URL === undefined ? '1' : '0')) === '1',
     localnet: {
       port: env.LOCALNET_PORT,
       squadsProgram: env.FLYWHEEL_SQUADS_PROGRAM ?? null,
@@ -123,6 +132,15 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   });
 }
 
+/** As many as the hash that secrets are derived with has. */
+const MIN_WEBHOOK_KEY_BYTES = 32;
+
+/** The bytes of a key in base64; null where it is none, or too short. */
+export function parseWebhookKey(text: string): Uint8Array | null {
+  const bytes = /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null;
+  return bytes === null || bytes.length < MIN_WEBHOOK_KEY_BYTES ? null : new Uint8Array(bytes);
+}
+
 const SECONDS_PER_DAY = 86_400;
 
 const Environment = z.object({
@@ -143,10 +161,13 @@ const Environment = z.object({
   OPERATOR_ADDRESS: base58Address().optional(),
   COMPANY_ADDRESS: base58Address().optional(),
   COMPANY_OPERATORS: base58Addresses().default([]),
+  WEBHOOK_KEY: webhookKey().optional(),
+  WEBHOOK_KEY_FILE: z.string().optional(),
+  WEBHOOK_ALLOW_PRIVATE: flag().optional(),
   LOCALNET_PORT: port().default(8899),
   LOCALNET_SLOT_MS: whole('milliseconds', 10, 10_000).default(400),
   FLYWHEEL_SQUADS_PROGRAM: z.string().optional(),
-  FLYWHEEL_OFFLINE: z.enum(['0', '1'], { error: (issue) => `is ${quote(issue.input)}; it may be 0 or 1` }).default('0'),
+  FLYWHEEL_OFFLINE: flag().default('0'),
   // The interface's own numbers.
   RATE_LIMIT_INIT: rateLimit().default({ requests: 10, seconds: 60 }),
   // As init's: a preview compiles as much, and asks the cluster besides.
@@ -173,6 +194,9 @@ const Environment = z.object({
 
 function crossFaults(env: z.output<typeof Environment>): string[] {
   const faults: string[] = [];
+  if (env.WEBHOOK_KEY !== undefined && env.WEBHOOK_KEY_FILE !== undefined) {
+    faults.push('WEBHOOK_KEY and WEBHOOK_KEY_FILE are both set; set one of them.');
+  }
   if (env.SOLANA_RPC_URL !== undefined) {
     for (const who of ['OPERATOR', 'COMPANY'] as const) {
       if (env[`${who}_SIGNER`] === undefined && env[`${who}_ADDRESS`] === undefined) {
@@ -183,6 +207,23 @@ function crossFaults(env: z.output<typeof Environment>): string[] {
     }
   }
   return faults;
+}
+
+function flag() {
+  return z.enum(['0', '1'], { error: (issue) => `is ${quote(issue.input)}; it may be 0 or 1` });
+}
+
+function webhookKey() {
+  return z.string().transform((text, context): Uint8Array => {
+    const key = parseWebhookKey(text);
+    if (key !== null) return key;
+    // Not quoted: it may be a key all the same.
+    context.addIssue({
+      code: 'custom',
+      message: `holds no base64 of at least ${MIN_WEBHOOK_KEY_BYTES} bytes; make one with openssl rand -base64 32`,
+    });
+    return z.NEVER;
+  });
 }
 
 function port() {

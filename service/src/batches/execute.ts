@@ -8,6 +8,7 @@ import { insertAuditEntry } from '../store/audit.ts';
 import { askCompany } from '../store/company/approvals.ts';
 import { DamagedRecord } from '../store/damaged-record.ts';
 import { hasExecutionBegun, requestExecution } from '../store/executions.ts';
+import { askForLook } from '../store/webhooks/vault-watch.ts';
 import { awaitBatch, type Wait } from './await-batch.ts';
 import { checkBatch, troubleOf } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
@@ -61,6 +62,7 @@ async function request(
   const { multisig } = project.flywheel;
   await checkApproval(signedTx, { batchId: batch.id, batchIndex: batch.batchIndex, multisig, nonce: batch.nonce });
   const trouble = troubleOf((await checkBatch(deps, project, batch.pipelines)).problems);
+  if (trouble?.code === 'ERR_VAULT_UNDERFUNDED') await askForLook(deps.db, project.id, deps.clock.now());
   if (trouble !== null) throw troubleError(trouble);
   return deps.db.transaction().execute(async (trx) => {
     const wire = signedTx as Base64EncodedWireTransaction; // checkApproval has decoded it whole

@@ -5,6 +5,7 @@ import * as ends from '../../migrations/0003-ends.ts';
 import * as createdTokenAccounts from '../../migrations/0004-created-token-accounts.ts';
 import * as pipelinesOfTransactions from '../../migrations/0005-pipelines-of-transactions.ts';
 import * as console from '../../migrations/0006-console.ts';
+import * as webhooks from '../../migrations/0007-webhooks.ts';
 import type { Db } from './db.ts';
 
 /** By name, in order. Forward only: what was applied anywhere is never changed, only followed by another. */
@@ -14,6 +15,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-created-token-accounts': createdTokenAccounts,
   '0005-pipelines-of-transactions': pipelinesOfTransactions,
   '0006-console': console,
+  '0007-webhooks': webhooks,
 };
 
 /**

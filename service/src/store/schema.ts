@@ -10,6 +10,8 @@ import type {
   InitWarning,
   RegistrationRequest,
   Scope,
+  WebhookEventType,
+  WebhookTopic,
 } from '@flywheel/api';
 import type { AccountMeta, Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
@@ -36,6 +38,9 @@ export interface Schema {
   company: CompanyTable;
   audit_log: AuditLogTable;
   batch_events: BatchEventsTable;
+  webhook_endpoints: WebhookEndpointsTable;
+  webhook_deliveries: WebhookDeliveriesTable;
+  vault_watch: VaultWatchTable;
 }
 
 /** Written as text: the driver would take an array for a PostgreSQL array. */
@@ -265,4 +270,45 @@ interface AuditLogTable {
   before: JsonOrNull<unknown>;
   after: JsonOrNull<unknown>;
   reason: string | null;
+}
+
+export interface WebhookEndpointsTable {
+  id: string;
+  project_id: string;
+  url: string;
+  events: WebhookTopic[];
+  secret_version: Generated<number>;
+  /** Until then what the version before yields signs too. */
+  previous_secret_until: Date | null;
+  state: Generated<'active' | 'disabled'>;
+  disabled_reason: string | null;
+  created_at: Date;
+  last_attempt_at: Date | null;
+}
+
+export interface WebhookDeliveriesTable {
+  id: Generated<bigint>;
+  endpoint_id: string;
+  event_id: string;
+  type: WebhookEventType;
+  payload: string;
+  state: Generated<'waiting' | 'delivered' | 'failed'>;
+  attempts: Generated<number>;
+  /** Of the attempts, those since it was last asked for. */
+  tries: Generated<number>;
+  next_attempt_at: Date;
+  lease: string | null;
+  leased_until: Date | null;
+  last_attempt_at: Date | null;
+  last_status: number | null;
+  last_error: string | null;
+  last_response: string | null;
+  created_at: Date;
+  delivered_at: Date | null;
+}
+
+interface VaultWatchTable {
+  project_id: string;
+  look_at: Date | null;
+  told_at: Date | null;
 }

@@ -1,7 +1,5 @@
-import pg from 'pg';
-import type { Clock } from '../../model/clock.ts';
-import type { Log } from '../log.ts';
 import { EVENTS_CHANNEL } from './record-event.ts';
+import { type ListenDeps, startListening } from './start-listening.ts';
 
 /** Says when something has become of a batch, whichever process has done it. */
 export interface EventFeed {
@@ -13,37 +11,17 @@ export interface EventFeed {
   stop(): Promise<void>;
 }
 
-export interface EventFeedDeps {
-  readonly poolConfig: pg.PoolConfig;
-  readonly clock: Clock;
-  readonly log: Pick<Log, 'warn'>;
-}
-
-/** Databases are back from a restart within seconds. */
-const RECONNECT_MS = 1_000;
-
 /** Listens on one connection of its own, and on another once that is lost. */
-export function startEventFeed({ poolConfig, clock, log }: EventFeedDeps): EventFeed {
-  const stopping = new AbortController();
+export function startEventFeed(deps: ListenDeps): EventFeed {
   const watchers = new Map<string, Set<() => void>>();
   const wakeAll = (of: Iterable<() => void>) => {
     for (const wake of [...of]) wake();
   };
-  const listening = (async () => {
-    while (!stopping.signal.aborted) {
-      try {
-        await listen(poolConfig, stopping.signal, {
-          // What was told while nobody listened is not told again.
-          onListening: () => wakeAll([...watchers.values()].flatMap((wakes) => [...wakes])),
-          onEvent: (batchId) => wakeAll(watchers.get(batchId) ?? []),
-        });
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        log.warn({ err: error }, 'events are not listened for: those who follow batches hear of them later');
-      }
-      await clock.sleep(RECONNECT_MS, stopping.signal).catch(() => undefined);
-    }
-  })();
+  const listening = startListening(deps, EVENTS_CHANNEL, {
+    // What was told while nobody listened is not told again.
+    onListening: () => wakeAll([...watchers.values()].flatMap((wakes) => [...wakes])),
+    onNotice: (batchId) => wakeAll(watchers.get(batchId) ?? []),
+  });
   return {
     watch(batchId, wake) {
       const wakes = watchers.get(batchId) ?? new Set();
@@ -53,36 +31,6 @@ export function startEventFeed({ poolConfig, clock, log }: EventFeedDeps): Event
         if (wakes.size === 0 && watchers.get(batchId) === wakes) watchers.delete(batchId);
       };
     },
-    async stop() {
-      stopping.abort();
-      await listening;
-    },
+    stop: () => listening.stop(),
   };
-}
-
-interface Listener {
-  onListening(): void;
-  onEvent(batchId: string): void;
-}
-
-/** Until the signal aborts, or, by throwing, until the connection is lost. */
-async function listen(poolConfig: pg.PoolConfig, signal: AbortSignal, listener: Listener): Promise<void> {
-  const client = new pg.Client({ ...poolConfig, application_name: 'flywheel-events', keepAlive: true });
-  const ended = Promise.withResolvers<void>();
-  client.on('error', ended.reject);
-  client.on('end', () => ended.reject(new Error('The connection was closed.')));
-  client.on('notification', ({ payload }) => listener.onEvent(payload ?? ''));
-  const onAbort = () => ended.resolve();
-  signal.addEventListener('abort', onAbort, { once: true });
-  // Whoever waits for it may not have come to it when it fails.
-  ended.promise.catch(() => undefined);
-  try {
-    await client.connect();
-    await client.query(`listen ${EVENTS_CHANNEL}`);
-    listener.onListening();
-    if (!signal.aborted) await ended.promise;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    await client.end().catch(() => undefined);
-  }
 }

@@ -1,0 +1,140 @@
+import type { WebhookEvent, WebhookEventType } from '@flywheel/api';
+import { type Selectable, sql } from 'kysely';
+import type { Db } from '../db.ts';
+import type { WebhookDeliveriesTable } from '../schema.ts';
+import { newEventId, WEBHOOKS_CHANNEL } from './queue-deliveries.ts';
+
+/** An event on its way to an endpoint, and how that has fared. */
+export interface Delivery {
+  readonly id: bigint;
+  readonly endpointId: string;
+  /** The same in every attempt. */
+  readonly eventId: string;
+  readonly type: WebhookEventType;
+  /** The very text that is signed. */
+  readonly payload: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly nextAttemptAt: Date;
+  readonly lastAttemptAt: Date | null;
+  /** Of HTTP; null where there was no answer. */
+  readonly lastStatus: number | null;
+  readonly lastError: string | null;
+  readonly lastResponse: string | null;
+  readonly createdAt: Date;
+  readonly deliveredAt: Date | null;
+}
+
+export type DeliveryState = 'waiting' | 'delivered' | 'failed';
+
+/** Of an endpoint alone, whatever it wants to be told. */
+export async function insertDelivery(trx: Db, endpointId: string, event: WebhookEvent): Promise<Delivery> {
+  const at = new Date(event.timestamp);
+  const row = await trx
+    .insertInto('webhook_deliveries')
+    .values({
+      endpoint_id: endpointId,
+      event_id: newEventId(),
+      type: event.type,
+      payload: JSON.stringify(event),
+      next_attempt_at: at,
+      created_at: at,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await wakeWorkers(trx);
+  return toDelivery(row);
+}
+
+/** A page of an endpoint’s deliveries, newest first: those below an id, of a state, if one is given. */
+export async function findDeliveries(
+  db: Db,
+  endpointId: string,
+  {
+    state,
+    below,
+    limit,
+  }: { readonly state: DeliveryState | undefined; readonly below: bigint | null; readonly limit: number },
+): Promise<Delivery[]> {
+  const rows = await db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('endpoint_id', '=', endpointId)
+    .$if(state !== undefined, (query) => query.where('state', '=', state ?? 'waiting'))
+    .$if(below !== null, (query) => query.where('id', '<', below ?? 0n))
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.map(toDelivery);
+}
+
+/**
+ * Has an event told again at once, under the id that it has, as if it were new. One whose attempt is under way is left
+ * as it is. Null where the endpoint has no such delivery.
+ */
+export async function repeatDelivery(
+  trx: Db,
+  endpointId: string,
+  deliveryId: bigint,
+  now: Date,
+): Promise<Delivery | null> {
+  await trx
+    .updateTable('webhook_deliveries')
+    .set({
+      state: 'waiting',
+      tries: 0,
+      next_attempt_at: now,
+      lease: null,
+      leased_until: null,
+      delivered_at: null,
+    })
+    .where('endpoint_id', '=', endpointId)
+    .where('id', '=', deliveryId)
+    .where((eb) => eb.or([eb('leased_until', 'is', null), eb('leased_until', '<=', now)]))
+    .execute();
+  await wakeWorkers(trx);
+  const row = await trx
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('endpoint_id', '=', endpointId)
+    .where('id', '=', deliveryId)
+    .executeTakeFirst();
+  return row ? toDelivery(row) : null;
+}
+
+/** Forgets deliveries that are over, of events before a time; at most `limit` of them. Answers how many. */
+export async function forgetDeliveries(
+  db: Db,
+  { before, limit }: { readonly before: Date; readonly limit: number },
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from webhook_deliveries where id in (
+      select id from webhook_deliveries where state <> 'waiting' and created_at < ${before}
+      order by created_at limit ${limit} for update skip locked
+    )
+  `.execute(db);
+  return Number(numAffectedRows ?? 0n);
+}
+
+async function wakeWorkers(trx: Db): Promise<void> {
+  await sql`select pg_notify(${WEBHOOKS_CHANNEL}, '')`.execute(trx);
+}
+
+function toDelivery(row: Selectable<WebhookDeliveriesTable>): Delivery {
+  return {
+    id: row.id,
+    endpointId: row.endpoint_id,
+    eventId: row.event_id,
+    type: row.type,
+    payload: row.payload,
+    state: row.state,
+    attempts: row.attempts,
+    nextAttemptAt: row.next_attempt_at,
+    lastAttemptAt: row.last_attempt_at,
+    lastStatus: row.last_status,
+    lastError: row.last_error,
+    lastResponse: row.last_response,
+    createdAt: row.created_at,
+    deliveredAt: row.delivered_at,
+  };
+}

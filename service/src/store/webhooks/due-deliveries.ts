@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { type Db, inTransaction } from '../db.ts';
+
+/** An attempt that is this process’s to make. */
+export interface DueDelivery {
+  readonly id: bigint;
+  readonly endpointId: string;
+  readonly url: string;
+  readonly secretVersion: number;
+  readonly previousSecretUntil: Date | null;
+  readonly eventId: string;
+  readonly type: string;
+  readonly payload: string;
+  /** This one included, since it was last asked for. */
+  readonly tries: number;
+  readonly lease: string;
+}
+
+/** A receiver is asked this many things at once, by all workers together: one that hangs holds up nobody else. */
+export const MAX_AT_ONCE_PER_ENDPOINT = 2;
+
+export interface TakeDeliveries {
+  readonly now: Date;
+  /** From then on another may make the attempt again: whoever had it is gone. */
+  readonly leasedUntil: Date;
+  readonly limit: number;
+}
+
+/**
+ * Takes deliveries that are due, the endpoints in turn, so that a long queue of one makes no other wait. No two workers
+ * get the same one while its lease lasts.
+ */
+export async function takeDeliveries(db: Db, { now, leasedUntil, limit }: TakeDeliveries): Promise<DueDelivery[]> {
+  const lease = randomUUID();
+  return inTransaction(db, async (trx) => {
+    const endpoints = await lockDueEndpoints(trx, { now, limit });
+    if (endpoints.length === 0) return [];
+    // A statement of its own: it sees what others have leased before they let go of the endpoints.
+    const { rows } = await sql<DueDelivery>`
+      with picked as (
+        select due.id from unnest(${endpoints}::uuid[]) as endpoint (id)
+        cross join lateral (
+          select id from webhook_deliveries
+          where endpoint_id = endpoint.id and state = 'waiting' and next_attempt_at <= ${now}
+            and (leased_until is null or leased_until <= ${now})
+          order by next_attempt_at, id
+          limit greatest(0, ${MAX_AT_ONCE_PER_ENDPOINT} - (
+            select count(*) from webhook_deliveries
+            where endpoint_id = endpoint.id and lease is not null and leased_until > ${now}
+          ))
+          for update skip locked
+        ) due
+        limit ${limit}
+      )
+      update webhook_deliveries set
+        lease = ${lease}, leased_until = ${leasedUntil}, last_attempt_at = ${now},
+        attempts = attempts + 1, tries = tries + 1
+      from picked, webhook_endpoints endpoint
+      where webhook_deliveries.id = picked.id and endpoint.id = endpoint_id
+      returning webhook_deliveries.id, endpoint_id as "endpointId", url, secret_version as "secretVersion",
+        previous_secret_until as "previousSecretUntil", event_id as "eventId", type, payload, tries, lease
+    `.execute(trx);
+    await trx.updateTable('webhook_endpoints').set({ last_attempt_at: now }).where('id', 'in', endpoints).execute();
+    return rows;
+  });
+}
+
+/** When the next one falls due that is not due yet; null when none waits. */
+export async function findNextDue(db: Db, now: Date): Promise<Date | null> {
+  const { rows } = await sql<{ readonly next: Date | null }>`
+    select min(due.next_attempt_at) as next
+    from webhook_endpoints endpoint
+    cross join lateral (
+      select next_attempt_at from webhook_deliveries
+      where endpoint_id = endpoint.id and state = 'waiting' and next_attempt_at > ${now}
+      order by next_attempt_at limit 1
+    ) due
+    where endpoint.state = 'active'
+  `.execute(db);
+  return rows[0]?.next ?? null;
+}
+
+/** What came of an attempt: `gone` when the receiver wants nothing more at all. */
+export type DeliveryOutcome = {
+  readonly status: number | null;
+  /** What the receiver said, as far as it is kept. */
+  readonly response: string | null;
+} & (
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'gone'; readonly error: string }
+  /** `retryAt` null: it is given up. */
+  | { readonly kind: 'refused'; readonly error: string; readonly retryAt: Date | null }
+);
+
+/** False, and nothing kept, when the lease had run out and another has the delivery, or its endpoint is gone. */
+export async function settleDelivery(
+  db: Db,
+  { id, endpointId, lease }: Pick<DueDelivery, 'id' | 'endpointId' | 'lease'>,
+  outcome: DeliveryOutcome,
+  now: Date,
+): Promise<boolean> {
+  return inTransaction(db, async (trx) => {
+    // The endpoint first, as whoever deletes one does.
+    if (outcome.kind === 'gone') await disable(trx, endpointId, outcome.error);
+    const { numUpdatedRows } = await trx
+      .updateTable('webhook_deliveries')
+      .set({
+        ...stateAfter(outcome, now),
+        lease: null,
+        leased_until: null,
+        last_status: outcome.status,
+        last_response: outcome.response,
+        last_error: outcome.kind === 'delivered' ? null : outcome.error,
+      })
+      .where('id', '=', id)
+      .where('lease', '=', lease)
+      .executeTakeFirst();
+    return numUpdatedRows === 1n;
+  });
+}
+
+/** An attempt that was broken off by us: it is made again at once, by whoever comes first. */
+export async function giveDeliveryBack(
+  db: Db,
+  { id, lease }: Pick<DueDelivery, 'id' | 'lease'>,
+  now: Date,
+): Promise<void> {
+  await db
+    .updateTable('webhook_deliveries')
+    .set({ lease: null, leased_until: null, next_attempt_at: now, tries: sql`greatest(0, tries - 1)` })
+    .where('id', '=', id)
+    .where('lease', '=', lease)
+    .execute();
+}
+
+async function lockDueEndpoints(trx: Db, { now, limit }: Pick<TakeDeliveries, 'now' | 'limit'>): Promise<string[]> {
+  const { rows } = await sql<{ readonly id: string }>`
+    select id from webhook_endpoints endpoint
+    where state = 'active'
+      and exists (
+        select from webhook_deliveries
+        where endpoint_id = endpoint.id and state = 'waiting' and next_attempt_at <= ${now}
+          and (leased_until is null or leased_until <= ${now})
+      )
+      and ${MAX_AT_ONCE_PER_ENDPOINT} > (
+        select count(*) from webhook_deliveries
+        where endpoint_id = endpoint.id and lease is not null and leased_until > ${now}
+      )
+    order by last_attempt_at nulls first
+    limit ${limit}
+    for no key update skip locked
+  `.execute(trx);
+  return rows.map(({ id }) => id);
+}
+
+async function disable(trx: Db, endpointId: string, reason: string): Promise<void> {
+  await trx
+    .updateTable('webhook_endpoints')
+    .set({ state: 'disabled', disabled_reason: reason })
+    .where('id', '=', endpointId)
+    .where('state', '=', 'active')
+    .execute();
+}
+
+function stateAfter(outcome: DeliveryOutcome, now: Date) {
+  switch (outcome.kind) {
+    case 'delivered':
+      return { state: 'delivered', delivered_at: now } as const;
+    case 'gone':
+      return { state: 'failed' } as const;
+    case 'refused':
+      return outcome.retryAt === null
+        ? ({ state: 'failed' } as const)
+        : ({ state: 'waiting', next_attempt_at: outcome.retryAt } as const);
+    default:
+      throw outcome satisfies never;
+  }
+}

@@ -1,0 +1,32 @@
+import { isIP } from 'node:net';
+import { isAllowedAddress, type ReceiverRules } from './allowed-address.ts';
+
+/** What every browser and server takes. */
+export const MAX_URL_CHARACTERS = 2_048;
+
+/**
+ * What is wrong with a receiver’s URL, a sentence that goes on from its place; null when nothing is. A name may still
+ * lead to a forbidden address: that is seen where the connection is made.
+ */
+export function findUrlFault(text: string, rules: ReceiverRules): string | null {
+  if (text.length > MAX_URL_CHARACTERS) return `has ${text.length} characters; it may have ${MAX_URL_CHARACTERS}.`;
+  if (!URL.canParse(text)) return 'is no URL, e.g. https://example.com/flywheel.';
+  const { protocol, username, password, hostname, hash } = new URL(text);
+  const isSecure = protocol === 'https:';
+  if (!isSecure && !(rules.allowPrivate && protocol === 'http:')) {
+    return `begins with ${protocol}//; it must begin with https://.`;
+  }
+  if (username !== '' || password !== '') return 'holds a user or password; deliveries are signed instead.';
+  if (hash !== '') return 'holds a fragment, which is never sent.';
+  const address = literalOf(hostname);
+  if (address !== null && !isAllowedAddress(address, rules)) {
+    return `names ${address}, which is no public address.`;
+  }
+  return null;
+}
+
+/** The address that a URL names without the help of DNS; null for a name. */
+export function literalOf(hostname: string): string | null {
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return isIP(bare) === 0 ? null : bare;
+}

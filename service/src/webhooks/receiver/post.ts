@@ -1,0 +1,96 @@
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import type { ReceiverRules } from './allowed-address.ts';
+import { findUrlFault, literalOf } from './check-url.ts';
+
+export interface Post {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface PostDeps {
+  readonly rules: ReceiverRules;
+  readonly lookup: LookupFunction;
+  readonly timeoutMs: number;
+}
+
+export interface PostAnswer {
+  readonly status: number;
+  /** As much of its beginning as is kept, without what no text can hold. */
+  readonly text: string;
+}
+
+/** Enough to say what is wrong; receivers answer with whole pages. */
+const MAX_ANSWER_BYTES = 1_024;
+/** The status is all that counts. */
+const ANSWER_PATIENCE_MS = 1_000;
+
+/**
+ * Posts to a receiver on a connection of its own and answers the status, whichever. Follows no redirect. Whatever becomes
+ * of the answer’s body, its status stands.
+ * @throws Error when there is no answer within the time, or the address is forbidden.
+ */
+export async function post(
+  { rules, lookup, timeoutMs }: PostDeps,
+  sent: Post,
+  signal: AbortSignal,
+): Promise<PostAnswer> {
+  // The rules of today, whatever they were when it was stored. For an address that needs no lookup there is no other look.
+  const fault = findUrlFault(sent.url, rules);
+  if (fault !== null) throw new Error(`The URL ${fault}`);
+  const url = new URL(sent.url);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const request = (url.protocol === 'https:' ? requestHttps : requestHttp)({
+    protocol: url.protocol,
+    hostname: literalOf(url.hostname) ?? url.hostname,
+    port: url.port,
+    path: `${url.pathname}${url.search}`,
+    method: 'POST',
+    headers: { ...sent.headers, 'content-length': Buffer.byteLength(sent.body) },
+    agent: false,
+    lookup,
+    signal: AbortSignal.any([signal, timeout]),
+  });
+  try {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request.on('response', resolve);
+      // Also of what happens after the answer has begun, which changes nothing.
+      request.on('error', reject);
+      request.end(sent.body);
+    });
+    return { status: response.statusCode ?? 0, text: await beginningOf(response) };
+  } catch (error) {
+    if (timeout.aborted && !signal.aborted) throw new Error(`There was no answer within ${timeoutMs / 1_000} s.`);
+    throw error;
+  } finally {
+    request.destroy();
+  }
+}
+
+function beginningOf(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const end = () => {
+      clearTimeout(patience);
+      resolve(clean(Buffer.concat(chunks).subarray(0, MAX_ANSWER_BYTES)));
+    };
+    const patience = setTimeout(end, ANSWER_PATIENCE_MS);
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= MAX_ANSWER_BYTES) end();
+    });
+    for (const event of ['end', 'error', 'close']) response.on(event, end);
+  });
+}
+
+/** A text column holds no zero byte, and a screen no control characters. */
+function clean(bytes: Buffer): string {
+  return bytes
+    .toString('utf8')
+    .replaceAll(/(?![\n\t])\p{Cc}/gu, '')
+    .trim();
+}

@@ -1,0 +1,40 @@
+import type { Clock } from '../model/clock.ts';
+import type { FundsDeps } from '../projects/overview/vault-funds.ts';
+import type { ListenDeps } from '../store/events/start-listening.ts';
+import { startWebhookFeed } from '../store/webhooks/webhook-feed.ts';
+import { RETRY_PAUSES_MS } from './delivery/retry-schedule.ts';
+import { type DeliverDeps, startDelivering } from './delivery/start-delivering.ts';
+import type { ReceiverRules } from './receiver/allowed-address.ts';
+import { guardedLookup } from './receiver/guarded-lookup.ts';
+import type { WebhookSecrets } from './secrets.ts';
+import { watchVaults } from './vault/watch-vaults.ts';
+
+export interface WebhooksDeps extends FundsDeps, Pick<ListenDeps, 'poolConfig'> {
+  readonly clock: Clock;
+  readonly log: DeliverDeps['log'];
+  readonly secrets: WebhookSecrets;
+  readonly rules: ReceiverRules;
+}
+
+/** Standard Webhooks asks for 15 to 30 s. */
+const TIMEOUT_MS = 15_000;
+
+/** Delivers webhooks, and sees when a vault is low, until it is stopped. */
+export function startWebhooks(deps: WebhooksDeps): { stop(): Promise<void> } {
+  const feed = startWebhookFeed(deps);
+  const onNews = feed.watch;
+  const watching = watchVaults({ ...deps, onNews });
+  const delivering = startDelivering({
+    ...deps,
+    onNews,
+    lookup: guardedLookup(deps.rules),
+    timeoutMs: TIMEOUT_MS,
+    schedule: { pausesMs: RETRY_PAUSES_MS, random: Math.random },
+  });
+  return {
+    async stop() {
+      await Promise.all([watching.stop(), delivering.stop()]);
+      await feed.stop();
+    },
+  };
+}

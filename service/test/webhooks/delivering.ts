@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { after } from 'node:test';
+import type { WebhookEvent, WebhookTopic } from '@flywheel/api';
+import { systemClock } from '../../src/clock.ts';
+import type { Project } from '../../src/model/project.ts';
+import type { Db } from '../../src/store/db.ts';
+import { type Delivery, findDeliveries } from '../../src/store/webhooks/deliveries.ts';
+import { insertEndpoint } from '../../src/store/webhooks/endpoints.ts';
+import { queueDeliveries } from '../../src/store/webhooks/queue-deliveries.ts';
+import { startWebhookFeed } from '../../src/store/webhooks/webhook-feed.ts';
+import { type DeliverDeps, type Delivering, startDelivering } from '../../src/webhooks/delivery/start-delivering.ts';
+import { guardedLookup } from '../../src/webhooks/receiver/guarded-lookup.ts';
+import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
+import { until } from '../execution/batches.ts';
+import { quietLog, type TestDatabase } from '../postgres.ts';
+
+export const SECRETS = createWebhookSecrets(new Uint8Array(32).fill(7));
+const HERE = { allowPrivate: true };
+
+/** A worker as far as it delivers, with pauses that no test has to sit out. Stopped after the file’s tests. */
+export function startTestDelivering(
+  { db, poolConfig }: Pick<TestDatabase, 'db' | 'poolConfig'>,
+  options: Partial<DeliverDeps> = {},
+): Delivering {
+  const feed = startWebhookFeed({ poolConfig, clock: systemClock, log: quietLog });
+  const delivering = startDelivering({
+    db,
+    clock: systemClock,
+    log: quietLog,
+    onNews: feed.watch,
+    secrets: SECRETS,
+    rules: HERE,
+    lookup: guardedLookup(HERE),
+    timeoutMs: 5_000,
+    schedule: { pausesMs: [10, 20, 40], random: () => 0.5 },
+    ...options,
+  });
+  let stopping: Promise<unknown> | null = null;
+  const stop = async () => {
+    stopping ??= Promise.all([delivering.stop(), feed.stop()]);
+    await stopping;
+  };
+  after(stop);
+  return { stop };
+}
+
+export async function storeEndpoint(
+  db: Db,
+  { id: projectId }: Pick<Project, 'id'>,
+  url: string,
+  events: readonly WebhookTopic[] = ['batch.finalized', 'batch.executed'],
+): Promise<string> {
+  const id = randomUUID();
+  await insertEndpoint(db, { id, projectId, url, events, createdAt: new Date() });
+  return id;
+}
+
+/** An event of a batch that there need not be. */
+export async function queueEvent(db: Db, { id: projectId }: Pick<Project, 'id'>): Promise<WebhookEvent> {
+  const event: WebhookEvent = {
+    type: 'batch.finalized',
+    timestamp: new Date().toISOString(),
+    data: { projectId, batchId: randomUUID(), batchIndex: '1', kind: 'pipelines', status: 'FINALIZED', pipelines: 2 },
+  };
+  await queueDeliveries(db, projectId, event);
+  return event;
+}
+
+/** Newest first. */
+export function deliveriesOf(db: Db, endpointId: string): Promise<Delivery[]> {
+  return findDeliveries(db, endpointId, { state: undefined, below: null, limit: 100 });
+}
+
+/** The newest, once it is as wanted. */
+export async function untilNewest(
+  db: Db,
+  endpointId: string,
+  isWanted: (delivery: Delivery) => boolean,
+): Promise<Delivery> {
+  const look = async () => (await deliveriesOf(db, endpointId))[0] ?? null;
+  const seen = await until(`deliveries of ${endpointId}`, look, (delivery) => delivery !== null && isWanted(delivery));
+  if (seen === null) throw new Error('until has seen one.');
+  return seen;
+}

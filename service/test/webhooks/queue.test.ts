@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { WebhookEvent } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import type { Project } from '../../src/model/project.ts';
+import { endBatch, finalizeBatch } from '../../src/store/batches.ts';
+import { reportTrouble } from '../../src/store/executions.ts';
+import { forgetDeliveries } from '../../src/store/webhooks/deliveries.ts';
+import { deleteEndpoint } from '../../src/store/webhooks/endpoints.ts';
+import { markVaultFilled, takeVaults, tellVaultLow } from '../../src/store/webhooks/vault-watch.ts';
+import { openTestDatabase } from '../postgres.ts';
+import { later, NOW, RESERVED, storeBatch, storeNonces, storeProject } from '../store/records.ts';
+import { deliveriesOf, queueEvent, storeEndpoint } from './delivering.ts';
+
+const { db } = await openTestDatabase();
+await storeNonces(db, 30);
+
+const initResult = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [], batchIndex: 1 };
+const DAY_MS = 86_400_000;
+
+async function eventsOf(endpointId: string): Promise<WebhookEvent[]> {
+  return (await deliveriesOf(db, endpointId)).map(({ payload }) => WebhookEvent.parse(JSON.parse(payload)));
+}
+
+describe('what becomes of a batch', () => {
+  it('is queued for each endpoint that wants it, under one id, in the transaction in which it happens', async () => {
+    const [project, stranger] = await Promise.all([storeProject(db), storeProject(db)]);
+    const [one, two, other, theirs] = await Promise.all([
+      storeEndpoint(db, project, 'http://one.example'),
+      storeEndpoint(db, project, 'http://two.example'),
+      storeEndpoint(db, project, 'http://other.example', ['batch.failed']),
+      storeEndpoint(db, stranger, 'http://theirs.example'),
+    ]);
+    const batch = await storeBatch(db, project);
+    assert.equal(await finalizeBatch(db, batch.id, initResult, NOW), true);
+    assert.equal(await finalizeBatch(db, batch.id, initResult, NOW), false);
+    const [first, ...more] = await eventsOf(one);
+    assert.deepEqual(first, {
+      type: 'batch.finalized',
+      timestamp: NOW.toISOString(),
+      data: {
+        projectId: project.id,
+        batchId: batch.id,
+        batchIndex: '1',
+        kind: 'pipelines',
+        status: 'FINALIZED',
+        pipelines: 2,
+      },
+    });
+    assert.deepEqual([more, await eventsOf(other), await eventsOf(theirs)], [[], [], []]);
+    const ids = (await Promise.all([one, two].map((id) => deliveriesOf(db, id)))).flat().map(({ eventId }) => eventId);
+    assert.equal(ids.length, 2);
+    assert.equal(new Set(ids).size, 1);
+  });
+
+  it('is not queued when it does not happen', async () => {
+    const project = await storeProject(db);
+    const endpointId = await storeEndpoint(db, project, 'http://one.example');
+    const batch = await storeBatch(db, project);
+    await assert.rejects(
+      db.transaction().execute(async (trx) => {
+        await finalizeBatch(trx, batch.id, initResult, NOW);
+        throw new Error('taken back');
+      }),
+      /taken back/,
+    );
+    assert.deepEqual(await deliveriesOf(db, endpointId), []);
+  });
+
+  it('goes on when an endpoint is deleted meanwhile, whose deliveries go with it', async () => {
+    const project = await storeProject(db);
+    const endpointId = await storeEndpoint(db, project, 'http://one.example');
+    const batch = await storeBatch(db, project);
+    const [finalized, deleted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const happening = db.transaction().execute(async (trx) => {
+      await finalizeBatch(trx, batch.id, initResult, NOW);
+      finalized.resolve();
+      await deleted.promise;
+    });
+    await finalized.promise;
+    const deleting = deleteEndpoint(db, endpointId);
+    deleted.resolve();
+    await Promise.all([happening, deleting]);
+    assert.deepEqual(await deliveriesOf(db, endpointId), []);
+  });
+
+  it('says how a batch has failed', async () => {
+    const project = await storeProject(db);
+    const endpointId = await storeEndpoint(db, project, 'http://one.example', ['batch.failed', 'batch.expired']);
+    const [failed, expired] = [await storeBatch(db, project), await storeBatch(db, project)];
+    const released = RESERVED;
+    const executeResult = {
+      total: 2,
+      totalSuccessful: 1,
+      totalFailed: 1,
+      successfulExecutions: [],
+      failedTxMsg: 'The company rejected it.',
+    };
+    await endBatch(db, failed.id, { event: 'ENDED_UNEXECUTED', executeResult, released }, NOW);
+    await endBatch(db, expired.id, { event: 'ENDED_UNEXECUTED', cause: 'expired', released }, NOW);
+    const [second, first] = await eventsOf(endpointId);
+    assert.ok(first?.type === 'batch.failed' && second?.type === 'batch.expired');
+    assert.deepEqual([first.data.status, first.data.executedPipelines], ['FAILED', 1]);
+    assert.equal(first.data.error?.message, 'The company rejected it.');
+  });
+});
+
+describe('deliveries that are over', () => {
+  it('are forgotten when they are old; what waits never is', async () => {
+    const project = await storeProject(db);
+    const endpointId = await storeEndpoint(db, project, 'http://one.example');
+    for (let i = 0; i < 3; i += 1) await queueEvent(db, project);
+    const [newest, middle] = await deliveriesOf(db, endpointId);
+    assert.ok(newest && middle);
+    await db.updateTable('webhook_deliveries').set({ state: 'delivered' }).where('id', '=', newest.id).execute();
+    await db.updateTable('webhook_deliveries').set({ state: 'failed' }).where('id', '=', middle.id).execute();
+    assert.equal(await forgetDeliveries(db, { before: new Date(0), limit: 10 }), 0);
+    assert.equal(await forgetDeliveries(db, { before: new Date(Date.now() + DAY_MS), limit: 1 }), 1);
+    assert.equal(await forgetDeliveries(db, { before: new Date(Date.now() + DAY_MS), limit: 10 }), 1);
+    assert.deepEqual(
+      (await deliveriesOf(db, endpointId)).map(({ state }) => state),
+      ['waiting'],
+    );
+  });
+});
+
+describe('a vault', () => {
+  const taken = (now: Date) => takeVaults(db, { now, until: new Date(now.getTime() + 30_000), limit: 10 });
+  const lowAt = ({ id: projectId, token, flywheel }: Project, at: Date): WebhookEvent => {
+    const balance = { available: '0', needed: '1', missing: '1' };
+    return {
+      type: 'vault.low',
+      timestamp: at.toISOString(),
+      data: {
+        projectId,
+        vaultAddress: flywheel.multisig.vault,
+        mintAddress: token.mint as Address,
+        tokens: balance,
+        lamports: balance,
+      },
+    };
+  };
+  const tell = (project: Project, vault: Parameters<typeof tellVaultLow>[1], at: Date) =>
+    tellVaultLow(db, vault, { event: lowAt(project, at), toldBefore: new Date(at.getTime() - DAY_MS) });
+
+  it('is looked at when a batch has ended or lacks funds, where anybody wants to know, by one worker at a time', async () => {
+    const [project, indifferent] = await Promise.all([storeProject(db), storeProject(db)]);
+    await storeEndpoint(db, project, 'http://one.example', ['vault.low']);
+    await storeEndpoint(db, indifferent, 'http://one.example', ['batch.failed']);
+    const released = RESERVED;
+    const [ended, lacking, other] = [
+      await storeBatch(db, project),
+      await storeBatch(db, project),
+      await storeBatch(db, indifferent),
+    ];
+    for (const { id } of [ended, other]) await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released }, NOW);
+    const [vault, ...more] = await taken(NOW);
+    assert.ok(vault);
+    assert.deepEqual([vault.projectId, more, await taken(NOW)], [project.id, [], []]);
+    await markVaultFilled(db, vault);
+    assert.deepEqual(await taken(later(DAY_MS)), []);
+    const trouble = { code: 'ERR_VAULT_UNDERFUNDED', context: { problems: [randomUUID()] } } as const;
+    await reportTrouble(db, lacking.id, trouble, { keepRequest: true }, later(1));
+    const [again] = await taken(later(2));
+    assert.ok(again, 'it lacks funds');
+    assert.equal((await taken(later(40_000)))[0]?.projectId, project.id, 'whoever looked has not said what it saw');
+    await markVaultFilled(db, again);
+  });
+
+  it('that is low is told of once a day, or again when it was filled meanwhile', async () => {
+    const project = await storeProject(db);
+    const endpointId = await storeEndpoint(db, project, 'http://one.example', ['vault.low']);
+    const batch = await storeBatch(db, project);
+    await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+    const vault = { projectId: project.id, until: later(30_000) };
+    assert.equal(await tell(project, vault, NOW), true);
+    assert.equal(await tell(project, vault, later(DAY_MS - 1)), false);
+    assert.equal(await tell(project, vault, later(DAY_MS)), true);
+    assert.equal(await tell(project, vault, later(DAY_MS + 1)), false);
+    await markVaultFilled(db, vault);
+    assert.equal(await tell(project, vault, later(DAY_MS + 2)), true);
+    assert.equal((await eventsOf(endpointId)).length, 3);
+  });
+});

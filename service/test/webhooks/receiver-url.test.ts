@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { systemClock } from '../../src/clock.ts';
+import { findUrlFault } from '../../src/webhooks/receiver/check-url.ts';
+import { guardedLookup } from '../../src/webhooks/receiver/guarded-lookup.ts';
+import { post } from '../../src/webhooks/receiver/post.ts';
+import { openTestDatabase } from '../postgres.ts';
+import { storeProject } from '../store/records.ts';
+import { queueEvent, startTestDelivering, storeEndpoint, untilNewest } from './delivering.ts';
+import { openReceiver } from './receiver.ts';
+
+const PUBLIC = { allowPrivate: false };
+const ANYWHERE = { allowPrivate: true };
+
+const INSIDE = [
+  '127.0.0.1',
+  '127.9.9.9',
+  '0.0.0.0',
+  '10.1.2.3',
+  '100.64.0.1',
+  '100.100.100.200',
+  '168.63.129.16',
+  '169.254.169.254',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.1.1',
+  '192.0.0.192',
+  '198.18.0.1',
+  '224.0.0.1',
+  '255.255.255.255',
+  '::',
+  '::1',
+  '::127.0.0.1',
+  '::ffff:127.0.0.1',
+  '::ffff:10.0.0.1',
+  '::ffff:169.254.169.254',
+  '::ffff:1.1.1.1',
+  '64:ff9b::7f00:1',
+  '2002:7f00:1::',
+  '2001:0:1::',
+  'fc00::1',
+  'fd00:ec2::254',
+  'fe80::1',
+  'ff02::1',
+];
+const OUTSIDE = ['1.1.1.1', '172.15.0.1', '172.32.0.1', '100.63.0.1', '100.128.0.1', '2606:4700:4700::1111'];
+const bracketed = (address: string) => (address.includes(':') ? `[${address}]` : address);
+
+describe('a receiver’s URL', () => {
+  for (const address of INSIDE) {
+    it(`may not name ${address}, unless private addresses are allowed`, () => {
+      const url = `https://${bracketed(address)}/hook`;
+      assert.match(findUrlFault(url, PUBLIC) ?? '', /is no public address/);
+      assert.equal(findUrlFault(url, ANYWHERE), null);
+    });
+  }
+  for (const address of OUTSIDE) {
+    it(`may name ${address}`, () =>
+      assert.equal(findUrlFault(`https://${bracketed(address)}:8443/a?b=c`, PUBLIC), null));
+  }
+
+  const FAULTY: readonly (readonly [url: string, fault: RegExp])[] = [
+    ['http://example.com/', /must begin with https/],
+    ['ftp://example.com/', /must begin with https/],
+    ['file:///etc/passwd', /must begin with https/],
+    ['https://user@example.com/', /user or password/],
+    ['https://:secret@example.com/', /user or password/],
+    ['https://example.com/#part', /fragment/],
+    ['example.com', /is no URL/],
+    ['', /is no URL/],
+    [`https://example.com/${'a'.repeat(2_029)}`, /has 2049 characters; it may have 2048/],
+    // As URLs are parsed, these are 127.0.0.1.
+    ['https://2130706433/', /127\.0\.0\.1, which is no public/],
+    ['https://0x7f.1/', /127\.0\.0\.1, which is no public/],
+    ['https://017700000001/', /127\.0\.0\.1, which is no public/],
+    ['https://127.1/', /127\.0\.0\.1, which is no public/],
+    ['https://①②⑦.0.0.1/', /127\.0\.0\.1, which is no public/],
+    ['https://[::ffff:7f00:1]/', /is no public/],
+  ];
+  for (const [url, fault] of FAULTY) {
+    it(`is refused: ${url.slice(0, 60)}`, () => assert.match(findUrlFault(url, PUBLIC) ?? '', fault));
+  }
+
+  it('may be http only where private addresses are allowed, and nothing else even there', () => {
+    assert.equal(findUrlFault('http://127.0.0.1:3000/', ANYWHERE), null);
+    assert.match(findUrlFault('ftp://127.0.0.1/', ANYWHERE) ?? '', /must begin with https/);
+  });
+});
+
+describe('a name', () => {
+  const resolving = (...addresses: string[]) =>
+    guardedLookup(PUBLIC, async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+  const look = (lookup: ReturnType<typeof guardedLookup>, all = true) =>
+    new Promise((resolve, reject) => {
+      lookup('receiver.example', { all }, (error, found) => (error ? reject(error) : resolve(found)));
+    });
+
+  for (const address of INSIDE) {
+    it(`that leads to ${address} is not connected to`, async () => {
+      await assert.rejects(look(resolving(address)), /receiver\.example is .*, which is no public address/);
+      await assert.rejects(look(resolving(address), false), /no public address/);
+    });
+  }
+
+  it('that leads outside and inside is connected to outside alone', async () => {
+    const lookup = resolving('10.0.0.1', '1.1.1.1', '::1');
+    assert.deepEqual(await look(lookup), [{ address: '1.1.1.1', family: 4 }]);
+    assert.equal(await look(lookup, false), '1.1.1.1');
+  });
+
+  it('that leads nowhere is said to', async () => {
+    await assert.rejects(look(resolving()), /receiver\.example has no address/);
+  });
+
+  it('is looked up once: the connection is made to what was looked at', async () => {
+    await using receiver = await openReceiver();
+    const answers = ['127.0.0.1', '10.0.0.1'];
+    let looks = 0;
+    const lookup = guardedLookup(ANYWHERE, async () => [{ address: answers[looks++] ?? '', family: 4 }]);
+    const url = `http://rebinding.example:${new URL(receiver.url).port}/hook`;
+    const deps = { rules: ANYWHERE, lookup, timeoutMs: 2_000 };
+    const answer = await post(deps, { url, headers: {}, body: '{}' }, new AbortController().signal);
+    assert.deepEqual([answer.status, looks, receiver.received.length], [204, 1, 1]);
+    assert.equal(receiver.received[0]?.headers.host, new URL(url).host);
+  });
+});
+
+describe('a delivery to what is inside', () => {
+  const urls = (port: string) => [
+    `https://127.0.0.1:${port}/hook`,
+    `https://[::ffff:127.0.0.1]:${port}/hook`,
+    `https://localhost:${port}/hook`,
+    `http://127.0.0.1:${port}/hook`,
+  ];
+
+  it('is never made, however its URL came to be stored, by address or by name', async () => {
+    const database = await openTestDatabase();
+    const { db } = database;
+    await using receiver = await openReceiver();
+    const lookup = guardedLookup(PUBLIC, async () => [{ address: '127.0.0.1', family: 4 }]);
+    startTestDelivering(database, { clock: systemClock, rules: PUBLIC, lookup });
+    const project = await storeProject(db);
+    for (const url of urls(new URL(receiver.url).port)) {
+      const endpointId = await storeEndpoint(db, project, url);
+      await queueEvent(db, project);
+      const { lastStatus, lastError } = await untilNewest(db, endpointId, ({ state }) => state === 'failed');
+      assert.equal(lastStatus, null);
+      assert.match(lastError ?? '', /no public address|must begin with https/);
+    }
+    assert.equal(receiver.received.length, 0);
+  });
+});
