@@ -7,6 +7,7 @@ export type CliErrorCode =
   | 'ERR_API_KEY_MISSING'
   | 'ERR_CLUSTER'
   | 'ERR_BATCH_FAILED'
+  | 'ERR_AIRDROP_REFUSED'
   | 'ERR_DEMO_FAILED'
   | 'ERR_NOT_PROVEN'
   | 'ERR_UNHEALTHY'

@@ -1,4 +1,6 @@
 import {
+  type BatchDetail,
+  type BatchProgress,
   CONSOLE_OPERATIONS,
   type CreatedKey,
   type Environment,
@@ -38,6 +40,10 @@ export interface ConsoleClient {
   /** Newest first. */
   listProjects(): Promise<ProjectSummary[]>;
   readProject(projectId: string): Promise<ProjectOverview>;
+  /** With what became of each pipeline. */
+  readBatch(projectId: string, batchId: string): Promise<BatchDetail>;
+  /** All but its pipelines. */
+  readBatchProgress(projectId: string, batchId: string): Promise<BatchProgress>;
   readSettings(projectId: string): Promise<ProjectSettings>;
   /** Whole tokens a UTC day. */
   changeLimits(
@@ -110,6 +116,16 @@ export function createConsoleClient({ url }: { readonly url: string }): ConsoleC
 
     async readProject(projectId) {
       return (await sendRequest(connection, operations.getProject, { params: { projectId } }, REPEATABLE)).body;
+    },
+
+    async readBatch(projectId, batchId) {
+      const request = { params: { projectId, batchId } };
+      return (await sendRequest(connection, operations.getProjectBatch, request, REPEATABLE)).body;
+    },
+
+    async readBatchProgress(projectId, batchId) {
+      const request = { params: { projectId, batchId } };
+      return (await sendRequest(connection, operations.getBatchProgress, request, REPEATABLE)).body;
     },
 
     async readSettings(projectId) {

@@ -20,13 +20,17 @@ export interface RpcUrlOption {
 const DEFAULT_URL = 'http://127.0.0.1:4000';
 const DEFAULT_RPC_URL = 'http://127.0.0.1:8899';
 
-/** A client with the API key of FLYWHEEL_API_KEY, which is never an argument: those are visible to every process. */
-export function openClient(context: Context, options: UrlOption): FlywheelClient {
-  const { environment, output } = context;
+/** FLYWHEEL_API_KEY; never an argument: those are visible to every process. */
+export function apiKeyOf({ environment }: Context): string {
   const apiKey = environment.FLYWHEEL_API_KEY;
-  if (!apiKey) {
-    throw new CliError('ERR_API_KEY_MISSING', 'No API key. Set FLYWHEEL_API_KEY; flywheel register shows one.');
-  }
+  if (apiKey) return apiKey;
+  throw new CliError('ERR_API_KEY_MISSING', 'No API key. Set FLYWHEEL_API_KEY; flywheel register shows one.');
+}
+
+/** A client with the API key of the environment. */
+export function openClient(context: Context, options: UrlOption): FlywheelClient {
+  const { output } = context;
+  const apiKey = apiKeyOf(context);
   return createFlywheelClient({
     url: serviceUrl(context, options),
     apiKey,

@@ -27,6 +27,7 @@ const CODES: { readonly [Code in CliErrorCode]?: number } = {
   ERR_USAGE: MISUSED,
   ERR_FILE: MISUSED,
   ERR_BATCH_FAILED: NO,
+  ERR_AIRDROP_REFUSED: NO,
   ERR_DEMO_FAILED: NO,
   ERR_NOT_PROVEN: NO,
   ERR_UNHEALTHY: NO,

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { CliError } from './cli-error.ts';
+import { addAirdropCommand } from './commands/batch/airdrop.ts';
 import { addExecuteCommand } from './commands/batch/execute.ts';
 import { addInitCommand } from './commands/batch/init.ts';
 import { addRunCommand } from './commands/batch/run.ts';
@@ -62,6 +63,7 @@ function createProgram(context: Context): Command {
   addKeysCommands(program, context);
   addProofCommands(program, context);
   addRunCommand(program, context);
+  addAirdropCommand(program, context);
   addInitCommand(program, context);
   addSignCommand(program, context);
   addExecuteCommand(program, context);

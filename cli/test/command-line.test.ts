@@ -20,6 +20,7 @@ const COMMANDS = [
   ['project', 'limits'],
   ['project', 'proof-types'],
   ['run'],
+  ['airdrop'],
   ['init'],
   ['sign'],
   ['execute'],

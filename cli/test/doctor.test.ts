@@ -1,37 +1,33 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type App, createLog, parseConfig, startApp } from '@flywheel/service';
+import { createLog } from '@flywheel/service';
 import { startJobs } from '../../service/src/store/jobs.ts';
 import { migrate } from '../../service/src/store/migrate.ts';
-import { openTestDatabase, type TestDatabase } from '../../service/test/postgres.ts';
+import { openTestDatabase } from '../../service/test/postgres.ts';
 import { setJobs } from '../../service/test/store/job-rows.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 import { parseDocument, runCommand } from './run-command.ts';
-import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
+import { startTestService, type TestService } from './test-service.ts';
+import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
 
 /** Nothing listens on it: below 1024, and assigned to nothing. */
 const NOBODY = '4';
 
 describe('flywheel doctor', () => {
   let folder: TemporaryFolder;
-  let database: TestDatabase;
-  let app: App;
+  let service: TestService;
   let env: Record<string, string>;
   let wallet: Awaited<ReturnType<typeof writeWallet>>;
 
   before(async () => {
-    folder = await makeTemporaryFolder();
-    database = await openTestDatabase();
+    service = await startTestService();
+    folder = service.folder;
     wallet = await writeWallet(folder, 'wallet.json');
-    const settings = { DATABASE_URL: database.url, FLYWHEEL_DATA_DIR: folder.path, PORT: '0', LOG_LEVEL: 'silent' };
-    const config = parseConfig({ ...settings, LOCALNET_PORT: '0', FLYWHEEL_SQUADS_PROGRAM: 'emulation' });
-    app = await startApp(config, new Set(['http', 'worker', 'localnet']), createLog('silent'));
-    env = { ...settings, FLYWHEEL_URL: app.url ?? '', LOCALNET_PORT: new URL(app.rpcUrl).port };
+    env = { ...service.settings, FLYWHEEL_URL: service.url, LOCALNET_PORT: new URL(service.rpcUrl).port };
   });
   after(async () => {
-    await app?.stop();
-    await folder?.[Symbol.asyncDispose]();
+    await service?.stop();
   });
 
   /** What is not well, by topic; and that the exit code says so. */
@@ -121,7 +117,7 @@ describe('flywheel doctor', () => {
     const found = await examine({ OPERATOR_SIGNER: wallet.file });
     assert.deepEqual(Object.keys(found), ['operator', 'balance']);
     assert.match(found.operator?.text ?? '', /^1 of 1 project were registered with another operator, e\.g\. /);
-    await runCommand(['localnet', 'fund', wallet.signer.address, '--sol', '0.3'], { SOLANA_RPC_URL: app.rpcUrl });
+    await runCommand(['localnet', 'fund', wallet.signer.address, '--sol', '0.3'], { SOLANA_RPC_URL: service.rpcUrl });
     const { balance } = await examine({ OPERATOR_SIGNER: wallet.file });
     assert.equal(balance?.state, 'warning');
     assert.match(balance?.text ?? '', /room for about \d\d open pipelines/);
@@ -148,7 +144,7 @@ describe('flywheel doctor', () => {
   });
 
   async function register(): Promise<void> {
-    const chain = { SOLANA_RPC_URL: app.rpcUrl, FLYWHEEL_URL: app.url ?? '' };
+    const chain = { SOLANA_RPC_URL: service.rpcUrl, FLYWHEEL_URL: service.url };
     const owner = await writeWallet(folder, 'owner.json');
     await runCommand(['localnet', 'fund', owner.signer.address, '--sol', '1'], chain);
     const created = await runCommand(['localnet', 'create-token', '--decimals', '6', '--json'], chain);

@@ -8,15 +8,23 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 /**
  * Runs work that Ctrl-C and SIGTERM abort in order, so that it can put away what it started; pressed again, the
  * process ends at once.
+ * @param nextStep is said when it was stopped.
  * @throws CliError `ERR_INTERRUPTED` when the work ended because of it.
  */
-export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+export async function interruptible<Result>(
+  work: (signal: AbortSignal) => Promise<Result>,
+  nextStep = '',
+): Promise<Result> {
   const abort = new AbortController();
   let firstAtMs = 0;
   const interrupt = (signal: 'SIGINT' | 'SIGTERM') => {
     if (!abort.signal.aborted) {
       firstAtMs = Date.now();
-      abort.abort(new CliError('ERR_INTERRUPTED', `Stopped by ${signal}.`, { exitCode: EXIT_CODES[signal] }));
+      abort.abort(
+        new CliError('ERR_INTERRUPTED', `Stopped by ${signal}.${nextStep === '' ? '' : ` ${nextStep}`}`, {
+          exitCode: EXIT_CODES[signal],
+        }),
+      );
     } else if (Date.now() - firstAtMs > REPEAT_MS) {
       process.exit(EXIT_CODES[signal]);
     }

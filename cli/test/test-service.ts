@@ -1,0 +1,39 @@
+import { type App, createLog, parseConfig, startApp } from '@flywheel/service';
+import { openTestDatabase, type TestDatabase } from '../../service/test/postgres.ts';
+import { makeTemporaryFolder, type TemporaryFolder } from './wallet-files.ts';
+
+export interface TestService extends Pick<App, 'rpcUrl' | 'stop'> {
+  readonly url: string;
+  readonly database: TestDatabase;
+  /** Where its keys are; gone after `stop`. */
+  readonly folder: TemporaryFolder;
+  /** The environment that it was started with. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** The whole service on a database and a cluster of its own, without the rates that would have a test wait. */
+export async function startTestService(): Promise<TestService> {
+  const folder = await makeTemporaryFolder();
+  const database = await openTestDatabase();
+  const settings = {
+    DATABASE_URL: database.url,
+    FLYWHEEL_DATA_DIR: folder.path,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    RATE_LIMIT_INIT: '10000/60',
+    RATE_LIMIT_PREVIEW: '10000/60',
+    RATE_LIMIT_EXECUTE: '10000/60',
+    RATE_LIMIT_PROOF: '10000/60',
+  };
+  const cluster = { LOCALNET_PORT: '0', LOCALNET_SLOT_MS: '100', FLYWHEEL_SQUADS_PROGRAM: 'emulation' };
+  const roles = new Set(['http', 'worker', 'localnet'] as const);
+  const app = await startApp(parseConfig({ ...settings, ...cluster }), roles, createLog('silent'));
+  if (app.url === null) throw new Error('The service started without an HTTP address.');
+  return {
+    ...{ url: app.url, rpcUrl: app.rpcUrl, database, folder, settings },
+    stop: async () => {
+      await app.stop();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
