@@ -67,6 +67,8 @@ describe('the look before signing what leaves the vault, or who decides over it'
       new RegExp(`Shown: ${stranger} may vote.*On chain: ${to.address} becomes a member with the permissions 2`),
     );
     assert.match(await textOf(altered(input, { from: stranger })), /Shown: .*On chain: /);
+    // On chain all is as shown: what lies is whose vote it is said to be.
+    assert.match(await textOf(altered(input, { approver: 'company' })), /the company’s vote, .* your own wallet/);
     const asBurn = { action: 'MEMO', message: 'thank you' };
     await assert.rejects(textOf(altered(input, asBurn)), /is no Squads batch/);
   });

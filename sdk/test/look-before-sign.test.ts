@@ -4,7 +4,13 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { lookBeforeSign } from '@flywheel/sdk';
-import { generateKeyPairSigner } from '@solana/kit';
+import {
+  generateKeyPairSigner,
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getCompiledTransactionMessageEncoder,
+  getTransactionDecoder,
+} from '@solana/kit';
 import { setUpBatch } from '../../service/test/execution/batches.ts';
 import { createProject, type TestProject } from '../../service/test/project.ts';
 import { openWorld, type World } from '../../service/test/world.ts';
@@ -100,6 +106,19 @@ describe('the look before signing', () => {
     assert.match(foreign.differences.map(({ text }) => text).join(' '), /has no vote/);
   });
 
+  it('finds an approval that would use up a nonce of the wallet’s own, or have it pay', async () => {
+    const setup = await setUp();
+    const lies = [
+      [withNonceAuthority(setup.proposalApproveTx, wallet), /advances a nonce of your wallet’s/],
+      [withFeePayer(setup.proposalApproveTx, wallet), /would have your wallet pay/],
+    ] as const;
+    for (const [proposalApproveTx, fault] of lies) {
+      const look = await lookBeforeSign(world.localnet.url, { ...setup, wallet, proposalApproveTx });
+      assert.match(look.approvalFaults.join(' '), fault);
+      assert.equal(look.isSafe, false);
+    }
+  });
+
   it('finds a vault that is not the multisig’s', async () => {
     const { batch, proposalApproveTx } = await setUp();
     const vaultAddress = (await generateKeyPairSigner()).address;
@@ -123,6 +142,42 @@ describe('the look before signing', () => {
     }
   });
 });
+
+type Message = ReturnType<ReturnType<typeof getCompiledTransactionMessageDecoder>['decode']>;
+
+function rewritten(wire: string, rewrite: (message: Extract<Message, { version: 0 }>) => Message): string {
+  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+  const message = getCompiledTransactionMessageDecoder().decode(messageBytes);
+  if (message.version !== 0) throw new Error('An approval is version 0.');
+  const bytes = Uint8Array.from(getCompiledTransactionMessageEncoder().encode(rewrite(message)));
+  const signatures = Buffer.alloc(1 + 64 * message.header.numSignerAccounts);
+  signatures.writeUInt8(message.header.numSignerAccounts);
+  return Buffer.concat([signatures, bytes]).toString('base64');
+}
+
+function withNonceAuthority(wire: string, authority: string): string {
+  return rewritten(wire, (message) => {
+    const [advance, ...others] = message.instructions;
+    const [nonce = 0, blockhashes = 0] = advance?.accountIndices ?? [];
+    const place = message.staticAccounts.findIndex((account) => account === authority);
+    if (!advance || place === -1) throw new Error(`${authority} signs no advance.`);
+    const instructions = [{ ...advance, accountIndices: [nonce, blockhashes, place] }, ...others];
+    return { ...message, instructions };
+  });
+}
+
+/** The first account pays: two that both sign change places, and what each of them does. */
+function withFeePayer(wire: string, payer: string): string {
+  return rewritten(wire, (message) => {
+    const staticAccounts = [...message.staticAccounts];
+    const place = staticAccounts.findIndex((account) => account === payer);
+    const [first, found] = [staticAccounts[0], staticAccounts[place]];
+    if (!first || !found) throw new Error(`${payer} is not in it.`);
+    staticAccounts[0] = found;
+    staticAccounts[place] = first;
+    return { ...message, staticAccounts };
+  });
+}
 
 /** An RPC node that shows every proposal as a draft. */
 async function openDraftProxy(rpcUrl: string): Promise<{ readonly url: string; stop(): void }> {

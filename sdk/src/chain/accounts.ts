@@ -14,7 +14,7 @@ import {
   getU64Decoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { SQUADS_PROGRAM } from './programs.ts';
+import { LOOKUP_TABLE_PROGRAM, SQUADS_PROGRAM } from './programs.ts';
 import type { ChainAccount } from './read-accounts.ts';
 
 const address = getAddressDecoder();
@@ -139,6 +139,8 @@ const ADDRESS_BYTES = 32;
 
 export function decodeLookupTable(account: ChainAccount | null): readonly Address[] {
   if (!account) throw new Error('The batch’s lookup table is not on chain.');
+  // Its entries never change; any other program's account could.
+  if (account.owner !== LOOKUP_TABLE_PROGRAM) throw new Error(`${account.address} is no lookup table.`);
   const count = Math.floor((account.data.length - LOOKUP_TABLE_HEADER_BYTES) / ADDRESS_BYTES);
   return Array.from({ length: count }, (_, place) =>
     address.decode(account.data, LOOKUP_TABLE_HEADER_BYTES + place * ADDRESS_BYTES),

@@ -1,6 +1,7 @@
 import { address } from '@solana/kit';
 
 export const SYSTEM_PROGRAM = address('11111111111111111111111111111111');
+export const LOOKUP_TABLE_PROGRAM = address('AddressLookupTab1e1111111111111111111111111');
 export const COMPUTE_BUDGET_PROGRAM = address('ComputeBudget111111111111111111111111111111');
 export const ASSOCIATED_TOKEN_PROGRAM = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
 export const TOKEN_PROGRAM = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');

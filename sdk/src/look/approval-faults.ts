@@ -19,6 +19,8 @@ export function approvalFaults({ feePayer, steps }: Approval, expected: Expected
     const place = `Instruction ${position}`;
     if (step.kind === 'other') faults.push(`${place} calls ${step.program}, which has no part in an approval.`);
     if (step.kind === 'nonce' && position > 0) faults.push(`${place} advances another nonce.`);
+    if (step.kind === 'nonce' && step.authority === expected.wallet)
+      faults.push(`${place} advances a nonce of your wallet’s, ${step.account}; whatever waits on it would be void.`);
     if (step.kind !== 'vote') continue;
     if (step.multisig !== expected.multisig) faults.push(`${place} votes in another multisig, ${step.multisig}.`);
     if (step.proposal !== expected.proposal) faults.push(`${place} approves another proposal, ${step.proposal}.`);

@@ -12,7 +12,7 @@ import { COMPUTE_BUDGET_PROGRAM, SQUADS_PROGRAM, SYSTEM_PROGRAM } from '../chain
 
 /** One thing that an approval transaction does, read from its own bytes. */
 export type ApprovalStep =
-  | { readonly kind: 'nonce'; readonly account: Address }
+  | { readonly kind: 'nonce'; readonly account: Address; readonly authority: Address }
   | { readonly kind: 'computeLimit'; readonly units: number }
   | { readonly kind: 'computePrice'; readonly microLamports: bigint }
   | { readonly kind: 'vote'; readonly proposal: Address; readonly multisig: Address; readonly member: Address }
@@ -68,8 +68,9 @@ function stepOf(program: Address, accounts: readonly Address[], data: ReadonlyUi
   const other: ApprovalStep = { kind: 'other', program, bytes: data.length };
   switch (program) {
     case SYSTEM_PROGRAM: {
-      const [account] = accounts;
-      return account && data.length === 4 && startsWith(data, ADVANCE_NONCE) ? { kind: 'nonce', account } : other;
+      const [account, , authority] = accounts;
+      const isAdvance = account && authority && data.length === 4 && startsWith(data, ADVANCE_NONCE);
+      return isAdvance ? { kind: 'nonce', account, authority } : other;
     }
     case COMPUTE_BUDGET_PROGRAM:
       if (data[0] === SET_COMPUTE_UNIT_LIMIT) return { kind: 'computeLimit', units: getU32Decoder().decode(data, 1) };

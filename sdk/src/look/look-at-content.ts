@@ -1,4 +1,5 @@
 import type { Action, Pipeline, RotateAction, WithdrawAction } from '@flywheel/api';
+import type { Address } from '@solana/kit';
 import type { VaultPipeline, VaultToken } from '../chain/instructions.ts';
 import { type BatchOnChain, readBatch } from '../chain/read-batch.ts';
 import { readRotation } from '../chain/read-rotation.ts';
@@ -22,10 +23,17 @@ export interface Content {
   readonly differences: readonly Difference[];
 }
 
-/** Reads what a proposal lets happen: messages of the vault, or a change of who votes; and compares it with what is shown. */
-export async function lookAtContent(rpcUrl: string, batch: ShownBatch, token: VaultToken): Promise<Content> {
+/**
+ * Reads what a proposal lets happen: messages of the vault, or a change of who votes; and compares it with what is shown
+ * to `wallet`.
+ */
+export async function lookAtContent(
+  rpcUrl: string,
+  batch: ShownBatch,
+  { wallet, token }: { readonly wallet: Address; readonly token: VaultToken },
+): Promise<Content> {
   const [rotation] = batch.pipelines.flatMap(({ actions }) => actions).filter(isRotation);
-  if (rotation) return lookAtRotation(rpcUrl, batch, rotation);
+  if (rotation) return lookAtRotation(rpcUrl, batch, rotation, wallet);
   const onChain = await readBatch(rpcUrl, batch);
   const { vaultIndex } = onChain.batch;
   const inBatch = vaultIndex === 0 ? [] : [`The batch moves vault ${vaultIndex}, not vault 0.`];
@@ -34,12 +42,29 @@ export async function lookAtContent(rpcUrl: string, batch: ShownBatch, token: Va
 }
 
 /** A proposal holds a rotation alone: whatever is shown beside it is not there. */
-async function lookAtRotation(rpcUrl: string, batch: ShownBatch, rotation: RotateAction): Promise<Content> {
+async function lookAtRotation(
+  rpcUrl: string,
+  batch: ShownBatch,
+  rotation: RotateAction,
+  wallet: Address,
+): Promise<Content> {
   const onChain = await readRotation(rpcUrl, batch);
   const shown = batch.pipelines.flatMap(({ actions }) => actions).length;
   const beside =
     shown === 1 ? [] : [{ pipeline: null, text: `${shown} actions are shown; a rotation on chain is one by itself.` }];
-  return { onChain, differences: [...beside, ...compareRotation(rotation, onChain.changes)] };
+  const differences = [
+    ...beside,
+    ...sideFaults(rotation, wallet).map((text) => ({ pipeline: 0, text })),
+    ...compareRotation(rotation, onChain.changes),
+  ];
+  return { onChain, differences };
+}
+
+/** Whoever is told that the company’s approver is replaced does not expect to lose their own vote. */
+function sideFaults({ approver, from }: RotateAction, wallet: Address): string[] {
+  if ((approver === 'wallet') === (from === wallet)) return [];
+  const whose = from === wallet ? 'your own wallet' : `${from}, which is not your wallet ${wallet}`;
+  return [`It is shown as a change of the ${approver}’s vote, and takes the vote of ${whose}.`];
 }
 
 function toVaultPipeline({ actions, ...pipeline }: ShownPipeline): VaultPipeline {

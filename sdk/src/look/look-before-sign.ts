@@ -46,7 +46,7 @@ export async function lookBeforeSign(rpcUrl: string, { wallet, batch, proposalAp
     vaultAddress(multisig),
   ]);
   const token = { vault, mint: address(batch.mintAddress), ...mint };
-  const { onChain, differences: inContent } = await lookAtContent(rpcUrl, batch, token);
+  const { onChain, differences: inContent } = await lookAtContent(rpcUrl, batch, { wallet: address(wallet), token });
   const approval = decodeApproval(proposalApproveTx);
   const members = onChain.multisig.members.map((member) => member.address);
   const inApproval = approvalFaults(approval, { wallet: address(wallet), multisig, proposal, members });
