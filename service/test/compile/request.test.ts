@@ -11,7 +11,7 @@ import {
 import fc from 'fast-check';
 import { checkPipelines, type PipelineRules } from '../../src/compile/request/check-pipelines.ts';
 import { parseInitRequest } from '../../src/compile/request/parse-request.ts';
-import { payloadSchemaProblem } from '../../src/compile/request/payload-schema.ts';
+import { findSchemaProblem } from '../../src/compile/request/payload-schema.ts';
 import { parseJson } from '../../src/model/json-number.ts';
 
 const WALLET = '9Qqhn8ffraDwVnXWKAV7Y1um2p1uhdhq1N2F9cVN52UM';
@@ -268,12 +268,27 @@ describe('parsed pipelines', () => {
   });
 
   it('schemas that are none can be told at registration', () => {
-    assert.equal(
-      payloadSchemaProblem({ type: 'object', $schema: 'https://json-schema.org/draft/2020-12/schema' }),
-      null,
-    );
-    assert.match(payloadSchemaProblem({ type: 'nonsense' }) ?? '', /is no JSON Schema \(2020-12\): data\/type must be/);
-    assert.match(payloadSchemaProblem({ $async: true }) ?? '', /not supported/);
+    const good = { type: 'object', $schema: 'https://json-schema.org/draft/2020-12/schema' };
+    const problemWith = (payloadSchema: Record<string, unknown>) =>
+      findSchemaProblem([{}, { payloadSchema: good }, { payloadSchema }]);
+    assert.equal(problemWith(good), null);
+    const nonsense = problemWith({ type: 'nonsense' });
+    assert.equal(nonsense?.position, 2);
+    assert.match(nonsense.problem, /is no JSON Schema \(2020-12\): data\/type must be/);
+    assert.match(problemWith({ $async: true })?.problem ?? '', /not supported/);
+    assert.match(problemWith({ $schema: 'https://example.com/of-my-own' })?.problem ?? '', /no schema with key or ref/);
+  });
+
+  it('a hundred schemas take a moment, and a list made to take minutes stalls the service for no more than one may', () => {
+    const pattern = (length: number) =>
+      Object.fromEntries(Array.from({ length }, (_, i) => [`p${i}`, { type: 'string', pattern: `^${i}` }]));
+    const schemas = (count: number, length: number) =>
+      Array.from({ length: count }, () => ({ payloadSchema: { properties: pattern(length) } }));
+    assert.equal(findSchemaProblem(schemas(100, 4)), null);
+    const startedAt = performance.now();
+    const found = findSchemaProblem(schemas(60, 800));
+    assert.match(found?.problem ?? '', /timed out after 1000ms/);
+    assert.ok(performance.now() - startedAt < 3_000);
   });
 });
 

@@ -33,14 +33,35 @@ export function checkPayloads(
   throw new ApiError('ERR_FLYWHEEL_INVALID_PROOF_TYPE', { place: placeOf(['pipelines', checked, 'payload']), problem });
 }
 
-/** Why a JSON Schema cannot be registered, or null. */
-export function payloadSchemaProblem(payloadSchema: PayloadSchema): string | null {
-  return withinTime(() => {
-    const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });
-    if (!ajv.validateSchema(payloadSchema)) return `is no JSON Schema (2020-12): ${ajv.errorsText(ajv.errors)}.`;
-    compile(payloadSchema);
+/**
+ * The first JSON Schema of a list that cannot be registered, and why; or null. All of them share the time of one: whoever
+ * is signed in may send a list, and nothing else is done meanwhile.
+ */
+export function findSchemaProblem(
+  proofTypes: readonly Pick<ProofType, 'payloadSchema'>[],
+): { readonly position: number; readonly problem: string } | null {
+  let position = 0;
+  const problem = withinTime(() => {
+    for (const { payloadSchema } of proofTypes) {
+      const found = payloadSchema === undefined ? null : problemOf(payloadSchema);
+      if (found !== null) return found;
+      position += 1;
+    }
     return null;
   });
+  return problem === null ? null : { position, problem };
+}
+
+/** Knows what a schema is, and is never handed one to keep. Made ready here: that takes longer than most schemas. */
+const metaSchema = new Ajv2020({ strict: false, validateFormats: false, logger: false });
+metaSchema.validateSchema({});
+
+function problemOf(payloadSchema: PayloadSchema): string | null {
+  if (!metaSchema.validateSchema(payloadSchema)) {
+    return `is no JSON Schema (2020-12): ${metaSchema.errorsText(metaSchema.errors)}.`;
+  }
+  compile(payloadSchema);
+  return null;
 }
 
 type PayloadSchema = NonNullable<ProofType['payloadSchema']>;
