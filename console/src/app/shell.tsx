@@ -1,9 +1,8 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
-import { Tooltip } from 'radix-ui';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { Ring } from '../parts/show/ring.tsx';
-import { useEnvironment } from '../service/environment.ts';
+import { type Environment, useEnvironment } from '../service/environment.ts';
 import { MainMenu } from './main-menu.tsx';
 import { SessionEnding } from './session/session-ending.tsx';
 import { WalletMenu } from './session/wallet-menu.tsx';
@@ -17,21 +16,9 @@ export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const environment = useEnvironment();
   useShortcuts({ onPalette: () => setPaletteOpen(true) });
-  useEffect(() => {
-    if (!environment?.isLocal) return;
-    let unregister: (() => void) | null = null;
-    let isOver = false;
-    // Only where it is needed: no other cluster ever loads a wallet that signs without asking.
-    void import('../wallet/local-wallet.ts').then(({ registerLocalWallet }) => {
-      if (!isOver) unregister = registerLocalWallet();
-    });
-    return () => {
-      isOver = true;
-      unregister?.();
-    };
-  }, [environment]);
+  useLocalWallet(environment);
   return (
-    <Tooltip.Provider>
+    <>
       <a href="#main" className="sr-only z-50 rounded bg-raised px-3 py-2 focus:not-sr-only focus:absolute focus:m-2">
         To the content
       </a>
@@ -69,6 +56,23 @@ export function Shell() {
           <Palette onClose={() => setPaletteOpen(false)} />
         </Suspense>
       )}
-    </Tooltip.Provider>
+    </>
   );
+}
+
+/** Announces the wallet that this page brings itself, where the cluster is a local one. */
+function useLocalWallet(environment: Environment | undefined): void {
+  useEffect(() => {
+    if (!environment?.isLocal) return;
+    let unregister: (() => void) | null = null;
+    let isOver = false;
+    // Only where it is needed: no other cluster ever loads a wallet that signs without asking.
+    void import('../wallet/local-wallet.ts').then(({ registerLocalWallet }) => {
+      if (!isOver) unregister = registerLocalWallet();
+    });
+    return () => {
+      isOver = true;
+      unregister?.();
+    };
+  }, [environment]);
 }
