@@ -1,4 +1,4 @@
-import type { BatchStatus } from '@flywheel/api';
+import { BATCH_OPERATIONS, type BatchStatus } from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
@@ -18,7 +18,7 @@ export function batchesQuery(projectId: string, filter: BatchFilter) {
     queryKey: ['batches', projectId, filter],
     queryFn: ({ pageParam, signal }) =>
       call(
-        'listProjectBatches',
+        BATCH_OPERATIONS.listProjectBatches,
         { params: { projectId }, query: { ...filter, ...(pageParam === null ? {} : { cursor: pageParam }) } },
         { signal },
       ),
@@ -33,11 +33,24 @@ export function batchesQuery(projectId: string, filter: BatchFilter) {
   });
 }
 
+/** Long enough not to be a burden, short enough that a batch is seen to move while one looks on. */
+const RECENT_EVERY_MS = 10_000;
+
+/** The newest batches of a project. */
+export function recentBatchesQuery(projectId: string, count: number) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'batches', 'recent', count],
+    queryFn: () =>
+      call(BATCH_OPERATIONS.listProjectBatches, { params: { projectId }, query: { limit: String(count) } }),
+    refetchInterval: RECENT_EVERY_MS,
+  });
+}
+
 /** Everything of a batch. What moves of it is kept up to date by `useLiveBatch`. */
 export function batchQuery(projectId: string, batchId: string) {
   return queryOptions({
     queryKey: ['batch', projectId, batchId],
-    queryFn: ({ signal }) => call('getProjectBatch', { params: { projectId, batchId } }, { signal }),
+    queryFn: ({ signal }) => call(BATCH_OPERATIONS.getProjectBatch, { params: { projectId, batchId } }, { signal }),
   });
 }
 
@@ -45,7 +58,7 @@ export function batchQuery(projectId: string, batchId: string) {
 export function progressQuery(projectId: string, batchId: string) {
   return queryOptions({
     queryKey: ['progress', projectId, batchId],
-    queryFn: ({ signal }) => call('getBatchProgress', { params: { projectId, batchId } }, { signal }),
+    queryFn: ({ signal }) => call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } }, { signal }),
     staleTime: 0,
   });
 }

@@ -1,28 +1,20 @@
-import {
-  CONSOLE_OPERATIONS,
-  type ConsoleOperationId,
-  type Operation,
-  type OperationReply,
-  type OperationRequest,
-} from '@flywheel/api';
+import type { Operation, OperationReply, OperationRequest } from '@flywheel/api';
 import { type Connection, type RequestParts, type SendOptions, sendRequest } from '@flywheel/sdk';
-
-type Row<Id extends ConsoleOperationId> = (typeof CONSOLE_OPERATIONS)[Id];
 
 const CONNECTION: Connection = { url: location.origin };
 
 /**
  * Asks the service this page came from; the browser adds the session’s cookie. Reads are repeated when an answer is
  * lost, what changes something is not.
+ * @param operation a row of the wire itself rather than its name: a screen then loads the rows it asks, not all of them.
  * @throws FlywheelError
  */
-export async function call<Id extends ConsoleOperationId>(
-  operationId: Id,
-  parts: OperationRequest<Row<Id>> & RequestParts,
+export async function call<O extends Operation>(
+  operation: O,
+  parts: OperationRequest<O> & RequestParts,
   options: Partial<SendOptions> = {},
-): Promise<OperationReply<Row<Id>>['body']> {
-  const operation: Operation = CONSOLE_OPERATIONS[operationId];
+): Promise<OperationReply<O>['body']> {
   const repeatable = operation.method === 'GET';
-  const reply = await sendRequest(CONNECTION, CONSOLE_OPERATIONS[operationId], parts, { repeatable, ...options });
+  const reply = await sendRequest(CONNECTION, operation, parts, { repeatable, ...options });
   return reply.body;
 }

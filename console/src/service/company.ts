@@ -1,4 +1,4 @@
-import type { ApprovalMode, PauseRequest } from '@flywheel/api';
+import { type ApprovalMode, COMPANY_OPERATIONS, type PauseRequest } from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
@@ -8,24 +8,24 @@ const COMPANY_EVERY_MS = 10_000;
 /** How the service stands: the operator’s balance, what waits, what is stuck. */
 export const companyQuery = queryOptions({
   queryKey: ['company', 'overview'],
-  queryFn: () => call('getCompany', {}),
+  queryFn: () => call(COMPANY_OPERATIONS.getCompany, {}),
   refetchInterval: COMPANY_EVERY_MS,
 });
 
 export const waitingBatchesQuery = queryOptions({
   queryKey: ['company', 'waiting'],
-  queryFn: () => call('listWaitingBatches', {}),
+  queryFn: () => call(COMPANY_OPERATIONS.listWaitingBatches, {}),
   refetchInterval: COMPANY_EVERY_MS,
 });
 
 export const companyProjectsQuery = queryOptions({
   queryKey: ['company', 'projects'],
-  queryFn: () => call('listCompanyProjects', {}),
+  queryFn: () => call(COMPANY_OPERATIONS.listCompanyProjects, {}),
 });
 
 export const jobsQuery = queryOptions({
   queryKey: ['company', 'jobs'],
-  queryFn: () => call('listJobs', {}),
+  queryFn: () => call(COMPANY_OPERATIONS.listJobs, {}),
   refetchInterval: COMPANY_EVERY_MS,
 });
 
@@ -33,7 +33,7 @@ export const jobsQuery = queryOptions({
 export const auditQuery = infiniteQueryOptions({
   queryKey: ['company', 'audit'],
   initialPageParam: '',
-  queryFn: ({ pageParam: cursor }) => call('listAudit', { query: cursor === '' ? {} : { cursor } }),
+  queryFn: ({ pageParam: cursor }) => call(COMPANY_OPERATIONS.listAudit, { query: cursor === '' ? {} : { cursor } }),
   getNextPageParam: ({ nextCursor }) => nextCursor,
 });
 
@@ -41,22 +41,24 @@ export const auditQuery = infiniteQueryOptions({
 const APPROVE_TIMEOUT_MS = 60_000;
 
 export function approveBatch(batchId: string) {
-  return call('approveBatch', { params: { batchId }, body: {} }, { timeoutMs: APPROVE_TIMEOUT_MS });
+  return call(COMPANY_OPERATIONS.approveBatch, { params: { batchId }, body: {} }, { timeoutMs: APPROVE_TIMEOUT_MS });
 }
 
 export function rejectBatch(batchId: string, reason: string) {
-  return call('rejectBatch', { params: { batchId }, body: { reason } });
+  return call(COMPANY_OPERATIONS.rejectBatch, { params: { batchId }, body: { reason } });
 }
 
 export function changeApprovalMode(projectId: string, approvalMode: ApprovalMode) {
-  return call('changeApprovalMode', { params: { projectId }, body: { approvalMode } });
+  return call(COMPANY_OPERATIONS.changeApprovalMode, { params: { projectId }, body: { approvalMode } });
 }
 
 /** @param projectId null for all projects. */
 export function pause(projectId: string | null, body: PauseRequest) {
-  return projectId === null ? call('pauseAll', { body }) : call('pauseProject', { params: { projectId }, body });
+  return projectId === null
+    ? call(COMPANY_OPERATIONS.pauseAll, { body })
+    : call(COMPANY_OPERATIONS.pauseProject, { params: { projectId }, body });
 }
 
 export function retryJob(jobId: string) {
-  return call('retryJob', { params: { jobId }, body: {} });
+  return call(COMPANY_OPERATIONS.retryJob, { params: { jobId }, body: {} });
 }

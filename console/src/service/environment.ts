@@ -1,3 +1,4 @@
+import { IDENTITY_OPERATIONS } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { call } from './call.ts';
 
@@ -16,5 +17,5 @@ export function useEnvironment(): Environment | undefined {
 }
 
 function readEnvironment() {
-  return call('getEnvironment', {});
+  return call(IDENTITY_OPERATIONS.getEnvironment, {});
 }

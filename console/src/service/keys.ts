@@ -1,4 +1,4 @@
-import type { RotateKeyRequest } from '@flywheel/api';
+import { KEY_OPERATIONS, type RotateKeyRequest } from '@flywheel/api';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
@@ -6,7 +6,7 @@ import { call } from './call.ts';
 export function keysQuery(projectId: string) {
   return queryOptions({
     queryKey: ['project', projectId, 'keys'],
-    queryFn: () => call('listKeys', { params: { projectId } }),
+    queryFn: () => call(KEY_OPERATIONS.listKeys, { params: { projectId } }),
   });
 }
 
@@ -16,9 +16,9 @@ export function rotateKey(
   keyId: string,
   body: Pick<RotateKeyRequest, 'overlapSeconds' | 'expiresAt'>,
 ) {
-  return call('rotateKey', { params: { projectId, keyId }, body });
+  return call(KEY_OPERATIONS.rotateKey, { params: { projectId, keyId }, body });
 }
 
 export function revokeKey(projectId: string, keyId: string) {
-  return call('revokeKey', { params: { projectId, keyId }, body: {} });
+  return call(KEY_OPERATIONS.revokeKey, { params: { projectId, keyId }, body: {} });
 }

@@ -1,9 +1,12 @@
-import type { LimitsRequest, ProofType } from '@flywheel/api';
+import { type LimitsRequest, PROJECT_OPERATIONS, type ProofType } from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
 /** The projects of the wallet that is signed in. */
-export const projectsQuery = queryOptions({ queryKey: ['projects'], queryFn: () => call('listProjects', {}) });
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  queryFn: () => call(PROJECT_OPERATIONS.listProjects, {}),
+});
 
 /** Long enough not to be a burden, short enough that a deposit shows while one looks on. */
 const OVERVIEW_EVERY_MS = 10_000;
@@ -12,7 +15,7 @@ const OVERVIEW_EVERY_MS = 10_000;
 export function projectQuery(projectId: string) {
   return queryOptions({
     queryKey: ['project', projectId, 'overview'],
-    queryFn: () => call('getProject', { params: { projectId } }),
+    queryFn: () => call(PROJECT_OPERATIONS.getProject, { params: { projectId } }),
     refetchInterval: OVERVIEW_EVERY_MS,
   });
 }
@@ -21,23 +24,14 @@ export function projectQuery(projectId: string) {
 export function usageQuery(projectId: string, days: number) {
   return queryOptions({
     queryKey: ['project', projectId, 'usage', days],
-    queryFn: () => call('getUsage', { params: { projectId }, query: { days: String(days) } }),
-  });
-}
-
-/** The newest batches of a project. */
-export function recentBatchesQuery(projectId: string, count: number) {
-  return queryOptions({
-    queryKey: ['project', projectId, 'batches', 'recent', count],
-    queryFn: () => call('listProjectBatches', { params: { projectId }, query: { limit: String(count) } }),
-    refetchInterval: OVERVIEW_EVERY_MS,
+    queryFn: () => call(PROJECT_OPERATIONS.getUsage, { params: { projectId }, query: { days: String(days) } }),
   });
 }
 
 export function settingsQuery(projectId: string) {
   return queryOptions({
     queryKey: ['project', projectId, 'settings'],
-    queryFn: () => call('getSettings', { params: { projectId } }),
+    queryFn: () => call(PROJECT_OPERATIONS.getSettings, { params: { projectId } }),
   });
 }
 
@@ -47,15 +41,15 @@ export function historyQuery(projectId: string) {
     queryKey: ['project', projectId, 'history'],
     initialPageParam: '',
     queryFn: ({ pageParam: cursor }) =>
-      call('listProjectHistory', { params: { projectId }, query: cursor === '' ? {} : { cursor } }),
+      call(PROJECT_OPERATIONS.listProjectHistory, { params: { projectId }, query: cursor === '' ? {} : { cursor } }),
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });
 }
 
 export function changeLimits(projectId: string, body: LimitsRequest) {
-  return call('changeLimits', { params: { projectId }, body });
+  return call(PROJECT_OPERATIONS.changeLimits, { params: { projectId }, body });
 }
 
 export function changeProofTypes(projectId: string, proofTypes: readonly ProofType[]) {
-  return call('changeProofTypes', { params: { projectId }, body: { proofTypes: [...proofTypes] } });
+  return call(PROJECT_OPERATIONS.changeProofTypes, { params: { projectId }, body: { proofTypes: [...proofTypes] } });
 }

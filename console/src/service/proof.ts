@@ -1,4 +1,4 @@
-import type { ProofCheckRequest } from '@flywheel/api';
+import { PROOF_OPERATIONS, type ProofCheckRequest } from '@flywheel/api';
 import { proofHash } from '@flywheel/sdk';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
@@ -17,7 +17,7 @@ export function proofQuery(question: ProofQuestion | null) {
     queryFn: async () => {
       const asked = question ?? { signature: '' };
       const [check, ownHash] = await Promise.all([
-        call('checkProof', { body: asked }, { timeoutMs: CHECK_TIMEOUT_MS }),
+        call(PROOF_OPERATIONS.checkProof, { body: asked }, { timeoutMs: CHECK_TIMEOUT_MS }),
         'type' in asked ? proofHash(asked) : null,
       ]);
       return { check, ownHash };

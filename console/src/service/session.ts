@@ -1,7 +1,6 @@
-import type { Session } from '@flywheel/api';
+import { IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { signIn } from '../wallet/sign-in.ts';
 import type { SolanaWallet } from '../wallet/wallets.ts';
 import { call } from './call.ts';
 
@@ -12,10 +11,13 @@ export function useSession(): Session | null | undefined {
   return useQuery(sessionQuery).data;
 }
 
+/** What signing in takes: base58 and the wallets’ ways. Loaded once someone is about to. */
+export const loadSignIn = () => import('../wallet/sign-in.ts');
+
 export function useSignIn() {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (wallet: SolanaWallet) => signIn(wallet),
+    mutationFn: async (wallet: SolanaWallet) => (await loadSignIn()).signIn(wallet),
     onSuccess: (session) => queries.setQueryData(sessionQuery.queryKey, session),
   });
 }
@@ -23,7 +25,7 @@ export function useSignIn() {
 export function useSignOut() {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: () => call('signOut', { body: {} }),
+    mutationFn: () => call(IDENTITY_OPERATIONS.signOut, { body: {} }),
     onSuccess: () => {
       // Nothing that one wallet has read may be seen by the next.
       queries.clear();
@@ -34,7 +36,7 @@ export function useSignOut() {
 
 async function readSession(): Promise<Session | null> {
   try {
-    return await call('getSession', {});
+    return await call(IDENTITY_OPERATIONS.getSession, {});
   } catch (error) {
     if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) return null;
     throw error;

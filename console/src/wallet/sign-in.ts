@@ -1,4 +1,4 @@
-import type { Session } from '@flywheel/api';
+import { IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { getBase58Decoder } from '@solana/kit';
 import type { WalletAccount } from '@wallet-standard/base';
 import { call } from '../service/call.ts';
@@ -13,10 +13,10 @@ import { connect, type SolanaWallet } from './wallets.ts';
 export async function signIn(wallet: SolanaWallet): Promise<Session> {
   const [account] = await connect(wallet);
   if (!account) throw new Error(`${wallet.name} offers no account. Create or unlock one, and try again.`);
-  const { message } = await call('createSignInChallenge', { body: { wallet: account.address } });
+  const { message } = await call(IDENTITY_OPERATIONS.createSignInChallenge, { body: { wallet: account.address } });
   requireOwnHost(message);
   const signature = (await signByFeature(wallet, account, message)) ?? (await signAsText(wallet, account, message));
-  return call('signIn', {
+  return call(IDENTITY_OPERATIONS.signIn, {
     body: { wallet: account.address, message, signature: getBase58Decoder().decode(signature) },
   });
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { projectsQuery, recentBatchesQuery } from '../../service/projects.ts';
+import { recentBatchesQuery } from '../../service/batches.ts';
+import { projectsQuery } from '../../service/projects.ts';
 import { shorten } from '../../text/shorten.ts';
 import { tokenName } from '../../text/token-name.ts';
 import { type Go, PaletteItem } from './palette-item.tsx';

@@ -1,8 +1,9 @@
 import { ExternalLink } from 'lucide-react';
+import { useEffect } from 'react';
 import { Dialog } from '../../parts/form/dialog.tsx';
 import { Ring } from '../../parts/show/ring.tsx';
 import { ErrorNotice } from '../../parts/state/notice.tsx';
-import { useSignIn } from '../../service/session.ts';
+import { loadSignIn, useSignIn } from '../../service/session.ts';
 import { LOCAL_WALLET_NAME } from '../../wallet/local-wallet-name.ts';
 import { type SolanaWallet, useWallets } from '../../wallet/wallets.ts';
 
@@ -15,6 +16,10 @@ export interface SignInDialogProps {
 export function SignInDialog({ isOpen, onClose }: SignInDialogProps) {
   const wallets = useWallets();
   const signIn = useSignIn();
+  useEffect(() => {
+    // Asked for again when a wallet is chosen, which says what stands against it.
+    if (isOpen) loadSignIn().catch(() => null);
+  }, [isOpen]);
   return (
     <Dialog title="Sign in with your wallet" isOpen={isOpen} onClose={onClose}>
       <div className="flex flex-col gap-4">

@@ -1,3 +1,4 @@
+import { BATCH_OPERATIONS } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -44,7 +45,7 @@ export function useApprove({ projectId, batchId, wallet, onStale }: ApproveReque
         setSigned({ of: proposalApproveTx, signedTx });
       }
       return call(
-        'executeProjectBatch',
+        BATCH_OPERATIONS.executeProjectBatch,
         { params: { projectId, batchId }, body: { signedTx } },
         { timeoutMs: EXECUTE_TIMEOUT_MS },
       );

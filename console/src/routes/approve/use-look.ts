@@ -1,4 +1,4 @@
-import type { BatchDetail } from '@flywheel/api';
+import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
 import { type Look, lookBeforeSign } from '@flywheel/sdk';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../service/call.ts';
@@ -29,7 +29,11 @@ export function useLook({ projectId, batch, wallet, isMyTurn }: LookRequest): Us
     queryKey: ['look', batchId, wallet, rpcUrl, multisig, batchIndex, vaultAddress, mintAddress, numberOf(pipelines)],
     queryFn: async ({ signal }): Promise<LookedAt> => {
       if (rpcUrl === null) throw new Error('The service has not said yet which cluster it is on.');
-      const { proposalApproveTx } = await call('getApproval', { params: { projectId, batchId } }, { signal });
+      const { proposalApproveTx } = await call(
+        BATCH_OPERATIONS.getApproval,
+        { params: { projectId, batchId } },
+        { signal },
+      );
       const shown = { multisig, batchIndex, vaultAddress, mintAddress, pipelines };
       return { look: await lookBeforeSign(rpcUrl, { wallet, batch: shown, proposalApproveTx }), proposalApproveTx };
     },

@@ -1,4 +1,4 @@
-import type { Scope } from '@flywheel/api';
+import { KEY_OPERATIONS, type Scope } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { Button } from '../../parts/form/button.tsx';
@@ -43,7 +43,7 @@ function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps
   const chosen = scopes.filter((scope) => !without.has(scope));
   const create = useMutation({
     mutationFn: () =>
-      call('createKey', {
+      call(KEY_OPERATIONS.createKey, {
         params: { projectId },
         body: {
           scopes: chosen,

@@ -12,7 +12,7 @@ import { Empty } from '../../parts/state/empty.tsx';
 import { Loaded } from '../../parts/state/loaded.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';
-import { recentBatchesQuery } from '../../service/projects.ts';
+import { recentBatchesQuery } from '../../service/batches.ts';
 import { batchState } from '../batch/batch-state.ts';
 
 const SHOWN = 5;

@@ -1,4 +1,4 @@
-import type { RegisteredProject } from '@flywheel/api';
+import { REGISTRATION_OPERATIONS, type RegisteredProject } from '@flywheel/api';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { queryClient } from '../../app/query-client.ts';
@@ -29,7 +29,9 @@ export interface ReviewStepProps {
 /** Everything on one page with what it costs; then the wallet signs, and the project comes to be. */
 export function ReviewStep({ draft, wallet }: ReviewStepProps) {
   const environment = useEnvironment();
-  const begin = useMutation({ mutationFn: () => call('createRegistration', { body: requestOf(draft) }) });
+  const begin = useMutation({
+    mutationFn: () => call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) }),
+  });
   const finish = useMutation({ mutationFn: () => register(draft, wallet, chainOf(environment)) });
   const hasBegun = useRef(false);
   useEffect(() => {
@@ -100,10 +102,12 @@ async function register(
   wallet: string,
   chain: `solana:${string}`,
 ): Promise<RegisteredProject> {
-  const { registrationId, transaction } = await call('createRegistration', { body: requestOf(draft) });
+  const { registrationId, transaction } = await call(REGISTRATION_OPERATIONS.createRegistration, {
+    body: requestOf(draft),
+  });
   const signedTransaction = await signTransaction({ address: wallet, transaction, chain });
   const project = await call(
-    'confirmRegistration',
+    REGISTRATION_OPERATIONS.confirmRegistration,
     { params: { registrationId }, body: { signedTransaction } },
     { timeoutMs: CONFIRM_TIMEOUT_MS },
   );

@@ -1,4 +1,4 @@
-import type { MintPreview } from '@flywheel/api';
+import { type MintPreview, REGISTRATION_OPERATIONS } from '@flywheel/api';
 import { isAddress } from '@solana/kit';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { SubmitEvent } from 'react';
@@ -23,7 +23,7 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
   const isWellFormed = isAddress(draft.mint);
   const mint = useQuery({
     queryKey: ['mint', draft.mint],
-    queryFn: () => call('previewMint', { params: { mint: draft.mint } }),
+    queryFn: () => call(REGISTRATION_OPERATIONS.previewMint, { params: { mint: draft.mint } }),
     enabled: isWellFormed,
   });
   const preview = isWellFormed ? mint.data : undefined;

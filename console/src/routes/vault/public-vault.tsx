@@ -1,4 +1,4 @@
-import type { PublicVault as Vault } from '@flywheel/api';
+import { PROOF_OPERATIONS, type PublicVault as Vault } from '@flywheel/api';
 import { toDecimal } from '@flywheel/sdk';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
@@ -40,7 +40,7 @@ export function PublicVault() {
 function publicVaultQuery(address: string) {
   return queryOptions({
     queryKey: ['vault', address],
-    queryFn: () => call('getVault', { params: { address } }),
+    queryFn: () => call(PROOF_OPERATIONS.getVault, { params: { address } }),
     refetchInterval: EVERY_MS,
   });
 }

@@ -1,4 +1,4 @@
-import type { BatchDetail } from '@flywheel/api';
+import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../../../parts/form/button.tsx';
@@ -21,7 +21,7 @@ export function CancelButton({ projectId, batch }: { readonly projectId: string;
   const cancel = useMutation({
     mutationFn: () =>
       call(
-        'cancelProjectBatch',
+        BATCH_OPERATIONS.cancelProjectBatch,
         { params: { projectId, batchId }, headers: { prefer: 'wait=20' }, body: {} },
         { timeoutMs: CANCEL_TIMEOUT_MS, repeatable: true },
       ),

@@ -1,4 +1,4 @@
-import type { Pipeline, PreviewBatchResponse } from '@flywheel/api';
+import { BATCH_OPERATIONS, type Pipeline, type PreviewBatchResponse } from '@flywheel/api';
 import { call } from '../../../service/call.ts';
 
 export interface PreviewInput {
@@ -20,7 +20,11 @@ export async function previewBatches({
   for (const pipelines of batches) {
     const body = { pipelines: [...pipelines] };
     previews.push(
-      await call('previewProjectBatch', { params: { projectId }, body }, { timeoutMs: PREVIEW_TIMEOUT_MS }),
+      await call(
+        BATCH_OPERATIONS.previewProjectBatch,
+        { params: { projectId }, body },
+        { timeoutMs: PREVIEW_TIMEOUT_MS },
+      ),
     );
     onProgress?.(previews.length);
   }

@@ -1,4 +1,4 @@
-import type { Pipeline } from '@flywheel/api';
+import { BATCH_OPERATIONS, type Pipeline } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../../service/call.ts';
@@ -26,7 +26,7 @@ export function useCreateBatches({ projectId, batches }: CreateRequest) {
         const key = keys[position];
         if (position < ids.length || key === undefined) continue;
         const { batch } = await call(
-          'initProjectBatch',
+          BATCH_OPERATIONS.initProjectBatch,
           { params: { projectId }, headers: { 'x-idempotency-key': key }, body: { pipelines: [...pipelines] } },
           { timeoutMs: INIT_TIMEOUT_MS, repeatable: true },
         );
