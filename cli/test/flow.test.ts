@@ -11,6 +11,7 @@ import type {
   RegisteredProject,
   RotatedKey,
 } from '@flywheel/api';
+import { createFlywheelClient } from '@flywheel/sdk';
 import { type LocalService, startLocalService } from '../src/demo/local-service.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
@@ -140,6 +141,32 @@ describe('the commands, one after another', () => {
     const { exitCode, stdout, stderr } = await runCommand(['run', requestFile, '--wallet', walletFile, '--json'], env);
     assert.deepEqual([exitCode, stderr], [0, '']);
     assert.equal(JSON.parse(stdout).status, 'EXECUTED');
+  });
+
+  it('status --watch tells every event once, a line each, also of a batch that has ended', async () => {
+    const { batch, proposalApproveTx } = await run<InitBatchResponse>('init', requestFile);
+    const watching = runCommand(['status', batch.id, '--watch'], env);
+    const { signedTx } = await run<{ signedTx: string }>('sign', '--wallet', walletFile, proposalApproveTx);
+    await run('execute', batch.id, signedTx);
+    const { exitCode, stdout, stderr } = await watching;
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /^● EXECUTED {2}batch /);
+    const lines = stderr.trimEnd().split('\n');
+    const said = lines.map((line) => line.replace(/^\S+Z {2}/, ''));
+    assert.equal(said[0], 'initialized');
+    assert.ok(said.includes('finalized') && said.includes('approval received'), stderr);
+    assert.match(said.at(-1) ?? '', /^executed, 1 pipeline executed$/);
+    assert.equal((await runCommand(['status', batch.id, '--watch'], env)).stderr, stderr);
+  });
+
+  it('status --watch exits with 3 for a batch that failed, and status alone with 0', async () => {
+    const { batch } = await run<InitBatchResponse>('init', requestFile);
+    const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
+    await client.cancelBatch(batch.id);
+    const watched = await runCommand(['status', batch.id, '--watch'], env);
+    assert.equal(watched.exitCode, 3);
+    assert.match(watched.stderr, /✗ ERR_BATCH_FAILED {2}Batch \S+ failed: /);
+    assert.equal((await runCommand(['status', batch.id], env)).exitCode, 0);
   });
 
   it('keys create makes a key that works until keys revoke', async () => {

@@ -16,7 +16,7 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
         progress.finish('setUp', count(event.batch.initResult?.totalSuccessful ?? 0, 'transaction'));
         return progress.begin('approve');
       case 'looked':
-        return;
+        return progress.begin('approve', event.look.isSafe ? 'the chain holds what was asked for' : '');
       case 'approved':
         progress.finish('approve');
         return progress.begin('execute');

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { describeBatch } from '../../describe/describe-batch.ts';
 import { parseWholeNumber } from '../../input/whole-number.ts';
+import { requireExecuted } from './require-executed.ts';
 
 interface ExecuteOptions extends UrlOption {
   readonly wait?: number;
@@ -15,7 +16,9 @@ export function addExecuteCommand(program: Command, context: Context): void {
   program
     .command('execute')
     .summary('execute an approved batch')
-    .description('Hand in the signed approval and execute the batch. Repeating never executes twice.')
+    .description(
+      'Hand in the signed approval and execute the batch. Repeating never executes twice. Exits with 3 when the batch failed.',
+    )
     .argument('<batch-id>', 'as init answered it')
     .argument('<signed-tx>', 'proposalApproveTx as flywheel sign returned it')
     .option(
@@ -33,6 +36,8 @@ export function addExecuteCommand(program: Command, context: Context): void {
       const { wait } = options;
       const answer = await client.executeBatch({ batchId, signedTx }, wait === undefined ? {} : { waitSeconds: wait });
       const { output } = context;
-      output.result(answer, output.json ? '' : describeBatch(await client.getBatch(batchId), output.stdout));
+      const batch = await client.getBatch(batchId);
+      output.result(answer, describeBatch(batch, output.stdout));
+      requireExecuted(batch);
     });
 }

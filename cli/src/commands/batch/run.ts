@@ -1,8 +1,7 @@
 import type { InitWarning } from '@flywheel/api';
 import { type BatchProgress, runBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
-import { type Context, openClient, type UrlOption } from '../../context.ts';
+import { askedRpcUrlOf, type Context, openClient, type RpcUrlOption, type UrlOption } from '../../context.ts';
 import { describeBatch } from '../../describe/describe-batch.ts';
 import { count } from '../../describe/words.ts';
 import { readRequestFile } from '../../input/request-file.ts';
@@ -10,9 +9,11 @@ import { readWallet } from '../../input/wallet.ts';
 import { showBatchProgress } from '../../terminal/batch-progress.ts';
 import { interruptible } from '../../terminal/interrupt.ts';
 import { createProgress } from '../../terminal/progress.ts';
+import { requireExecuted } from './require-executed.ts';
 
-interface RunOptions extends UrlOption {
+interface RunOptions extends UrlOption, RpcUrlOption {
   readonly wallet: string;
+  readonly look: boolean;
   readonly idempotencyKey?: string;
 }
 
@@ -32,11 +33,13 @@ export function addRunCommand(program: Command, context: Context): void {
     .command('run')
     .summary('init, sign, execute and follow a batch in one go')
     .description(
-      'The whole job: compile the pipelines in FILE, approve them with your wallet, execute, follow to the end.',
+      'The whole job: compile the pipelines in FILE, look at what the chain holds of them, approve them with your wallet if that is what FILE says, execute, follow to the end. Exits with 3 when the batch failed.',
     )
     .argument('<file>', 'init request as JSON: {"pipelines": [...]}')
     .requiredOption('--wallet <file>', 'the project’s wallet, a Solana CLI keypair file')
     .option('--idempotency-key <uuid>', 'repeat with the same key to go on with the same batch')
+    .option('--no-look', 'sign without looking at the chain: the service is believed in what the batch does')
+    .option('--rpc-url <url>', 'the node to look at, else SOLANA_RPC_URL, else the one that the service names')
     .option('--url <url>', 'the service, else FLYWHEEL_URL')
     .addHelpText('after', '\nExample:\n  flywheel run examples/rewards.json --wallet wallet.json')
     .action(async (file: string, options: RunOptions) => {
@@ -44,6 +47,7 @@ export function addRunCommand(program: Command, context: Context): void {
       const client = openClient(context, options);
       const wallet = await readWallet(options.wallet);
       const requestText = await readRequestFile(file);
+      const look = options.look ? { look: { rpcUrl: await askedRpcUrlOf(context, options) } } : {};
       const progress = createProgress(output, STEPS);
       const showProgress = showBatchProgress(progress);
       let warnings: readonly InitWarning[] = [];
@@ -55,14 +59,11 @@ export function addRunCommand(program: Command, context: Context): void {
         progress.begin('compile');
         const { idempotencyKey } = options;
         const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-        return runBatch(client, requestText, { wallet, signal, onProgress, ...key });
+        return runBatch(client, requestText, { wallet, signal, onProgress, ...look, ...key });
       }).finally(() => progress.close());
       for (const line of describeWarnings(warnings)) output.note(line);
       output.result(batch, describeBatch(batch, output.stdout));
-      if (batch.status === 'FAILED') {
-        const why = batch.executeResult?.failedTxMsg ?? batch.initResult?.failedTxMsg ?? batch.executionError?.message;
-        throw new CliError('ERR_BATCH_FAILED', `Batch ${batch.id} failed${why ? `: ${why}` : '.'}`);
-      }
+      requireExecuted(batch);
     });
 }
 

@@ -1,8 +1,9 @@
-import { followBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { describeBatch } from '../../describe/describe-batch.ts';
 import { interruptible } from '../../terminal/interrupt.ts';
+import { watchBatch } from '../../terminal/watch-batch.ts';
+import { requireExecuted } from './require-executed.ts';
 
 interface StatusOptions extends UrlOption {
   readonly watch?: boolean;
@@ -12,23 +13,22 @@ interface StatusOptions extends UrlOption {
 export function addStatusCommand(program: Command, context: Context): void {
   program
     .command('status')
-    .summary('read a batch')
-    .description('Read a batch; with --watch follow it until it has ended.')
+    .summary('read a batch, or watch it to its end')
+    .description(
+      'Read a batch. With --watch follow it to its end: a live picture on a terminal, else a line per event; exits with 3 when it failed.',
+    )
     .argument('<batch-id>', 'as init answered it')
-    .option('--watch', 'say every change of status until the batch has ended')
+    .option('--watch', 'follow it until it has ended')
     .option('--url <url>', 'the service, else FLYWHEEL_URL')
     .addHelpText('after', '\nExample:\n  flywheel status 0198a3c2-… --watch')
-    .action(async (batchId: string, options: StatusOptions) => {
+    .action(async (batchId: string, { watch = false, ...options }: StatusOptions) => {
       const client = openClient(context, options);
       const { output } = context;
-      const batch = options.watch
-        ? await interruptible((signal) =>
-            followBatch(client, batchId, {
-              signal,
-              onChange: ({ status, dateUpdated }) => output.note(`${dateUpdated}  ${status}`),
-            }),
-          )
-        : await client.getBatch(batchId);
+      if (watch) await interruptible((signal) => watchBatch(client, batchId, { output, signal }), GOES_ON);
+      const batch = await client.getBatch(batchId);
       output.result(batch, describeBatch(batch, output.stdout));
+      if (watch) requireExecuted(batch);
     });
 }
+
+const GOES_ON = 'The batch goes on.';
