@@ -2,6 +2,7 @@ import type { BatchStatus } from '@flywheel/api';
 import { isSignature } from '@solana/kit';
 import type { Selectable } from 'kysely';
 import type { Bundle } from '../model/batch.ts';
+import { askCompany } from './company/approvals.ts';
 import { DamagedRecord } from './damaged-record.ts';
 import { type Db, inTransaction } from './db.ts';
 import { recordEvent } from './events/record-event.ts';
@@ -120,11 +121,17 @@ async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): 
     throw new Error(`Batch ${batchId} is ${status}; a bundle for its ${phase} takes ${statuses.join(' or ')}.`);
   }
   if (phase === 'execution' && company_asked_at !== null && company_decided_at === null) {
-    throw new Error(`Batch ${batchId} waits for a person to approve it for the company: nothing of it is executed.`);
+    throw awaitsCompany(batchId);
   }
   if (phase === 'execution' && execution_began_at === null) {
+    // Signed for before its project became manual, perhaps: what counts is how it is now, that it goes out.
+    if (await askCompany(trx, batchId, createdAt)) throw awaitsCompany(batchId);
     await trx.updateTable('batches').set({ execution_began_at: createdAt }).where('id', '=', batchId).execute();
   }
+}
+
+function awaitsCompany(batchId: string): Error {
+  return new Error(`Batch ${batchId} waits for a person to approve it for the company: nothing of it is executed.`);
 }
 
 /** @throws DamagedRecord where a signature is none, or there are not as many as transactions. */

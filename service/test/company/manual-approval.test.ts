@@ -5,7 +5,7 @@ import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import { createLog } from '../../src/log.ts';
 import { findBundles } from '../../src/store/bundles.ts';
 import { type Job, startJobs } from '../../src/store/jobs.ts';
-import { burnPipeline, getBatch, init } from '../client.ts';
+import { burnPipeline, getBatch, init, send } from '../client.ts';
 import {
   assertError,
   executeSigned,
@@ -195,6 +195,44 @@ describe('a project whose batches a person approves for the company', () => {
     await assertUntouched(project, batch);
     const later = await setUpBatch(world, project, [burnPipeline()]);
     assert.equal(requireOk(await executeSigned(world, project, later)).status, 'EXECUTED');
+    requireOk(await approve(world, operator(first), batch.id));
+    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+
+  it('is not executed by what was signed a moment before its project became manual', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    const [signed, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    world.gate.treat('simulateTransaction', async ({ params: [, config] }, pass) => {
+      // Only what the company has signed too can be verified.
+      if (JSON.stringify(config).includes('"sigVerify":true')) {
+        signed.resolve();
+        await released.promise;
+      }
+      return pass();
+    });
+    const answered = executeSigned(world, project, batch, { prefer: 'wait=0' });
+    await signed.promise;
+    requireOk(
+      await send(world.url, 'PUT', `/console/api/company/projects/${project.projectId}/approval-mode`, {
+        headers: { cookie: operator(first).cookie },
+        body: { approvalMode: 'manual' },
+      }),
+    );
+    released.resolve();
+    assert.equal((await answered).status, 202);
+    await until(
+      `a person being asked about ${batch.id}`,
+      () => company(batch.id),
+      ({ company_asked_at }) => company_asked_at !== null,
+    );
+    await until(
+      `the job of ${batch.id}`,
+      () => countUndone(world, 'execute', batch.id),
+      (count) => count === 0,
+    );
+    await assertUntouched(project, batch);
+    world.gate.clear();
     requireOk(await approve(world, operator(first), batch.id));
     await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });

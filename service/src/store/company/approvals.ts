@@ -5,8 +5,8 @@ import { recordEvent } from '../events/record-event.ts';
 
 /**
  * Leaves the company's approval of a requested batch to a person, where its project wants that, a person was asked before,
- * or it is a withdrawal or a rotation, which no limit bounds. True while nobody has decided: the batch waits, whatever the project wants since. False for one that was
- * approved, has begun or has ended.
+ * or it is a withdrawal or a rotation, which no limit bounds. True while nobody has decided: the batch waits, whatever the
+ * project wants since. False for one that was approved, has begun or has ended.
  */
 export async function askCompany(db: Db, batchId: string, now: Date): Promise<boolean> {
   return inTransaction(db, async (trx) => {
