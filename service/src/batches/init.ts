@@ -13,6 +13,7 @@ import { insertAuditEntry } from '../store/audit.ts';
 import { countOpen, findSeenProofs } from '../store/batches.ts';
 import { reserveDailyAmounts } from '../store/daily-limits.ts';
 import type { Db } from '../store/db.ts';
+import { findDailyLimits } from '../store/projects.ts';
 import type { Deps } from './deps.ts';
 import { type Admission, type StoredBatch, storeOnce } from './store-once.ts';
 
@@ -66,12 +67,14 @@ async function admit(
   const now = clock.now();
   const day = utcDay(now);
   const totals = dailyTotals(pipelines, token);
-  const exceeded = await reserveDailyAmounts(trx, project, day, totals);
+  // Read again: they may have been lowered since the project was read, and this waited its turn.
+  const dailyLimits = await findDailyLimits(trx, project.id);
+  const exceeded = await reserveDailyAmounts(trx, { id: project.id, dailyLimits }, day, totals);
   if (exceeded) {
     const [cap, asked] =
       exceeded.kind === 'burn'
-        ? [project.dailyLimits.burnBaseUnits, totals.burnBaseUnits]
-        : [project.dailyLimits.airdropBaseUnits, totals.airdropBaseUnits];
+        ? [dailyLimits.burnBaseUnits, totals.burnBaseUnits]
+        : [dailyLimits.airdropBaseUnits, totals.airdropBaseUnits];
     throw new ApiError('ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', {
       kind: exceeded.kind,
       cap: formatTokens(cap, token.decimals),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { sql } from 'kysely';
 import { burnPipeline, init } from '../client.ts';
-import { assertError } from '../execution/batches.ts';
+import { assertError, until } from '../execution/batches.ts';
 import { createProject, requireOk, type TestProject } from '../project.ts';
 import type { World } from '../world.ts';
 import { type ConsoleWorld, openConsoleWorld } from './console-world.ts';
@@ -55,6 +56,32 @@ describe('limits', () => {
       1,
       'a limit of zero is none to watch',
     );
+  });
+
+  it('that were lowered hold for what was on its way and had not taken its turn', async () => {
+    const project = await createProject(world, SMALL);
+    const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const holding = world.db.transaction().execute(async (trx) => {
+      await trx
+        .selectFrom('flywheels')
+        .select('id')
+        .where('project_id', '=', project.projectId)
+        .forNoKeyUpdate()
+        .execute();
+      held.resolve();
+      await released.promise;
+    });
+    await held.promise;
+    const asked = init(world.url, project.apiKey, [burnPipeline(8)]);
+    await until(
+      'init waiting for its turn',
+      async () => (await sql`select from pg_locks where not granted`.execute(world.db)).rows.length,
+      (waiting) => waiting > 0,
+    );
+    requireOk(await put(project, '/limits', { burnLimit: '5', airdropLimit: '0' }));
+    released.resolve();
+    await holding;
+    assertError(await asked, 400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', /5/);
   });
 
   it('are refused with their place when they are no amounts of this mint, and nothing changes', async () => {
