@@ -156,6 +156,26 @@ export const ERROR_NOTES: {
     remedy: 'List the jobs again: it may have gone on by itself.',
     example: { jobId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
   },
+  ERR_WEBHOOK_NOT_FOUND: {
+    remedy: 'List the webhooks again: it may have been deleted. Another project’s answers the same.',
+    example: { webhookId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
+  },
+  ERR_WEBHOOK_DELIVERY_NOT_FOUND: {
+    remedy: 'List the deliveries again.',
+    example: { deliveryId: '1042' },
+  },
+  ERR_WEBHOOK_DISABLED: {
+    remedy: 'Enable the webhook when its receiver takes events again.',
+    example: {
+      webhookId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d',
+      reason: 'The receiver answered 410: it wants no more.',
+    },
+  },
+  ERR_TOO_MANY_WEBHOOKS: { remedy: 'Delete one that is not needed any more.', example: { max: 10 } },
+  ERR_WEBHOOKS_UNAVAILABLE: {
+    remedy: 'Ask the service’s operator to set `WEBHOOK_KEY_FILE`. Everything else works without.',
+    example: undefined,
+  },
   ERR_ROTATION_OPEN: {
     remedy: 'Wait until the rotation is approved and executed, or cancel it in the console; then repeat the request.',
     example: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },

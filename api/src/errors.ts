@@ -86,6 +86,16 @@ export const ERRORS = {
     'No such job that could be retried.',
     (c: { jobId: string }) => `Job ${c.jobId} does not exist, runs, has ended well, or ends a batch on its day.`,
   ),
+  ERR_WEBHOOK_NOT_FOUND: define(
+    404,
+    'No such webhook of this project.',
+    (c: { webhookId: string }) => `No webhook ${c.webhookId}.`,
+  ),
+  ERR_WEBHOOK_DELIVERY_NOT_FOUND: define(
+    404,
+    'No such delivery of this webhook.',
+    (c: { deliveryId: string }) => `No delivery ${c.deliveryId}. Those that are over are kept for 30 days.`,
+  ),
   ERR_ROUTE_NOT_FOUND: define(
     404,
     'No such route.',
@@ -137,6 +147,17 @@ export const ERRORS = {
     409,
     'The registration transaction did not land as built.',
     (c: { problem: string }) => `The registration did not go through: ${c.problem}`,
+  ),
+  ERR_WEBHOOK_DISABLED: define(
+    409,
+    'The webhook is disabled.',
+    (c: { webhookId: string; reason: string | null }) =>
+      `Webhook ${c.webhookId} is disabled${c.reason === null ? '.' : `: ${c.reason}`} Enable it first.`,
+  ),
+  ERR_TOO_MANY_WEBHOOKS: define(
+    409,
+    'The project has as many webhooks as it may have.',
+    (c: { max: number }) => `The project has ${c.max} webhooks, and may have no more. Delete one first.`,
   ),
   ERR_BODY_TOO_LARGE: define(
     413,
@@ -193,6 +214,12 @@ export const ERRORS = {
     'The company has paused this project, or all of them.',
     (c: { isForAll: boolean; reason: string | null }) =>
       `The company has paused ${c.isForAll ? 'all projects' : 'this project'}${c.reason === null ? '.' : `: ${c.reason}`} Nothing is lost; repeat when it goes on.`,
+  ),
+  ERR_WEBHOOKS_UNAVAILABLE: define(
+    503,
+    'The service has no key for the secrets of webhooks.',
+    () =>
+      'This service cannot make secrets for webhooks: its operator has set neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE.',
   ),
   ERR_NONCE_POOL_EMPTY: define(
     503,

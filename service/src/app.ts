@@ -28,6 +28,7 @@ import { startJobs } from './store/jobs.ts';
 import { findProject } from './store/projects.ts';
 import { createRateLimits } from './store/rate-limits.ts';
 import { openWebhookKey } from './webhook-key.ts';
+import type { EndpointDeps } from './webhooks/endpoints.ts';
 import { createWebhookSecrets } from './webhooks/secrets.ts';
 import { startWebhooks } from './webhooks/start-webhooks.ts';
 import { startWorker } from './worker.ts';
@@ -96,11 +97,8 @@ async function compose(
     started.defer(() => worker.stop());
   }
   const webhookKey = await openWebhookKey(config, { isLocal: localnet !== null });
-  const webhooks = {
-    secrets: webhookKey === null ? null : createWebhookSecrets(webhookKey),
-    rules: { allowPrivate: config.webhooksMayBePrivate },
-  };
-  const { secrets, rules } = webhooks;
+  const secrets = webhookKey === null ? null : createWebhookSecrets(webhookKey);
+  const rules = { allowPrivate: config.webhooksMayBePrivate };
   if (isWorker && secrets !== null) {
     const delivering = startWebhooks({ ...deps, poolConfig, secrets, rules });
     started.defer(() => delivering.stop());
@@ -109,7 +107,7 @@ async function compose(
   const metricsUrl = await openMonitor(config, monitorDeps, started);
   // Serving sends nothing: it only asks what a bundle would cost.
   const bundles = createBundleSender({ ...sending, chain, clock, log });
-  const serving = { ...deps, bundles, rpcUrl, poolConfig };
+  const serving = { ...deps, bundles, rpcUrl, poolConfig, webhooks: { secrets, rules } };
   const url = roles.has('http') ? await listen(config, serving, log, signers, started) : null;
   return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
 }
@@ -148,9 +146,14 @@ function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record
 /** Where `npm run build --workspace console` puts it. */
 const CONSOLE_DIRECTORY = fileURLToPath(new URL('../../console/dist/', import.meta.url));
 
+interface ServingDeps extends PreviewDeps, Pick<EndpointDeps, 'webhooks'> {
+  readonly rpcUrl: string;
+  readonly poolConfig: Database['poolConfig'];
+}
+
 async function listen(
   config: Config,
-  { poolConfig, ...given }: PreviewDeps & { readonly rpcUrl: string; readonly poolConfig: Database['poolConfig'] },
+  { poolConfig, ...given }: ServingDeps,
   log: Logger,
   { operator, company }: Signers,
   started: AsyncDisposableStack,

@@ -6,6 +6,7 @@ import { PROJECT_OPERATIONS } from './project.ts';
 import { PROOF_OPERATIONS } from './proof.ts';
 import { REGISTRATION_OPERATIONS } from './registration.ts';
 import { TREASURY_OPERATIONS } from './treasury.ts';
+import { WEBHOOK_OPERATIONS } from './webhook.ts';
 
 /** What the console and `flywheel register` speak. Not part of the versioned contract. */
 export const CONSOLE_OPERATIONS = {
@@ -15,6 +16,7 @@ export const CONSOLE_OPERATIONS = {
   ...KEY_OPERATIONS,
   ...BATCH_OPERATIONS,
   ...TREASURY_OPERATIONS,
+  ...WEBHOOK_OPERATIONS,
   ...PROOF_OPERATIONS,
   ...COMPANY_OPERATIONS,
 } as const;
@@ -29,3 +31,4 @@ export { PROJECT_OPERATIONS } from './project.ts';
 export { PROOF_OPERATIONS } from './proof.ts';
 export { REGISTRATION_OPERATIONS } from './registration.ts';
 export { TREASURY_OPERATIONS } from './treasury.ts';
+export { WEBHOOK_OPERATIONS } from './webhook.ts';

@@ -22,6 +22,12 @@ export const AuditAction = z
     'company.paused',
     'company.resumed',
     'job.retried',
+    'webhook.created',
+    'webhook.changed',
+    'webhook.rotated',
+    'webhook.deleted',
+    'webhook.redelivered',
+    'webhook.tested',
   ])
   .meta({ id: 'AuditAction' });
 
@@ -33,7 +39,10 @@ export const AuditEntry = z
     action: AuditAction,
     projectId: z.guid().optional(),
     batchId: z.guid().optional(),
-    subject: z.string().optional().describe('What it was done to, where that is no batch: a key’s or a job’s id.'),
+    subject: z
+      .string()
+      .optional()
+      .describe('What it was done to, where that is no batch: the id of a key, a job or a webhook.'),
     before: z.unknown().optional().describe('What was there, for what was changed.'),
     after: z.unknown().optional().describe('What is there since.'),
     reason: z.string().optional(),

@@ -7,3 +7,4 @@ export * from './project.ts';
 export * from './proof.ts';
 export * from './registration.ts';
 export * from './treasury.ts';
+export * from './webhook.ts';

@@ -19,14 +19,14 @@ export const RevokedKey = z.object({ keyId: z.guid(), revokedAt: isoDateTime }).
 /** A month is time enough to deploy anything. */
 const MAX_OVERLAP_SECONDS = 30 * 86_400;
 
+/** How long what was replaced goes on working. */
+export const overlapSeconds = z.int().min(0).max(MAX_OVERLAP_SECONDS).default(86_400);
+
 export const RotateKeyRequest = z
   .strictObject({
-    overlapSeconds: z
-      .int()
-      .min(0)
-      .max(MAX_OVERLAP_SECONDS)
-      .default(86_400)
-      .describe('How long the old key goes on working beside the new one; a day by default, 0 ends it at once.'),
+    overlapSeconds: overlapSeconds.describe(
+      'How long the old key goes on working beside the new one; a day by default, 0 ends it at once.',
+    ),
     name: keyName.optional().describe('The old key’s by default.'),
     expiresAt: z.iso.datetime().optional().describe('Of the new key; never by default.'),
   })

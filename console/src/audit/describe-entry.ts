@@ -45,6 +45,12 @@ const TITLES: { readonly [Action in AuditAction]: string } = {
   'company.paused': 'Paused every project',
   'company.resumed': 'Let every project go on',
   'job.retried': 'Had a job begin at once',
+  'webhook.created': 'Created a webhook',
+  'webhook.changed': 'Changed a webhook',
+  'webhook.rotated': 'Replaced a webhook’s secret',
+  'webhook.deleted': 'Deleted a webhook',
+  'webhook.redelivered': 'Had an event delivered again',
+  'webhook.tested': 'Sent a test event',
 };
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -68,6 +74,11 @@ const NAMES: Readonly<Record<string, string>> = {
   vaultAddress: 'Vault',
   overlapSeconds: 'Overlap, seconds',
   lamports: 'Lamports',
+  url: 'Address',
+  events: 'Told of',
+  state: 'State',
+  previousSecretUntil: 'The old secret signs until',
+  eventId: 'Event',
 };
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {

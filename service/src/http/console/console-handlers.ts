@@ -3,6 +3,7 @@ import type { Address } from '@solana/kit';
 import type { PreviewDeps } from '../../batches/preview/preview-batch.ts';
 import type { EnvironmentDeps } from '../../projects/environment.ts';
 import type { OverviewDeps } from '../../projects/overview/overview.ts';
+import type { EndpointDeps } from '../../webhooks/endpoints.ts';
 import type { StreamDeps } from '../events/reply-with-events.ts';
 import type { Handlers } from '../handlers.ts';
 import { createCompanyHandlers } from './company-handlers.ts';
@@ -13,10 +14,12 @@ import { createProjectHandlers } from './project-handlers.ts';
 import { createProofHandlers } from './proof-handlers.ts';
 import { createRegistrationHandlers } from './registration-handlers.ts';
 import { createTreasuryHandlers } from './treasury-handlers.ts';
+import { createWebhookHandlers } from './webhook-handlers.ts';
 
 export interface ConsoleDeps
   extends PreviewDeps,
     StreamDeps,
+    Pick<EndpointDeps, 'webhooks'>,
     Omit<EnvironmentDeps, 'chain'>,
     Pick<OverviewDeps, 'tokenNames'> {
   /** The signers' addresses. */
@@ -37,6 +40,7 @@ export function createConsoleHandlers(deps: ConsoleDeps): Handlers<typeof CONSOL
     ...createKeyHandlers(deps),
     ...createProjectBatchHandlers(deps),
     ...createTreasuryHandlers(deps),
+    ...createWebhookHandlers(deps),
     ...createProofHandlers(deps),
     ...createCompanyHandlers(deps),
   };

@@ -1,4 +1,4 @@
-import type { WebhookTopic } from '@flywheel/api';
+import type { WebhookEventType, WebhookTopic } from '@flywheel/api';
 import { type Selectable, sql } from 'kysely';
 import { jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { Db } from '../db.ts';
@@ -40,7 +40,7 @@ export async function countEndpoints(db: Db, projectId: string): Promise<number>
 
 /** How the newest delivery of an endpoint fares. */
 export interface NewestDelivery {
-  readonly type: string;
+  readonly type: WebhookEventType;
   readonly state: 'waiting' | 'delivered' | 'failed';
   readonly status: number | null;
   readonly createdAt: Date;
