@@ -1,6 +1,6 @@
 import { type BatchDetail, BatchEventType } from '@flywheel/api';
 import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { applyProgress } from './apply-progress.ts';
 import { batchEventsPath, batchQuery, progressQuery } from './batches.ts';
 
@@ -25,19 +25,23 @@ export function useLiveBatch(projectId: string, batchId: string): UseQueryResult
     if (!moved) return;
     queries.setQueryData(batchQuery(projectId, batchId).queryKey, (before) => before && applyProgress(before, moved));
   }, [queries, projectId, batchId, moved]);
-  const ask = useRef(progress.refetch);
-  ask.current = progress.refetch;
   useEffect(() => {
     if (!isMoving) return;
+    const { queryKey } = progressQuery(projectId, batchId);
+    const ask = async () => {
+      // The first answer, still on its way, may be from before: asking again alone would be content with it.
+      await queries.cancelQueries({ queryKey });
+      await queries.refetchQueries({ queryKey });
+    };
     const events = new EventSource(batchEventsPath(projectId, batchId));
     events.onopen = () => setTold(true);
     events.onerror = () => setTold(false);
     // Each is named for what happened; what it says in full is asked for.
-    for (const name of BatchEventType.options) events.addEventListener(name, () => void ask.current());
+    for (const name of BatchEventType.options) events.addEventListener(name, () => void ask());
     return () => {
       events.close();
       setTold(false);
     };
-  }, [projectId, batchId, isMoving]);
+  }, [queries, projectId, batchId, isMoving]);
   return batch;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { init } from '../../../service/test/client.ts';
 import { requireOk } from '../../../service/test/project.ts';
@@ -136,13 +137,23 @@ export async function initByApi(
 /** Opens the approval of a batch and waits until the page has compared it with the chain. */
 export async function openApproval({ page }: Person, { projectId }: Registered, batchId: string): Promise<void> {
   await page.goto(`/p/${projectId}/approve/${batchId}`);
-  await page.getByText('What is on chain is what you see').waitFor();
+  const verdict = page.getByText('What is on chain is what you see');
+  await verdict.waitFor().catch(async (cause: unknown) => {
+    throw new Error(`The page says: ${await page.locator('main').textContent()}`, { cause });
+  });
 }
 
-/** What the page asks of the service, asked from where the page is: with its session, and no other right. */
-export function askApi({ page }: Person, path: string): Promise<{ readonly status: number; readonly text: string }> {
+/** Asks the service from where the page is, with its session and no other right; with a body, to change something. */
+export function askApi(
+  { page }: Person,
+  path: string,
+  body?: unknown,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const headers = { 'content-type': 'application/json', 'x-idempotency-key': randomUUID() };
+  const request = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };
+  const place = JSON.stringify(`/console/api${path}`);
   return page.evaluate(
-    `fetch('/console/api${path}').then(async (it) => ({ status: it.status, text: await it.text() }))`,
+    `fetch(${place}, ${JSON.stringify(request)}).then(async (it) => ({ status: it.status, text: await it.text() }))`,
   );
 }
 

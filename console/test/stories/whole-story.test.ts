@@ -1,7 +1,21 @@
 import { after, before, describe, it } from 'node:test';
 import { burnPipeline } from '../../../service/test/client.ts';
 import { noBrowser } from '../browser.ts';
-import { approve, fund, initByApi, look, openApproval, openStory, register, type Story, signIn } from './story.ts';
+import { alterAnswers } from './altered/alter-answers.ts';
+import {
+  approve,
+  askApi,
+  fund,
+  initByApi,
+  look,
+  openApproval,
+  openStory,
+  type Person,
+  type Registered,
+  register,
+  type Story,
+  signIn,
+} from './story.ts';
 
 describe('the whole story in a browser', { skip: noBrowser }, () => {
   let story: Story;
@@ -14,22 +28,103 @@ describe('the whole story in a browser', { skip: noBrowser }, () => {
     { size: 'desktop', colorScheme: 'light' },
     { size: 'phone', colorScheme: 'dark' },
   ] as const) {
-    it(`from signing in to a batch executed, ${options.size}, ${options.colorScheme}`, async () => {
-      const person = await story.visit(options);
-      const { page } = person;
-      await look(person, 'home');
-      await signIn(person);
-      const project = await register(person, { onScreen: (name) => look(person, name) });
-      await fund(person, project);
-      const batchId = await initByApi(story, project, [burnPipeline(2), burnPipeline(3)]);
-      await openApproval(person, project, batchId);
-      await look(person, 'approve');
-      await approve(person);
-      await page.getByText('2 of 2 pipelines executed.').waitFor();
-      await look(person, 'approved');
-      await page.getByRole('link', { name: 'See what happened' }).click();
-      await page.getByText('Rent returned').first().waitFor();
-      await look(person, 'batch');
+    describe(`on a ${options.size}, ${options.colorScheme}:`, () => {
+      const pipelines = [burnPipeline(2), burnPipeline(3)] as const;
+      let person: Person;
+      let project: Registered;
+      let batchId: string;
+
+      it('from signing in to a batch executed', async () => {
+        person = await story.visit(options);
+        const { page } = person;
+        await look(person, 'home');
+        await signIn(person);
+        project = await register(person, { onScreen: (name) => look(person, name) });
+        await fund(person, project);
+        batchId = await initByApi(story, project, pipelines);
+        await openApproval(person, project, batchId);
+        await look(person, 'approve');
+        await approve(person);
+        await page.getByText('2 of 2 pipelines executed.').waitFor();
+        await look(person, 'approved');
+        await page.getByRole('link', { name: 'See what happened' }).click();
+        await page.getByText('Rent returned').first().waitFor();
+        await look(person, 'batch');
+      });
+
+      it('what it came to is on every screen', async () => {
+        const { page } = person;
+        await page.goto(`/p/${project.projectId}`);
+        await page.getByText('of 1,000').first().waitFor();
+        await page.getByText('995 left until').waitFor();
+        await look(person, 'overview');
+        await page.getByRole('link', { name: 'Batches', exact: true }).click();
+        const table = page.getByRole('table', { name: 'Batches' });
+        await table.getByRole('link', { name: 'Executed' }).waitFor();
+        await look(person, 'batches');
+        await page.getByRole('button', { name: 'Failed' }).click();
+        await page.getByText('No batch: failed').waitFor();
+        await look(person, 'batches-none');
+        await page.goto('/');
+        await page.getByRole('heading', { name: 'Your projects' }).waitFor();
+        await look(person, 'projects');
+      });
+
+      it('what it proves is found by payload and by signature, and nothing else is', async () => {
+        const { page } = person;
+        const [{ type, payload }] = pipelines;
+        const check = async (asked: { readonly type: string; readonly payload: string }) => {
+          await page.goto('/proof');
+          await page.getByLabel('Type', { exact: true }).fill(asked.type);
+          await page.getByLabel(/^Payload/).fill(asked.payload);
+          await page.getByRole('button', { name: 'Check the proof' }).click();
+        };
+        await check({ type, payload });
+        await page.getByRole('heading', { name: 'Proven' }).waitFor();
+        await page.getByText(/^Pipeline \d of batch 1$/).waitFor();
+        await look(person, 'proof-by-payload');
+        await check({ type, payload: `${payload} ` });
+        await page.getByRole('heading', { name: 'No proof found' }).waitFor();
+        await check({ type: 'NEVER_SENT', payload });
+        await page.getByRole('heading', { name: 'No proof found' }).waitFor();
+        await look(person, 'proof-of-nothing');
+
+        const { text } = await askApi(person, `/projects/${project.projectId}/batches/${batchId}`);
+        const batch: { readonly pipelines: readonly { readonly signature: string }[] } = JSON.parse(text);
+        await page.goto('/proof');
+        await page.getByRole('button', { name: 'Signature' }).click();
+        await page.getByLabel('Signature of the transaction').fill(batch.pipelines[0]?.signature ?? '');
+        await page.getByRole('button', { name: 'What does it prove?' }).click();
+        await page.getByRole('heading', { name: 'Proven' }).waitFor();
+        await look(person, 'proof-by-signature');
+      });
     });
   }
+
+  it('goes on though the first answer about a batch was late and old', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await signIn(person);
+    const project = await register(person);
+    await fund(person, project);
+    const batchId = await initByApi(story, project, [burnPipeline(1)]);
+    await openApproval(person, project, batchId);
+    const old = (text: string) => text.replace('"waitsFor":"wallet"', '"waitsFor":"setup"');
+    await alterAnswers(page, { of: new RegExp(`/batches/${batchId}$`), change: old });
+    const isAskedAgain = Promise.withResolvers<void>();
+    let asked = 0;
+    await page.route(`**/batches/${batchId}/progress`, async (route) => {
+      asked += 1;
+      if (asked > 1) {
+        isAskedAgain.resolve();
+        return route.continue();
+      }
+      const answer = await route.fetch();
+      const text = await answer.text();
+      await isAskedAgain.promise;
+      // Nobody may want it any more.
+      await route.fulfill({ response: answer, body: old(text) }).catch(() => undefined);
+    });
+    await openApproval(person, project, batchId);
+  });
 });
