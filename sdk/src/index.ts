@@ -25,6 +25,7 @@ export type {
 export * from './amounts.ts';
 export { TOKEN_2022_PROGRAM } from './chain/programs.ts';
 export * from './chain/read-mint.ts';
+export * from './chain/read-vault-memos.ts';
 export * from './client.ts';
 export * from './errors.ts';
 export * from './follow-batch.ts';

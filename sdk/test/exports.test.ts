@@ -31,6 +31,7 @@ it('exports these names and no others', () => {
     'proofHash',
     'proofMemo',
     'readMint',
+    'readVaultMemos',
     'runBatch',
     'sendRequest',
     'signAfterLook',

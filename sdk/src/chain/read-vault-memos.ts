@@ -16,6 +16,7 @@ export interface VaultMemos {
 export interface VaultMemosQuestion {
   readonly signature: string;
   readonly vault: string;
+  /** `finalized` can never be rolled back and comes about 13 s later than `confirmed`. */
   readonly commitment: 'confirmed' | 'finalized';
 }
 
@@ -23,7 +24,11 @@ const METHOD = 'getTransaction';
 
 /**
  * The memos that a vault signed in one transaction, whatever the transaction’s version; null when there is none such.
- * @throws FlywheelError as `askRpc`.
+ * @throws FlywheelError when the node does not answer, or not as it should.
+ *
+ * @example
+ * const written = await readVaultMemos(rpcUrl, { signature, vault, commitment: 'confirmed' });
+ * if (written?.failure === null) console.log(written.memos.map(parseProofMemo));
  */
 export async function readVaultMemos(
   rpcUrl: string,

@@ -1,12 +1,12 @@
 import { BATCH_OPERATIONS } from '@flywheel/api';
-import { isFlywheelError } from '@flywheel/sdk';
+import { isFlywheelError, signApproval } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { progressQuery } from '../../service/batches.ts';
 import { call } from '../../service/call.ts';
 import { useEnvironment } from '../../service/environment.ts';
 import { chainOf } from '../../wallet/chain-of.ts';
-import { signTransaction } from '../../wallet/sign-transaction.ts';
+import { walletSigner } from '../../wallet/wallet-signer.ts';
 
 /** Every pipeline is checked once more before the company signs. */
 const EXECUTE_TIMEOUT_MS = 120_000;
@@ -37,11 +37,7 @@ export function useApprove({ projectId, batchId, wallet, onStale }: ApproveReque
     mutationFn: async (proposalApproveTx: string) => {
       let signedTx = signed?.of === proposalApproveTx ? signed.signedTx : null;
       if (signedTx === null) {
-        signedTx = await signTransaction({
-          address: wallet,
-          transaction: proposalApproveTx,
-          chain: chainOf(environment),
-        });
+        signedTx = await signApproval(proposalApproveTx, await walletSigner(wallet, chainOf(environment)));
         setSigned({ of: proposalApproveTx, signedTx });
       }
       return call(

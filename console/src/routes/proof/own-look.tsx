@@ -1,17 +1,20 @@
 import type { ProvenPipeline } from '@flywheel/api';
+import { readVaultMemos } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
-import { findMemo } from '../../chain/find-memo.ts';
 import { StateMark } from '../../parts/show/state-mark.tsx';
 import { useEnvironment } from '../../service/environment.ts';
 
 /** What this page finds on chain by itself, whatever the service says. */
 export function OwnLook({ pipeline }: { readonly pipeline: ProvenPipeline }) {
   const rpcUrl = useEnvironment()?.rpcUrl;
-  const { signature, memo, vaultAddress: signer } = pipeline;
+  const { signature = '', memo = '', vaultAddress: vault } = pipeline;
   const look = useQuery({
-    queryKey: ['memo', signature, memo, signer],
-    queryFn: () => findMemo(rpcUrl ?? '', { signature: signature ?? '', memo: memo ?? '', signer }),
-    enabled: rpcUrl !== undefined && signature !== undefined && memo !== undefined,
+    queryKey: ['memo', signature, memo, vault],
+    queryFn: async () => {
+      const written = await readVaultMemos(rpcUrl ?? '', { signature, vault, commitment: 'confirmed' });
+      return written !== null && written.failure === null && written.memos.includes(memo);
+    },
+    enabled: rpcUrl !== undefined && signature !== '' && memo !== '',
   });
   if (look.data === true) return <StateMark state="done" word="The memo is there, signed by the vault" />;
   if (look.data === false) return <StateMark state="failed" word="No such memo in this transaction" />;

@@ -1,4 +1,5 @@
 import { REGISTRATION_OPERATIONS, type RegisteredProject } from '@flywheel/api';
+import { signTransaction } from '@flywheel/sdk';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { queryClient } from '../../app/query-client.ts';
@@ -14,7 +15,7 @@ import { useEnvironment } from '../../service/environment.ts';
 import { projectsQuery } from '../../service/projects.ts';
 import { formatSol, withSeparators } from '../../text/amount.ts';
 import { chainOf } from '../../wallet/chain-of.ts';
-import { signTransaction } from '../../wallet/sign-transaction.ts';
+import { walletSigner } from '../../wallet/wallet-signer.ts';
 import { Created } from './created.tsx';
 import type { RegistrationDraft } from './draft.ts';
 
@@ -105,7 +106,7 @@ async function register(
   const { registrationId, transaction } = await call(REGISTRATION_OPERATIONS.createRegistration, {
     body: requestOf(draft),
   });
-  const signedTransaction = await signTransaction({ address: wallet, transaction, chain });
+  const signedTransaction = await signTransaction(transaction, await walletSigner(wallet, chain));
   const project = await call(
     REGISTRATION_OPERATIONS.confirmRegistration,
     { params: { registrationId }, body: { signedTransaction } },
