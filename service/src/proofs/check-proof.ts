@@ -106,6 +106,7 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
     db,
     ours.map(({ hash }) => hash),
     MAX_PIPELINES,
+    { sentIn: signature },
   );
   const pipelines = records.flatMap((record) => {
     const memo = ours.find((memo) => isOf(memo, record));

@@ -20,12 +20,33 @@ export interface RecordedProof {
   readonly signatures: readonly string[];
 }
 
-/** Carried out first, then the newest. Batches that are not whole on chain yet stay their project’s own. */
-export async function findProofsByHash(db: Db, hashes: readonly string[], limit: number): Promise<RecordedProof[]> {
+/**
+ * Carried out first, then the newest; one of each vault before a second of any, so that nobody crowds out another's by
+ * repeating it. With `sentIn` only those that this transaction may have executed. Batches that are not whole on chain yet
+ * stay their project’s own.
+ */
+export async function findProofsByHash(
+  db: Db,
+  hashes: readonly string[],
+  limit: number,
+  { sentIn }: { readonly sentIn?: string } = {},
+): Promise<RecordedProof[]> {
   const bytes = hashes.map((hash) => Buffer.from(hash, 'hex'));
+  const isExecuted = sql<boolean>`batches.status = 'EXECUTED'`;
   const rows = await selectProofs(db)
     .where(sql<boolean>`pipelines.proof_hash = any(${bytes}::bytea[])`)
-    .orderBy((eb) => eb('batches.status', '=', 'EXECUTED'), 'desc')
+    .$if(sentIn !== undefined, (query) =>
+      query.where(sql<boolean>`exists (
+        select from bundles
+        where bundles.batch_id = pipelines.batch_id and phase = 'execution' and ${sentIn ?? ''} = any(signatures)
+      )`),
+    )
+    .orderBy(isExecuted, 'desc')
+    .orderBy(
+      sql`row_number() over (
+        partition by flywheels.id, ${isExecuted} order by batches.created_at desc, pipelines.position
+      )`,
+    )
     .orderBy('batches.created_at', 'desc')
     .orderBy('pipelines.position')
     .limit(limit)

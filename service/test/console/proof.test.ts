@@ -116,6 +116,29 @@ describe('a proof, by its type and payload', () => {
   });
 });
 
+describe('a proof that another project repeats', () => {
+  it('is found all the same, by its payload and by its transaction', async () => {
+    const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
+    await executed([{ ...burnPipeline(1), ...event }]);
+    const signature = await signatureOf(event);
+    const other = await createProject(world);
+    await executed(
+      Array.from({ length: 21 }, () => ({ ...burnPipeline(1), ...event })),
+      other,
+    );
+
+    const { pipelines } = await check(event);
+    assert.equal(pipelines.length, 20);
+    assert.ok(pipelines.some((pipeline) => pipeline.signature === signature));
+    const proven = await check({ signature });
+    assert.deepEqual(
+      proven.pipelines.map(({ vaultAddress }) => vaultAddress),
+      [project.vaultAddress],
+    );
+    assert.doesNotMatch(proven.message, /no record/);
+  });
+});
+
 describe('a transaction, by its signature', () => {
   it('proves the pipelines that it executed', async () => {
     const { address: to } = await generateKeyPairSigner();
@@ -232,10 +255,10 @@ async function signatureOf(event: { readonly type: string; readonly payload: str
 }
 
 /** A batch of these pipelines, set up, approved and executed. */
-async function executed(pipelines: Parameters<typeof setUpBatch>[2]) {
-  const batch = await setUpBatch(world, project, pipelines);
-  await executeSigned(world, project, batch);
-  return untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+async function executed(pipelines: Parameters<typeof setUpBatch>[2], of: TestProject = project) {
+  const batch = await setUpBatch(world, of, pipelines);
+  await executeSigned(world, of, batch);
+  return untilBatch(world, of, batch.id, ({ status }) => status === 'EXECUTED');
 }
 
 function memo(signer: Address): Instruction {
