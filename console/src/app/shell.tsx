@@ -1,7 +1,7 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { Ring } from '../parts/show/ring.tsx';
+import { Ring } from '../parts/drawn/ring.tsx';
 import { type Environment, useEnvironment } from '../service/environment.ts';
 import { MainMenu } from './main-menu.tsx';
 import { SessionEnding } from './session/session-ending.tsx';

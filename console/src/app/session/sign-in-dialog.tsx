@@ -1,7 +1,7 @@
 import { ExternalLink } from 'lucide-react';
 import { useEffect } from 'react';
+import { Ring } from '../../parts/drawn/ring.tsx';
 import { Dialog } from '../../parts/form/dialog.tsx';
-import { Ring } from '../../parts/show/ring.tsx';
 import { ErrorNotice } from '../../parts/state/notice.tsx';
 import { loadSignIn, useSignIn } from '../../service/session.ts';
 import { LOCAL_WALLET_NAME } from '../../wallet/local-wallet-name.ts';

@@ -1,7 +1,7 @@
 import { createLink, type LinkComponent } from '@tanstack/react-router';
 import type { AnchorHTMLAttributes, ButtonHTMLAttributes, Ref } from 'react';
 import { classes } from '../classes.ts';
-import { Ring } from '../show/ring.tsx';
+import { Ring } from '../drawn/ring.tsx';
 
 interface Look {
   readonly tone?: 'primary' | 'plain' | 'quiet' | 'danger';

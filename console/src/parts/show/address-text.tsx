@@ -3,8 +3,8 @@ import { explorerLink } from '../../app/explorer.ts';
 import { useEnvironment } from '../../service/environment.ts';
 import { shorten } from '../../text/shorten.ts';
 import { classes } from '../classes.ts';
-import { Hint } from './hint.tsx';
-import { useCopied } from './use-copied.ts';
+import { useCopied } from '../copy/use-copied.ts';
+import { Hint } from '../hint/hint.tsx';
 
 export interface AddressTextProps {
   readonly address: string;

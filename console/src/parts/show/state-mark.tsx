@@ -1,6 +1,6 @@
 import { CircleAlert, CircleCheck, Clock } from 'lucide-react';
 import { classes } from '../classes.ts';
-import { Ring } from './ring.tsx';
+import { Ring } from '../drawn/ring.tsx';
 import { STATE_COLOURS, type State } from './state.ts';
 
 /** An icon, a colour and a word. */

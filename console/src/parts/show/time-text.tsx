@@ -1,4 +1,4 @@
-import { Hint } from './hint.tsx';
+import { Hint } from '../hint/hint.tsx';
 
 export interface TimeTextProps {
   /** ISO 8601. */

@@ -1,7 +1,7 @@
 import { CircleMinus } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { classes } from '../classes.ts';
-import { Ring } from './ring.tsx';
+import { Ring } from '../drawn/ring.tsx';
 import type { State } from './state.ts';
 import { StateIcon } from './state-mark.tsx';
 import { TimeText } from './time-text.tsx';

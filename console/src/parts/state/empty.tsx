@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Ring } from '../show/ring.tsx';
+import { Ring } from '../drawn/ring.tsx';
 
 /** Says what will be here, and how to get the first one. */
 export function Empty({ title, children }: { readonly title: string; readonly children: ReactNode }) {

@@ -1,9 +1,9 @@
 import type { BatchDetail } from '@flywheel/api';
 import type { ReactNode } from 'react';
 import { classes } from '../../parts/classes.ts';
+import { Gauge } from '../../parts/drawn/gauge.tsx';
+import { Ring } from '../../parts/drawn/ring.tsx';
 import { ButtonLink } from '../../parts/form/button.tsx';
-import { Gauge } from '../../parts/show/gauge.tsx';
-import { Ring } from '../../parts/show/ring.tsx';
 import { STATE_COLOURS } from '../../parts/show/state.ts';
 import { count } from '../../text/count.ts';
 import { standingOf } from '../batch/batch-standing.tsx';

@@ -1,6 +1,6 @@
 import type { Difference } from '@flywheel/sdk';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { Ring } from '../../parts/show/ring.tsx';
+import { Ring } from '../../parts/drawn/ring.tsx';
 import { ErrorNotice, Notice } from '../../parts/state/notice.tsx';
 import { useEnvironment } from '../../service/environment.ts';
 import { count } from '../../text/count.ts';

@@ -1,7 +1,7 @@
 import type { BatchDetail } from '@flywheel/api';
 import { classes } from '../../parts/classes.ts';
-import { KindBar } from '../../parts/show/kind-bar.tsx';
-import { Ring } from '../../parts/show/ring.tsx';
+import { KindBar } from '../../parts/drawn/kind-bar.tsx';
+import { Ring } from '../../parts/drawn/ring.tsx';
 import { STATE_COLOURS } from '../../parts/show/state.ts';
 import { formatSol, withSeparators } from '../../text/amount.ts';
 import { count } from '../../text/count.ts';

@@ -1,4 +1,4 @@
-import { CodeBlock } from '../../parts/show/code-block.tsx';
+import { CodeBlock } from '../../parts/copy/code-block.tsx';
 import { Empty } from '../../parts/state/empty.tsx';
 import { Page } from '../../parts/state/page.tsx';
 

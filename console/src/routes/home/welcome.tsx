@@ -2,9 +2,9 @@ import { Link } from '@tanstack/react-router';
 import { ArrowUpRight } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { SignInDialog } from '../../app/session/sign-in-dialog.tsx';
+import { CodeBlock } from '../../parts/copy/code-block.tsx';
+import { Ring } from '../../parts/drawn/ring.tsx';
 import { Button } from '../../parts/form/button.tsx';
-import { CodeBlock } from '../../parts/show/code-block.tsx';
-import { Ring } from '../../parts/show/ring.tsx';
 
 /** One sentence, the way in, and three lines that work. */
 export function Welcome() {

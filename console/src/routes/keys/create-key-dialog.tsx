@@ -1,11 +1,11 @@
 import { KEY_OPERATIONS, type Scope } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
+import { SecretOnce } from '../../parts/copy/secret-once.tsx';
 import { Button } from '../../parts/form/button.tsx';
 import { Dialog } from '../../parts/form/dialog.tsx';
 import { SelectField, TextField } from '../../parts/form/field.tsx';
 import { Tick } from '../../parts/form/tick.tsx';
-import { SecretOnce } from '../../parts/show/secret-once.tsx';
 import { ErrorNotice } from '../../parts/state/notice.tsx';
 import { call } from '../../service/call.ts';
 import { keysQuery } from '../../service/keys.ts';

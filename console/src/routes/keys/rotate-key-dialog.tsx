@@ -1,9 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
+import { SecretOnce } from '../../parts/copy/secret-once.tsx';
 import { Button } from '../../parts/form/button.tsx';
 import { Dialog } from '../../parts/form/dialog.tsx';
 import { SelectField } from '../../parts/form/field.tsx';
-import { SecretOnce } from '../../parts/show/secret-once.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { ErrorNotice } from '../../parts/state/notice.tsx';
 import { keysQuery, rotateKey } from '../../service/keys.ts';

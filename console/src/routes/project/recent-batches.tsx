@@ -1,11 +1,11 @@
 import type { BatchRow } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { CodeBlock } from '../../parts/copy/code-block.tsx';
+import { KindBar } from '../../parts/drawn/kind-bar.tsx';
 import { ButtonLink } from '../../parts/form/button.tsx';
 import { type Column, Table } from '../../parts/layout/table.tsx';
 import { AmountText } from '../../parts/show/amount-text.tsx';
-import { CodeBlock } from '../../parts/show/code-block.tsx';
-import { KindBar } from '../../parts/show/kind-bar.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { Empty } from '../../parts/state/empty.tsx';

@@ -1,9 +1,9 @@
 import type { ProjectOverview } from '@flywheel/api';
 import { toBaseUnits, toDecimal } from '@flywheel/sdk';
 import { Link } from '@tanstack/react-router';
+import { Gauge } from '../../parts/drawn/gauge.tsx';
 import { Stat, Stats } from '../../parts/layout/stat.tsx';
 import { AmountText } from '../../parts/show/amount-text.tsx';
-import { Gauge } from '../../parts/show/gauge.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { SOL_DECIMALS, shareOf } from '../../text/amount.ts';
 import { tokenUnit } from '../../text/token-name.ts';

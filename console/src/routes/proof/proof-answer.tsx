@@ -1,8 +1,8 @@
 import type { ProofCheck, ProvenPipeline } from '@flywheel/api';
 import { CircleAlert, CircleCheck, CircleSlash } from 'lucide-react';
 import { classes } from '../../parts/classes.ts';
+import { CopyButton } from '../../parts/copy/copy-button.tsx';
 import { AddressText } from '../../parts/show/address-text.tsx';
-import { CopyButton } from '../../parts/show/copy-button.tsx';
 import { Facts } from '../../parts/show/facts.tsx';
 import { Prose } from '../../parts/show/prose.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';

@@ -1,9 +1,9 @@
 import type { RegisteredProject } from '@flywheel/api';
 import { useEffect } from 'react';
+import { CodeBlock } from '../../parts/copy/code-block.tsx';
+import { SecretOnce } from '../../parts/copy/secret-once.tsx';
+import { Ring } from '../../parts/drawn/ring.tsx';
 import { ButtonLink } from '../../parts/form/button.tsx';
-import { CodeBlock } from '../../parts/show/code-block.tsx';
-import { Ring } from '../../parts/show/ring.tsx';
-import { SecretOnce } from '../../parts/show/secret-once.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { DepositPanel } from '../vault/deposit-panel.tsx';
 import type { RegistrationDraft } from './draft.ts';

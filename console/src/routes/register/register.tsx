@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react';
 import { SignInDialog } from '../../app/session/sign-in-dialog.tsx';
 import { classes } from '../../parts/classes.ts';
+import { Ring } from '../../parts/drawn/ring.tsx';
 import { Button } from '../../parts/form/button.tsx';
-import { Ring } from '../../parts/show/ring.tsx';
 import { Empty } from '../../parts/state/empty.tsx';
 import { Page } from '../../parts/state/page.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';

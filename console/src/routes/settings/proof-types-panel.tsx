@@ -1,8 +1,8 @@
 import type { ProjectSettings } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
+import { CodeBlock } from '../../parts/copy/code-block.tsx';
 import { Button } from '../../parts/form/button.tsx';
-import { CodeBlock } from '../../parts/show/code-block.tsx';
 import { ErrorNotice } from '../../parts/state/notice.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { draftOf, type ProofTypeDraft, proofTypesProblem, readDraft } from '../../proof-types/proof-type-draft.ts';

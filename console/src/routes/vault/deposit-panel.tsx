@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { fund } from '../../local/bank.ts';
+import { CopyButton } from '../../parts/copy/copy-button.tsx';
+import { QrCode } from '../../parts/drawn/qr-code.tsx';
 import { Button } from '../../parts/form/button.tsx';
-import { CopyButton } from '../../parts/show/copy-button.tsx';
-import { QrCode } from '../../parts/show/qr-code.tsx';
 import { ErrorNotice } from '../../parts/state/notice.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { useEnvironment } from '../../service/environment.ts';

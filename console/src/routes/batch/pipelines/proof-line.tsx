@@ -1,7 +1,7 @@
 import type { Pipeline } from '@flywheel/api';
 import { proofMemo } from '@flywheel/sdk';
 import { useEffect, useState } from 'react';
-import { CopyButton } from '../../../parts/show/copy-button.tsx';
+import { CopyButton } from '../../../parts/copy/copy-button.tsx';
 import { StateMark } from '../../../parts/show/state-mark.tsx';
 
 export interface ProofLineProps {

@@ -1,6 +1,6 @@
 import { MAX_PIPELINE_BYTES, MAX_PIPELINE_INSTRUCTIONS, type PipelineSize } from '@flywheel/sdk';
 import { classes } from '../../../parts/classes.ts';
-import { Gauge } from '../../../parts/show/gauge.tsx';
+import { Gauge } from '../../../parts/drawn/gauge.tsx';
 
 /** How full a pipeline’s one transaction is. */
 export function SizeGauge({ size }: { readonly size: PipelineSize }) {

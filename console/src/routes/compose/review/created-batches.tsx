@@ -1,6 +1,6 @@
+import { Ring } from '../../../parts/drawn/ring.tsx';
 import { ButtonLink } from '../../../parts/form/button.tsx';
 import { AddressText } from '../../../parts/show/address-text.tsx';
-import { Ring } from '../../../parts/show/ring.tsx';
 import { ErrorNotice } from '../../../parts/state/notice.tsx';
 import { Panel } from '../../../parts/state/panel.tsx';
 
