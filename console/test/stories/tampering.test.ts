@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Address, address, generateKeyPairSigner } from '@solana/kit';
+import { rotationMessage } from '@flywheel/api';
+import {
+  type Address,
+  address,
+  createSignableMessage,
+  generateKeyPairSigner,
+  getBase58Decoder,
+  type KeyPairSigner,
+} from '@solana/kit';
 import { airdropPipeline, burnPipeline } from '../../../service/test/client.ts';
 import { noBrowser } from '../browser.ts';
 import { alterAccount, OFFSETS, replaceAmount } from './altered/alter-account.ts';
@@ -27,6 +35,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
   let wallet: Address;
   let project: Registered;
   let batchId: string;
+  let otherBatchId: string;
   let otherApproval: string;
   let recipient: Address;
   let stranger: Address;
@@ -38,7 +47,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     project = await register(person);
     await fund(person, project);
     [recipient, stranger] = [(await generateKeyPairSigner()).address, (await generateKeyPairSigner()).address];
-    const otherBatchId = await initByApi(story, project, [burnPipeline(4)]);
+    otherBatchId = await initByApi(story, project, [burnPipeline(4)]);
     batchId = await initByApi(story, project, [burnPipeline(2), airdropPipeline(recipient, 3)]);
     await openApproval(person, project, otherBatchId);
     const { text } = await askApi(person, `/projects/${project.projectId}/batches/${otherBatchId}/approval`);
@@ -49,18 +58,19 @@ describe('what was tampered with', { skip: noBrowser }, () => {
   after(() => story.stop());
 
   /** Opens the approval while answers are altered, and holds the page to not having it signed. */
-  async function openAltered(alteration: Alteration, expected: RegExp, name?: string): Promise<void> {
+  async function openAltered(alteration: Alteration, expected: RegExp, options: AlteredOptions = {}): Promise<void> {
     const { page } = person;
+    const { of = batchId, name } = options;
     // What an earlier test left, if it failed.
     await page.unrouteAll();
     const undo = await alterAnswers(page, alteration);
-    await page.goto(`/p/${project.projectId}/approve/${batchId}`);
-    await assertUnsignable(expected);
+    await page.goto(`/p/${project.projectId}/approve/${of}`);
+    await assertUnsignable(expected, of);
     if (name !== undefined) await lookOnBoth(person, name);
     await undo();
   }
 
-  async function assertUnsignable(expected: RegExp): Promise<void> {
+  async function assertUnsignable(expected: RegExp, of = batchId): Promise<void> {
     const { page } = person;
     const alert = page.getByRole('alert').filter({ hasText: expected });
     await alert.waitFor({ timeout: 15_000 });
@@ -74,12 +84,12 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     const { signed_tx: signed } = await story.world.db
       .selectFrom('batches')
       .select('signed_tx')
-      .where('id', '=', batchId)
+      .where('id', '=', of)
       .executeTakeFirstOrThrow();
     assert.equal(signed, null);
   }
 
-  const batchAnswer = () => new RegExp(`/batches/${batchId}$`);
+  const batchAnswer = (of = batchId) => new RegExp(`/batches/${of}$`);
   const approvalAnswer = () => `/batches/${batchId}/approval`;
   const chainAnswer = () => story.world.localnet.url;
 
@@ -88,7 +98,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
       openAltered(
         { of: batchAnswer(), change: (text) => text.replace('"amount":2', '"amount":1') },
         /Pipeline 0\..*Shown: burn 1\. On chain: burn 2\./,
-        'tampered-amount',
+        { name: 'tampered-amount' },
       ));
 
     it('a recipient', () =>
@@ -140,11 +150,9 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     });
 
     it('the approval, being another batch’s', () =>
-      openAltered(
-        { of: approvalAnswer(), change: () => otherApproval },
-        /approves another proposal/,
-        'tampered-approval',
-      ));
+      openAltered({ of: approvalAnswer(), change: () => otherApproval }, /approves another proposal/, {
+        name: 'tampered-approval',
+      }));
 
     it('the approval, taking something from the wallet besides', () =>
       openAltered(
@@ -235,7 +243,62 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     await person.page.getByText('2 of 2 pipelines executed.').waitFor();
     assert.equal(await person.page.evaluate('globalThis.signaturesMade'), 1);
   });
+
+  it('in a withdrawal or a rotation is red and not signed', async () => {
+    const post = (path: string, body: unknown) => change(`/projects/${project.projectId}${path}`, body);
+    await post(`/batches/${otherBatchId}/cancel`, {});
+    const withdrawal = await post('/withdrawals', { asset: 'SOL', amount: '0.25', to: recipient });
+    await openApproval(person, project, withdrawal.batchId);
+    const withdrawalAnswer = batchAnswer(withdrawal.batchId);
+    await openAltered(
+      { of: withdrawalAnswer, change: (text) => text.replaceAll('"0.25"', '"0.1"') },
+      /Shown: transfer 0\.1 SOL to .*On chain: transfer 0\.25 SOL to/,
+      { of: withdrawal.batchId, name: 'tampered-withdrawal' },
+    );
+    await openAltered(
+      { of: withdrawalAnswer, change: (text) => text.replaceAll(recipient, stranger) },
+      new RegExp(`Shown: transfer 0\\.25 SOL to ${stranger}.*On chain: transfer 0\\.25 SOL to ${recipient}`),
+      { of: withdrawal.batchId },
+    );
+    await post(`/batches/${withdrawal.batchId}/cancel`, {});
+
+    const next = await generateKeyPairSigner();
+    const rotation = await post('/rotations', {
+      newWallet: next.address,
+      signature: await signRotation(next),
+    });
+    await openApproval(person, project, rotation.batchId);
+    await openAltered(
+      { of: batchAnswer(rotation.batchId), change: (text) => text.replaceAll(next.address, stranger) },
+      new RegExp(`Shown: ${stranger} may vote.*On chain: ${next.address} becomes a member`),
+      { of: rotation.batchId, name: 'tampered-rotation' },
+    );
+  });
+
+  async function change(path: string, body: unknown): Promise<{ readonly batchId: string }> {
+    const { status, text } = await askApi(person, path, body);
+    assert.equal(status, 200, text);
+    return JSON.parse(text);
+  }
+
+  async function signRotation(next: KeyPairSigner): Promise<string> {
+    const { multisig } = await story.world.db
+      .selectFrom('flywheels')
+      .select('multisig')
+      .where('project_id', '=', project.projectId)
+      .executeTakeFirstOrThrow();
+    const text = rotationMessage({ projectId: project.projectId, multisig, from: wallet, to: next.address });
+    const [signatures] = await next.signMessages([createSignableMessage(text)]);
+    return getBase58Decoder().decode(signatures?.[next.address] ?? new Uint8Array());
+  }
 });
+
+interface AlteredOptions {
+  /** The batch that is opened. */
+  readonly of?: string;
+  /** What its picture is called. */
+  readonly name?: string;
+}
 
 /** Counts what the page’s wallet signs since it was loaded. */
 async function countSignatures({ visit }: Person): Promise<void> {
