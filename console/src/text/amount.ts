@@ -14,9 +14,14 @@ export function formatBaseUnits(baseUnits: bigint, decimals: number): string {
   return withSeparators(toDecimal(baseUnits, decimals));
 }
 
-/** Lamports, as a number or the wire's decimal text, in SOL. */
+/** Lamports, as a number or the wire's decimal text, in SOL: `1234.5`. */
+export function toSol(lamports: bigint | string): string {
+  return toDecimal(BigInt(lamports), SOL_DECIMALS);
+}
+
+/** Lamports as people read them: `1,234.5 SOL`. */
 export function formatSol(lamports: bigint | string): string {
-  return `${formatBaseUnits(BigInt(lamports), SOL_DECIMALS)} SOL`;
+  return `${withSeparators(toSol(lamports))} SOL`;
 }
 
 /** How much of a whole a part is, 0 to 1; of nothing, everything is used. */

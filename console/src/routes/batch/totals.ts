@@ -1,4 +1,5 @@
-import { decimalOf, toBaseUnits, toDecimal } from '@flywheel/sdk';
+import { decimalOf } from '@flywheel/sdk';
+import { textOfUnits, unitsOf } from '../../text/units.ts';
 import type { ShownAction } from './pipelines/shown-action.ts';
 
 export interface Totals {
@@ -8,30 +9,21 @@ export interface Totals {
   readonly counts: { readonly burns: number; readonly airdrops: number; readonly memos: number };
 }
 
-/** One more than any amount of the wire has. */
-const FINEST_DECIMALS = 20;
-
 /** What pipelines burn and airdrop together, exactly. */
 export function totalsOf(pipelines: readonly { readonly actions: readonly ShownAction[] }[]): Totals {
   let [burned, airdropped, burns, airdrops, memos] = [0n, 0n, 0, 0, 0];
   for (const action of pipelines.flatMap(({ actions }) => actions)) {
     if (action.action === 'BURN') {
-      burned += unitsOf(action.amount);
+      burned += unitsOf(decimalOf(action.amount));
       burns += 1;
     } else if (action.action === 'AIRDROP') {
-      airdropped += unitsOf(action.amount);
+      airdropped += unitsOf(decimalOf(action.amount));
       airdrops += 1;
     } else if (action.action === 'MEMO') memos += 1;
   }
   return {
-    burned: toDecimal(burned, FINEST_DECIMALS),
-    airdropped: toDecimal(airdropped, FINEST_DECIMALS),
+    burned: textOfUnits(burned),
+    airdropped: textOfUnits(airdropped),
     counts: { burns, airdrops, memos },
   };
-}
-
-function unitsOf(amountTokens: number): bigint {
-  const units = toBaseUnits(decimalOf(amountTokens), FINEST_DECIMALS);
-  if (units === null) throw new Error(`${amountTokens} has more than ${FINEST_DECIMALS} fraction digits.`);
-  return units;
 }

@@ -1,11 +1,10 @@
 import type { CompanyOverview } from '@flywheel/api';
-import { toDecimal } from '@flywheel/sdk';
 import { Stat, Stats } from '../../parts/layout/stat.tsx';
 import { AddressText } from '../../parts/show/address-text.tsx';
 import { AmountText } from '../../parts/show/amount-text.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';
 import { Notice } from '../../parts/state/notice.tsx';
-import { SOL_DECIMALS } from '../../text/amount.ts';
+import { toSol } from '../../text/amount.ts';
 import { count } from '../../text/count.ts';
 
 /** Less than this and someone should send SOL to the operator. */
@@ -17,7 +16,6 @@ const LONG_RUNWAY_DAYS = 3_650;
 /** The operator’s money and how long it lasts, the nonces, what is open and what is stuck. */
 export function CompanyStats({ company }: { readonly company: CompanyOverview }) {
   const { operator, nonces } = company;
-  const sol = (lamports: string) => toDecimal(BigInt(lamports), SOL_DECIMALS);
   return (
     <div className="flex flex-col gap-4">
       {company.isPaused && (
@@ -29,13 +27,13 @@ export function CompanyStats({ company }: { readonly company: CompanyOverview })
       <Stats>
         <Stat
           name="Operator’s balance"
-          value={operator.lamports === null ? 'unknown' : <AmountText amount={sol(operator.lamports)} unit="SOL" />}
+          value={operator.lamports === null ? 'unknown' : <AmountText amount={toSol(operator.lamports)} unit="SOL" />}
           note={
             operator.lamports === null ? (
               'The cluster does not answer'
             ) : (
               <>
-                <AmountText amount={sol(operator.rentOutLamports)} unit="SOL" /> more is out as rent ·{' '}
+                <AmountText amount={toSol(operator.rentOutLamports)} unit="SOL" /> more is out as rent ·{' '}
                 <AddressText address={operator.address} of="operator" isLinked />
               </>
             )
@@ -46,7 +44,7 @@ export function CompanyStats({ company }: { readonly company: CompanyOverview })
           value={<Runway days={operator.runwayDays} />}
           note={
             <>
-              <AmountText amount={sol(operator.spentPerDayLamports)} unit="SOL" /> a day in fees and tips
+              <AmountText amount={toSol(operator.spentPerDayLamports)} unit="SOL" /> a day in fees and tips
             </>
           }
         />

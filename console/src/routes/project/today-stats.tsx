@@ -1,25 +1,24 @@
 import type { ProjectOverview } from '@flywheel/api';
-import { toBaseUnits, toDecimal } from '@flywheel/sdk';
 import { Link } from '@tanstack/react-router';
 import { Gauge } from '../../parts/drawn/gauge.tsx';
 import { Stat, Stats } from '../../parts/layout/stat.tsx';
 import { AmountText } from '../../parts/show/amount-text.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
-import { SOL_DECIMALS, shareOf } from '../../text/amount.ts';
+import { shareOf, toSol } from '../../text/amount.ts';
 import { tokenUnit } from '../../text/token-name.ts';
+import { unitsOf } from '../../text/units.ts';
 
 /** What the vault holds, and how much of today’s limits is used. */
 export function TodayStats({ project }: { readonly project: ProjectOverview }) {
   const { funds, limits, token } = project;
   const unit = tokenUnit(token);
-  const sol = (lamports: string) => toDecimal(BigInt(lamports), SOL_DECIMALS);
   return (
     <Stats>
       <Stat
         name="Vault, SOL"
-        value={funds ? <AmountText amount={sol(funds.lamports.available)} unit="SOL" /> : 'unknown'}
+        value={funds ? <AmountText amount={toSol(funds.lamports.available)} unit="SOL" /> : 'unknown'}
         note={
-          <FundsNote project={project} missing={funds && sol(funds.lamports.missing)} unit="SOL">
+          <FundsNote project={project} missing={funds && toSol(funds.lamports.missing)} unit="SOL">
             Pays for recipients’ new token accounts
           </FundsNote>
         }
@@ -75,7 +74,6 @@ interface UsedTodayProps {
 }
 
 function UsedToday({ name, use, tone, token }: UsedTodayProps) {
-  const baseUnits = (amount: string) => toBaseUnits(amount, token.decimals) ?? 0n;
   return (
     <Stat
       name={name}
@@ -89,7 +87,7 @@ function UsedToday({ name, use, tone, token }: UsedTodayProps) {
       }
       note={
         <span className="flex flex-col gap-1.5">
-          <Gauge share={shareOf(baseUnits(use.used), baseUnits(use.cap))} label={name} tone={tone} />
+          <Gauge share={shareOf(unitsOf(use.used), unitsOf(use.cap))} label={name} tone={tone} />
           <span>
             <AmountText amount={use.left} /> left until <TimeText at={use.resetsAt} form="hour" />
           </span>

@@ -1,5 +1,4 @@
 import type { ProjectOverview, VaultFunds } from '@flywheel/api';
-import { toBaseUnits, toDecimal } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { Table } from '../../parts/layout/table.tsx';
 import { AmountText } from '../../parts/show/amount-text.tsx';
@@ -7,9 +6,10 @@ import { StateMark } from '../../parts/show/state-mark.tsx';
 import { Notice } from '../../parts/state/notice.tsx';
 import { Panel } from '../../parts/state/panel.tsx';
 import { usageQuery } from '../../service/projects.ts';
-import { SOL_DECIMALS } from '../../text/amount.ts';
+import { toSol } from '../../text/amount.ts';
 import { count } from '../../text/count.ts';
 import { tokenUnit } from '../../text/token-name.ts';
+import { unitsOf } from '../../text/units.ts';
 
 /** What the vault holds, what the open batches need of it, what is missing, and how long the tokens last. */
 export function FundsPanel({ project }: { readonly project: ProjectOverview }) {
@@ -38,15 +38,14 @@ interface Row {
 }
 
 function FundsTable({ funds, unit }: { readonly funds: VaultFunds; readonly unit: string }) {
-  const sol = (lamports: string) => toDecimal(BigInt(lamports), SOL_DECIMALS);
   const { lamports, tokens } = funds;
   const rows: readonly Row[] = [
     { unit, ...tokens },
     {
       unit: 'SOL',
-      available: sol(lamports.available),
-      needed: sol(lamports.needed),
-      missing: sol(lamports.missing),
+      available: toSol(lamports.available),
+      needed: toSol(lamports.needed),
+      missing: toSol(lamports.missing),
     },
   ];
   return (
@@ -91,12 +90,8 @@ const PACE_DAYS = 30;
 /** How long the tokens last at the pace of the last month; nothing when nothing was used. */
 function Runway({ project, available }: { readonly project: ProjectOverview; readonly available: string }) {
   const { data: usage } = useQuery(usageQuery(project.id, PACE_DAYS));
-  const { decimals } = project.token;
-  const used = (usage?.days ?? []).reduce(
-    (sum, day) => sum + (toBaseUnits(day.burned, decimals) ?? 0n) + (toBaseUnits(day.airdropped, decimals) ?? 0n),
-    0n,
-  );
-  const days = used > 0n ? ((toBaseUnits(available, decimals) ?? 0n) * BigInt(PACE_DAYS)) / used : null;
+  const used = (usage?.days ?? []).reduce((sum, day) => sum + unitsOf(day.burned) + unitsOf(day.airdropped), 0n);
+  const days = used > 0n ? (unitsOf(available) * BigInt(PACE_DAYS)) / used : null;
   return (
     <p className="min-h-10 border-t px-4 py-2.5 text-sm text-quiet">
       {days === null

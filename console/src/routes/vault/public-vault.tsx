@@ -1,5 +1,4 @@
 import { PROOF_OPERATIONS, type PublicVault as Vault } from '@flywheel/api';
-import { toDecimal } from '@flywheel/sdk';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Stat, Stats } from '../../parts/layout/stat.tsx';
@@ -9,7 +8,7 @@ import { Loaded } from '../../parts/state/loaded.tsx';
 import { Page } from '../../parts/state/page.tsx';
 import { Lines } from '../../parts/state/skeleton.tsx';
 import { call } from '../../service/call.ts';
-import { SOL_DECIMALS } from '../../text/amount.ts';
+import { toSol } from '../../text/amount.ts';
 import { tokenUnit } from '../../text/token-name.ts';
 import { DepositPanel } from './deposit-panel.tsx';
 import { MovementsPanel } from './movements-panel.tsx';
@@ -62,7 +61,7 @@ function VaultView({ vault }: { readonly vault: Vault }) {
         />
         <Stat
           name="It holds, SOL"
-          value={<AmountText amount={toDecimal(BigInt(lamports), SOL_DECIMALS)} unit="SOL" />}
+          value={<AmountText amount={toSol(lamports)} unit="SOL" />}
           note="Pays for recipients’ new token accounts"
         />
       </Stats>

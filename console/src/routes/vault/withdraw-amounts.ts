@@ -1,6 +1,6 @@
 import type { Asset, ProjectOverview } from '@flywheel/api';
 import { toBaseUnits, toDecimal } from '@flywheel/sdk';
-import { SOL_DECIMALS } from '../../text/amount.ts';
+import { SOL_DECIMALS, toSol } from '../../text/amount.ts';
 
 /** Of one asset in the vault. */
 export interface Holding {
@@ -19,7 +19,7 @@ export function holdingsOf({ funds, token }: ProjectOverview): Readonly<Record<A
   return {
     SOL: {
       decimals: SOL_DECIMALS,
-      available: lamports === undefined ? null : toDecimal(BigInt(lamports), SOL_DECIMALS),
+      available: lamports === undefined ? null : toSol(lamports),
       least: LEAST_LAMPORTS,
     },
     TOKEN: { decimals: token.decimals, available: funds?.tokens.available ?? null, least: 0n },

@@ -1,6 +1,6 @@
 import { toDecimal } from '@flywheel/sdk';
 import { getU64Decoder } from '@solana/kit';
-import { withSeparators } from '../../../text/amount.ts';
+import { SOL_DECIMALS, withSeparators } from '../../../text/amount.ts';
 import { shorten } from '../../../text/shorten.ts';
 import type { WireInstruction } from './read-instruction.ts';
 
@@ -24,7 +24,6 @@ const SYSTEM_TRANSFER_BYTES = 12;
 const TRANSFER_CHECKED = 12;
 const BURN_CHECKED = 15;
 const CHECKED_BYTES = 10;
-const SOL_DECIMALS = 9;
 
 /** What an instruction does, in words, read from its own bytes. */
 export function instructionWords(instruction: WireInstruction): InstructionWords {

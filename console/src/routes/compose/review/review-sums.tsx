@@ -1,5 +1,4 @@
 import type { ProjectOverview } from '@flywheel/api';
-import { toBaseUnits } from '@flywheel/sdk';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Gauge } from '../../../parts/drawn/gauge.tsx';
@@ -8,6 +7,7 @@ import { AmountText } from '../../../parts/show/amount-text.tsx';
 import { TimeText } from '../../../parts/show/time-text.tsx';
 import { formatSol, shareOf } from '../../../text/amount.ts';
 import { tokenName } from '../../../text/token-name.ts';
+import { unitsOf } from '../../../text/units.ts';
 import { exceeds, type ReviewSums } from './sum-previews.ts';
 
 export interface ReviewSumsProps {
@@ -61,7 +61,6 @@ interface LimitStatProps {
 }
 
 function LimitStat({ name, limit, tone, token }: LimitStatProps) {
-  const units = (amount: string) => toBaseUnits(amount, token.decimals) ?? 0n;
   const isTooMuch = exceeds(limit);
   return (
     <Stat
@@ -70,7 +69,7 @@ function LimitStat({ name, limit, tone, token }: LimitStatProps) {
       note={
         <span className="flex flex-col gap-1.5">
           <Gauge
-            share={shareOf(units(limit.used) + units(limit.asked), units(limit.cap))}
+            share={shareOf(unitsOf(limit.used) + unitsOf(limit.asked), unitsOf(limit.cap))}
             label={`${name} of the day’s limit`}
             tone={isTooMuch ? 'failed' : tone}
           />

@@ -1,5 +1,5 @@
 import type { PreviewBatchResponse } from '@flywheel/api';
-import { toBaseUnits, toDecimal } from '@flywheel/sdk';
+import { textOfUnits, unitsOf } from '../../../text/units.ts';
 
 type Problem = PreviewBatchResponse['problems'][number];
 type Limit = PreviewBatchResponse['limits']['burn'];
@@ -60,23 +60,11 @@ export function sumPreviews(previews: readonly PreviewBatchResponse[]): ReviewSu
 
 /** Whether more is asked for than the day has left. */
 export function exceeds({ asked, left }: Limit): boolean {
-  return units(asked) > units(left);
-}
-
-/** As fine as any token: only sums and comparisons are made of them. */
-const DECIMALS = 20;
-
-function units(decimal: string): bigint {
-  const found = toBaseUnits(decimal, DECIMALS);
-  if (found === null) throw new Error(`“${decimal}” is no decimal number.`);
-  return found;
+  return unitsOf(asked) > unitsOf(left);
 }
 
 function sum(decimals: readonly string[]): string {
-  return toDecimal(
-    decimals.reduce((total, decimal) => total + units(decimal), 0n),
-    DECIMALS,
-  );
+  return textOfUnits(decimals.reduce((total, decimal) => total + unitsOf(decimal), 0n));
 }
 
 function sumLimit(limits: readonly Limit[], first: Limit): Limit {
@@ -85,6 +73,6 @@ function sumLimit(limits: readonly Limit[], first: Limit): Limit {
 
 function sumBalance(balances: readonly Balance[], { available }: Balance): Balance {
   const needed = sum(balances.map((balance) => balance.needed));
-  const missing = units(needed) - units(available);
-  return { available, needed, missing: toDecimal(missing > 0n ? missing : 0n, DECIMALS) };
+  const missing = unitsOf(needed) - unitsOf(available);
+  return { available, needed, missing: textOfUnits(missing > 0n ? missing : 0n) };
 }
