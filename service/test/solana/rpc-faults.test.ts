@@ -30,6 +30,18 @@ describe('faults of an RPC node', () => {
     assert.deepEqual(clock.sleeps, [3_000, 3_000]);
   });
 
+  it('keeps the key in its address to itself, also where the node repeats it', async () => {
+    const { chain } = await chainOn(
+      ({ path }) => ({ status: 403, text: `{"error":"${path} is not allowed: key in-the-query-0 is unknown"}` }),
+      { path: '/v2/in-the-path-00?api-key=in-the-query-0' },
+    );
+    await assert.rejects(chain.slot(), ({ message }: Error) => {
+      assert.match(message, /answered HTTP 403: .*is not allowed/);
+      assert.doesNotMatch(message, /in-the/);
+      return true;
+    });
+  });
+
   it('does not wait where Retry-After asks for a minute', async () => {
     const { chain, server } = await chainOn(() => ({
       status: 429,

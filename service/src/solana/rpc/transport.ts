@@ -96,9 +96,21 @@ async function post(url: string, body: string, signal: AbortSignal): Promise<str
     signal,
   });
   const text = await response.text();
-  if (!response.ok) throw new HttpRefusal(response, text);
+  if (!response.ok) throw new HttpRefusal(response, withoutSecrets(text, url));
   return text;
 }
+
+/** A refusal may repeat the address that it refuses, or the key in it. */
+function withoutSecrets(text: string, url: string): string {
+  const { pathname, search, searchParams, username, password } = new URL(url);
+  const secrets = [search, ...searchParams.values(), ...pathname.split('/'), username, password];
+  return secrets
+    .filter((secret) => secret.length >= SHORTEST_SECRET)
+    .reduce((left, secret) => left.replaceAll(secret, '…'), text);
+}
+
+/** What is shorter is a word of the path, like `v2` or `rpc`. */
+const SHORTEST_SECRET = 8;
 
 /** kit’s own bigints become numbers: it has refused those that are not exact as one. */
 function stringifyJson(payload: unknown): string {
