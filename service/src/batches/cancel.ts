@@ -55,15 +55,17 @@ async function endOrEnqueue(
   actor: Address | undefined,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
+    const isUnbegun = await lockUnbegun(trx, batch.id);
+    // Read again under the lock: it may have been set up since, or have ended.
+    const locked = (await findBatch(trx, batch.id)) ?? batch;
+    if (isFinal(locked.status)) return;
     if (actor !== undefined) {
       const at = deps.clock.now();
       const entry = { at, actor, action: 'batch.cancelled', projectId: project.id, batchId: batch.id } as const;
       await insertAuditEntry(trx, entry);
     }
-    if (await lockUnbegun(trx, batch.id)) {
+    if (isUnbegun) {
       const failure = { failedTxMsg: END_REASONS.cancelled };
-      // Read again under the lock: it may have been set up since.
-      const locked = (await findBatch(trx, batch.id)) ?? batch;
       await recordEnd({ db, ...deps }, trx, project, locked, {
         event: 'ENDED_UNEXECUTED',
         executed: 0,

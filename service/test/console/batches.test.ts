@@ -155,6 +155,16 @@ describe('a batch that does not go through', () => {
       ['skipped'],
     );
     assert.deepEqual(await audited(project), ['batch.initialized', 'batch.cancelled']);
+  });
+
+  it('is cancelled once in the log, however often it is asked for at once', async () => {
+    const project = await createProject(world);
+    const { batch } = requireOk(await init(project, [burnPipeline()]));
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => call(project, 'POST', `/${batch.id}/cancel`, {})),
+    );
+    for (const answer of answers) assert.equal(requireOk(answer).status, 'FAILED');
+    assert.deepEqual(await audited(project), ['batch.initialized', 'batch.cancelled']);
     assertError(await call(project, 'GET', `/${batch.id}/approval`), 409, 'ERR_BATCH_NOT_EXECUTABLE');
   });
 });
