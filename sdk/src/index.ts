@@ -21,6 +21,7 @@ export type {
   Ledger,
   Pipeline,
   PreviewBatchResponse,
+  WebhookEvent,
 } from '@flywheel/api';
 export * from './amounts.ts';
 export { TOKEN_2022_PROGRAM } from './chain/programs.ts';
