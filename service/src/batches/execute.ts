@@ -69,7 +69,8 @@ async function request(
     const now = deps.clock.now();
     // Not requested: another request was sent or ended the batch meanwhile, which this one then joins.
     if (!(await requestExecution(trx, batch.id, wire, now))) return 'goes on';
-    if (actor !== undefined) {
+    // Repeating is nothing new.
+    if (actor !== undefined && signedTx !== batch.signedTx) {
       const entry = { at: now, actor, action: 'batch.executed', projectId: project.id, batchId: batch.id } as const;
       await insertAuditEntry(trx, entry);
     }

@@ -7,7 +7,8 @@ import { recordEvent } from './events/record-event.ts';
 
 /**
  * Keeps the approval that the wallet signed, and forgets the trouble of an earlier one. False, and nothing kept, when
- * the batch has ended or a bundle of its execution was recorded: the execution goes on with what it began with.
+ * the batch has ended or a bundle of its execution was recorded: the execution goes on with what it began with. One that
+ * is kept already has come in when it first did.
  */
 export async function requestExecution(
   db: Db,
@@ -16,15 +17,22 @@ export async function requestExecution(
   now: Date,
 ): Promise<boolean> {
   return inTransaction(db, async (trx) => {
+    const before = await trx
+      .selectFrom('batches')
+      .select('signed_tx')
+      .where('id', '=', batchId)
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    const isKept = before?.signed_tx === signedTx;
     const { numUpdatedRows } = await trx
       .updateTable('batches')
-      .set({ signed_tx: signedTx, signed_at: now, execution_error: null, updated_at: now })
+      .set({ signed_tx: signedTx, execution_error: null, updated_at: now, ...(!isKept && { signed_at: now }) })
       .where('id', '=', batchId)
       .where('ended_at', 'is', null)
       .where('execution_began_at', 'is', null)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return false;
-    await recordEvent(trx, batchId, { type: 'batch.approval_received', at: now });
+    if (!isKept) await recordEvent(trx, batchId, { type: 'batch.approval_received', at: now });
     return true;
   });
 }

@@ -39,6 +39,13 @@ describe('a project whose batches a person approves for the company', () => {
     const supply = await supplyOf(world, project.mint);
     await ask(project, batch);
     await ask(project, batch);
+    const received = await world.db
+      .selectFrom('batch_events')
+      .select('type')
+      .where('batch_id', '=', batch.id)
+      .where('type', '=', 'batch.approval_received')
+      .execute();
+    assert.equal(received.length, 1);
     assert.equal((await readBatch(world, project, batch.id)).status, 'FINALIZED');
     await assertUntouched(project, batch);
 
