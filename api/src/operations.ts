@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { BatchEvent, lastEventId } from './batch-events.ts';
+import { givenId } from './given-id.ts';
 import type { Operation } from './operation.ts';
 import { PreviewBatchResponse } from './preview-schemas.ts';
 import {
@@ -14,7 +15,7 @@ import {
   InitBatchResponse,
 } from './schemas.ts';
 
-const batchId = z.guid().describe('Id of the batch, as init answered it.');
+const batchId = givenId.describe('Id of the batch, as init answered it.');
 
 /** The contract under `/v1`: additive changes only. */
 export const OPERATIONS = {
@@ -27,7 +28,7 @@ export const OPERATIONS = {
     authentication: 'apiKey',
     rateLimit: 'init',
     headers: z.object({
-      'x-idempotency-key': z.guid().describe('Made by the client, one per batch: a request is processed at most once.'),
+      'x-idempotency-key': givenId.describe('Made by the client, one per batch: a request is processed at most once.'),
     }),
     body: InitBatchRequest,
     responses: { 200: { description: 'The batch, and its approval to sign.', schema: InitBatchResponse } },

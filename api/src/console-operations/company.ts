@@ -13,11 +13,12 @@ import {
   WaitingBatches,
 } from '../console-schemas/company.ts';
 import { ProjectSettings } from '../console-schemas/project.ts';
+import { givenId } from '../given-id.ts';
 import type { Operation } from '../operation.ts';
 import { COMPANY } from './access.ts';
 import { page, projectParams } from './params.ts';
 
-const batchId = z.object({ batchId: z.guid() });
+const batchId = z.object({ batchId: givenId });
 
 /** For the wallets that COMPANY_OPERATORS lists. */
 export const COMPANY_OPERATIONS = {
@@ -124,7 +125,7 @@ export const COMPANY_OPERATIONS = {
     path: '/console/api/company/jobs/{jobId}/retry',
     summary: 'Let a job begin at once',
     description: 'Safe at any moment: a job begins with what the chain says.',
-    params: z.object({ jobId: z.guid() }),
+    params: z.object({ jobId: givenId }),
     body: z.strictObject({}),
     responses: { 200: { description: 'It begins again.', schema: RetriedJob } },
     errors: ['ERR_JOB_NOT_FOUND'],
@@ -135,7 +136,7 @@ export const COMPANY_OPERATIONS = {
     path: '/console/api/company/audit',
     summary: 'Read the audit log',
     description: 'Who did what, newest first, a page at a time.',
-    query: z.object({ projectId: z.guid().optional().describe('Only what concerns this project.'), ...page }),
+    query: z.object({ projectId: givenId.optional().describe('Only what concerns this project.'), ...page }),
     responses: { 200: { description: 'A page of entries.', schema: AuditPage } },
     errors: [],
   },

@@ -7,6 +7,7 @@ import {
   RegistrationRequest,
 } from '../console-schemas/registration.ts';
 import { base58Address } from '../console-schemas/values.ts';
+import { givenId } from '../given-id.ts';
 import type { Operation } from '../operation.ts';
 import { SESSION } from './access.ts';
 
@@ -38,7 +39,7 @@ export const REGISTRATION_OPERATIONS = {
     path: '/console/api/registrations/{registrationId}/confirm',
     summary: 'Send the signed registration and receive the API key',
     description: 'Sends the transaction, waits for it, checks the accounts on chain. The API key is shown this once.',
-    params: z.object({ registrationId: z.guid() }),
+    params: z.object({ registrationId: givenId }),
     body: ConfirmRegistrationRequest,
     responses: { 200: { description: 'The project, its vault and its first key.', schema: RegisteredProject } },
     errors: ['ERR_REGISTRATION_NOT_FOUND', 'ERR_REGISTRATION_FAILED'],

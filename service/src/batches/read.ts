@@ -1,6 +1,7 @@
 import { ApiError, type BatchStatus } from '@flywheel/api';
 import { type Address, address, type Base64EncodedWireTransaction } from '@solana/kit';
 import { type Batch, type BatchWithoutPipelines, isFinal, type LedgerEntry } from '../model/batch.ts';
+import { type Page, pageOf, parseCursor } from '../model/page.ts';
 import type { Project } from '../model/project.ts';
 import { readNonces } from '../solana/nonces.ts';
 import { approveTransaction } from '../squads/approval.ts';
@@ -62,14 +63,8 @@ export async function readApproval(
   return buildApproval(project, { ...batch, nonce: { address: nonceAddress, value } });
 }
 
-export interface Page {
-  readonly batches: readonly BatchWithoutPipelines[];
-  /** null on the last page. */
-  readonly nextCursor: string | null;
-}
-
 /**
- * A project's batches, newest first. The cursor is the batch index of the last one seen, in our own words.
+ * A page of a project's batches, newest first.
  * @throws ApiError ERR_INVALID_REQUEST for a cursor that is none of ours.
  */
 export async function listBatches(
@@ -80,22 +75,9 @@ export async function listBatches(
     cursor,
     limit,
   }: { readonly status: BatchStatus | undefined; readonly cursor: string | undefined; readonly limit: number },
-): Promise<Page> {
-  const found = await findBatches(db, project.id, { status, kind, below: parseCursor(cursor), limit: limit + 1 });
-  const batches = found.slice(0, limit);
-  const last = batches.at(-1);
-  return { batches, nextCursor: found.length > limit && last ? `b${last.batchIndex}` : null };
-}
-
-/** @throws ApiError ERR_INVALID_REQUEST for a cursor that is none of ours. */
-export function parseCursor(cursor: string | undefined): bigint | null {
-  if (cursor === undefined) return null;
-  const index = /^b([1-9]\d{0,17})$/.exec(cursor)?.[1];
-  if (index !== undefined) return BigInt(index);
-  throw new ApiError('ERR_INVALID_REQUEST', {
-    place: 'query.cursor',
-    problem: 'is none that this operation answered.',
-  });
+): Promise<Page<BatchWithoutPipelines>> {
+  const found = await findBatches(db, project.id, { status, kind, below: parseCursor('b', cursor), limit: limit + 1 });
+  return pageOf('b', found, { limit, numberOf: ({ batchIndex }) => batchIndex });
 }
 
 /** What a batch has cost, in the order in which it was spent. */

@@ -22,8 +22,10 @@ import { replyWithEvents, type StreamDeps } from './events/reply-with-events.ts'
 import type { Handlers } from './handlers.ts';
 import { parsePreferredWait } from './prefer.ts';
 import { parseInclude, presentBatch, presentLedger } from './present.ts';
+import { askedPage, presentNext } from './wire/paging.ts';
 
-const DEFAULT_PAGE = 20;
+/** As the wire says beside the query’s `limit`. */
+const DEFAULT_ROWS = 20;
 
 /** The operations under `/v1`, to which withdrawals do not exist. */
 export function createBatchHandlers(everything: PreviewDeps & StreamDeps): Handlers<typeof OPERATIONS> {
@@ -46,19 +48,16 @@ export function createBatchHandlers(everything: PreviewDeps & StreamDeps): Handl
       return { status: 200, body: { batchId, status, result: executeResult }, headers: applied(preferred) };
     },
 
-    cancelBatch: ({ project, closing: signal }, { headers: { prefer }, params }) => {
-      const batchId = params.batchId.toLowerCase();
-      return replyToCancel(deps, project, { batchId, prefer, signal, location: locationOf(batchId) });
+    cancelBatch: ({ project, closing: signal }, { headers: { prefer }, params: { batchId } }) =>
+      replyToCancel(deps, project, { batchId, prefer, signal, location: locationOf(batchId) }),
+
+    listBatches: async ({ project }, { query: { status, ...query } }) => {
+      const page = await listBatches(deps, project, { status, ...askedPage(query, DEFAULT_ROWS) });
+      const batches = page.rows.map((batch) => presentBatch(batch, project));
+      return { status: 200, body: { batches, ...presentNext(page) } };
     },
 
-    listBatches: async ({ project }, { query: { status, cursor, limit } }) => {
-      const page = await listBatches(deps, project, { status, cursor, limit: Number(limit ?? DEFAULT_PAGE) });
-      const batches = page.batches.map((batch) => presentBatch(batch, project));
-      return { status: 200, body: { batches, ...(page.nextCursor !== null && { nextCursor: page.nextCursor }) } };
-    },
-
-    getBatch: async ({ project }, { params, query }) => {
-      const batchId = params.batchId.toLowerCase();
+    getBatch: async ({ project }, { params: { batchId }, query }) => {
       const batch = await readBatchWithoutPipelines(deps, project, batchId);
       const include = parseInclude(query.include);
       const included = {
@@ -70,7 +69,7 @@ export function createBatchHandlers(everything: PreviewDeps & StreamDeps): Handl
     },
 
     streamBatchEvents: async ({ project, keyId }, { headers, params }) => {
-      const batch = await readBatchWithoutPipelines(deps, project, params.batchId.toLowerCase());
+      const batch = await readBatchWithoutPipelines(deps, project, params.batchId);
       return replyWithEvents(deps, { batchId: batch.id, holder: keyId, lastEventId: headers['last-event-id'] });
     },
 

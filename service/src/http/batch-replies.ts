@@ -17,18 +17,20 @@ const POLL_AFTER_SECONDS = 2;
 /** Init, for API keys and the console alike. */
 export async function replyToInit(deps: Deps, request: InitRequest) {
   const { project } = request;
-  const { batch, warnings, replayed } = await initBatch(deps, {
-    ...request,
-    idempotencyKey: request.idempotencyKey.toLowerCase(),
-  });
+  const { batch, warnings, replayed } = await initBatch(deps, request);
   // A batch that has ended needs no approval any more; the answer stays the one that was given.
   const proposalApproveTx =
     (replayed ? await readApproval(deps, project, batch) : null) ?? (await buildApproval(project, batch));
   return {
     status: 200 as const,
     body: presentInitializedBatch(batch, { pipelines: presentPipelines(batch), proposalApproveTx }, warnings),
-    ...(replayed && { headers: { 'idempotency-replayed': 'true' } }),
+    ...replayHeaders(replayed),
   };
+}
+
+/** Says of an answer that it was given before. */
+export function replayHeaders(replayed: boolean) {
+  return replayed ? { headers: { 'idempotency-replayed': 'true' } } : {};
 }
 
 export async function replyToPreview(deps: PreviewDeps, request: Omit<InitRequest, 'idempotencyKey'>) {

@@ -1,39 +1,20 @@
-import { ApiError, type AuditEntry } from '@flywheel/api';
+import type { AuditEntry } from '@flywheel/api';
+import { type Page, pageOf, parseCursor } from '../model/page.ts';
 import { type AuditRecord, findAuditEntries } from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
 
-export interface HistoryPage {
-  readonly entries: AuditEntry[];
-  /** Absent on the last page. */
-  readonly nextCursor?: string;
-}
-
 /**
- * Who did what, newest first: a project's, or all for null. The cursor is the id of the last entry seen, in our own words.
+ * Who did what, newest first: a project's, or all for null.
  * @throws ApiError ERR_INVALID_REQUEST for a cursor that is none of ours.
  */
 export async function readHistory(
   { db }: { readonly db: Db },
   projectId: string | null,
   { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
-): Promise<HistoryPage> {
-  const found = await findAuditEntries(db, { projectId, below: parseCursor(cursor), limit: limit + 1 });
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    entries: page.map(presentAuditEntry),
-    ...(found.length > limit && last && { nextCursor: `e${last.id}` }),
-  };
-}
-
-function parseCursor(cursor: string | undefined): bigint | null {
-  if (cursor === undefined) return null;
-  const id = /^e([1-9]\d{0,17})$/.exec(cursor)?.[1];
-  if (id !== undefined) return BigInt(id);
-  throw new ApiError('ERR_INVALID_REQUEST', {
-    place: 'query.cursor',
-    problem: 'is none that this operation answered.',
-  });
+): Promise<Page<AuditEntry>> {
+  const found = await findAuditEntries(db, { projectId, below: parseCursor('e', cursor), limit: limit + 1 });
+  const { rows, nextCursor } = pageOf('e', found, { limit, numberOf: ({ id }) => id });
+  return { rows: rows.map(presentAuditEntry), nextCursor };
 }
 
 function presentAuditEntry(record: AuditRecord): AuditEntry {

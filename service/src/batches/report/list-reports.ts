@@ -1,19 +1,13 @@
+import { type Page, pageOf, parseCursor } from '../../model/page.ts';
 import type { Project } from '../../model/project.ts';
 import { type ListedBatch, type ListFilter, listBatchRecords } from '../../store/batch-records.ts';
 import type { Deps } from '../deps.ts';
-import { parseCursor } from '../read.ts';
 import { explainChainError } from './chain-error.ts';
 import { describeTrouble } from './failure.ts';
 
 export interface ListItem extends ListedBatch {
   /** What holds it up, or why it failed. */
   readonly problem: string | null;
-}
-
-export interface ListPage {
-  readonly batches: readonly ListItem[];
-  /** null on the last page. */
-  readonly nextCursor: string | null;
 }
 
 /**
@@ -28,11 +22,10 @@ export async function listReports(
     limit,
     ...filter
   }: Pick<ListFilter, 'status' | 'waitsFor' | 'limit'> & { readonly cursor: string | undefined },
-): Promise<ListPage> {
-  const found = await listBatchRecords(db, projectId, { ...filter, below: parseCursor(cursor), limit: limit + 1 });
-  const batches = found.slice(0, limit).map((listed) => ({ ...listed, problem: problemOf(listed) }));
-  const last = batches.at(-1);
-  return { batches, nextCursor: found.length > limit && last ? `b${last.batchIndex}` : null };
+): Promise<Page<ListItem>> {
+  const found = await listBatchRecords(db, projectId, { ...filter, below: parseCursor('b', cursor), limit: limit + 1 });
+  const { rows, nextCursor } = pageOf('b', found, { limit, numberOf: ({ batchIndex }) => batchIndex });
+  return { rows: rows.map((listed) => ({ ...listed, problem: problemOf(listed) })), nextCursor };
 }
 
 /** What a list says of a batch that is held up or failed. */

@@ -11,10 +11,9 @@ import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import { readHistory } from '../../projects/history.ts';
 import { listProjects } from '../../projects/overview/list-projects.ts';
 import type { Handlers } from '../handlers.ts';
+import { askedPage, presentNext } from '../wire/paging.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
 import { presentRow } from './present-batch.ts';
-
-const DEFAULT_PAGE = 50;
 
 /** What the company’s operators see and decide. */
 export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPANY_OPERATIONS> {
@@ -30,21 +29,21 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
 
     approveBatch: async ({ wallet }, { params }) => ({
       status: 200,
-      body: presentVerdict(await approveBatch(deps, wallet, params.batchId.toLowerCase())),
+      body: presentVerdict(await approveBatch(deps, wallet, params.batchId)),
     }),
 
     rejectBatch: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: presentVerdict(await rejectBatch(deps, wallet, params.batchId.toLowerCase(), body.reason)),
+      body: presentVerdict(await rejectBatch(deps, wallet, params.batchId, body.reason)),
     }),
 
     changeApprovalMode: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await changeApprovalMode(deps, wallet, params.projectId.toLowerCase(), body.approvalMode),
+      body: await changeApprovalMode(deps, wallet, params.projectId, body.approvalMode),
     }),
 
     pauseProject: async ({ wallet }, { params, body }) => {
-      await pauseProject(deps, wallet, params.projectId.toLowerCase(), body);
+      await pauseProject(deps, wallet, params.projectId, body);
       return { status: 200, body: { isPaused: body.isPaused } };
     },
 
@@ -55,15 +54,14 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
 
     listJobs: async () => ({ status: 200, body: { jobs: (await listJobs(deps)).map(presentJob) } }),
 
-    retryJob: async ({ wallet }, { params }) => {
-      const jobId = params.jobId.toLowerCase();
+    retryJob: async ({ wallet }, { params: { jobId } }) => {
       await retryJob(deps, wallet, jobId);
       return { status: 200, body: { jobId } };
     },
 
-    listAudit: async (_context, { query: { projectId, cursor, limit } }) => {
-      const of = projectId?.toLowerCase() ?? null;
-      return { status: 200, body: await readHistory(deps, of, { cursor, limit: Number(limit ?? DEFAULT_PAGE) }) };
+    listAudit: async (_context, { query: { projectId = null, ...query } }) => {
+      const page = await readHistory(deps, projectId, askedPage(query));
+      return { status: 200, body: { entries: [...page.rows], ...presentNext(page) } };
     },
   };
 }

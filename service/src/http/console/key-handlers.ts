@@ -8,22 +8,22 @@ export function createKeyHandlers(deps: ConsoleDeps): Handlers<typeof KEY_OPERAT
   return {
     listKeys: async ({ wallet }, { params }) => ({
       status: 200,
-      body: { keys: await listKeys(deps, wallet, params.projectId.toLowerCase()) },
+      body: { keys: await listKeys(deps, wallet, params.projectId) },
     }),
 
     createKey: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await createKey(deps, wallet, params.projectId.toLowerCase(), body),
+      body: await createKey(deps, wallet, params.projectId, body),
     }),
 
     rotateKey: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await rotateKey(deps, wallet, params.projectId.toLowerCase(), params.keyId.toLowerCase(), body),
+      body: await rotateKey(deps, wallet, params.projectId, params.keyId, body),
     }),
 
     revokeKey: async ({ wallet }, { params }) => ({
       status: 200,
-      body: await revokeKey(deps, wallet, params.projectId.toLowerCase(), params.keyId.toLowerCase()),
+      body: await revokeKey(deps, wallet, params.projectId, params.keyId),
     }),
   };
 }

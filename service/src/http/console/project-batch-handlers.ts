@@ -9,32 +9,28 @@ import { requireOwnProject, requireVisibleProject } from '../../projects/access.
 import { replyToCancel, replyToInit, replyToPreview } from '../batch-replies.ts';
 import { replyWithEvents } from '../events/reply-with-events.ts';
 import type { Handlers } from '../handlers.ts';
+import { askedPage, presentNext } from '../wire/paging.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
 import { presentPipelineRecords, presentProgress, presentRow } from './present-batch.ts';
 
-const DEFAULT_PAGE = 50;
-
 /** A project’s batches, by the wallet that is signed in. */
 export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof BATCH_OPERATIONS> {
-  const own = (wallet: Address, { projectId }: ProjectParams) =>
-    requireOwnProject(deps, wallet, projectId.toLowerCase());
-  const visible = (wallet: Address, { projectId }: ProjectParams) =>
-    requireVisibleProject(deps, wallet, projectId.toLowerCase());
+  const own = (wallet: Address, { projectId }: ProjectParams) => requireOwnProject(deps, wallet, projectId);
+  const visible = (wallet: Address, { projectId }: ProjectParams) => requireVisibleProject(deps, wallet, projectId);
   const progress = async (project: Project, batchId: string) =>
     presentProgress(await readReport(deps, project, batchId), project, deps);
   return {
-    listProjectBatches: async ({ wallet }, { params, query: { limit, cursor, status, waitsFor } }) => {
+    listProjectBatches: async ({ wallet }, { params, query: { status, waitsFor, ...query } }) => {
       const project = await visible(wallet, params);
-      const page = await listReports(deps, project, { status, waitsFor, cursor, limit: Number(limit ?? DEFAULT_PAGE) });
-      const batches = page.batches.map((batch) => presentRow(batch, project));
-      return { status: 200, body: { batches, ...(page.nextCursor !== null && { nextCursor: page.nextCursor }) } };
+      const page = await listReports(deps, project, { status, waitsFor, ...askedPage(query) });
+      const batches = page.rows.map((batch) => presentRow(batch, project));
+      return { status: 200, body: { batches, ...presentNext(page) } };
     },
 
     getProjectBatch: async ({ wallet }, { params }) => {
       const project = await visible(wallet, params);
-      const batchId = params.batchId.toLowerCase();
-      const report = await readReport(deps, project, batchId);
-      const { pipelines } = await readBatch(deps, project, batchId);
+      const report = await readReport(deps, project, params.batchId);
+      const { pipelines } = await readBatch(deps, project, params.batchId);
       const body = {
         ...presentProgress(report, project, deps),
         pipelines: presentPipelineRecords(pipelines, report),
@@ -44,12 +40,12 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
 
     getBatchProgress: async ({ wallet }, { params }) => ({
       status: 200,
-      body: await progress(await visible(wallet, params), params.batchId.toLowerCase()),
+      body: await progress(await visible(wallet, params), params.batchId),
     }),
 
     streamProjectBatchEvents: async ({ wallet }, { params, headers }) => {
       const project = await visible(wallet, params);
-      const batch = await readBatchWithoutPipelines(deps, project, params.batchId.toLowerCase());
+      const batch = await readBatchWithoutPipelines(deps, project, params.batchId);
       return replyWithEvents(deps, { batchId: batch.id, holder: wallet, lastEventId: headers['last-event-id'] });
     },
 
@@ -69,7 +65,7 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
     },
 
     getApproval: async ({ wallet }, { params }) => {
-      const batchId = params.batchId.toLowerCase();
+      const { batchId } = params;
       const project = await visible(wallet, params);
       const batch = await readBatchWithoutPipelines(deps, project, batchId);
       const proposalApproveTx = await readApproval(deps, project, batch);
@@ -81,14 +77,14 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
 
     executeProjectBatch: async ({ wallet: actor, closing: signal }, { params, body: { signedTx } }) => {
       const project = await own(actor, params);
-      const batchId = params.batchId.toLowerCase();
+      const { batchId } = params;
       await executeBatch(deps, project, { batchId, signedTx, actor }, { waitMs: 0, signal });
       return { status: 200, body: await progress(project, batchId) };
     },
 
     cancelProjectBatch: async ({ wallet: actor, closing: signal }, { params, headers: { prefer } }) => {
       const project = await own(actor, params);
-      const batchId = params.batchId.toLowerCase();
+      const { batchId } = params;
       const location = `/console/api/projects/${project.id}/batches/${batchId}`;
       return replyToCancel(deps, project, { batchId, actor, prefer, signal, location });
     },

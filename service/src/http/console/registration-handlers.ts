@@ -16,7 +16,7 @@ export function createRegistrationHandlers(deps: ConsoleDeps): Handlers<typeof R
 
     confirmRegistration: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await confirmRegistration(deps, wallet, params.registrationId.toLowerCase(), body.signedTransaction),
+      body: await confirmRegistration(deps, wallet, params.registrationId, body.signedTransaction),
     }),
   };
 }

@@ -1,9 +1,9 @@
 import type { Rotation, TREASURY_OPERATIONS } from '@flywheel/api';
-import type { StoredBatch } from '../../batches/store-once.ts';
 import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
 import { listRotations, rotationOf } from '../../treasury/list-rotations.ts';
 import { rotateCompany, rotateWallet } from '../../treasury/rotate.ts';
 import { withdraw } from '../../treasury/withdraw.ts';
+import { replayHeaders } from '../batch-replies.ts';
 import type { Handlers } from '../handlers.ts';
 import type { ConsoleDeps } from './console-handlers.ts';
 
@@ -11,38 +11,30 @@ import type { ConsoleDeps } from './console-handlers.ts';
 export function createTreasuryHandlers(deps: ConsoleDeps): Handlers<typeof TREASURY_OPERATIONS> {
   return {
     withdraw: async ({ wallet }, { headers, params, body }) => {
-      const project = await requireOwnProject(deps, wallet, params.projectId.toLowerCase());
-      const stored = await withdraw(deps, { project, idempotencyKey: keyOf(headers), body });
+      const project = await requireOwnProject(deps, wallet, params.projectId);
+      const stored = await withdraw(deps, { project, idempotencyKey: headers['x-idempotency-key'], body });
       const warnings = stored.warnings.map(({ message }) => message);
-      return { status: 200, body: { batchId: stored.batch.id, warnings }, ...replayHeaders(stored) };
+      return { status: 200, body: { batchId: stored.batch.id, warnings }, ...replayHeaders(stored.replayed) };
     },
 
     rotateWallet: async ({ wallet }, { headers, params, body }) => {
-      const project = await requireOwnProject(deps, wallet, params.projectId.toLowerCase());
-      const stored = await rotateWallet(deps, { project, idempotencyKey: keyOf(headers), body });
-      return { status: 200, body: presentRotation(rotationOf(stored.batch)), ...replayHeaders(stored) };
+      const project = await requireOwnProject(deps, wallet, params.projectId);
+      const stored = await rotateWallet(deps, { project, idempotencyKey: headers['x-idempotency-key'], body });
+      return { status: 200, body: presentRotation(rotationOf(stored.batch)), ...replayHeaders(stored.replayed) };
     },
 
     rotateCompany: async ({ wallet: operator }, { headers, params }) => {
-      const project = await requireVisibleProject(deps, operator, params.projectId.toLowerCase());
-      const stored = await rotateCompany(deps, { project, idempotencyKey: keyOf(headers), operator });
-      return { status: 200, body: presentRotation(rotationOf(stored.batch)), ...replayHeaders(stored) };
+      const project = await requireVisibleProject(deps, operator, params.projectId);
+      const stored = await rotateCompany(deps, { project, idempotencyKey: headers['x-idempotency-key'], operator });
+      return { status: 200, body: presentRotation(rotationOf(stored.batch)), ...replayHeaders(stored.replayed) };
     },
 
     listRotations: async ({ wallet }, { params }) => {
-      const project = await requireVisibleProject(deps, wallet, params.projectId.toLowerCase());
+      const project = await requireVisibleProject(deps, wallet, params.projectId);
       const rotations = await listRotations(deps, project);
       return { status: 200, body: { rotations: rotations.map(presentRotation) } };
     },
   };
-}
-
-function keyOf(headers: { readonly 'x-idempotency-key': string }): string {
-  return headers['x-idempotency-key'].toLowerCase();
-}
-
-function replayHeaders({ replayed }: StoredBatch) {
-  return replayed ? { headers: { 'idempotency-replayed': 'true' } } : {};
 }
 
 type RotationRecord = ReturnType<typeof rotationOf>;
