@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { address, generateKeyPairSigner } from '@solana/kit';
+import { createLog } from '../../src/log.ts';
+import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
+import { findBundles } from '../../src/store/bundles.ts';
+import { startJobs } from '../../src/store/jobs.ts';
+import { openConsoleWorld } from '../console/console-world.ts';
+import { until } from '../execution/batches.ts';
+import { land, multisigOf } from '../execution/chain.ts';
+import { createProject, requireOk, type TestProject } from '../project.ts';
+import { countUndone } from '../soak/queue-time.ts';
+import type { World } from '../world.ts';
+import { rotateWallet } from './rotations.ts';
+import { approve, approveForCompany, setUpWithdrawal, untilWithdrawal } from './withdrawals.ts';
+
+describe('what leaves the vault, and who decides over it', () => {
+  let world: World;
+  let companyCookie: string;
+  let ask: Awaited<ReturnType<typeof openConsoleWorld>>['ask'];
+  before(async () => {
+    ({ world, companyCookie, ask } = await openConsoleWorld());
+  });
+  after(() => world.stop());
+
+  for (const kind of ['withdrawal', 'rotation'] as const) {
+    it(`waits for a person of the company, whatever else is done: a ${kind}`, async () => {
+      const project = await createProject(world);
+      const batchId = kind === 'withdrawal' ? await makeWithdrawal(project) : await makeRotation(project);
+      await voteOnChain(project, batchId);
+      assert.equal(requireOk(await approve(world, project, batchId)).waitsFor, 'company');
+      const company = `/company/projects/${project.projectId}`;
+      const attempts: Readonly<Record<string, () => Promise<unknown>>> = {
+        'handed in again': () => approve(world, project, batchId),
+        'its job is run': async () => undefined,
+        'it is forgotten who was asked': () =>
+          world.db.updateTable('batches').set({ company_asked_at: null }).where('id', '=', batchId).execute(),
+        'its project becomes manual': () =>
+          ask('PUT', `${company}/approval-mode`, companyCookie, { approvalMode: 'manual' }),
+        'its project becomes automatic': () =>
+          ask('PUT', `${company}/approval-mode`, companyCookie, { approvalMode: 'automatic' }),
+        'its project is paused': () => ask('PUT', `${company}/pause`, companyCookie, { isPaused: true }),
+        'its project goes on': () => ask('PUT', `${company}/pause`, companyCookie, { isPaused: false }),
+        'the service is restarted': () => world.restart(),
+      };
+      for (const [attempt, make] of Object.entries(attempts)) {
+        await make();
+        await work(project, batchId);
+        assert.deepEqual(await findBundles(world.db, batchId, 'execution'), [], attempt);
+      }
+      requireOk(await approveForCompany(world, companyCookie, batchId));
+      const isEnded = ({ status }: { status: string }) => status === 'EXECUTED';
+      await until(`the end of ${kind} ${batchId}`, () => readRow(batchId), isEnded);
+    });
+  }
+
+  async function makeWithdrawal(project: TestProject): Promise<string> {
+    const { address: to } = await generateKeyPairSigner();
+    return setUpWithdrawal(world, project, { asset: 'SOL', to, amount: '1' });
+  }
+
+  async function makeRotation(project: TestProject): Promise<string> {
+    const { batchId } = requireOk(await rotateWallet(world, project, await generateKeyPairSigner()));
+    await untilWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
+    return batchId;
+  }
+
+  /** By the wallet itself, past the service. */
+  async function voteOnChain(project: TestProject, batchId: string): Promise<void> {
+    const { batch_index } = await readRow(batchId);
+    const located = await locateBatch(await multisigOf(world, project), batch_index);
+    await land(world, project.wallet, [proposalApprove(located, project.wallet.address)]);
+  }
+
+  function readRow(batchId: string) {
+    return world.db
+      .selectFrom('batches')
+      .select(['status', 'batch_index'])
+      .where('id', '=', batchId)
+      .executeTakeFirstOrThrow();
+  }
+
+  /** As if somebody had asked for its execution; resolves when that is done. */
+  async function work(project: TestProject, batchId: string): Promise<void> {
+    const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log: createLog('error') });
+    await jobs.enqueue(world.db, { type: 'execute', batchId, multisig: address(project.multisig) });
+    await jobs.stop();
+    const isDone = (undone: number) => undone === 0;
+    await until(`the execution of ${batchId}`, () => countUndone(world, 'execute', batchId), isDone);
+  }
+});
