@@ -6,7 +6,7 @@ export const EXIT_CODES = [
   [0, 'done'],
   [1, 'failed: the message says why'],
   [2, 'used wrongly: nothing was sent'],
-  [3, 'the answer is no: a batch that failed, a proof that is none, an ✗ of flywheel doctor'],
+  [3, 'the answer is no: the batch failed, the proof is none, doctor found ✗'],
   [4, 'no answer from the service or the cluster: safe to run again'],
   [130, 'stopped by Ctrl-C (143 by SIGTERM)'],
 ] as const;

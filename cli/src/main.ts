@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { CliError } from './cli-error.ts';
@@ -8,6 +9,7 @@ import { addInitCommand } from './commands/batch/init.ts';
 import { addRunCommand } from './commands/batch/run.ts';
 import { addSignCommand } from './commands/batch/sign.ts';
 import { addStatusCommand } from './commands/batch/status.ts';
+import { addCompletionCommand } from './commands/completion.ts';
 import { addKeysCommands } from './commands/project/keys.ts';
 import { addProjectCommands } from './commands/project/project.ts';
 import { addRegisterCommand } from './commands/project/register.ts';
@@ -18,6 +20,7 @@ import { addJobsCommands } from './commands/service/jobs.ts';
 import { addLocalnetCommands } from './commands/service/localnet.ts';
 import { addServiceCommands } from './commands/service/service.ts';
 import type { Context } from './context.ts';
+import { EXIT_CODES } from './exit-code.ts';
 import { createOutput } from './terminal/output.ts';
 
 /** What a command line reads from and writes to; the process itself, or a test’s stand-in. */
@@ -53,40 +56,65 @@ export async function main(words: readonly string[], { stdout, stderr, env }: Su
 }
 
 function createProgram(context: Context): Command {
+  const { stdout } = context.output;
   const program = new Command('flywheel')
     .description('Token operations, approved by two parties, executed on Solana, provable by anyone.')
     .version(packageFile.version, '-V, --version', 'print the version')
-    .helpCommand('help [command]', 'say more about a command');
-  addDemoCommand(program, context);
-  addRegisterCommand(program, context);
-  addProjectCommands(program, context);
-  addKeysCommands(program, context);
-  addProofCommands(program, context);
+    .helpOption('-h, --help', 'say more')
+    .configureHelp({
+      // Arguments and options have their own page.
+      subcommandTerm: (command) => command.name(),
+      styleTitle: (title) => styleText('bold', title, { stream: stdout }),
+      styleCommandText: (text) => styleText('cyan', text, { stream: stdout }),
+    });
+  program.commandsGroup('Batches:');
   addRunCommand(program, context);
   addAirdropCommand(program, context);
+  addStatusCommand(program, context);
+  addProofCommands(program, context);
   addInitCommand(program, context);
   addSignCommand(program, context);
   addExecuteCommand(program, context);
-  addStatusCommand(program, context);
-  addLocalnetCommands(program, context);
+  program.commandsGroup('Project:');
+  addRegisterCommand(program, context);
+  addProjectCommands(program, context);
+  addKeysCommands(program, context);
+  program.commandsGroup('Service:');
+  addDemoCommand(program, context);
   addServiceCommands(program, context);
-  addJobsCommands(program, context);
   addDoctorCommand(program, context);
-  program.addHelpText(
-    'after',
-    '\nStart here:\n  flywheel demo                 the main job, from a file to tokens moved, on this machine alone\n  flywheel start                the service at http://127.0.0.1:4000\n\nFLYWHEEL_URL, FLYWHEEL_API_KEY and SOLANA_RPC_URL are read from the environment.',
+  addJobsCommands(program, context);
+  addLocalnetCommands(program, context);
+  program.commandsGroup(LAST_GROUP);
+  addCompletionCommand(program, context);
+  program.addHelpCommand(
+    new Command('help').argument('[command]').summary('say more about a command').helpGroup(LAST_GROUP),
   );
+  program.addHelpText('after', AFTER_HELP);
   forEachCommand(program, (command) => {
     // Errors are said by us, in one voice and as JSON if asked; help keeps its place on stdout.
-    command
-      .exitOverride()
-      .configureOutput({ writeOut: (text) => void context.output.stdout.write(text), writeErr: () => undefined });
+    command.exitOverride().configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: () => undefined });
+    // flywheel help says the same of each.
+    if (command !== program) command.helpCommand(false);
     if (command.commands.length === 0) {
       command.option(JSON_OPTION, 'print exactly one JSON document on stdout; failures as {error, message} on stderr');
     }
   });
   return program;
 }
+
+const LAST_GROUP = 'This command line:';
+
+const AFTER_HELP = `
+Start here:
+  flywheel demo             the main job on this machine alone
+  flywheel start            the service at http://127.0.0.1:4000
+  flywheel help <command>   what a command takes, with an example
+
+Environment: FLYWHEEL_URL, FLYWHEEL_API_KEY, SOLANA_RPC_URL, NO_COLOR, FORCE_COLOR.
+
+Exit codes:
+${EXIT_CODES.map(([code, meaning]) => `  ${String(code).padEnd(4)} ${meaning}`).join('\n')}`;
 
 function forEachCommand(command: Command, visit: (command: Command) => void): void {
   visit(command);
@@ -95,6 +123,10 @@ function forEachCommand(command: Command, visit: (command: Command) => void): vo
 
 function usageError(error: CommanderError, words: readonly string[]): CliError {
   const [group = ''] = words.filter((word) => !word.startsWith('-'));
+  if (error.code === 'commander.help' && group === 'help') {
+    const [, wanted = ''] = words.filter((word) => !word.startsWith('-'));
+    return new CliError('ERR_USAGE', `Unknown command '${wanted}'. See flywheel --help.`, { cause: error });
+  }
   if (error.code === 'commander.help') {
     const message = `flywheel ${group} needs a command; flywheel ${group} --help lists them.`;
     return new CliError('ERR_USAGE', message, { cause: error });

@@ -45,6 +45,7 @@ const COMMANDS = [
   ['jobs', 'list'],
   ['jobs', 'retry'],
   ['doctor'],
+  ['completion'],
 ];
 
 /** All others are 1. */
@@ -104,6 +105,7 @@ describe('a failure', () => {
       '/nowhere.json cannot be read. It must hold an init request, e.g. examples/rewards.json.',
     ],
     [['stat', 'x'], {}, 'ERR_USAGE', "Unknown command 'stat' (Did you mean start?) See flywheel --help."],
+    [['help', 'stat'], {}, 'ERR_USAGE', "Unknown command 'stat'. See flywheel --help."],
     [['keys'], {}, 'ERR_USAGE', 'flywheel keys needs a command; flywheel keys --help lists them.'],
     [['status'], NOWHERE, 'ERR_USAGE', "Missing required argument 'batch-id'. See flywheel status --help."],
     [

@@ -23,6 +23,7 @@ export function addProofCommands(program: Command, context: Context): void {
 
   proof
     .command('verify')
+    .summary('by its event, its transaction, or both')
     .description(
       'Verify that the chain carries a proof: by the event it was made for, by a transaction, or by both. The service only says where to look; with --signature and --vault it is not asked at all. Exits with 0 when proven, with 3 when not.',
     )

@@ -27,7 +27,7 @@ interface AirdropOptions extends UrlOption, RpcUrlOption {
   readonly wallet: string;
   readonly type: string;
   readonly duplicates: Duplicates;
-  readonly round: string;
+  readonly round?: string;
   readonly receipt?: string;
   readonly dryRun?: boolean;
   readonly retryFailed?: boolean;
@@ -49,7 +49,7 @@ export function addAirdropCommand(program: Command, context: Context): void {
         .choices(DUPLICATES)
         .default('refuse'),
     )
-    .option('--round <word>', 'to send the very same rows once more', '')
+    .option('--round <word>', 'a word that makes the very same rows another airdrop')
     .option('--receipt <file>', 'where what became of each row is written; FILE.receipt.csv by default')
     .option('--dry-run', 'check everything and send nothing')
     .option('--retry-failed', 'send anew what a batch that failed before left unsent')
@@ -92,7 +92,7 @@ async function airdrop(context: Context, { file, options, bar, signal }: Airdrop
   await requireSameRows(receiptFile, rows);
 
   const token = { mint, ...(program === 'token-2022' && { tokenProgram: TOKEN_2022_PROGRAM }) };
-  const plan = planAirdrop(rows, { type: options.type, round: options.round, token });
+  const plan = planAirdrop(rows, { type: options.type, round: options.round ?? '', token });
   bar.show({ fraction: 0, text: `check ${count(rows.length, 'row')}` });
   const check = await checkAirdrop({ client, console, project, signal }, plan, rows);
   const summary = { rows: rows.length, total: toDecimal(totalBaseUnits, decimals), ...describePlan(plan, check) };

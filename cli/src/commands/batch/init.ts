@@ -10,7 +10,7 @@ interface InitOptions extends UrlOption {
 export function addInitCommand(program: Command, context: Context): void {
   program
     .command('init')
-    .summary('compile pipelines into a batch that awaits approval')
+    .summary('compile pipelines into a batch to approve')
     .description('Send the init request in FILE and print the answer: the batch, and proposalApproveTx to sign.')
     .argument('<file>', 'init request as JSON: {"pipelines": [...]}')
     .option('--idempotency-key <uuid>', 'repeat with the same key to get the same batch; a fresh one by default')

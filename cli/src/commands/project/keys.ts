@@ -33,6 +33,7 @@ export function addKeysCommands(program: Command, context: Context): void {
     .description('API keys of a project.');
 
   addProjectOptions(keys.command('list'))
+    .summary('list them, with their last use and their end')
     .description('List the API keys of a project, newest first, with when each was last used and when it ends.')
     .addHelpText('after', '\nExample:\n  flywheel keys list --wallet wallet.json --project 0198a3c2-…')
     .action(async (options: ProjectOptions) => {
@@ -42,6 +43,7 @@ export function addKeysCommands(program: Command, context: Context): void {
     });
 
   addProjectOptions(keys.command('create'))
+    .summary('make one; it is shown this once')
     .description('Create an API key. It is shown this once; only its hash is kept.')
     .option('--scopes <list>', 'burn, airdrop, or both joined by a comma; the project’s own by default', parseScopes)
     .option('--name <name>', 'to tell keys apart')
@@ -59,6 +61,7 @@ export function addKeysCommands(program: Command, context: Context): void {
     });
 
   addProjectOptions(keys.command('rotate'))
+    .summary('replace one, both working for a while')
     .description('Replace an API key by a new one with the same scopes. Both work until the overlap is over.')
     .requiredOption('--key <id>', 'the key to replace, as flywheel keys list shows it')
     .option(
@@ -84,6 +87,7 @@ export function addKeysCommands(program: Command, context: Context): void {
     });
 
   addProjectOptions(keys.command('revoke'))
+    .summary('end one, at once and for good')
     .description('Revoke an API key, at once and for good.')
     .requiredOption('--key <id>', 'the key, as flywheel keys list shows it')
     .addHelpText(

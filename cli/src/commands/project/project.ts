@@ -26,6 +26,7 @@ export function addProjectCommands(program: Command, context: Context): void {
     .description('A project, by its wallet.');
 
   addProjectOptions(project.command('show'))
+    .summary('its vault, its limits, and what needs you')
     .description('What its vault holds and lacks, what today’s limits have left, and what needs you.')
     .addHelpText('after', '\nExample:\n  flywheel project show --wallet wallet.json')
     .action(async (options: ProjectOptions) => {
@@ -35,6 +36,7 @@ export function addProjectCommands(program: Command, context: Context): void {
     });
 
   addProjectOptions(project.command('limits'))
+    .summary('show or change the daily limits')
     .description('Show the daily limits, or change them from the next init on; open batches keep what they reserved.')
     .option('--burn <tokens>', 'whole tokens that may be burned per UTC day')
     .option('--airdrop <tokens>', 'whole tokens that may be airdropped per UTC day')
@@ -49,6 +51,7 @@ export function addProjectCommands(program: Command, context: Context): void {
     });
 
   addProjectOptions(project.command('proof-types'))
+    .summary('show or change the pipeline types')
     .description('Show the pipeline types that are allowed, or change them from the next init on.')
     .option('--add <type[:description]>', 'allow this type, or describe it anew; repeat for more', addProofType, [])
     .option('--remove <type>', 'allow this type no longer; repeat for more', addWord, [])

@@ -19,7 +19,7 @@ interface RegisterOptions extends UrlOption {
 export function addRegisterCommand(program: Command, context: Context): void {
   program
     .command('register')
-    .summary('register a token: creates its multisig, vault and API key')
+    .summary('create a token’s multisig, vault and API key')
     .description(
       'Register a project. The wallet signs in, then signs and pays for the transaction that creates the multisig; from then on it approves the project’s batches. The API key is shown this once.',
     )

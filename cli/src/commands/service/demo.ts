@@ -29,7 +29,7 @@ const STEPS: { readonly [Step in DemoStep]: string } = {
 export function addDemoCommand(program: Command, context: Context): void {
   program
     .command('demo')
-    .summary('the main job end to end on this machine, verified on chain')
+    .summary('the main job end to end, verified on chain')
     .description(
       'Start a database, a local cluster and the service in a temporary directory; create a token, register a project, fund its vault; then compile, approve and execute the pipelines of a file, and verify every burn, airdrop and proof on chain. Leaves nothing behind. Exits with 0 only if all of it is true.',
     )

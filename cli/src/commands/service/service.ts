@@ -4,13 +4,13 @@ import type { Context } from '../../context.ts';
 
 const COMMANDS = {
   start: {
-    summary: 'run everything in one process: database, cluster, HTTP, worker',
+    summary: 'database, cluster, HTTP and worker in one process',
     description:
       'Run the whole service on this machine, with an embedded PostgreSQL and a local cluster unless DATABASE_URL and SOLANA_RPC_URL name others. Prints one JSON line when ready and stops on SIGTERM.',
     example: 'PORT=4000 flywheel start',
   },
   serve: {
-    summary: 'answer HTTP only; needs DATABASE_URL and SOLANA_RPC_URL',
+    summary: 'answer HTTP only, holding no key',
     description: 'Answer HTTP. Holds no private key: run any number of these beside flywheel work.',
     example: 'DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… flywheel serve',
   },
