@@ -68,16 +68,11 @@ describe('a project whose batches a person approves for the company', () => {
 
   it('may be asked for and approved before it is set up', async () => {
     const project = await createManualProject(world);
-    const released = Promise.withResolvers<void>();
-    world.gate.treat('sendBundle', async (_call, pass) => {
-      await released.promise;
-      return pass();
-    });
+    const sending = world.gate.hold('sendBundle');
     const batch = await openBatch(world, project, [burnPipeline()]);
     await ask(project, batch, 'AVAILABLE_TO_QUEUE');
     assert.equal(requireOk(await approve(world, operator(first), batch.id)).status, 'AVAILABLE_TO_QUEUE');
-    world.gate.treat('sendBundle', (_call, pass) => pass());
-    released.resolve();
+    sending.release();
     await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 

@@ -142,18 +142,14 @@ describe('what the company’s operators change', () => {
 
   it('is who approves: made manual, an execution that was asked for before waits too', async () => {
     const project = await createProject(world);
-    const released = Promise.withResolvers<void>();
-    world.gate.treat('sendBundle', async (_call, pass) => {
-      await released.promise;
-      return pass();
-    });
+    const sending = world.gate.hold('sendBundle');
     // Being set up: there its execution waits.
     const batch = await openBatch(world, project, [burnPipeline()]);
     assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
     const settings = await setMode(project, 'manual');
     assert.deepEqual([settings.approvalMode, settings.burnLimit], ['manual', '1000000']);
     await setMode(project, 'manual');
-    released.resolve();
+    sending.release();
     const waiting = () => askCompany(world, operator, 'GET', 'waiting');
     await until(
       'the batch to wait',

@@ -72,17 +72,12 @@ describe('a project that the company has paused', () => {
 
   it('has nothing set up; what was on its way is finished, the rest goes on at once', async () => {
     const project = await createProject(world);
-    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    world.gate.treat('sendBundle', async (_call, pass) => {
-      reached.resolve();
-      await released.promise;
-      return pass();
-    });
+    const sending = world.gate.hold('sendBundle');
     const sent = await openBatch(world, project, [burnPipeline()]);
-    await reached.promise;
+    await sending.reached;
     const waiting = await openBatch(world, project, [burnPipeline()]);
     await setPause(world, operator, project, true);
-    released.resolve();
+    sending.release();
     await untilBatch(world, project, sent.id, ({ status }) => status === 'FINALIZED');
     await untilDone('setup', waiting.id);
     assert.equal((await readBatch(world, project, waiting.id)).status, 'AVAILABLE_TO_QUEUE');

@@ -9,9 +9,17 @@ export interface Gate {
   readonly environment: Readonly<Record<string, string>>;
   /** Treats the calls of a method from now on; `*` those of all others. What is not treated passes. */
   treat(method: string, treatment: Treatment): void;
+  /** Holds up the calls of a method, those that come later included, until they are released: then all of them pass. */
+  hold(method: string): HeldCalls;
   /** Everything passes again; what is being treated is hung up on. */
   clear(): void;
   stop(): Promise<void>;
+}
+
+export interface HeldCalls {
+  /** Resolves when the first of them has come. */
+  readonly reached: Promise<void>;
+  release(): void;
 }
 
 /** `pass` hands the call over to the cluster and resolves with its answer. */
@@ -66,11 +74,21 @@ export async function openGate({ url, blockEngineUrl }: World['localnet']): Prom
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const treat: Gate['treat'] = (method, treatment) => void treatments.set(method, treatment);
   const { port } = server.address() as AddressInfo; // a TCP server that listens has one
   const own = `http://127.0.0.1:${port}`;
   return {
     environment: { SOLANA_RPC_URL: own, JITO_BLOCK_ENGINE_URL: blockEngineUrl.replace(url, own) },
-    treat: (method, treatment) => void treatments.set(method, treatment),
+    treat,
+    hold: (method) => {
+      const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      treat(method, async (_call, pass) => {
+        reached.resolve();
+        await released.promise;
+        return pass();
+      });
+      return { reached: reached.promise, release: released.resolve };
+    },
     clear: () => {
       treatments.clear();
       cleared.resolve('hang up');

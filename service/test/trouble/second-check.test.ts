@@ -24,19 +24,14 @@ describe('what changes after execute was accepted and before the company signs',
     const recipient = (await generateKeyPairSigner()).address;
     const account = await mintTo(world, mint, recipient, 1n);
     // The batch is still being set up when execute is asked for; there its execution waits.
-    const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    world.gate.treat('sendBundle', async (_call, pass) => {
-      reached.resolve();
-      await released.promise;
-      return pass();
-    });
+    const sending = world.gate.hold('sendBundle');
     const batch = await openBatch(world, project, [burnPipeline(2), airdropPipeline(recipient, 3)]);
-    await reached.promise;
+    await sending.reached;
     const asked = await executeSigned(world, project, batch, { prefer: 'wait=0' });
     assert.equal(asked.status, 202, JSON.stringify(asked.body));
     await freeze(world, mint, account);
     const supply = await supplyOf(world, mint.address);
-    released.resolve();
+    sending.release();
 
     const stopped = await untilBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
     assert.equal(stopped.status, 'FINALIZED');
