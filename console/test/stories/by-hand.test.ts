@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { generateKeyPairSigner } from '@solana/kit';
+import { burnPipeline } from '../../../service/test/client.ts';
+import { noBrowser } from '../browser.ts';
+import { alterAnswers } from './altered/alter-answers.ts';
+import { BASE_UNITS, tokensOf } from './balances.ts';
+import {
+  approve,
+  fund,
+  initByApi,
+  look,
+  lookOnBoth,
+  openApproval,
+  openStory,
+  type Person,
+  type Registered,
+  register,
+  type Story,
+  signIn,
+} from './story.ts';
+
+describe('by hand, in a browser', { skip: noBrowser }, () => {
+  let story: Story;
+  let person: Person;
+  let project: Registered;
+  before(async () => {
+    story = await openStory();
+    person = await story.visit();
+    await signIn(person);
+    project = await register(person);
+    await fund(person, project);
+  });
+  after(() => story.stop());
+
+  it('a proof type is written, its schema tried as it is typed', async () => {
+    const { page } = person;
+    await page.goto(`/p/${project.projectId}/settings`);
+    await page.getByRole('button', { name: 'Change the proof types' }).click();
+    await page.getByRole('button', { name: 'Add a proof type' }).click();
+    await page.getByLabel('Name').fill('watch ad');
+    await page.getByLabel('What it means').fill('A video, watched to its end');
+    const schema = page.getByLabel(/^JSON Schema/);
+    const save = page.getByRole('button', { name: 'Save the proof types' });
+    await schema.fill('{"type":"object"');
+    assert.equal(await save.isDisabled(), true);
+    await schema.fill('{"type":"object","required":["adId"],"properties":{"adId":{"type":"string"}}}');
+    await page.getByText('must have adId').waitFor();
+    await lookOnBoth(person, 'schema-trial');
+    await page.getByLabel('Try a payload').fill('{"adId":7}');
+    await page.getByText('This payload satisfies the schema.').waitFor({ state: 'detached' });
+    await page.getByLabel('Try a payload').fill('{"adId":"7"}');
+    await page.getByText('This payload satisfies the schema.').waitFor();
+    await save.click();
+    await page.getByText('Payloads are held to a schema').waitFor();
+    assert.equal(await page.locator('code', { hasText: /^WATCH_AD$/ }).count(), 1);
+  });
+
+  it('a batch is written, said what is wrong with it, measured, approved and executed', async () => {
+    const { page } = person;
+    const recipient = (await generateKeyPairSigner()).address;
+    await page.goto(`/p/${project.projectId}/new`);
+    const review = page.getByRole('button', { name: 'Review' });
+    await page.getByLabel('Action').selectOption({ label: 'Airdrop' });
+    await page.getByLabel('Whole tokens').fill('1.5');
+    await page.getByLabel('Recipient’s wallet').fill('nobody');
+    await page.getByText('must have adId').waitFor();
+    await page.getByLabel(/^Payload/).fill('{"adId":"by hand"}');
+    await page.getByText('The recipient is no address.').first().waitFor();
+    assert.equal(await review.isDisabled(), true);
+    await lookOnBoth(person, 'by-hand-wrong');
+    await page.getByLabel('Recipient’s wallet').fill(recipient);
+    const small = await bytesOf(person);
+    await page.getByRole('button', { name: 'Add an action' }).click();
+    await page.getByLabel('Whole tokens').nth(1).fill('2');
+    assert.ok((await bytesOf(person)) > small, 'a second action takes no room');
+    await page.getByRole('button', { name: 'Add a pipeline' }).click();
+    const second = page.getByRole('group', { name: 'Pipeline 1' });
+    await second.getByLabel(/^Payload/).fill('{"adId":"2"}');
+    await second.getByLabel('Action').selectOption({ label: 'Memo' });
+    await second.getByLabel('Text').fill('x'.repeat(2_000));
+    await page.getByText(/bytes; one transaction holds/).waitFor();
+    await second.getByLabel('Text').fill('Thank you.');
+    await lookOnBoth(person, 'by-hand');
+    await review.click();
+    await page.getByRole('button', { name: 'Create the batch' }).waitFor();
+    await lookOnBoth(person, 'by-hand-review');
+    await page.getByRole('button', { name: 'Create the batch' }).click();
+    await page.getByText('What is on chain is what you see').waitFor();
+    await approve(person);
+    await page.getByText('2 of 2 pipelines executed.').waitFor();
+    assert.equal(await tokensOf(story, project, recipient), (BASE_UNITS * 3n) / 2n);
+  });
+
+  it('everything is reached by keys alone, and always shows where one is', async () => {
+    const { page } = person;
+    const { projectId } = project;
+    const batchId = await initByApi(story, project, [
+      { ...burnPipeline(3), type: 'WATCH_AD', payload: '{"adId":"keys"}' },
+    ]);
+    await page.goto(`/p/${projectId}`);
+    await page.getByText('Burned today').waitFor();
+    for (const [keys, place] of [
+      ['gb', 'batches'],
+      ['gk', 'keys'],
+      ['gv', 'vault'],
+      ['gn', 'new'],
+      ['gs', 'settings'],
+    ] as const) {
+      for (const key of keys) await page.keyboard.press(key);
+      await page.waitForURL(`**/p/${projectId}/${place}`);
+    }
+    for (const chord of ['Control+k', 'Meta+k']) {
+      await page.keyboard.press(chord);
+      await page.getByRole('dialog', { name: 'Find' }).waitFor();
+      await page.keyboard.press('Escape');
+      // By its tag: one that is closed has no role, a moment before it is gone.
+      await page.locator('dialog[aria-label="Find"]').waitFor({ state: 'detached' });
+    }
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Find' }).waitFor();
+    await page.keyboard.type('#2');
+    await page.getByRole('option', { name: /^Batch #2/ }).waitFor();
+    await lookOnBoth(person, 'palette');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/batches/${batchId}`);
+    await page.keyboard.press('g');
+    await page.keyboard.press('b');
+    await page.getByRole('link', { name: 'Waiting for you' }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    assert.equal(await page.evaluate('document.activeElement.dataset.row'), '0');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/batches/${batchId}`);
+    await page.getByRole('link', { name: 'Look and approve' }).waitFor();
+    await tabTo(person, 'Look and approve');
+    await page.keyboard.press('Enter');
+    await page.getByText('What is on chain is what you see').waitFor();
+    await tabTo(person, 'Approve with wallet');
+    await look(person, 'keys-approve');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 of 1 pipeline executed.').waitFor();
+  });
+
+  it('nothing moves for who wants nothing to move', async () => {
+    const { page } = person;
+    const batchId = await initByApi(story, project, [
+      { ...burnPipeline(1), type: 'WATCH_AD', payload: '{"adId":"still"}' },
+    ]);
+    await openApproval(person, project, batchId);
+    const undo = await alterAnswers(page, {
+      of: new RegExp(`/batches/${batchId}(/progress)?$`),
+      change: (text) => text.replace('"waitsFor":"wallet"', '"waitsFor":"setup"'),
+    });
+    const moving =
+      "document.getAnimations().filter((it) => it.playState === 'running' && it.effect.getComputedTiming().iterations > 1).length";
+    await page.reload();
+    await page.getByText('Setting up on chain').waitFor();
+    assert.ok((await page.evaluate<number>(moving)) > 0, 'nothing turns while the batch is set up');
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    assert.equal(await page.evaluate(moving), 0);
+    await undo();
+  });
+});
+
+/** What the first pipeline takes of its transaction, as the page has measured it. */
+async function bytesOf({ page }: Person): Promise<number> {
+  const text = await page
+    .getByText(/^[\d,]+ of [\d,]+ bytes$/)
+    .first()
+    .textContent();
+  return Number((text ?? '').split(' ')[0]?.replaceAll(',', ''));
+}
+
+/** More than this and nobody would get there. */
+const MAX_TABS = 40;
+
+/** Goes from one thing to the next until the one of that name, each seen to be where one is. */
+async function tabTo({ page }: Person, name: string): Promise<void> {
+  for (let tabs = 0; tabs < MAX_TABS; tabs += 1) {
+    await page.keyboard.press('Tab');
+    const focused: { readonly name: string; readonly isSeen: boolean } = await page.evaluate(`(() => {
+      const { activeElement } = document;
+      const { outlineStyle, boxShadow } = getComputedStyle(activeElement);
+      return { name: activeElement.textContent.trim(), isSeen: outlineStyle !== 'none' || boxShadow !== 'none' };
+    })()`);
+    assert.ok(focused.isSeen, `nothing shows that “${focused.name}” is focused`);
+    if (focused.name === name) return;
+  }
+  assert.fail(`“${name}” is more than ${MAX_TABS} tabs away.`);
+}
