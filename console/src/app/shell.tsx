@@ -9,7 +9,7 @@ import { WalletMenu } from './session/wallet-menu.tsx';
 import { ThemeButton } from './theme-button.tsx';
 import { useShortcuts } from './use-shortcuts.ts';
 
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
+const Palette = lazy(async () => ({ default: (await import('./palette/palette.tsx')).Palette }));
 
 /** What stands around every screen. */
 export function Shell() {

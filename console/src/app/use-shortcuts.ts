@@ -1,21 +1,9 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
+import { COMPANY_PLACES, PLACES, PROJECT_PLACES } from './places.ts';
 
 /** A second key later than this begins anew. */
 const CHORD_MS = 1_200;
-
-/** Where `g` and a letter lead, inside a project. */
-const PLACES = {
-  o: '/p/$projectId',
-  b: '/p/$projectId/batches',
-  n: '/p/$projectId/new',
-  v: '/p/$projectId/vault',
-  k: '/p/$projectId/keys',
-  s: '/p/$projectId/settings',
-} as const;
-
-/** Where they lead from anywhere. */
-const SCREENS = { h: '/', p: '/proof', c: '/company' } as const;
 
 /** ⌘K opens the palette; `g b`, `g k`, `g v` and their like lead to the screens of the project at hand. */
 export function useShortcuts({ onPalette }: { readonly onPalette: () => void }): void {
@@ -39,21 +27,14 @@ export function useShortcuts({ onPalette }: { readonly onPalette: () => void }):
       const isSecond = performance.now() < chordUntilMs;
       chordUntilMs = 0;
       if (!isSecond) return;
-      if (isScreen(event.key)) void navigate({ to: SCREENS[event.key] });
-      else if (projectId !== undefined && isPlace(event.key))
-        void navigate({ to: PLACES[event.key], params: { projectId } });
+      const place = [...PLACES, ...COMPANY_PLACES].find(({ letter }) => letter === event.key);
+      const projectPlace = PROJECT_PLACES.find(({ letter }) => letter === event.key);
+      if (place) void navigate({ to: place.to });
+      else if (projectPlace && projectId !== undefined) void navigate({ to: projectPlace.to, params: { projectId } });
     };
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);
   }, [navigate, projectId]);
-}
-
-function isScreen(key: string): key is keyof typeof SCREENS {
-  return Object.hasOwn(SCREENS, key);
-}
-
-function isPlace(key: string): key is keyof typeof PLACES {
-  return Object.hasOwn(PLACES, key);
 }
 
 /** A dialog is open: what it asks comes first. */

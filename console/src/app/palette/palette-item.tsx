@@ -7,14 +7,14 @@ export type Go = (action: () => unknown) => () => void;
 export interface PaletteItemProps {
   /** What it is found by; no two alike. */
   readonly value: string;
-  /** The shortcut that does the same. */
-  readonly keys?: string;
+  /** After `g` it does the same. */
+  readonly letter?: string | null;
   readonly onSelect: () => void;
   readonly children: ReactNode;
 }
 
 /** One thing that was found. */
-export function PaletteItem({ value, keys, onSelect, children }: PaletteItemProps) {
+export function PaletteItem({ value, letter = null, onSelect, children }: PaletteItemProps) {
   return (
     <Command.Item
       value={value}
@@ -22,7 +22,7 @@ export function PaletteItem({ value, keys, onSelect, children }: PaletteItemProp
       className="flex min-h-10 items-center justify-between gap-4 rounded px-3 data-[selected=true]:bg-sunken"
     >
       <span className="min-w-0 truncate">{children}</span>
-      <kbd className="shrink-0 font-mono text-xs text-quiet max-md:hidden">{keys}</kbd>
+      <kbd className="shrink-0 font-mono text-xs text-quiet max-md:hidden">{letter && `g ${letter}`}</kbd>
     </Command.Item>
   );
 }

@@ -24,7 +24,7 @@ export const KEY_COLUMNS: readonly Column<KeySummary>[] = [
       </span>
     ),
   },
-  { name: 'May', show: ({ scopes }) => scopes.map((scope) => SCOPE_WORDS[scope]).join(', ') },
+  { name: 'May', show: ({ scopes }) => scopes.join(', ') },
   {
     name: 'Last used',
     show: ({ lastUsedAt }) => (lastUsedAt === undefined ? 'never' : <TimeText at={lastUsedAt} />),
@@ -35,8 +35,6 @@ export const KEY_COLUMNS: readonly Column<KeySummary>[] = [
   },
   { name: 'State', show: (key) => <KeyState {...key} /> },
 ];
-
-const SCOPE_WORDS = { burn: 'burn', airdrop: 'airdrop' } as const;
 
 function KeyState({ state, revokedAt }: KeySummary) {
   switch (state) {

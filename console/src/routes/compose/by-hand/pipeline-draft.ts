@@ -55,15 +55,20 @@ export function typeProblem(type: string): string | null {
 }
 
 /** Why an action cannot be sent, or null. */
-export function actionProblem(
-  { kind, amount, toAddress, message }: ActionDraft,
-  { decimals }: Pick<DraftRules, 'decimals'>,
-): string | null {
-  if (kind === 'MEMO') return message === '' ? 'The memo is empty.' : null;
-  if (kind === 'AIRDROP' && !isAddress(toAddress)) return 'The recipient is no address.';
-  if (kind === 'AIRDROP' && isAddress(toAddress) && isOffCurveAddress(toAddress)) {
-    return 'The recipient is the address of a program’s account, not of a wallet.';
-  }
+export function actionProblem(action: ActionDraft, rules: Pick<DraftRules, 'decimals'>): string | null {
+  if (action.kind === 'MEMO') return action.message === '' ? 'The memo is empty.' : null;
+  return recipientProblem(action) ?? amountProblem(action, rules);
+}
+
+/** Why an airdrop cannot go where it is to go, or null. */
+export function recipientProblem({ kind, toAddress }: ActionDraft): string | null {
+  if (kind !== 'AIRDROP') return null;
+  if (!isAddress(toAddress)) return 'The recipient is no address.';
+  return isOffCurveAddress(toAddress) ? 'The recipient is the address of a program’s account, not of a wallet.' : null;
+}
+
+/** Why an amount cannot be sent, or null. */
+export function amountProblem({ amount }: ActionDraft, { decimals }: Pick<DraftRules, 'decimals'>): string | null {
   if (!/^\d+(\.\d+)?$/.test(amount)) return 'The amount is a number of whole tokens.';
   const baseUnits = toBaseUnits(amount, decimals);
   if (baseUnits === null) return `The token has ${decimals} decimals; ${amount} has more.`;

@@ -2,11 +2,10 @@ import type { ProofType } from '@flywheel/api';
 import { pipelineSize } from '@flywheel/sdk';
 import { Plus, Trash2 } from 'lucide-react';
 import { Button } from '../../../parts/form/button.tsx';
-import { SelectField, TextArea, TextField } from '../../../parts/form/field.tsx';
+import { TextArea } from '../../../parts/form/field.tsx';
+import { ActionFields } from './action-fields.tsx';
 import {
   type ActionDraft,
-  type ActionKind,
-  actionProblem,
   newAction,
   newPipeline,
   type PipelineDraft,
@@ -14,6 +13,7 @@ import {
   readPipeline,
 } from './pipeline-draft.ts';
 import { SizeGauge } from './size-gauge.tsx';
+import { TypeField } from './type-field.tsx';
 
 export interface PipelineEditorProps {
   readonly drafts: readonly PipelineDraft[];
@@ -29,7 +29,7 @@ export function PipelineEditor({ drafts, onChange, proofTypes, decimals }: Pipel
   return (
     <div className="flex flex-col gap-4">
       {drafts.map((draft, position) => (
-        <OnePipeline
+        <PipelineFields
           key={draft.key}
           position={position}
           draft={draft}
@@ -48,7 +48,7 @@ export function PipelineEditor({ drafts, onChange, proofTypes, decimals }: Pipel
   );
 }
 
-interface OnePipelineProps {
+interface PipelineFieldsProps {
   readonly position: number;
   readonly draft: PipelineDraft;
   readonly proofTypes: readonly ProofType[];
@@ -57,7 +57,7 @@ interface OnePipelineProps {
   readonly onRemove: (() => void) | null;
 }
 
-function OnePipeline({ position, draft, proofTypes, decimals, onChange, onRemove }: OnePipelineProps) {
+function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRemove }: PipelineFieldsProps) {
   const read = readPipeline(draft, { decimals, proofTypes });
   const isTouched = draft.actions.some(({ amount, message }) => amount !== '' || message !== '');
   const replace = (key: string, change: Partial<ActionDraft>) =>
@@ -82,7 +82,7 @@ function OnePipeline({ position, draft, proofTypes, decimals, onChange, onRemove
       <ul className="flex flex-col gap-3">
         {draft.actions.map((action) => (
           <li key={action.key}>
-            <OneAction
+            <ActionFields
               action={action}
               decimals={decimals}
               onChange={(change) => replace(action.key, change)}
@@ -103,102 +103,5 @@ function OnePipeline({ position, draft, proofTypes, decimals, onChange, onRemove
       </div>
       {isTouched && 'problem' in read && <p className="text-sm text-failed">{read.problem}</p>}
     </fieldset>
-  );
-}
-
-interface TypeFieldProps {
-  readonly type: string;
-  readonly proofTypes: readonly ProofType[];
-  readonly onChange: (type: string) => void;
-}
-
-/** One of the registered types, or any where none is registered. */
-export function TypeField({ type, proofTypes, onChange }: TypeFieldProps) {
-  if (proofTypes.length === 0) {
-    return (
-      <TextField
-        label="Proof type"
-        placeholder="WATCH_AD"
-        value={type}
-        onChange={({ target }) => onChange(target.value)}
-        className="flex-1 [&_input]:font-mono"
-      />
-    );
-  }
-  const hint = proofTypes.find((known) => known.type === type)?.description;
-  return (
-    <SelectField
-      label="Proof type"
-      value={type}
-      hint={hint}
-      onChange={({ target }) => onChange(target.value)}
-      className="flex-1"
-    >
-      {proofTypes.map((known) => (
-        <option key={known.type}>{known.type}</option>
-      ))}
-    </SelectField>
-  );
-}
-
-const KINDS: readonly { readonly kind: ActionKind; readonly word: string }[] = [
-  { kind: 'BURN', word: 'Burn' },
-  { kind: 'AIRDROP', word: 'Airdrop' },
-  { kind: 'MEMO', word: 'Memo' },
-];
-
-interface OneActionProps {
-  readonly action: ActionDraft;
-  readonly decimals: number;
-  readonly onChange: (change: Partial<ActionDraft>) => void;
-  readonly onRemove: (() => void) | null;
-}
-
-function OneAction({ action, decimals, onChange, onRemove }: OneActionProps) {
-  const problem = action.amount !== '' ? actionProblem(action, { decimals }) : null;
-  const choose = (chosen: string) => {
-    const kind = KINDS.find((known) => known.kind === chosen)?.kind;
-    if (kind) onChange({ kind });
-  };
-  return (
-    <div className="flex flex-wrap items-start gap-3">
-      <SelectField label="Action" value={action.kind} onChange={({ target }) => choose(target.value)} className="w-28">
-        {KINDS.map(({ kind, word }) => (
-          <option key={kind} value={kind}>
-            {word}
-          </option>
-        ))}
-      </SelectField>
-      {action.kind === 'AIRDROP' && (
-        <TextField
-          label="Recipient’s wallet"
-          value={action.toAddress}
-          onChange={({ target }) => onChange({ toAddress: target.value.trim() })}
-          className="min-w-56 flex-1 [&_input]:font-mono"
-        />
-      )}
-      {action.kind === 'MEMO' ? (
-        <TextField
-          label="Text"
-          value={action.message}
-          onChange={({ target }) => onChange({ message: target.value })}
-          className="min-w-56 flex-1"
-        />
-      ) : (
-        <TextField
-          label="Whole tokens"
-          inputMode="decimal"
-          value={action.amount}
-          onChange={({ target }) => onChange({ amount: target.value.replaceAll(',', '').trim() })}
-          error={problem}
-          className="w-36 [&_input]:text-right"
-        />
-      )}
-      {onRemove && (
-        <Button tone="quiet" onClick={onRemove} aria-label="Remove this action" className="mt-6">
-          <Trash2 size={16} aria-hidden />
-        </Button>
-      )}
-    </div>
   );
 }

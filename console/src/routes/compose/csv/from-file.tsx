@@ -2,7 +2,7 @@ import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
 import { useEffect, useMemo } from 'react';
 import { count } from '../../../text/count.ts';
 import { typeProblem } from '../by-hand/pipeline-draft.ts';
-import { TypeField } from '../by-hand/pipeline-editor.tsx';
+import { TypeField } from '../by-hand/type-field.tsx';
 import { CsvDrop, type CsvFile } from './csv-drop.tsx';
 import { CsvVerdict } from './csv-verdict.tsx';
 import { packRows } from './pack-rows.ts';

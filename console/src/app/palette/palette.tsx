@@ -1,11 +1,12 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useEffect, useRef, useState } from 'react';
-import { useSession, useSignOut } from '../service/session.ts';
-import { BatchItems } from './palette/batch-items.tsx';
-import { ChainItems } from './palette/chain-items.tsx';
-import { PaletteItem } from './palette/palette-item.tsx';
-import { ProjectItems } from './palette/project-items.tsx';
+import { useSession, useSignOut } from '../../service/session.ts';
+import { COMPANY_PLACES, PLACES, PROJECT_PLACES } from '../places.ts';
+import { BatchItems } from './batch-items.tsx';
+import { ChainItems } from './chain-items.tsx';
+import { PaletteItem } from './palette-item.tsx';
+import { ProjectItems } from './project-items.tsx';
 
 /** Finds any screen, project, batch, address or signature by what is typed. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
@@ -43,19 +44,19 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           <Command.Empty className="px-3 py-6 text-center text-quiet">Nothing here is called that.</Command.Empty>
           <ChainItems text={text} go={go} />
           {projectId !== undefined &&
-            PROJECT_SCREENS.map(({ to, name, keys }) => (
+            PROJECT_PLACES.map(({ to, name, letter }) => (
               <PaletteItem
                 key={to}
                 value={name}
-                keys={keys}
+                letter={letter}
                 onSelect={go(() => navigate({ to, params: { projectId } }))}
               >
                 {name}
               </PaletteItem>
             ))}
           {session && <BatchItems text={text} projectId={projectId} go={go} />}
-          {[...SCREENS, ...(session?.isCompanyOperator ? COMPANY_SCREENS : [])].map(({ to, name, keys }) => (
-            <PaletteItem key={to} value={name} keys={keys} onSelect={go(() => navigate({ to }))}>
+          {[...PLACES, ...(session?.isCompanyOperator ? COMPANY_PLACES : [])].map(({ to, name, letter }) => (
+            <PaletteItem key={to} value={name} letter={letter} onSelect={go(() => navigate({ to }))}>
               {name}
             </PaletteItem>
           ))}
@@ -73,25 +74,3 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     </dialog>
   );
 }
-
-const PROJECT_SCREENS = [
-  { to: '/p/$projectId', name: 'Overview', keys: 'g o' },
-  { to: '/p/$projectId/batches', name: 'Batches', keys: 'g b' },
-  { to: '/p/$projectId/new', name: 'New batch', keys: 'g n' },
-  { to: '/p/$projectId/vault', name: 'Vault', keys: 'g v' },
-  { to: '/p/$projectId/keys', name: 'Keys', keys: 'g k' },
-  { to: '/p/$projectId/settings', name: 'Settings', keys: 'g s' },
-] as const;
-
-const SCREENS = [
-  { to: '/', name: 'Your projects', keys: 'g h' },
-  { to: '/register', name: 'Register a project', keys: '' },
-  { to: '/proof', name: 'Check a proof', keys: 'g p' },
-] as const;
-
-const COMPANY_SCREENS = [
-  { to: '/company', name: 'Company: waiting for you', keys: 'g c' },
-  { to: '/company/projects', name: 'Company: projects', keys: '' },
-  { to: '/company/jobs', name: 'Company: jobs', keys: '' },
-  { to: '/company/audit', name: 'Company: audit log', keys: '' },
-] as const;
