@@ -34,5 +34,5 @@ function tryPayload(schemaText: string, payload: string): { readonly isSatisfied
   }
   return verdict.problem === null
     ? { isSatisfied: true, text: 'This payload satisfies the schema.' }
-    : { isSatisfied: false, text: `${verdict.problem}.` };
+    : { isSatisfied: false, text: `Refused: ${verdict.problem}.` };
 }
