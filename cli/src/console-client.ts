@@ -20,6 +20,7 @@ import {
 } from '@flywheel/api';
 import { type Connection, FlywheelError, sendRequest, signTransaction } from '@flywheel/sdk';
 import { createSignableMessage, getBase58Decoder, type KeyPairSigner } from '@solana/kit';
+import { createWebhookCalls, type WebhookCalls } from './webhook-calls.ts';
 
 export interface Registered {
   readonly project: RegisteredProject;
@@ -62,6 +63,7 @@ export interface ConsoleClient {
     request: { readonly overlapSeconds?: number; readonly name?: string },
   ): Promise<RotatedKey>;
   revokeKey(projectId: string, keyId: string): Promise<RevokedKey>;
+  readonly webhooks: WebhookCalls;
 }
 
 /** What a call does twice when sent twice is sent once. */
@@ -161,6 +163,8 @@ export function createConsoleClient({ url }: { readonly url: string }): ConsoleC
       const reply = await sendRequest(connection, operations.revokeKey, { params: { projectId, keyId } }, REPEATABLE);
       return reply.body;
     },
+
+    webhooks: createWebhookCalls(connection),
   };
 }
 

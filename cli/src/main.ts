@@ -13,6 +13,7 @@ import { addCompletionCommand } from './commands/completion.ts';
 import { addKeysCommands } from './commands/project/keys.ts';
 import { addProjectCommands } from './commands/project/project.ts';
 import { addRegisterCommand } from './commands/project/register.ts';
+import { addWebhooksCommands } from './commands/project/webhooks.ts';
 import { addProofCommands } from './commands/proof.ts';
 import { addDemoCommand } from './commands/service/demo.ts';
 import { addDoctorCommand } from './commands/service/doctor.ts';
@@ -79,6 +80,7 @@ function createProgram(context: Context): Command {
   addRegisterCommand(program, context);
   addProjectCommands(program, context);
   addKeysCommands(program, context);
+  addWebhooksCommands(program, context);
   program.commandsGroup('Service:');
   addDemoCommand(program, context);
   addServiceCommands(program, context);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { runCommand } from './run-command.ts';
 import { makeTemporaryFolder, writeWallet } from './wallet-files.ts';
@@ -15,6 +16,16 @@ const COMMANDS = [
   ['keys', 'create'],
   ['keys', 'rotate'],
   ['keys', 'revoke'],
+  ['webhooks'],
+  ['webhooks', 'list'],
+  ['webhooks', 'create'],
+  ['webhooks', 'rotate'],
+  ['webhooks', 'disable'],
+  ['webhooks', 'enable'],
+  ['webhooks', 'delete'],
+  ['webhooks', 'deliveries'],
+  ['webhooks', 'redeliver'],
+  ['webhooks', 'test'],
   ['project'],
   ['project', 'show'],
   ['project', 'limits'],
@@ -74,6 +85,23 @@ describe('help', () => {
       assert.match(stdout, /\nExample:\n {2}\S/, words.join(' '));
       assert.match(stdout, /--json/, words.join(' '));
     }
+  });
+
+  it('of every command has its like in docs/cli.md, with the exit codes', async () => {
+    const page = await readFile(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+    const isNamed = (words: readonly string[]) =>
+      page.includes(`flywheel ${words.join(' ')}`) || page.includes(`\`${words.at(-1)}\``);
+    assert.deepEqual(
+      COMMANDS.filter((words) => words.length > 0 && !isNamed(words)),
+      [],
+    );
+    const { stdout } = await runCommand([]);
+    const codes = [...stdout.matchAll(/^ {2}(\d+) {2,}/gm)].map(([, code = '']) => code);
+    assert.deepEqual(
+      codes.filter((code) => !new RegExp(`^\\| ${code}[ ,]`, 'm').test(page)),
+      [],
+    );
+    assert.equal(codes.length, 6);
   });
 
   it('is what flywheel alone prints', async () => {

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { CreatedWebhook, RegisteredProject, Webhook, WebhookDelivery, WebhookDeliveryPage } from '@flywheel/api';
+import { until } from '../../service/test/execution/batches.ts';
+import { openReceiver, type Receiver, verify } from '../../service/test/webhooks/receiver.ts';
+import { parseDocument, runCommand } from './run-command.ts';
+import { startTestService, type TestService } from './test-service.ts';
+import { writeWallet } from './wallet-files.ts';
+
+describe('flywheel webhooks', () => {
+  let service: TestService;
+  let receiver: Receiver;
+  let env: Record<string, string>;
+  let who: string[];
+  let created: CreatedWebhook;
+
+  before(async () => {
+    service = await startTestService();
+    let answers = 0;
+    receiver = await openReceiver((_, response) => {
+      answers += 1;
+      response.writeHead(answers === 1 ? 410 : 200).end('as you say');
+    });
+    env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
+    const wallet = await writeWallet(service.folder);
+    await run('localnet', 'fund', wallet.signer.address, '--sol', '1');
+    const { mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6');
+    const terms = ['--burn-limit', '10', '--airdrop-limit', '10', '--scopes', 'burn'];
+    const { projectId } = await run<RegisteredProject>('register', '--wallet', wallet.file, '--mint', mint, ...terms);
+    who = ['--wallet', wallet.file, '--project', projectId];
+  });
+  after(async () => {
+    await service?.stop();
+    await receiver?.close();
+  });
+
+  async function run<Document>(...words: string[]): Promise<Document> {
+    return parseDocument<Document>(await runCommand([...words, '--json'], env));
+  }
+  const say = async (...words: string[]) => (await runCommand(words, env)).stdout;
+  const of = () => [...who, '--webhook', created.webhook.webhookId];
+  const newest = async (): Promise<WebhookDelivery> => {
+    const { deliveries } = await run<WebhookDeliveryPage>('webhooks', 'deliveries', ...of());
+    assert.ok(deliveries[0]);
+    return deliveries[0];
+  };
+
+  it('works where nothing was configured, with a key of the service’s own that nobody else may read', async () => {
+    assert.match(await say('webhooks', 'list', ...who), /no webhooks.*flywheel webhooks create/);
+    created = await run(
+      'webhooks',
+      'create',
+      ...who,
+      '--receiver',
+      receiver.url,
+      '--events',
+      'batch.executed,vault.low',
+    );
+    assert.deepEqual(created.webhook.events, ['batch.executed', 'vault.low']);
+    const { mode } = await stat(join(service.folder.path, 'keys', 'webhook.key'));
+    assert.equal(mode & 0o777, 0o600);
+  });
+
+  it('test sends an event, and deliveries says how it fared', async () => {
+    const { eventId } = await run<WebhookDelivery>('webhooks', 'test', ...of());
+    const [received] = await receiver.until(1);
+    assert.ok(received);
+    assert.equal(received.id, eventId);
+    assert.equal(verify(received, created.secret).type, 'webhook.test');
+    await until('it', newest, ({ state }) => state === 'failed');
+    const said = await say('webhooks', 'deliveries', ...of(), '--state', 'failed');
+    assert.match(said, /failed +1 +410 +webhook\.test/);
+    assert.match(said, /answered 410/);
+    assert.match(await say('webhooks', 'deliveries', ...of(), '--state', 'delivered'), /no such deliveries/);
+    assert.match(await say('webhooks', 'list', ...who), /disabled +webhook\.test failed[\s\S]*answered 410/);
+  });
+
+  it('enable, redeliver and disable do as they say', async () => {
+    assert.equal((await run<Webhook>('webhooks', 'enable', ...of())).state, 'active');
+    const { deliveryId, eventId } = await newest();
+    assert.match(
+      await say('webhooks', 'redeliver', ...of(), '--delivery', deliveryId),
+      new RegExp(`again as ${eventId}`),
+    );
+    const [first, second] = await receiver.until(2);
+    assert.equal(second?.id, first?.id);
+    const delivered = await until('it', newest, ({ state }) => state === 'delivered');
+    assert.equal(delivered.response, 'as you say');
+    assert.match(await say('webhooks', 'disable', ...of()), /is disabled/);
+    const { exitCode, stderr } = await runCommand(['webhooks', 'test', ...of()], env);
+    assert.notEqual(exitCode, 0);
+    assert.match(stderr, /ERR_WEBHOOK_DISABLED|is disabled/);
+  });
+
+  it('rotate shows a new secret, and delete leaves nothing', async () => {
+    const rotated = await run<CreatedWebhook>('webhooks', 'rotate', ...of(), '--overlap-hours', '2');
+    assert.notEqual(rotated.secret, created.secret);
+    const hours = (Date.parse(rotated.webhook.previousSecretUntil ?? '') - Date.now()) / 3_600_000;
+    assert.ok(hours > 1.9 && hours <= 2);
+    assert.match(
+      await say('webhooks', 'rotate', ...of(), '--overlap-hours', '0'),
+      /whsec_[\s\S]*old secret signs no more/,
+    );
+    assert.match(await say('webhooks', 'delete', ...of()), /is deleted/);
+    assert.deepEqual(await run('webhooks', 'list', ...who), { webhooks: [] });
+  });
+
+  it('says which events there are', async () => {
+    const words = ['webhooks', 'create', ...who, '--receiver', receiver.url, '--events', 'batch.gone'];
+    const { exitCode, stderr } = await runCommand(words, env);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /one of batch\.finalized, .*vault\.low/);
+  });
+});
