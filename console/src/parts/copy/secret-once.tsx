@@ -4,12 +4,14 @@ import { CopyButton } from './copy-button.tsx';
 export interface SecretOnceProps {
   readonly name: string;
   readonly secret: string;
+  /** What is known of it here from now on. */
+  readonly kept?: string;
   /** What to do when it is lost. */
   readonly ifLost: string;
 }
 
 /** A secret that is shown once and can never be read again. */
-export function SecretOnce({ name, secret, ifLost }: SecretOnceProps) {
+export function SecretOnce({ name, secret, kept = 'Only its hash is kept here.', ifLost }: SecretOnceProps) {
   return (
     <Notice tone="waiting" title={`${name}, shown this once`}>
       <div className="my-2 flex flex-wrap items-center gap-2">
@@ -21,7 +23,9 @@ export function SecretOnce({ name, secret, ifLost }: SecretOnceProps) {
         </code>
         <CopyButton text={secret} />
       </div>
-      <p>Only its hash is kept here. {ifLost}</p>
+      <p>
+        {kept} {ifLost}
+      </p>
     </Notice>
   );
 }

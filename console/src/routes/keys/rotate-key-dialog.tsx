@@ -3,7 +3,7 @@ import { type SubmitEvent, useState } from 'react';
 import { SecretOnce } from '../../parts/copy/secret-once.tsx';
 import { Button } from '../../parts/form/button.tsx';
 import { Dialog } from '../../parts/form/dialog.tsx';
-import { SelectField } from '../../parts/form/field.tsx';
+import { DEFAULT_OVERLAP_SECONDS, OverlapField } from '../../parts/form/overlap-field.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { ErrorNotice } from '../../parts/state/notice.tsx';
 import { keysQuery, rotateKey } from '../../service/keys.ts';
@@ -19,18 +19,9 @@ export function RotateKeyDialog({ isOpen, onClose, ...rest }: KeyDialogProps) {
   );
 }
 
-const DAY_SECONDS = 86_400;
-const OVERLAPS = [
-  { seconds: DAY_SECONDS, words: 'a day' },
-  { seconds: 3_600, words: 'an hour' },
-  { seconds: 7 * DAY_SECONDS, words: 'a week' },
-  { seconds: 30 * DAY_SECONDS, words: '30 days' },
-  { seconds: 0, words: 'not at all: it ends now' },
-];
-
 function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
   const queries = useQueryClient();
-  const [overlapSeconds, setOverlapSeconds] = useState(DAY_SECONDS);
+  const [overlapSeconds, setOverlapSeconds] = useState(DEFAULT_OVERLAP_SECONDS);
   const rotate = useMutation({
     mutationFn: () => rotateKey(projectId, apiKey.keyId, { overlapSeconds }),
     onSuccess: () => queries.invalidateQueries(keysQuery(projectId)),
@@ -59,17 +50,7 @@ function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <p>A new key with the same name and scopes takes its place. Both work until the overlap is over.</p>
-      <SelectField
-        label="The old key goes on working for"
-        value={overlapSeconds}
-        onChange={({ target }) => setOverlapSeconds(Number(target.value))}
-      >
-        {OVERLAPS.map(({ seconds, words }) => (
-          <option key={seconds} value={seconds}>
-            {words}
-          </option>
-        ))}
-      </SelectField>
+      <OverlapField label="The old key goes on working for" seconds={overlapSeconds} onChange={setOverlapSeconds} />
       {rotate.error && <ErrorNotice error={rotate.error} />}
       <div>
         <Button type="submit" tone="primary" isBusy={rotate.isPending}>

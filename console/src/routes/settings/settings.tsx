@@ -12,6 +12,7 @@ import { ApprovalModePanel } from './approval-mode-panel.tsx';
 import { LimitsPanel } from './limits-panel.tsx';
 import { ProofTypesPanel } from './proof-types-panel.tsx';
 import { RotatePanel } from './rotate-panel.tsx';
+import { WebhooksPanel } from './webhooks/webhooks-panel.tsx';
 
 /** What a project may do and how its batches are approved; who changed it, and when. */
 export function Settings() {
@@ -50,6 +51,7 @@ function Panels({ project, settings }: PanelsProps) {
       </div>
       <RotatePanel project={project} />
       <ProofTypesPanel projectId={project.id} settings={settings} mayChange={mayChange} />
+      <WebhooksPanel projectId={project.id} mayChange={mayChange} />
     </>
   );
 }

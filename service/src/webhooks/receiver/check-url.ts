@@ -12,9 +12,9 @@ export function findUrlFault(text: string, rules: ReceiverRules): string | null 
   if (text.length > MAX_URL_CHARACTERS) return `has ${text.length} characters; it may have ${MAX_URL_CHARACTERS}.`;
   if (!URL.canParse(text)) return 'is no URL, e.g. https://example.com/flywheel.';
   const { protocol, username, password, hostname, hash } = new URL(text);
-  const isSecure = protocol === 'https:';
-  if (!isSecure && !(rules.allowPrivate && protocol === 'http:')) {
-    return `begins with ${protocol}//; it must begin with https://.`;
+  const protocols = rules.allowPrivate ? ['https:', 'http:'] : ['https:'];
+  if (!protocols.includes(protocol)) {
+    return `begins with ${protocol}//; it must begin with ${protocols.map((each) => `${each}//`).join(' or ')}.`;
   }
   if (username !== '' || password !== '') return 'holds a user or password; deliveries are signed instead.';
   if (hash !== '') return 'holds a fragment, which is never sent.';

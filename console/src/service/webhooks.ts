@@ -1,0 +1,63 @@
+import {
+  type ChangeWebhookRequest,
+  type CreateWebhookRequest,
+  WEBHOOK_OPERATIONS,
+  type WebhookDelivery,
+} from '@flywheel/api';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { call } from './call.ts';
+
+/** An attempt takes up to 15 s, and the first pause after one is 5 s. */
+const LOOK_EVERY_MS = 3_000;
+
+/** Where a project’s events are sent, oldest first; asked for again while one is on its way. */
+export function webhooksQuery(projectId: string) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'webhooks'],
+    queryFn: () => call(WEBHOOK_OPERATIONS.listWebhooks, { params: { projectId } }),
+    refetchInterval: ({ state: { data } }) =>
+      data?.webhooks.some(({ newestDelivery }) => newestDelivery?.state === 'waiting') ? LOOK_EVERY_MS : false,
+  });
+}
+
+/** What was sent to a webhook, newest first, a page at a time; asked for again while someone looks. */
+export function deliveriesQuery(projectId: string, webhookId: string, state: WebhookDelivery['state'] | null) {
+  return infiniteQueryOptions({
+    queryKey: ['project', projectId, 'webhooks', webhookId, 'deliveries', state],
+    initialPageParam: '',
+    queryFn: ({ pageParam: cursor }) =>
+      call(WEBHOOK_OPERATIONS.listWebhookDeliveries, {
+        params: { projectId, webhookId },
+        query: { limit: '20', ...(state === null ? {} : { state }), ...(cursor === '' ? {} : { cursor }) },
+      }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: LOOK_EVERY_MS,
+  });
+}
+
+export function createWebhook(projectId: string, body: CreateWebhookRequest) {
+  return call(WEBHOOK_OPERATIONS.createWebhook, { params: { projectId }, body });
+}
+
+/** What is left out stays as it is. */
+export function changeWebhook(projectId: string, webhookId: string, body: ChangeWebhookRequest) {
+  return call(WEBHOOK_OPERATIONS.changeWebhook, { params: { projectId, webhookId }, body });
+}
+
+/** A new secret; the old one signs too until the overlap is over. */
+export function rotateWebhookSecret(projectId: string, webhookId: string, overlapSeconds: number) {
+  return call(WEBHOOK_OPERATIONS.rotateWebhookSecret, { params: { projectId, webhookId }, body: { overlapSeconds } });
+}
+
+/** With its deliveries. */
+export function deleteWebhook(projectId: string, webhookId: string) {
+  return call(WEBHOOK_OPERATIONS.deleteWebhook, { params: { projectId, webhookId }, body: {} });
+}
+
+export function testWebhook(projectId: string, webhookId: string) {
+  return call(WEBHOOK_OPERATIONS.testWebhook, { params: { projectId, webhookId }, body: {} });
+}
+
+export function redeliver(projectId: string, webhookId: string, deliveryId: string) {
+  return call(WEBHOOK_OPERATIONS.redeliverWebhook, { params: { projectId, webhookId, deliveryId }, body: {} });
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { openReceiver, type Receiver, verify } from '../../../service/test/webhooks/receiver.ts';
+import { noBrowser } from '../browser.ts';
+import { look, lookOnBoth, openStory, register, type Story, signIn } from './story.ts';
+
+const ENVIRONMENT = { WEBHOOK_KEY: Buffer.alloc(32, 7).toString('base64'), WEBHOOK_ALLOW_PRIVATE: '1' };
+
+describe('webhooks in a browser', { skip: noBrowser }, () => {
+  let story: Story;
+  let receiver: Receiver;
+  let status = 200;
+  before(async () => {
+    story = await openStory(ENVIRONMENT);
+    receiver = await openReceiver((_, response) => response.writeHead(status).end('{"taken":true}'));
+  });
+  after(async () => {
+    await story.stop();
+    await receiver.close();
+  });
+
+  it('are created with a secret shown once, tried, and say what the server answered', async () => {
+    const person = await story.visit();
+    const { page } = person;
+    await signIn(person);
+    const { projectId } = await register(person);
+    await page.goto(`/p/${projectId}/settings`);
+    await page.getByText('nobody is told').waitFor();
+    await page.getByRole('button', { name: 'Create a webhook' }).click();
+    await page.getByLabel('Send to').fill('ftp://example.com/');
+    await page.getByRole('button', { name: 'Create the webhook' }).click();
+    await page.getByText('body.url begins with ftp://').waitFor();
+    await page.getByLabel('Send to').fill(receiver.url);
+    await page.getByLabel('A batch has expired').click();
+    await lookOnBoth(person, 'webhook-create');
+    await page.getByRole('button', { name: 'Create the webhook' }).click();
+    const secret = (await page.getByTestId('secret').textContent()) ?? '';
+    await look(person, 'webhook-secret');
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByText('Nothing sent yet').waitFor();
+
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    const [received] = await receiver.until(1);
+    assert.ok(received);
+    assert.equal(verify(received, secret).type, 'webhook.test');
+    await page.getByText('Taking events').waitFor();
+    await page.getByText('What was sent and answered').click();
+    await page.getByText('{"taken":true}').waitFor();
+    await page.getByText('Created a webhook').waitFor();
+    await lookOnBoth(person, 'webhook-delivered');
+    assert.ok(!(await page.content()).includes(secret));
+
+    await page.getByRole('button', { name: 'Deliver again: webhook.test' }).click();
+    const [first, second] = await receiver.until(2);
+    assert.equal(second?.id, first?.id);
+  });
+
+  it('show what was given up and why, are disabled and enabled, and deleted by their name', async () => {
+    const person = await story.visit({ size: 'phone', colorScheme: 'dark' });
+    const { page } = person;
+    await signIn(person);
+    const { projectId } = await register(person);
+    await page.goto(`/p/${projectId}/settings`);
+    await page.getByRole('button', { name: 'Create a webhook' }).click();
+    await page.getByLabel('Send to').fill(receiver.url);
+    await page.getByRole('button', { name: 'Create the webhook' }).click();
+    const secret = (await page.getByTestId('secret').textContent()) ?? '';
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+
+    await page.getByRole('button', { name: 'Replace the secret' }).click();
+    await page.getByRole('button', { name: 'Make the new secret' }).click();
+    const next = (await page.getByTestId('secret').textContent()) ?? '';
+    assert.notEqual(next, secret);
+    await look(person, 'webhook-rotated');
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByText('Signed with the old secret too until').waitFor();
+
+    status = 410;
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByText('It is disabled: nothing is queued for it').waitFor();
+    await page.getByText('The receiver answered 410').first().waitFor();
+    await lookOnBoth(person, 'webhook-gone');
+    status = 204;
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await page.getByRole('button', { name: 'Deliver again: webhook.test' }).click();
+    await page.getByText('Taking events').waitFor();
+
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByLabel(/^Type/).fill(new URL(receiver.url).host);
+    await page.getByRole('button', { name: 'Delete the webhook' }).click();
+    await page.getByText('nobody is told').waitFor();
+  });
+});
