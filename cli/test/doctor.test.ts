@@ -116,11 +116,20 @@ describe('flywheel doctor', () => {
     await register();
     const found = await examine({ OPERATOR_SIGNER: wallet.file });
     assert.deepEqual(Object.keys(found), ['operator', 'balance']);
-    assert.match(found.operator?.text ?? '', /^1 of 1 project were registered with another operator, e\.g\. /);
+    assert.match(found.operator?.text ?? '', /^The one project knows another operator, e\.g\. /);
     await runCommand(['localnet', 'fund', wallet.signer.address, '--sol', '0.3'], { SOLANA_RPC_URL: service.rpcUrl });
     const { balance } = await examine({ OPERATOR_SIGNER: wallet.file });
     assert.equal(balance?.state, 'warning');
     assert.match(balance?.text ?? '', /room for about \d\d open pipelines/);
+  });
+
+  it('takes a company approver of before for what it is, once it is named', async () => {
+    const replaced = { COMPANY_SIGNER: wallet.file };
+    assert.match((await examine(replaced)).company?.text ?? '', /^The one project knows another company approver/);
+    const before = join(folder.path, 'keys', 'company.json');
+    assert.deepEqual(await examine({ ...replaced, COMPANY_SIGNER_PREVIOUS: before }), {});
+    const gone = await examine({ ...replaced, COMPANY_SIGNER_PREVIOUS: '/nowhere.json' });
+    assert.deepEqual(Object.keys(gone), ['company']);
   });
 
   it('says that jobs are stuck, that no worker runs and that the pool is empty', async () => {

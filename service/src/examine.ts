@@ -9,6 +9,9 @@ import { closeDb, openDb } from './store/db.ts';
 import { type DatabaseFindings, examineDatabase } from './store/examine-database.ts';
 import { startPostgres } from './store/postgres.ts';
 
+/** `previousCompany`: the approver of before, of COMPANY_SIGNER_PREVIOUS. */
+export type ExaminedSigner = 'operator' | 'company' | 'previousCompany';
+
 export interface SignerFindings {
   readonly address: Address;
   /** False where the configuration names an address alone, as for `flywheel serve`. */
@@ -20,10 +23,10 @@ export interface Examination {
   /** null where there is no data directory yet, and so no embedded database. */
   database(): Promise<DatabaseFindings | null>;
   /**
-   * null where none is named and the local cluster’s has not been made yet.
+   * null where none is named, and the local cluster’s has not been made yet.
    * @throws Error that names the setting and what is wrong with it, never a key.
    */
-  signer(who: 'operator' | 'company'): Promise<SignerFindings | null>;
+  signer(who: ExaminedSigner): Promise<SignerFindings | null>;
 }
 
 export function examine(config: Config): Examination {
@@ -40,6 +43,9 @@ export function examine(config: Config): Examination {
     },
 
     signer: async (who) => {
+      if (who === 'previousCompany') {
+        return config.companySignerPrevious === null ? null : openSigner(config.companySignerPrevious);
+      }
       const [source, address] =
         who === 'operator'
           ? [config.operatorSigner, config.operatorAddress]
@@ -47,12 +53,17 @@ export function examine(config: Config): Examination {
       if (source === null && address !== null) return { address, canSign: false };
       const local = join(config.dataDirectory, 'keys', `${who}.json`);
       if (source === null && (config.solanaRpcUrl !== null || !(await exists(local)))) return null;
-      const found = await loadSigner(source ?? local);
-      if (address === null || address === found.address) return { address: found.address, canSign: true };
+      const found = await openSigner(source ?? local);
+      if (address === null || address === found.address) return found;
       const name = who.toUpperCase();
       throw new Error(`${name}_SIGNER holds ${found.address}, but ${name}_ADDRESS is ${address}.`);
     },
   };
+}
+
+async function openSigner(source: string): Promise<SignerFindings> {
+  const { address } = await loadSigner(source);
+  return { address, canSign: true };
 }
 
 async function readFindings(poolConfig: Parameters<typeof openDb>[0]): Promise<DatabaseFindings> {

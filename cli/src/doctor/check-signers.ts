@@ -1,4 +1,4 @@
-import type { Config, Examination } from '@flywheel/service';
+import type { Examination } from '@flywheel/service';
 import { type Address, createSolanaRpc } from '@solana/kit';
 import { count, groupDigits } from '../describe/words.ts';
 import { formatAmount, SOL_DECIMALS } from '../input/amount.ts';
@@ -6,7 +6,6 @@ import type { DatabaseFindings } from './check-database.ts';
 import { type Finding, failure, ok, reasonOf, warning } from './finding.ts';
 
 export interface SignersInput {
-  readonly config: Config;
   readonly examination: Examination;
   readonly rpcUrl: string;
   /** Whom the projects’ multisigs know. */
@@ -16,25 +15,30 @@ export interface SignersInput {
 type Who = 'operator' | 'company';
 
 /** Whether both signers can be read, are two, are those of the projects, and whether the operator can pay. */
-export async function checkSigners({ config, examination, rpcUrl, members }: SignersInput): Promise<Finding[]> {
-  const read = async (who: Who) => examination.signer(who).catch((error: unknown) => ({ error }));
-  const [operator, company] = await Promise.all([read('operator'), read('company')]);
+export async function checkSigners({ examination, rpcUrl, members }: SignersInput): Promise<Finding[]> {
+  const read = async (who: Who | 'previousCompany') =>
+    examination
+      .signer(who)
+      .catch((error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }));
+  const [operator, company, previous] = await Promise.all([read('operator'), read('company'), read('previousCompany')]);
   const findings = [describeSigner('operator', operator), describeSigner('company', company)];
+  if (previous !== null && 'error' in previous) findings.push(failure('company', previous.error, PREVIOUS_REMEDY));
   const operatorAddress = addressOf(operator);
   const companyAddress = addressOf(company);
   if (operatorAddress !== null && operatorAddress === companyAddress) {
     const text = `Operator and company approver are the same key, ${operatorAddress}.`;
     findings.push(failure('signers', text, 'They must be two: make another key, and name it in COMPANY_SIGNER.'));
   }
-  if (operatorAddress !== null) findings.push(...strangers('operator', operatorAddress, members, config));
-  if (companyAddress !== null) findings.push(...strangers('company', companyAddress, members, config));
+  if (operatorAddress !== null) findings.push(...strangers('operator', [operatorAddress], members));
+  if (companyAddress !== null) findings.push(...strangers('company', [companyAddress, addressOf(previous)], members));
   if (operatorAddress !== null) findings.push(await checkBalance(operatorAddress, rpcUrl));
   return findings;
 }
 
-type Reading = Awaited<ReturnType<Examination['signer']>> | { readonly error: unknown };
+type Reading = Awaited<ReturnType<Examination['signer']>> | { readonly error: string };
 
 const ROLES = { operator: 'Operator', company: 'Company approver' } as const;
+const PREVIOUS_REMEDY = 'Mend COMPANY_SIGNER_PREVIOUS, or take it out once no project knows that key any more.';
 
 function describeSigner(who: Who, reading: Reading): Finding {
   const name = `${who.toUpperCase()}_SIGNER`;
@@ -45,7 +49,7 @@ function describeSigner(who: Who, reading: Reading): Finding {
   if ('error' in reading) {
     const remedy = `Mend ${name}: a Solana CLI keypair file, or kms://…; docs/operating.md, Signers.`;
     // It is a sentence already; what caused it only repeats it.
-    return failure(who, reading.error instanceof Error ? reading.error.message : String(reading.error), remedy);
+    return failure(who, reading.error, remedy);
   }
   const { address, canSign } = reading;
   if (canSign) return ok(who, `${ROLES[who]} ${address}, and its key is here.`);
@@ -57,16 +61,14 @@ function addressOf(reading: Reading): Address | null {
 }
 
 /** A multisig keeps its members: what another key signs is nothing to it. */
-function strangers(who: Who, own: Address, members: SignersInput['members'], config: Config): Finding[] {
-  const foreign = members.filter((member) => member[who] !== own);
+function strangers(who: Who, own: readonly (Address | null)[], members: SignersInput['members']): Finding[] {
+  const foreign = members.filter((member) => !own.includes(member[who]));
   const projects = foreign.reduce((sum, member) => sum + member.projects, 0);
   const total = members.reduce((sum, member) => sum + member.projects, 0);
   const [first] = foreign;
   if (!first) return [];
-  const text = `${projects} of ${count(total, 'project')} were registered with another ${ROLES[who].toLowerCase()}, e.g. ${first[who]}.`;
-  if (who === 'company' && config.companySignerPrevious !== null) {
-    return [warning(who, text, 'COMPANY_SIGNER_PREVIOUS votes for them until each is moved to the new one.')];
-  }
+  const known = total === 1 ? 'The one project knows' : `${projects} of ${count(total, 'project')} know`;
+  const text = `${known} another ${ROLES[who].toLowerCase()}, e.g. ${first[who]}.`;
   const remedy =
     who === 'operator'
       ? 'Run a worker with OPERATOR_SIGNER set to that key: nobody else can execute their batches.'

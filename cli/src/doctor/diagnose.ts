@@ -32,7 +32,7 @@ export async function diagnose({ environment, url, versions }: DiagnoseOptions):
     ok('configuration', describeConfig(config)),
     ...('error' in database ? [unreachable(config, database.error)] : checkDatabase(config, database.found)),
     ...cluster,
-    ...(await checkSigners({ config, examination, rpcUrl, members: found?.service?.members ?? [] })),
+    ...(await checkSigners({ examination, rpcUrl, members: found?.service?.members ?? [] })),
     ...checkQueue(config, found?.service ?? null),
     http,
   ];

@@ -31,14 +31,16 @@ export interface OutputOptions {
 
 /** The two streams of a command: answers on stdout, all else on stderr. */
 export function createOutput({ json, stdout, stderr, terminalKind }: OutputOptions): Output {
+  const terminal = stderr instanceof WriteStream && terminalKind !== 'dumb' ? stderr : null;
   return {
     json,
     stdout,
     stderr,
-    terminal: stderr instanceof WriteStream && terminalKind !== 'dumb' ? stderr : null,
+    terminal,
     result: (document, text) => void stdout.write(json ? `${JSON.stringify(document)}\n` : `${text}\n`),
     note: (text) => {
-      if (!json) stderr.write(`${text}\n`);
+      // A bar may stand on the line; it is drawn again below.
+      if (!json) stderr.write(`${terminal === null ? '' : CLEAR_LINE}${text}\n`);
     },
     fail: (error) => {
       const failure = describeFailure(error);
@@ -47,6 +49,8 @@ export function createOutput({ json, stdout, stderr, terminalKind }: OutputOptio
     },
   };
 }
+
+const CLEAR_LINE = '\r\u001B[2K';
 
 interface Failure {
   readonly code: string;
