@@ -27,7 +27,7 @@ ${contentsList('Errors', [{ href: '#errors', label: html`Every code` }])}`;
   const main = html`<header>
 <h1>Flywheel API</h1>
 <p>Token operations become batches. Two parties approve a batch through a multisig; it is executed on Solana in bundles; anyone can check the proof. Four calls do it.</p>
-<p class="quiet">This page is made from the same tables as the server. Machines read <a href="/openapi.json">openapi.json</a>. New here? Begin with the <a href="/docs/guide">guide</a>.</p>
+<p class="quiet">This page is made from the same tables as the server. Machines read <a href="/openapi.json">openapi.json</a>. New here? Begin with the <a href="/docs/tutorial">tutorial</a>.</p>
 </header>
 ${GUIDE.map(({ id, title, text }) => html`<section class="guide" id="${id}"><h3><a href="#${id}">${title}</a></h3>${text}</section>`)}
 <h2 class="part">Operations</h2>
@@ -45,7 +45,11 @@ ${schemas.map(
   return layout({ title: 'Flywheel API reference', contents, main });
 }
 
-const GUIDE_LINKS = [{ href: '/docs/guide', label: html`All pages` }];
+const GUIDE_LINKS = [
+  { href: '/docs/guide', label: html`All pages` },
+  { href: '/docs/tutorial', label: html`Tutorial` },
+  { href: '/docs/concepts', label: html`Concepts` },
+];
 
 const GUIDE: readonly { readonly id: string; readonly title: string; readonly text: Html }[] = [
   {

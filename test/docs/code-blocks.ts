@@ -1,0 +1,70 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseMarkdown } from '../../service/src/http/docs/guide/markdown.ts';
+
+/** The repository's. */
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Code between fences, with what the comment before it says of how it is tested (CONTRIBUTING.md). */
+export interface CodeBlock {
+  /** From the root: `docs/tutorial.md`. */
+  readonly page: string;
+  /** Of the first line of code, counted from one. */
+  readonly line: number;
+  readonly language: string;
+  readonly text: string;
+  readonly note: Note;
+}
+
+export type Note =
+  | { readonly kind: 'none' }
+  /** It cannot be run here, for this reason. */
+  | { readonly kind: 'not run'; readonly reason: string }
+  /** The reader saves it under this name; what comes after it on the page uses it. */
+  | { readonly kind: 'file'; readonly name: string }
+  /** It ends with this exit code. */
+  | { readonly kind: 'exits'; readonly code: number }
+  /** JSON of this shape: `initBatch body`, `executeBatch 200`, or what the wire's module exports. */
+  | { readonly kind: 'is'; readonly shape: string };
+
+/** The pages whose code is tested: every one that tells a reader what to type. */
+export async function readPages(): Promise<Map<string, string>> {
+  const pages = new Map<string, string>();
+  for await (const page of glob(['README.md', 'CONTRIBUTING.md', 'docs/*.md', 'docs/how-to/*.md'], { cwd: ROOT })) {
+    pages.set(page, await readFile(join(ROOT, page), 'utf8'));
+  }
+  return new Map([...pages].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** @throws Error naming page and line of a note that is none of ours. */
+export function codeBlocksOf(page: string, markdown: string): CodeBlock[] {
+  let from = 0;
+  return blocksIn(parseMarkdown(markdown)).map(({ language, text, note }) => {
+    // Equal blocks come in the order of the page.
+    const index = markdown.indexOf(`\`\`\`${language}\n${text.split('\n', 1)[0]}`, from);
+    from = index + 1;
+    const line = markdown.slice(0, index).split('\n').length + 1;
+    return { page, line, language, text, note: parseNote(note, `${page}:${line}`) };
+  });
+}
+
+type Blocks = ReturnType<typeof parseMarkdown>;
+
+function blocksIn(blocks: Blocks): Extract<Blocks[number], { readonly kind: 'code' }>[] {
+  return blocks.flatMap((block) => {
+    if (block.kind === 'code') return [block];
+    if (block.kind === 'list') return block.items.flatMap((item) => blocksIn([...item]));
+    return block.kind === 'quote' ? blocksIn([...block.blocks]) : [];
+  });
+}
+
+function parseNote(note: string | null, place: string): Note {
+  if (note === null) return { kind: 'none' };
+  const [, kind = '', value = ''] = /^(\w[\w ]*?): (.+)$/s.exec(note) ?? [];
+  if (kind === 'not run') return { kind, reason: value.replaceAll(/\s+/g, ' ') };
+  if (kind === 'file') return { kind, name: value };
+  if (kind === 'exits') return { kind, code: Number(value) };
+  if (kind === 'is') return { kind, shape: value };
+  throw new Error(`${place}: “${note}” is none of not run:, file:, exits:, is:.`);
+}

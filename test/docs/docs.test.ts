@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { glob, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type Block, parseMarkdown } from '../../service/src/http/docs/guide/markdown.ts';
+import { ROOT } from './code-blocks.ts';
+
+describe('the documents', () => {
+  it('link to files and headings that exist', async () => {
+    const broken: string[] = [];
+    for await (const page of glob('{*.md,docs/**/*.md}', { cwd: ROOT })) {
+      const text = withoutCode(await readFile(join(ROOT, page), 'utf8'));
+      for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target)) continue;
+        const [path = '', anchor] = target.split('#', 2);
+        const file = path === '' ? page : join(dirname(page), path);
+        const isThere = existsSync(join(ROOT, file));
+        if (!isThere || (anchor !== undefined && !(await anchorsOf(file)).has(anchor)))
+          broken.push(`${page}: ${target}`);
+      }
+    }
+    assert.deepEqual(broken, []);
+  });
+
+  it('are all in the list that stands beside every page', async () => {
+    const list = await readFile(join(ROOT, 'docs/README.md'), 'utf8');
+    const listed = new Set([...list.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/gm)].map(([, target]) => target));
+    const pages = await Array.fromAsync(glob(['*.md', 'how-to/*.md'], { cwd: join(ROOT, 'docs') }));
+    const missing = pages.filter((page) => page !== 'README.md' && !listed.has(page));
+    assert.deepEqual(missing, []);
+  });
+
+  it('list every decision', async () => {
+    const index = await readFile(join(ROOT, 'docs/decisions/README.md'), 'utf8');
+    const listed = [...index.matchAll(/\]\((\d{4}-[^)]+)\)/g)].map(([, name]) => name);
+    assert.deepEqual(listed, (await Array.fromAsync(glob('0*.md', { cwd: join(ROOT, 'docs/decisions') }))).toSorted());
+  });
+
+  it('name every variable that the service reads', async () => {
+    const operating = await readFile(join(ROOT, 'docs/operating.md'), 'utf8');
+    const config = await readFile(join(ROOT, 'service/src/config.ts'), 'utf8');
+    const documented = [...operating.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
+    const read = [...config.matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name]) => name);
+    assert.deepEqual(documented.toSorted(), read.toSorted());
+  });
+
+  it('give the line that runs the tests, which .ci/run runs', async () => {
+    const [readme, run] = await Promise.all(['README.md', '.ci/run'].map((path) => readFile(join(ROOT, path), 'utf8')));
+    assert.match(readme ?? '', /^npm ci && npm test$/m);
+    assert.match(run ?? '', /'npm ci && npm test'/);
+  });
+});
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/^```[\s\S]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '`code`');
+}
+
+/** As a forge gives them to headings, and /docs does. */
+async function anchorsOf(file: string): Promise<ReadonlySet<string>> {
+  if (!file.endsWith('.md')) return new Set();
+  const blocks: readonly Block[] = parseMarkdown(await readFile(join(ROOT, file), 'utf8'));
+  return new Set(blocks.flatMap((block) => (block.kind === 'heading' ? [block.id] : [])));
+}

@@ -1,0 +1,27 @@
+// What a fragment of a page takes for granted: names that its prose introduces. Read by programs that the test writes.
+import { readFile } from 'node:fs/promises';
+import { airdrop, type BatchProgress, burn, createFlywheelClient, type Pipeline, pipeline } from '@flywheel/sdk';
+import { createKeyPairSignerFromBytes } from '@solana/kit';
+
+const given = JSON.parse(process.env.FRAGMENT_PROJECT ?? '{}');
+
+export const url: string = given.url;
+export const rpcUrl: string = given.rpcUrl;
+export const apiKey: string = given.apiKey;
+export const vaultAddress: string = given.vaultAddress;
+export const mintAddress: string = given.mintAddress;
+export const wallet = await createKeyPairSignerFromBytes(
+  Uint8Array.from(JSON.parse(await readFile(given.walletFile, 'utf8'))),
+);
+export const customer = '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9';
+export const client = createFlywheelClient({ url, apiKey });
+export const orderId: string = crypto.randomUUID();
+export const pipelines: Pipeline[] = [pipeline('PRODUCT_PURCHASE', { orderId }, burn('0.5'), airdrop(customer, '1.5'))];
+
+export function onProgress(_progress: BatchProgress): void {
+  return;
+}
+
+export async function tellTreasury(message: string): Promise<void> {
+  process.stderr.write(`${message}\n`);
+}

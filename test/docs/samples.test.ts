@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import * as api from '@flywheel/api';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { type CodeBlock, codeBlocksOf, ROOT, readPages } from './code-blocks.ts';
+import { completeFragment } from './complete-fragment.ts';
+import { createScratchProject } from './scratch-project.ts';
+import { type ScratchService, startScratchService } from './scratch-service.ts';
+
+const SHELL = ['sh', 'bash'];
+const PROGRAMS = ['ts', 'js'];
+/** Shown, and never typed or sent by a reader. */
+const NOT_CODE = ['', 'text'];
+
+/** Pages that begin with nothing. */
+const FROM_NOTHING = ['README.md', 'docs/tutorial.md', 'docs/cli.md'];
+
+/** A page takes seconds; one that waits for something waits for ever. */
+const PAGE_TIMEOUT_MS = 60_000;
+
+const pages = await readPages();
+const blocks = [...pages].flatMap(([page, markdown]) => codeBlocksOf(page, markdown));
+const isRun = ({ note }: CodeBlock) => note.kind !== 'not run';
+const of = (languages: readonly string[]) =>
+  blocks.filter((block) => languages.includes(block.language) && isRun(block));
+const placeOf = ({ page, line }: CodeBlock) => `${page}:${line}`;
+
+describe('the samples of the documents', () => {
+  it('are all of a kind that is tested, or say why not', (t) => {
+    const tested = [...SHELL, ...PROGRAMS, ...NOT_CODE, 'json', 'yaml'];
+    assert.deepEqual(blocks.filter((block) => isRun(block) && !tested.includes(block.language)).map(placeOf), []);
+    for (const block of blocks) {
+      if (block.note.kind !== 'not run') continue;
+      assert.ok(block.note.reason.length > 10, `${placeOf(block)} gives no reason`);
+      t.diagnostic(`not run: ${placeOf(block)}: ${block.note.reason}`);
+    }
+  });
+
+  for (const block of of(['json'])) {
+    it(`${placeOf(block)} is JSON of its shape`, () => {
+      const value: unknown = JSON.parse(block.text);
+      if (block.note.kind === 'is') z.parse(schemaOf(block.note.shape), value);
+    });
+  }
+
+  for (const block of of(['yaml'])) {
+    it(`${placeOf(block)} is YAML`, () => {
+      for (const document of parseAllDocuments(block.text)) assert.deepEqual(document.errors, []);
+    });
+  }
+});
+
+/** `initBatch body`, `executeBatch 200`, or the name of an exported schema. */
+function schemaOf(shape: string): z.ZodType {
+  const [name = '', part = ''] = shape.split(' ');
+  const table: Readonly<Record<string, api.Operation>> = { ...api.OPERATIONS, ...api.CONSOLE_OPERATIONS };
+  const operation = table[name];
+  const schema = operation
+    ? part === 'body'
+      ? operation.body
+      : operation.responses[Number(part)]?.schema
+    : Object.entries(api).find(([exported]) => exported === name)?.[1];
+  if (schema instanceof z.ZodType) return schema;
+  throw new Error(`There is no schema ${shape}.`);
+}
+
+describe('a reader who follows the pages', { concurrency: 2, timeout: 240_000 }, () => {
+  let service: ScratchService;
+  before(async () => {
+    service = await startScratchService();
+  });
+  after(() => service[Symbol.asyncDispose]());
+
+  const typed = Map.groupBy(
+    blocks.filter((block) => isRun(block) && (SHELL.includes(block.language) || block.note.kind === 'file')),
+    ({ page }) => page,
+  );
+  for (const [page, steps] of typed) {
+    it(`can type what ${page} says, from its first line to its last`, async () => {
+      const cwd = await service.openDirectory(page);
+      // What comes after the tutorial may take for granted what that leaves behind.
+      const left = FROM_NOTHING.includes(page) ? {} : (await createScratchProject(service, cwd)).environment;
+      const script = join(cwd, '.script.sh');
+      await writeFile(
+        script,
+        ['set -euo pipefail', ...steps.map((step) => stepOf(service.localize(shortened(step)), step))].join('\n'),
+      );
+      try {
+        await promisify(execFile)('bash', [script], {
+          cwd,
+          env: { ...service.environment, ...left },
+          timeout: PAGE_TIMEOUT_MS,
+        });
+      } catch (error) {
+        // What failed is the last step that was begun.
+        const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }; // execFile's
+        assert.fail(`${stderr.trim()}\n${stdout.slice(-2_000)}`);
+      }
+    });
+  }
+
+  it('can run every program and every part of one', async () => {
+    const project = await createScratchProject(service, await service.openDirectory('fragments'));
+    const directory = await mkdtemp(join(tmpdir(), 'flywheel-samples-'));
+    try {
+      await mkdir(join(directory, 'test'));
+      for (const linked of ['node_modules', 'sdk', 'api']) await symlink(join(ROOT, linked), join(directory, linked));
+      const programs = of(PROGRAMS).map((block, index) => {
+        const file = join(directory, 'test', `${index}.ts`);
+        return { block, file, source: completeFragment(service.localize(block.text)) };
+      });
+      await Promise.all(programs.map(({ file, source }) => writeFile(file, source)));
+      await typeCheck(directory, programs);
+      const env = {
+        ...service.environment,
+        FRAGMENT_PROJECT: JSON.stringify({ ...project, url: service.url, rpcUrl: service.rpcUrl }),
+      };
+      for (const { block, file } of programs) {
+        // The shell runs what is saved.
+        if (block.note.kind === 'file') continue;
+        await promisify(execFile)(process.execPath, [file], { cwd: directory, env }).catch((error) =>
+          assert.fail(`${placeOf(block)}: ${error.stderr}`),
+        );
+      }
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+});
+
+/** What npx takes to find a command that is on the PATH as well is taken once, on the first page. */
+function shortened({ page, text }: CodeBlock): string {
+  return page === 'README.md' ? text : text.replaceAll('npx flywheel', 'flywheel');
+}
+
+/** A step as a line of its page's script; what it prints before it begins says where the script stopped. */
+function stepOf(text: string, block: CodeBlock): string {
+  const { note } = block;
+  if (note.kind === 'file') return `cat > '${note.name}' <<'END OF FILE'\n${text}\nEND OF FILE`;
+  const said = `echo '--- ${placeOf(block)}' >&2`;
+  if (note.kind !== 'exits') return `${said}\n${text}`;
+  return `${said}\nset +e\n(set -e\n${text}\n)\ncode=$?\nset -e\n[ "$code" = ${note.code} ] || { echo "It ended with $code instead of ${note.code}." >&2; exit 1; }`;
+}
+
+interface Program {
+  readonly block: CodeBlock;
+  readonly file: string;
+}
+
+async function typeCheck(directory: string, programs: readonly Program[]): Promise<void> {
+  const config = { extends: join(ROOT, 'tsconfig.json'), include: ['test/*.ts'], exclude: [] };
+  await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(config));
+  await writeFile(join(directory, 'package.json'), JSON.stringify({ type: 'module' }));
+  const tsc = join(ROOT, 'node_modules/.bin/tsc');
+  await promisify(execFile)(tsc, ['-p', directory, '--pretty', 'false'], { cwd: directory }).catch(({ stdout }) => {
+    const named = programs.reduce(
+      (text, { file, block }) => text.replaceAll(file.slice(directory.length + 1), placeOf(block)),
+      String(stdout),
+    );
+    assert.fail(named);
+  });
+}
