@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { burnPipeline } from '../client.ts';
+import { executeSigned, openBatch, readBatch, setUpBatch, untilBatch } from '../execution/batches.ts';
+import { supplyOf } from '../execution/chain.ts';
+import { createProject, requireOk, type TestProject } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+
+/**
+ * What docs/operating.md promises of a database that is restored from yesterday: it knows less than the chain, and the
+ * chain decides.
+ */
+describe('a database restored from yesterday', () => {
+  let world: World;
+  let project: TestProject;
+  before(async () => {
+    world = await openWorld();
+    project = await createProject(world, { burnLimit: '100' });
+  });
+  after(() => world.stop());
+
+  it('executes nothing twice, loses no more than the batches it does not know, and goes on', async () => {
+    const finalized = await setUpBatch(world, project, [burnPipeline(1)]);
+    const executed = await setUpBatch(world, project, [burnPipeline(2)]);
+    const yesterday = await backUp();
+    const supply = await supplyOf(world, project.mint);
+
+    // Today: both are executed, and one is made that the backup will not know.
+    for (const batch of [finalized, executed]) {
+      assert.equal(requireOk(await executeSigned(world, project, batch, WAIT)).status, 'EXECUTED');
+    }
+    const unknown = await openBatch(world, project, [burnPipeline(4)]);
+    assert.equal(requireOk(await executeSigned(world, project, unknown, WAIT)).status, 'EXECUTED');
+    assert.equal(await supplyOf(world, project.mint), supply - 7_000_000n);
+
+    await world.restart({ DATABASE_URL: yesterday });
+    assert.equal((await readBatch(world, project, finalized.id)).status, 'FINALIZED');
+    // The wallet's signature of today, sent again, and one that is asked for anew: neither burns anything again.
+    assert.equal(requireOk(await executeSigned(world, project, finalized, WAIT)).status, 'EXECUTED');
+    await executeSigned(world, project, executed, WAIT);
+    await untilBatch(world, project, executed.id, ({ status }) => status === 'EXECUTED');
+    assert.equal(await supplyOf(world, project.mint), supply - 7_000_000n);
+
+    // The next batch is given the index that the chain holds for the one we forgot.
+    const refused = await openBatch(world, project, [burnPipeline(8)]);
+    const { initResult } = await untilBatch(world, project, refused.id, ({ status }) => status === 'FAILED');
+    assert.match(initResult?.failedTxMsg ?? '', /index|other content/i);
+    const next = await openBatch(world, project, [burnPipeline(16)]);
+    assert.equal(requireOk(await executeSigned(world, project, next, WAIT)).status, 'EXECUTED');
+    assert.equal(await supplyOf(world, project.mint), supply - 23_000_000n);
+  });
+
+  const WAIT = { prefer: 'wait=60' };
+
+  /** A copy of the database as it is, while nothing runs; answers its DATABASE_URL. */
+  async function backUp(): Promise<string> {
+    const url = new URL(world.databaseUrl);
+    const name = url.pathname.slice(1);
+    await world.app.stop();
+    url.pathname = '/postgres';
+    const client = new pg.Client({ connectionString: url.href });
+    await client.connect();
+    const quoted = (text: string) => client.escapeIdentifier(text);
+    // Only a database that nobody is connected to can be copied.
+    await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+    await client.query(`create database ${quoted(`${name}_yesterday`)} template ${quoted(name)} strategy file_copy`);
+    await client.end();
+    await sql`select 1`.execute(world.db).catch(() => undefined);
+    await world.restart();
+    url.pathname = `/${name}_yesterday`;
+    return url.href;
+  }
+});

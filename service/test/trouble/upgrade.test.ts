@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { closeDb, type Db, openDb } from '../../src/store/db.ts';
+import { MIGRATIONS } from '../../src/store/migrate.ts';
+import { openTestDatabase, quietLog } from '../postgres.ts';
+
+/** The last one that came before there were releases to upgrade from. */
+const FIRST_RELEASED = '0005-pipelines-of-transactions';
+
+/**
+ * What a migration may do besides adding, since processes of before go on beside it (docs/operating.md, Upgrading). Each
+ * names why what they write and read stays valid.
+ */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'batches_project_id_idempotency_key_key is gone': 'a wider one took its place: what it refused, that refuses as well',
+  'batches_idempotency_key is new on batches': 'the column that widens it has a default, the same for all they write',
+  'company_decision is new on batches': 'both of its columns are null in what they write',
+  'batches_open_rotation is new on batches': 'holds for a kind that they never write',
+};
+
+describe('an upgrade, while processes of the release before go on', () => {
+  let db: Db;
+  let migrator: Migrator;
+  before(async () => {
+    db = await openEmptyDatabase();
+    migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
+    await migrateTo(FIRST_RELEASED);
+  });
+  after(() => closeDb(db));
+
+  const later = Object.keys(MIGRATIONS).filter((name) => name > FIRST_RELEASED);
+  const used = new Set<string>();
+  for (const name of later) {
+    it(`${name} only adds to what they read and write`, async () => {
+      const old = await readSchema();
+      await migrateTo(name);
+      const faults = compare(old, await readSchema());
+      for (const fault of faults) if (fault in EXCEPTIONS) used.add(fault);
+      assert.deepEqual(
+        faults.filter((fault) => !(fault in EXCEPTIONS)),
+        [],
+      );
+    });
+  }
+
+  it('has no exception left over', () => {
+    assert.deepEqual([...used].toSorted(), Object.keys(EXCEPTIONS).toSorted());
+  });
+
+  async function migrateTo(name: string): Promise<void> {
+    const { error } = await migrator.migrateTo(name);
+    assert.ifError(error);
+  }
+
+  async function readSchema(): Promise<Schema> {
+    const columns = await sql<Column>`
+      select table_name || '.' || column_name as name, table_name as "table", udt_name as type,
+        is_nullable = 'YES' as "isNullable",
+        column_default is not null or is_identity = 'YES' or is_generated = 'ALWAYS' as "hasDefault"
+      from information_schema.columns where table_schema = 'public'
+    `.execute(db);
+    // Checks, unique and exclusion constraints; unique indexes that are no constraint.
+    const rules = await sql<Rule>`
+      select conname as name, conrelid::regclass::text as "table" from pg_constraint
+      where connamespace = 'public'::regnamespace and contype in ('c', 'u', 'x')
+      union
+      select indexrelid::regclass::text, indrelid::regclass::text from pg_index
+      where indisunique and indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)
+    `.execute(db);
+    return { columns: columns.rows, rules: rules.rows };
+  }
+});
+
+interface Column {
+  /** `batches.kind`. */
+  readonly name: string;
+  readonly table: string;
+  readonly type: string;
+  readonly isNullable: boolean;
+  readonly hasDefault: boolean;
+}
+
+interface Rule {
+  readonly name: string;
+  readonly table: string;
+}
+
+interface Schema {
+  readonly columns: readonly Column[];
+  readonly rules: readonly Rule[];
+}
+
+/** What of the new schema would refuse, or hide, what a process of the old one writes or reads. */
+function compare(old: Schema, now: Schema): string[] {
+  const columns = new Map(now.columns.map((column) => [column.name, column]));
+  const known = new Set(old.columns.map(({ name }) => name));
+  const tables = new Set(old.columns.map(({ table }) => table));
+  const oldRules = new Set(old.rules.map(({ name }) => name));
+  const newRules = new Set(now.rules.map(({ name }) => name));
+  return [
+    ...old.columns.flatMap((before) => {
+      const column = columns.get(before.name);
+      if (!column) return [`${before.name} is gone`];
+      if (column.type !== before.type) return [`${before.name} was ${before.type} and is ${column.type}`];
+      return before.isNullable && !column.isNullable ? [`${before.name} must be given now`] : [];
+    }),
+    ...now.columns
+      .filter(({ name, table, isNullable, hasDefault }) => {
+        return tables.has(table) && !known.has(name) && !isNullable && !hasDefault;
+      })
+      .map(({ name }) => `${name} is new and must be given`),
+    ...old.rules.filter(({ name }) => !newRules.has(name)).map(({ name }) => `${name} is gone`),
+    ...now.rules
+      .filter(({ name, table }) => tables.has(table) && !oldRules.has(name) && !isOfOneNewColumn(name, table))
+      .map(({ name, table }) => `${name} is new on ${table}`),
+  ];
+
+  /** PostgreSQL names the check of a single column after it: what never writes that column passes it. */
+  function isOfOneNewColumn(rule: string, table: string): boolean {
+    return [...columns.values()].some(
+      ({ name }) => !known.has(name) && rule === `${table}_${name.slice(table.length + 1)}_check`,
+    );
+  }
+}
+
+async function openEmptyDatabase(): Promise<Db> {
+  const { db, poolConfig } = await openTestDatabase();
+  const database = `empty_${randomUUID().replaceAll('-', '')}`;
+  await sql`create database ${sql.id(database)}`.execute(db);
+  return openDb({ ...poolConfig, database }, quietLog);
+}
