@@ -30,7 +30,7 @@ p { margin: 0 0 16px; max-width: 68ch; text-wrap: pretty; }
 nav { position: sticky; top: 0; height: 100vh; overflow-y: auto; padding: 40px 24px 40px 32px; border-right: 1px solid var(--line); font-size: 14px; }
 nav h2 { margin: 24px 0 8px; font-size: 12px; line-height: 16px; font-weight: 600; color: var(--quiet); letter-spacing: .04em; }
 nav ul { list-style: none; margin: 0; padding: 0; }
-nav li a { display: flex; gap: 8px; padding: 4px 0; line-height: 20px; color: inherit; }
+nav li a { overflow-wrap: anywhere; display: flex; gap: 8px; padding: 4px 0; line-height: 20px; color: inherit; }
 nav li span { min-width: 0; overflow-wrap: anywhere; }
 nav li a:hover { color: var(--accent); text-decoration: none; }
 .brand { display: flex; align-items: center; gap: 12px; font-weight: 600; font-size: 16px; color: inherit; }
@@ -88,6 +88,7 @@ nav li a[aria-current] { color: var(--accent); font-weight: 600; }
 article { max-width: 816px; }
 article h2 { margin: 48px 0 16px; padding-top: 24px; border-top: 1px solid var(--line); font-size: 24px; line-height: 32px; font-weight: 600; letter-spacing: -.01em; }
 article h3 { margin: 32px 0 8px; }
+article h1, article h2, article h3 { overflow-wrap: anywhere; }
 article h1 code, article h2 code, article h3 code { font-size: .85em; }
 article p, article ul, article ol { max-width: 76ch; }
 article ul, article ol { margin: 0 0 16px; padding-left: 24px; }
@@ -110,7 +111,7 @@ table { width: 100%; border-collapse: collapse; font-size: 14px; line-height: 20
 th { text-align: left; font-weight: 600; color: var(--quiet); white-space: nowrap; }
 th, td { padding: 8px 16px 8px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th:last-child, td:last-child { padding-right: 0; }
-td { min-width: 88px; }
+td { min-width: 64px; }
 td:first-child code { white-space: nowrap; }
 
 @media (max-width: 1200px) {

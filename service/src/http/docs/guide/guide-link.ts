@@ -2,8 +2,8 @@ import { posix } from 'node:path';
 import { type Guide, guideAddress } from './guide.ts';
 import type { ResolveLink } from './inline-markdown.ts';
 
-/** What of the repository is served elsewhere than below /docs/. */
-const ELSEWHERE: Readonly<Record<string, string>> = { 'docs/openapi.json': '/openapi.json' };
+/** What of the repository is served elsewhere than below /docs/: the operations, for people, who find the file there. */
+const ELSEWHERE: Readonly<Record<string, string>> = { 'docs/openapi.json': '/docs' };
 
 /**
  * How the links of a file lead on once it is served. Markdown links by file, as a forge shows it; pages link by address.
