@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { BatchStatus } from './schemas.ts';
 
+/** What can happen to a batch. */
 export const BatchEventType = z
   .enum([
     'batch.initialized',
@@ -37,6 +38,7 @@ const details = z.object({
   reason: z.string().optional().describe('Why the company rejected it.'),
 });
 
+/** One thing that happened to a batch, as its stream tells it. */
 export const BatchEvent = z
   .object({
     id: z.string().describe('Rises within a batch; as `Last-Event-ID` it asks for what came after.'),

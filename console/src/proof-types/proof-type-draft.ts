@@ -8,10 +8,12 @@ export interface ProofTypeDraft {
   readonly schemaText: string;
 }
 
+/** An empty one, to be filled in. */
 export function newProofType(): ProofTypeDraft {
   return { key: crypto.randomUUID(), type: '', description: '', schemaText: '' };
 }
 
+/** A registered one, to be changed. */
 export function draftOf({ type, description, payloadSchema }: ProofType): ProofTypeDraft {
   return {
     key: crypto.randomUUID(),

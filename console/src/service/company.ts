@@ -12,17 +12,20 @@ export const companyQuery = queryOptions({
   refetchInterval: COMPANY_EVERY_MS,
 });
 
+/** The batches that wait for a person of the company. */
 export const waitingBatchesQuery = queryOptions({
   queryKey: ['company', 'waiting'],
   queryFn: () => call(COMPANY_OPERATIONS.listWaitingBatches, {}),
   refetchInterval: COMPANY_EVERY_MS,
 });
 
+/** Every project. */
 export const companyProjectsQuery = queryOptions({
   queryKey: ['company', 'projects'],
   queryFn: () => call(COMPANY_OPERATIONS.listCompanyProjects, {}),
 });
 
+/** The jobs that have not ended. */
 export const jobsQuery = queryOptions({
   queryKey: ['company', 'jobs'],
   queryFn: () => call(COMPANY_OPERATIONS.listJobs, {}),
@@ -40,14 +43,17 @@ export const auditQuery = infiniteQueryOptions({
 /** Checking everything again reads and simulates on the chain. */
 const APPROVE_TIMEOUT_MS = 60_000;
 
+/** Approves a batch for the company; it is executed at once. */
 export function approveBatch(batchId: string) {
   return call(COMPANY_OPERATIONS.approveBatch, { params: { batchId }, body: {} }, { timeoutMs: APPROVE_TIMEOUT_MS });
 }
 
+/** Ends a batch for the company, with a reason that its project is told. */
 export function rejectBatch(batchId: string, reason: string) {
   return call(COMPANY_OPERATIONS.rejectBatch, { params: { batchId }, body: { reason } });
 }
 
+/** Who approves a project’s batches for the company: the service, or a person. */
 export function changeApprovalMode(projectId: string, approvalMode: ApprovalMode) {
   return call(COMPANY_OPERATIONS.changeApprovalMode, { params: { projectId }, body: { approvalMode } });
 }
@@ -59,6 +65,7 @@ export function pause(projectId: string | null, body: PauseRequest) {
     : call(COMPANY_OPERATIONS.pauseProject, { params: { projectId }, body });
 }
 
+/** Has a job begin now. */
 export function retryJob(jobId: string) {
   return call(COMPANY_OPERATIONS.retryJob, { params: { jobId }, body: {} });
 }

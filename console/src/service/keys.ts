@@ -19,6 +19,7 @@ export function rotateKey(
   return call(KEY_OPERATIONS.rotateKey, { params: { projectId, keyId }, body });
 }
 
+/** Ends a key for good. */
 export function revokeKey(projectId: string, keyId: string) {
   return call(KEY_OPERATIONS.revokeKey, { params: { projectId, keyId }, body: {} });
 }

@@ -28,6 +28,7 @@ export function usageQuery(projectId: string, days: number) {
   });
 }
 
+/** What a project’s wallet may change. */
 export function settingsQuery(projectId: string) {
   return queryOptions({
     queryKey: ['project', projectId, 'settings'],
@@ -46,10 +47,12 @@ export function historyQuery(projectId: string) {
   });
 }
 
+/** In whole tokens a UTC day; what today has used stays counted. */
 export function changeLimits(projectId: string, body: LimitsRequest) {
   return call(PROJECT_OPERATIONS.changeLimits, { params: { projectId }, body });
 }
 
+/** Puts these in place of all that were registered. */
 export function changeProofTypes(projectId: string, proofTypes: readonly ProofType[]) {
   return call(PROJECT_OPERATIONS.changeProofTypes, { params: { projectId }, body: { proofTypes: [...proofTypes] } });
 }

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { SolanaWallet } from '../wallet/wallets.ts';
 import { call } from './call.ts';
 
+/** Who is signed in; null for nobody. */
 export const sessionQuery = { queryKey: ['session'], queryFn: readSession, staleTime: 60_000 };
 
 /** Who is signed in: undefined until it is known, null for nobody. */
@@ -14,6 +15,7 @@ export function useSession(): Session | null | undefined {
 /** What signing in takes: base58 and the wallets’ ways. Loaded once someone is about to. */
 export const loadSignIn = () => import('../wallet/sign-in.ts');
 
+/** Signs in with a wallet, for every screen. */
 export function useSignIn() {
   const queries = useQueryClient();
   return useMutation({
@@ -22,6 +24,7 @@ export function useSignIn() {
   });
 }
 
+/** Signs out, and forgets what was read. */
 export function useSignOut() {
   const queries = useQueryClient();
   return useMutation({

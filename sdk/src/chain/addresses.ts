@@ -17,10 +17,12 @@ export function vaultAddress(multisig: Address): Promise<Address> {
   return derive(SQUADS_PROGRAM, ['multisig', addressEncoder.encode(multisig), 'vault', Uint8Array.of(0)]);
 }
 
+/** Where Squads keeps what a batch is: its size, and how much of it is executed. */
 export function batchAddress(multisig: Address, batchIndex: bigint): Promise<Address> {
   return derive(SQUADS_PROGRAM, ofIndex(multisig, batchIndex));
 }
 
+/** Where Squads keeps who voted on a batch. */
 export function proposalAddress(multisig: Address, batchIndex: bigint): Promise<Address> {
   return derive(SQUADS_PROGRAM, [...ofIndex(multisig, batchIndex), 'proposal']);
 }

@@ -11,6 +11,7 @@ export function decodeTransaction(wireTransaction: string) {
   }
 }
 
+/** What is thrown where nothing is signed; the problem follows on “Not signed:”. */
 export function refusal(problem: string, cause?: unknown): FlywheelError<'ERR_SIGNING_REFUSED'> {
   return new FlywheelError({ code: 'ERR_SIGNING_REFUSED', message: `Not signed: ${problem}`, cause });
 }

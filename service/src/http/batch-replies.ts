@@ -33,6 +33,7 @@ export function replayHeaders(replayed: boolean) {
   return replayed ? { headers: { 'idempotency-replayed': 'true' } } : {};
 }
 
+/** Preview, for both. */
 export async function replyToPreview(deps: PreviewDeps, request: Omit<InitRequest, 'idempotencyKey'>) {
   return { status: 200 as const, body: presentPreview(await previewBatch(deps, request), request.project.token) };
 }
@@ -47,6 +48,7 @@ export interface Cancel {
   readonly location: string;
 }
 
+/** Cancel, for both: waits as the request prefers. */
 export async function replyToCancel(deps: Deps, project: Project, { prefer, signal, location, ...asked }: Cancel) {
   const preferred = parsePreferredWait(prefer);
   const { batch, cancelTx } = await cancelBatch(deps, project, asked, { waitMs: preferred.seconds * 1_000, signal });
@@ -69,6 +71,7 @@ export function pendingReply(
   return { status: 202 as const, body: { batchId, status }, headers };
 }
 
+/** Says which preference was followed (RFC 7240, section 3); nothing where none was given. */
 export function applied({ isGiven, seconds }: PreferredWait): { readonly [name: string]: string } {
   return isGiven ? { 'preference-applied': `wait=${seconds}` } : {};
 }

@@ -6,6 +6,7 @@ export interface Balance {
   readonly missing: bigint;
 }
 
+/** What is held against what is needed. */
 export function balance(needed: bigint, available: bigint): Balance {
   return { needed, available, missing: needed > available ? needed - available : 0n };
 }

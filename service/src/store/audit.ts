@@ -20,6 +20,7 @@ export interface NewAuditEntry {
 
 export type AuditRecord = Selectable<Schema['audit_log']>;
 
+/** @param trx the transaction that does what is written down. */
 export async function insertAuditEntry(trx: Db, entry: NewAuditEntry): Promise<void> {
   const { at, actor, action, projectId, batchId, subject, before, after, reason } = entry;
   await trx

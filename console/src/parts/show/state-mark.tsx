@@ -13,6 +13,7 @@ export function StateMark({ state, word }: { readonly state: State; readonly wor
   );
 }
 
+/** A state’s sign alone, where its word stands beside it. */
 export function StateIcon({ state, size = 16 }: { readonly state: State; readonly size?: number }) {
   const props = { size, 'aria-hidden': true, className: classes('shrink-0', STATE_COLOURS[state]) };
   switch (state) {

@@ -14,6 +14,7 @@ export interface RegistrationDraft {
   readonly approvalMode: ApprovalMode;
 }
 
+/** What the form begins with: both kinds of action, a limit that does little harm. */
 export const EMPTY_DRAFT: RegistrationDraft = {
   mint: '',
   token: null,

@@ -14,6 +14,7 @@ export interface Holding {
 /** What the chain lets a vault hold at least: rent for its 128 bytes of metadata. */
 const LEAST_LAMPORTS = 890_880n;
 
+/** What can be taken out of a project’s vault; what is not known yet is null. */
 export function holdingsOf({ funds, token }: ProjectOverview): Readonly<Record<Asset, Holding>> {
   const lamports = funds?.lamports.available;
   return {

@@ -6,6 +6,7 @@ export interface Member {
   readonly permissions: number;
 }
 
+/** A member as accounts and instructions hold it: address, then permissions. */
 export function memberCodec(): Codec<Member> {
   return getStructCodec([
     ['address', getAddressCodec()],

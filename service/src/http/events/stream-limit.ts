@@ -12,6 +12,7 @@ export interface StreamLimit {
 /** Each holds a connection, and looks into the database every few seconds: more than people’s tabs, less than a leak. */
 export const MAX_STREAMS_PER_HOLDER = 20;
 
+/** Counts the streams that each holder has open in this process. */
 export function createStreamLimit(max: number = MAX_STREAMS_PER_HOLDER): StreamLimit {
   const open = new Map<string, number>();
   return {

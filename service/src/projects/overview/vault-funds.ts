@@ -45,6 +45,7 @@ export async function readVaultNeeds(
   }
 }
 
+/** Tokens as whole tokens, lamports as they are. */
 export function presentFunds({ tokens, lamports }: VaultNeeds, { decimals }: Pick<Token, 'decimals'>): VaultFunds {
   const present = ({ available, needed, missing }: Balance, show: (amount: bigint) => string) => ({
     available: show(available),

@@ -12,6 +12,7 @@ export function parseLimits({ burnLimit, airdropLimit }: LimitsRequest, decimals
   };
 }
 
+/** Daily limits as whole tokens. */
 export function presentLimits({ burnBaseUnits, airdropBaseUnits }: DailyTotals, decimals: number): LimitsRequest {
   return { burnLimit: formatTokens(burnBaseUnits, decimals), airdropLimit: formatTokens(airdropBaseUnits, decimals) };
 }

@@ -26,11 +26,13 @@ export async function rotationSetupGroup(multisig: Multisig, rotation: Rotation)
   };
 }
 
+/** Executes a rotation that both sides have approved. */
 export async function rotationExecutionGroup(multisig: Multisig, { batchIndex }: Rotation): Promise<InstructionGroup> {
   const located = await locateBatch(multisig, batchIndex);
   return { instructions: [configTransactionExecute(located)], ...EXECUTE_WEIGHT };
 }
 
+/** Closes a rotation’s accounts, which returns their rent. */
 export async function rotationCloseGroup(multisig: Multisig, { batchIndex }: Rotation): Promise<InstructionGroup> {
   const located = await locateBatch(multisig, batchIndex);
   return { instructions: [configTransactionAccountsClose(located)], ...CLOSE_WEIGHT };

@@ -80,6 +80,7 @@ export async function decideForCompany(
   return true;
 }
 
+/** Whether a person was asked about a batch, and what was decided by whom. */
 export async function findCompanyDecision(db: Db, batchId: string): Promise<CompanyDecision> {
   const row = await db
     .selectFrom('batches')

@@ -9,6 +9,7 @@ export interface Counts {
   readonly waitingBatches: number;
 }
 
+/** How much there is of what the company looks after: counted now, all of it at one moment. */
 export async function readCounts(db: Db): Promise<Counts> {
   const { rows } = await sql<Counts>`
     select

@@ -70,6 +70,7 @@ export async function setPauseForAll(trx: Db, pause: NewPause | null): Promise<N
   return fromColumns(before);
 }
 
+/** The pause of every project; null when there is none. */
 export async function findPauseForAll(db: Db): Promise<NewPause | null> {
   return fromColumns(await db.selectFrom('company').select(['paused_at', 'pause_reason']).executeTakeFirstOrThrow());
 }

@@ -9,6 +9,7 @@ export interface Spending {
   readonly spentLamports: bigint;
 }
 
+/** What the operator has locked as rent now, and spent on fees and tips since a moment. */
 export async function readSpending(db: Db, since: Date): Promise<Spending> {
   const { rows } = await sql<Spending>`
     select

@@ -9,6 +9,7 @@ export interface Filter {
   readonly asks: BatchFilter;
 }
 
+/** Where no filter is chosen. */
 export const EVERYTHING: Filter = { name: 'all', word: 'All', asks: {} };
 
 /** In the order in which people look for them. */
