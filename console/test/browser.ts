@@ -49,6 +49,8 @@ export async function openVisit(
     viewport: SIZES[size],
     colorScheme,
     hasTouch: size === 'phone',
+    // What is looked at must not be on its way to another look; what moves has a story of its own.
+    reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   const page = context.pages()[0] ?? (await context.newPage());

@@ -155,6 +155,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     });
     const moving =
       "document.getAnimations().filter((it) => it.playState === 'running' && it.effect.getComputedTiming().iterations > 1).length";
+    await page.emulateMedia({ reducedMotion: 'no-preference' });
     await page.reload();
     await page.getByText('Setting up on chain').waitFor();
     assert.ok((await page.evaluate<number>(moving)) > 0, 'nothing turns while the batch is set up');

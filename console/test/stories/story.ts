@@ -50,17 +50,10 @@ export async function openStory(environment: Readonly<Record<string, string>> = 
 
 /** Keeps a picture of the screen, and holds it to WCAG AA. */
 export async function look({ page, options }: Person, name: string): Promise<void> {
-  await page.evaluate(ARRIVED);
+  await page.evaluate('scrollTo(0, 0)');
   await keepScreenshot(page, `${name}-${options.size ?? 'desktop'}-${options.colorScheme ?? 'light'}`);
   await assertAccessible(page);
 }
-
-/** When what fades in or out has done so, if it began within two frames; what turns for ever is not waited for. */
-const ARRIVED = `(async () => {
-  for (let frame = 0; frame < 2; frame += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
-  const passing = document.getAnimations().filter((it) => it.effect.getComputedTiming().endTime !== Infinity);
-  await Promise.allSettled(passing.map((it) => it.finished));
-})()`;
 
 /** As `look`, on a desktop’s screen and on a phone’s. */
 export async function lookOnBoth(person: Person, name: string): Promise<void> {

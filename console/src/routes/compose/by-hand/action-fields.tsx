@@ -1,4 +1,5 @@
 import { Trash2 } from 'lucide-react';
+import { classes } from '../../../parts/classes.ts';
 import { Button } from '../../../parts/form/button.tsx';
 import { SelectField, TextField } from '../../../parts/form/field.tsx';
 import { type ActionDraft, type ActionKind, amountProblem, recipientProblem } from './pipeline-draft.ts';
@@ -34,28 +35,30 @@ export function ActionFields({ action, decimals, onChange, onRemove }: ActionFie
           className="min-w-56 flex-1 [&_input]:font-mono"
         />
       )}
-      {action.kind === 'MEMO' ? (
-        <TextField
-          label="Text"
-          value={action.message}
-          onChange={({ target }) => onChange({ message: target.value })}
-          className="min-w-56 flex-1"
-        />
-      ) : (
-        <TextField
-          label="Whole tokens"
-          inputMode="decimal"
-          value={action.amount}
-          onChange={({ target }) => onChange({ amount: target.value.replaceAll(',', '').trim() })}
-          error={action.amount === '' ? null : amountProblem(action, { decimals })}
-          className="w-36 [&_input]:text-right"
-        />
-      )}
-      {onRemove && (
-        <Button tone="quiet" onClick={onRemove} aria-label="Remove this action" className="mt-6">
-          <Trash2 size={16} aria-hidden />
-        </Button>
-      )}
+      <div className={classes('flex items-start gap-3', action.kind === 'MEMO' && 'min-w-56 flex-1')}>
+        {action.kind === 'MEMO' ? (
+          <TextField
+            label="Text"
+            value={action.message}
+            onChange={({ target }) => onChange({ message: target.value })}
+            className="min-w-0 flex-1"
+          />
+        ) : (
+          <TextField
+            label="Whole tokens"
+            inputMode="decimal"
+            value={action.amount}
+            onChange={({ target }) => onChange({ amount: target.value.replaceAll(',', '').trim() })}
+            error={action.amount === '' ? null : amountProblem(action, { decimals })}
+            className="w-32 sm:w-36 [&_input]:text-right"
+          />
+        )}
+        {onRemove && (
+          <Button tone="quiet" onClick={onRemove} aria-label="Remove this action" className="mt-6">
+            <Trash2 size={16} aria-hidden />
+          </Button>
+        )}
+      </div>
     </div>
   );
 }
