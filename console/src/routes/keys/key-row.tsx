@@ -4,13 +4,9 @@ import { Button } from '../../parts/form/button.tsx';
 import type { Column } from '../../parts/layout/table.tsx';
 import { StateMark } from '../../parts/show/state-mark.tsx';
 import { TimeText } from '../../parts/show/time-text.tsx';
+import { keyName } from './key-name.ts';
 import { RevokeKeyDialog } from './revoke-key-dialog.tsx';
 import { RotateKeyDialog } from './rotate-key-dialog.tsx';
-
-/** What a key is called: its name, else how it begins. */
-export function keyName({ name, prefix }: Pick<KeySummary, 'name' | 'prefix'>): string {
-  return name ?? prefix;
-}
 
 /** What the list says of a key. */
 export const KEY_COLUMNS: readonly Column<KeySummary>[] = [

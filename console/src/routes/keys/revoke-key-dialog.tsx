@@ -2,7 +2,7 @@ import type { KeySummary } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { ConfirmDialog } from '../../parts/form/confirm-dialog.tsx';
 import { keysQuery, revokeKey } from '../../service/keys.ts';
-import { keyName } from './key-row.tsx';
+import { keyName } from './key-name.ts';
 
 export interface KeyDialogProps {
   readonly projectId: string;

@@ -7,7 +7,7 @@ import { DEFAULT_OVERLAP_SECONDS, OverlapField } from '../../parts/form/overlap-
 import { TimeText } from '../../parts/show/time-text.tsx';
 import { ErrorNotice } from '../../parts/state/notice.tsx';
 import { keysQuery, rotateKey } from '../../service/keys.ts';
-import { keyName } from './key-row.tsx';
+import { keyName } from './key-name.ts';
 import type { KeyDialogProps } from './revoke-key-dialog.tsx';
 
 /** Makes a key in place of another, and shows it this once. */
