@@ -1,6 +1,6 @@
 import type { CompletedCommand } from './list-commands.ts';
 
-/** For zsh: commands and options with what they do, files where files are taken. */
+/** For zsh: commands and options with what they do, files where files are taken. `options` and `path` are zsh’s own. */
 export function completeZsh(commands: readonly CompletedCommand[]): string {
   const offers = commands.map(({ path, children, options, takesFile }) => {
     const words = children.map(({ name, summary }) => quote(`${colonless(name)}:${summary}`));
@@ -8,7 +8,7 @@ export function completeZsh(commands: readonly CompletedCommand[]): string {
     return [
       `    '${path.join(' ')}')`,
       `      children=(${words.join(' ')})`,
-      `      options=(${flags.join(' ')})`,
+      `      flags=(${flags.join(' ')})`,
       ...(takesFile ? ['      files=1'] : []),
       '      ;;',
     ].join('\n');
@@ -23,14 +23,14 @@ export function completeZsh(commands: readonly CompletedCommand[]): string {
   return `#compdef flywheel
 # flywheel completion zsh: source <(flywheel completion zsh)
 _flywheel_offers() {
-  children=() options=() files=0
+  children=() flags=() files=0
   case "$1" in
 ${offers.join('\n')}
   esac
 }
 _flywheel() {
   local at='' word files=0 i
-  local -a children options
+  local -a children flags
   _flywheel_offers "$at"
   for ((i = 2; i < CURRENT; i++)); do
     word="\${words[i]}"
@@ -43,7 +43,7 @@ _flywheel() {
 ${values.join('\n')}
   esac
   if [[ "\${words[CURRENT]}" == -* ]]; then
-    _describe 'option' options
+    _describe 'option' flags
   elif (( \${#children} )); then
     _describe 'command' children
   elif (( files )); then
