@@ -3,8 +3,10 @@ import type { Role } from '../../src/app.ts';
 import { openWorld } from '../world.ts';
 import type { SoakBatch } from './load.ts';
 import { hurry } from './queue-time.ts';
+import { seededRandom } from './random.ts';
 import { assertExact, awaitRest } from './soak.ts';
 import { createStoryProject, STORIES, type Stage, type StoryProject } from './stories.ts';
+import { openWebhookWitness, WITNESS_ENVIRONMENT } from './webhook-witness.ts';
 import type { Step } from './workers/stepped-worker.ts';
 import { startWorkerPool, type WorkerPool } from './workers/worker-pool.ts';
 
@@ -35,17 +37,23 @@ const REST_SECONDS = 120;
 
 /**
  * Tells every story of a batch while worker processes are killed with SIGKILL, at the steps of their jobs and at random
- * moments, each replaced at once; then every token has moved exactly once and nothing is left behind.
+ * moments, each replaced at once; then every token has moved exactly once, nothing is left behind, and every
+ * batch’s end was told to its project’s webhook.
  */
 export async function soakKills(options: KillOptions): Promise<Killings> {
-  const world = await openWorld({ LOG_LEVEL: 'fatal' }, { roles: HTTP_ONLY });
+  const world = await openWorld({ LOG_LEVEL: 'fatal', ...WITNESS_ENVIRONMENT }, { roles: HTTP_ONLY });
+  const witness = await openWebhookWitness(seededRandom(Math.floor(options.random() * 2 ** 31)));
   const killer = createKiller(options);
   const pool = startWorkerPool(world, options.workers, killer.decide);
   const ending = new AbortController();
   try {
     await pool.ready();
     const projects: StoryProject[] = [];
-    for (let i = 0; i < options.projects; i++) projects.push(await createStoryProject(world));
+    for (let i = 0; i < options.projects; i++) {
+      const project = await createStoryProject(world);
+      await witness.follow(world, project);
+      projects.push(project);
+    }
     const background = Promise.all([hurry(world, ending.signal), killer.killAtRandom(pool, ending.signal)]);
     const stage = { world, cue: killer.cue };
     const told = await Promise.all(
@@ -59,11 +67,13 @@ export async function soakKills(options: KillOptions): Promise<Killings> {
     await background;
     const batches = told.flat();
     await assertExact(world, { projects, batches });
+    await witness.assertTold(world, batches);
     return { batches: batches.length, atRandom: killer.atRandom(), atSteps: killer.atSteps };
   } finally {
     ending.abort();
     await pool.stop();
     await world.stop();
+    await witness.close();
   }
 }
 

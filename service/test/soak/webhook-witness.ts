@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { type CreatedWebhook, type WebhookEvent, WebhookTopic } from '@flywheel/api';
+import { sql } from 'kysely';
+import { send } from '../client.ts';
+import { until } from '../execution/batches.ts';
+import { requireOk, type TestProject } from '../project.ts';
+import { openReceiver, type Received, verify } from '../webhooks/receiver.ts';
+import type { World } from '../world.ts';
+import type { SoakBatch } from './load.ts';
+
+/** A receiver that hears of every batch, whoever dies meanwhile. */
+export interface WebhookWitness {
+  /** Has a project tell it everything. */
+  follow(world: World, project: TestProject): Promise<void>;
+  /** Every batch’s end was told at least once, truly, and under one id. */
+  assertTold(world: World, batches: readonly SoakBatch[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a service needs for it. */
+export const WITNESS_ENVIRONMENT = {
+  WEBHOOK_KEY: Buffer.alloc(32, 7).toString('base64'),
+  WEBHOOK_ALLOW_PRIVATE: '1',
+} as const;
+
+/** Now and then it takes what it is told and answers as if it had not: that is told again. */
+const REFUSED_PROBABILITY = 0.2;
+
+const ENDS: { readonly [F in SoakBatch['fate']]: readonly WebhookEvent['type'][] } = {
+  executed: ['batch.executed'],
+  unexecuted: ['batch.failed', 'batch.expired'],
+  'ended midway': ['batch.failed', 'batch.expired'],
+};
+
+export async function openWebhookWitness(random: () => number): Promise<WebhookWitness> {
+  const receiver = await openReceiver((_, response) => {
+    response.writeHead(random() < REFUSED_PROBABILITY ? 500 : 204).end();
+  });
+  const secrets = new Map<string, string>();
+  return {
+    async follow({ url }, { projectId, cookie }) {
+      const body = { url: `${receiver.url}/${projectId}`, events: WebhookTopic.options };
+      const path = `/console/api/projects/${projectId}/webhooks`;
+      const { secret }: CreatedWebhook = requireOk(await send(url, 'POST', path, { headers: { cookie }, body }));
+      secrets.set(projectId, secret);
+    },
+    async assertTold(world, batches) {
+      await until(
+        'every webhook to be delivered',
+        () => hasten(world),
+        (states) => states.every(({ state }) => state === 'delivered'),
+      );
+      const told = Map.groupBy(receiver.received.map(read), ({ batchId }) => batchId);
+      for (const { id, fate } of batches) {
+        const ends = (told.get(id) ?? []).filter(({ type }) => type !== 'batch.finalized');
+        assert.ok(ends.length > 0, `the end of ${id}, ${fate}, was never told`);
+        assert.equal(new Set(ends.map(({ eventId }) => eventId)).size, 1, `one event, one id: ${JSON.stringify(ends)}`);
+        for (const { type } of ends) assert.ok(ENDS[fate].includes(type), `${id}, ${fate}, was told as ${type}`);
+      }
+    },
+    close: () => receiver.close(),
+  };
+
+  function read(received: Received) {
+    const { data } = JSON.parse(received.body);
+    const event = verify(received, secrets.get(data.projectId) ?? '');
+    const batchId = 'batchId' in event.data ? event.data.batchId : null;
+    return { eventId: received.id, type: event.type, batchId };
+  }
+}
+
+/** As if the pauses were over, and the leases of those that died. Whoever lives and is in the middle of it tells it twice. */
+async function hasten({ db }: World): Promise<readonly { readonly state: string }[]> {
+  await sql`
+    update webhook_deliveries set next_attempt_at = now(), leased_until = least(leased_until, now())
+    where state = 'waiting'
+  `.execute(db);
+  await sql`select pg_notify('webhooks', '')`.execute(db);
+  return db.selectFrom('webhook_deliveries').select('state').execute();
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import type { CreatedWebhook, WebhookDelivery } from '@flywheel/api';
+import { send } from '../client.ts';
+import { until } from '../execution/batches.ts';
+import { type ServiceProcess, startServiceProcess } from '../fleet/service-process.ts';
+import { createProject, requireOk } from '../project.ts';
+import { openWorld, type World } from '../world.ts';
+import { openReceiver, verify } from './receiver.ts';
+
+const ENVIRONMENT = { WEBHOOK_KEY: Buffer.alloc(32, 7).toString('base64'), WEBHOOK_ALLOW_PRIVATE: '1' };
+
+let world: World;
+const workers: ServiceProcess[] = [];
+before(async () => {
+  world = await openWorld(ENVIRONMENT, { roles: new Set(['http']) });
+});
+after(async () => {
+  await Promise.all(workers.map((worker) => worker.stop()));
+  await world.stop();
+});
+
+it('an event that a worker has sent and not recorded, killed, is sent by another under the same id', async () => {
+  const work = async () => {
+    const worker = await startServiceProcess('work', world.environment);
+    workers.push(worker);
+    return worker;
+  };
+  const killed = Promise.withResolvers<void>();
+  const first = await work();
+  await using receiver = await openReceiver((_, response, place) => {
+    if (place > 1) response.writeHead(204).end();
+    // It has the event, and nobody will ever hear that it has.
+    else void first.kill().then(killed.resolve, killed.reject);
+  });
+  const project = await createProject(world);
+  const headers = { cookie: project.cookie };
+  const path = `/console/api/projects/${project.projectId}/webhooks`;
+  const body = { url: receiver.url, events: ['batch.executed'] };
+  const { webhook, secret }: CreatedWebhook = requireOk(await send(world.url, 'POST', path, { headers, body }));
+  const own = `${path}/${webhook.webhookId}`;
+  const sent: WebhookDelivery = requireOk(await send(world.url, 'POST', `${own}/test`, { headers, body: {} }));
+  await killed.promise;
+  await work();
+  const newest = async (): Promise<WebhookDelivery> =>
+    requireOk(await send(world.url, 'GET', `${own}/deliveries`, { headers })).deliveries[0];
+  assert.equal((await newest()).state, 'waiting', 'its lease holds');
+  // As after the 30 s of its lease.
+  await world.db
+    .updateTable('webhook_deliveries')
+    .set({ leased_until: new Date(0) })
+    .execute();
+  const [before, again] = await receiver.until(2);
+  assert.deepEqual([before?.id, again?.id, again?.body], [sent.eventId, sent.eventId, sent.payload]);
+  assert.ok(again);
+  assert.equal(verify(again, secret).type, 'webhook.test');
+  const delivered = await until('it to be recorded', newest, ({ state }) => state === 'delivered');
+  assert.equal(delivered.attempts, 2);
+});
