@@ -141,6 +141,15 @@ export function parseWebhookKey(text: string): Uint8Array | null {
   return bytes === null || bytes.length < MIN_WEBHOOK_KEY_BYTES ? null : new Uint8Array(bytes);
 }
 
+/**
+ * Reads the environment for what is done to the database alone, which asks for no cluster and no signers, whether or not
+ * they are named.
+ * @throws ConfigError as `parseConfig`.
+ */
+export function parseDatabaseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  return parseConfig({ ...environment, SOLANA_RPC_URL: undefined });
+}
+
 const SECONDS_PER_DAY = 86_400;
 
 const Environment = z.object({

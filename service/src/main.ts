@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type App, type Role, startApp } from './app.ts';
-import { type Config, ConfigError, parseConfig } from './config.ts';
+import { type Config, ConfigError, parseConfig, parseDatabaseConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createLog } from './log.ts';
 
@@ -22,7 +22,7 @@ const MIN_NODE_MAJOR = 24;
  */
 export async function main(command: Command, onReady: OnReady = () => undefined): Promise<void> {
   requireNode();
-  const config = parseConfig(process.env);
+  const config = command === 'migrate' ? parseDatabaseConfig(process.env) : parseConfig(process.env);
   const log = createLog(config.logLevel);
   if (command === 'migrate') await migrate(config, log);
   else await run(config, ROLES[command], log, onReady);

@@ -1,4 +1,4 @@
-import { parseConfig } from './config.ts';
+import { parseDatabaseConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createLog } from './log.ts';
 import { findJobs, type JobRecord, retryJob } from './store/job-records.ts';
@@ -19,7 +19,7 @@ export async function operate<T>(
   environment: Readonly<Record<string, string | undefined>>,
   use: (operations: Operations) => Promise<T>,
 ): Promise<T> {
-  const config = parseConfig({ LOG_LEVEL: 'error', ...environment });
+  const config = parseDatabaseConfig({ LOG_LEVEL: 'error', ...environment });
   const { db, close } = await openDatabase(config, createLog(config.logLevel));
   try {
     return await use({ listJobs: (options) => findJobs(db, options), retryJob: (id) => retryJob(db, id) });

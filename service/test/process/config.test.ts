@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ConfigError, parseConfig } from '../../src/config.ts';
+import { ConfigError, parseConfig, parseDatabaseConfig } from '../../src/config.ts';
 
 const ADDRESS = '11111111111111111111111111111111';
 
@@ -66,6 +66,15 @@ describe('the environment', () => {
   it('never has its secrets repeated', () => {
     const [sentence] = faultsOf({ DATABASE_URL: 'mysql://flywheel:hunter2@localhost' });
     assert.doesNotMatch(sentence ?? '', /hunter2/);
+  });
+
+  it('takes no signers for what is done to the database alone', () => {
+    const config = parseDatabaseConfig({
+      SOLANA_RPC_URL: 'https://rpc.example',
+      DATABASE_URL: 'postgres://db.example/x',
+    });
+    assert.equal(config.databaseUrl, 'postgres://db.example/x');
+    assert.throws(() => parseDatabaseConfig({ DATABASE_URL: 'nonsense' }), ConfigError);
   });
 
   it('names both signers on a cluster that is not ours, by file or by address', () => {
