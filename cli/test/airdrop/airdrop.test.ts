@@ -7,17 +7,17 @@ import { fileURLToPath } from 'node:url';
 import type { RegisteredProject } from '@flywheel/api';
 import { createFlywheelClient } from '@flywheel/sdk';
 import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
-import { keyOfPart, planAirdrop } from '../src/airdrop/plan-airdrop.ts';
-import { readRows } from '../src/airdrop/read-rows.ts';
-import { sendAirdrop } from '../src/airdrop/send-airdrop.ts';
-import { createConsoleClient } from '../src/console-client.ts';
-import { createChainReader } from '../src/demo/chain-reader.ts';
-import type { Bar } from '../src/terminal/bar.ts';
-import { parseDocument, runCommand } from './run-command.ts';
-import { startTestService, type TestService } from './test-service.ts';
-import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
+import { keyOfPart, planAirdrop } from '../../src/airdrop/plan-airdrop.ts';
+import { readRows } from '../../src/airdrop/read-rows.ts';
+import { sendAirdrop } from '../../src/airdrop/send-airdrop.ts';
+import { createConsoleClient } from '../../src/console-client.ts';
+import { createChainReader } from '../../src/demo/chain-reader.ts';
+import type { Bar } from '../../src/terminal/bar.ts';
+import { parseDocument, runCommand } from '../run-command.ts';
+import { startTestService, type TestService } from '../test-service.ts';
+import { type TemporaryFolder, writeWallet } from '../wallet-files.ts';
 
-const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
+const FLYWHEEL = fileURLToPath(new URL('../../bin/flywheel.js', import.meta.url));
 const SILENT: Bar = { show: () => undefined, close: () => undefined };
 
 describe('flywheel airdrop', () => {

@@ -3,10 +3,10 @@ import { execFile, spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { runCommand } from './run-command.ts';
-import { makeTemporaryFolder } from './wallet-files.ts';
+import { runCommand } from '../run-command.ts';
+import { makeTemporaryFolder } from '../wallet-files.ts';
 
-const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
+const FLYWHEEL = fileURLToPath(new URL('../../bin/flywheel.js', import.meta.url));
 const execute = promisify(execFile);
 
 describe('flywheel completion', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BatchEvent } from '@flywheel/api';
-import { describeEvent, readTimeline } from '../src/terminal/batch-timeline.ts';
+import { describeEvent, readTimeline } from '../../src/terminal/batch-timeline.ts';
 
 const START_MS = Date.parse('2026-11-21T08:00:00.000Z');
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { drawRing, RING_COLUMNS, RING_ROWS } from '../src/terminal/ring.ts';
+import { drawRing, RING_COLUMNS, RING_ROWS } from '../../src/terminal/ring.ts';
 
 describe('the ring', () => {
   it('always fills the same cells', () => {

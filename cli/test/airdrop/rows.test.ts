@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pipelineSize } from '@flywheel/sdk';
 import { generateKeyPairSigner } from '@solana/kit';
-import { keyOfPart, planAirdrop } from '../src/airdrop/plan-airdrop.ts';
-import { readRows } from '../src/airdrop/read-rows.ts';
-import { joinCells, splitCells } from '../src/airdrop/split-cells.ts';
+import { keyOfPart, planAirdrop } from '../../src/airdrop/plan-airdrop.ts';
+import { readRows } from '../../src/airdrop/read-rows.ts';
+import { joinCells, splitCells } from '../../src/airdrop/split-cells.ts';
 
 const [ALICE = '', BOB = '', CAROL = ''] = await Promise.all(
   Array.from({ length: 3 }, async () => (await generateKeyPairSigner()).address),
