@@ -43,7 +43,7 @@ const RULES: Rules = {
       ...service('batches', 'projects', 'compile', 'squads', 'solana', 'store', 'model'),
       'api/src',
     ],
-    'service/src/webhooks': [...service('projects', 'store', 'model'), 'api/src'],
+    'service/src/webhooks': [...service('projects', 'store', 'model', 'telemetry'), 'api/src'],
     'service/src/company': [...service('batches', 'projects', 'squads', 'solana', 'store', 'model'), 'api/src'],
     'service/src/batches': [...service('compile', 'squads', 'solana', 'store', 'model', 'telemetry'), 'api/src'],
     'service/src/projects': [...service('compile', 'squads', 'solana', 'store', 'model'), 'api/src'],
@@ -157,7 +157,7 @@ describe('who may import whom', () => {
     },
     {
       path: 'service/src/http/server.ts',
-      source: "import { findBatch } from '../store/batches.ts';",
+      source: "import { findBatch } from '../store/batches/batches.ts';",
       expected: /service\/src\/store/,
     },
     {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, ConfigError, parseWebhookKey } from './config.ts';
 
@@ -23,10 +23,17 @@ const KEY_BYTES = 32;
 async function provideKey(directory: string): Promise<string> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, 'webhook.key');
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
-  await writeFile(path, text, { mode: 0o600, flag: 'wx', flush: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
+  await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true });
+  try {
+    // Unlike a rename, a link fails where there is one, and nobody reads half of it.
+    await link(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    await rm(draft);
+  }
   return path;
 }
 

@@ -39,6 +39,13 @@ export const tipLamports = new Counter({
   registers,
 });
 
+export const webhookAttempts = new Counter({
+  name: 'flywheel_webhook_attempts_total',
+  help: 'Attempts to deliver an event: delivered, refused and to be made again, given up, or told to send no more.',
+  labelNames: ['outcome'],
+  registers,
+});
+
 export const jobSeconds = new Histogram({
   name: 'flywheel_job_duration_seconds',
   help: 'Runs of jobs; one that failed runs again.',

@@ -14,7 +14,7 @@ import type { Clock } from '../model/clock.ts';
 import { requireOwnProject, requireVisibleProject } from '../projects/access.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
-import { lockProject } from '../store/projects.ts';
+import { lockProject } from '../store/projects/projects.ts';
 import {
   countEndpoints,
   deleteEndpoint,

@@ -46,6 +46,9 @@ describe('the environment', () => {
     ['FLYWHEEL_OFFLINE', 'yes', /^FLYWHEEL_OFFLINE is "yes"; it may be 0 or 1\.$/],
     ['TRUST_PROXY', 'true', /^TRUST_PROXY names "true"; it takes addresses and networks like 10\.0\.0\.0\/8/],
     ['TRUST_PROXY', '10.0.0.0/8,::1/129', /^TRUST_PROXY names "::1\/129"/],
+    ['WEBHOOK_KEY', 'c2hvcnQ=', /^WEBHOOK_KEY holds no base64 of at least 32 bytes; make one with openssl rand/],
+    ['WEBHOOK_KEY', '*'.repeat(64), /^WEBHOOK_KEY holds no base64 of at least 32 bytes/],
+    ['WEBHOOK_ALLOW_PRIVATE', 'yes', /^WEBHOOK_ALLOW_PRIVATE is "yes"; it may be 0 or 1\.$/],
     ['LOG_LEVEL', 'loud', /^LOG_LEVEL is "loud"; it may be fatal, error, warn, info, debug, trace or silent\.$/],
   ];
   for (const [name, value, fault] of faults) {
@@ -66,6 +69,7 @@ describe('the environment', () => {
   it('never has its secrets repeated', () => {
     const [sentence] = faultsOf({ DATABASE_URL: 'mysql://flywheel:hunter2@localhost' });
     assert.doesNotMatch(sentence ?? '', /hunter2/);
+    assert.doesNotMatch(faultsOf({ WEBHOOK_KEY: 'aHVudGVyMg==' })[0] ?? '', /aHVudGVyMg/);
   });
 
   it('takes no signers for what is done to the database alone', () => {
@@ -75,6 +79,22 @@ describe('the environment', () => {
     });
     assert.equal(config.databaseUrl, 'postgres://db.example/x');
     assert.throws(() => parseDatabaseConfig({ DATABASE_URL: 'nonsense' }), ConfigError);
+  });
+
+  it('has webhooks go to private addresses on the local cluster alone, unless it says otherwise', () => {
+    const elsewhere = { SOLANA_RPC_URL: 'https://rpc.example', ...keysFor('SOLANA_RPC_URL') };
+    assert.deepEqual(
+      [{}, elsewhere, { WEBHOOK_ALLOW_PRIVATE: '0' }, { ...elsewhere, WEBHOOK_ALLOW_PRIVATE: '1' }].map(
+        (given) => parseConfig(given).webhooksMayBePrivate,
+      ),
+      [true, false, false, true],
+    );
+  });
+
+  it('names the key of webhooks once', () => {
+    const key = Buffer.alloc(32, 1).toString('base64');
+    assert.deepEqual(parseConfig({ WEBHOOK_KEY: key }).webhookKey, new Uint8Array(32).fill(1));
+    assert.match(faultsOf({ WEBHOOK_KEY: key, WEBHOOK_KEY_FILE: 'key' })[0] ?? '', /both set/);
   });
 
   it('names both signers on a cluster that is not ours, by file or by address', () => {

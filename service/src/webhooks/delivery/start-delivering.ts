@@ -8,6 +8,7 @@ import {
   settleDelivery,
   takeDeliveries,
 } from '../../store/webhooks/due-deliveries.ts';
+import { webhookAttempts } from '../../telemetry/metrics.ts';
 import { type AttemptDeps, attempt } from './attempt.ts';
 
 export interface DeliverDeps extends AttemptDeps {
@@ -107,6 +108,7 @@ async function deliver(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal)
     const outcome = await attempt(deps, due, signal);
     await settleDelivery(db, due, outcome, clock.now());
     const { kind, status } = outcome;
+    webhookAttempts.inc({ outcome: kind === 'refused' && outcome.retryAt === null ? 'given up' : kind });
     const error = outcome.kind === 'delivered' ? undefined : outcome.error;
     log.info({ endpointId, eventId, type, tries, outcome: kind, status, error }, 'webhook sent');
   } catch (error) {

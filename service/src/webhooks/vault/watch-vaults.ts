@@ -2,8 +2,8 @@ import type { WebhookEvent } from '@flywheel/api';
 import type { Clock } from '../../model/clock.ts';
 import type { Project } from '../../model/project.ts';
 import { type FundsDeps, presentFunds, readVaultNeeds, type VaultNeeds } from '../../projects/overview/vault-funds.ts';
-import { findOpenBatches } from '../../store/open-batches.ts';
-import { findProject } from '../../store/projects.ts';
+import { findOpenBatches } from '../../store/batches/open-batches.ts';
+import { findProject } from '../../store/projects/projects.ts';
 import { markVaultFilled, takeVaults, tellVaultLow, type VaultToLookAt } from '../../store/webhooks/vault-watch.ts';
 
 export interface WatchDeps extends FundsDeps {

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { parseConfig } from '../../src/config.ts';
+import { openWebhookKey } from '../../src/webhook-key.ts';
+import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
+
+describe('the key of webhooks', () => {
+  let directory: string;
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'flywheel-webhook-key-'));
+  });
+  after(() => rm(directory, { recursive: true }));
+  const configOf = (environment: Readonly<Record<string, string>> = {}) =>
+    parseConfig({ FLYWHEEL_DATA_DIR: directory, ...environment });
+
+  it('is made once on the local cluster, however many start at once, and readable by its owner alone', async () => {
+    const keys = await Promise.all(Array.from({ length: 5 }, () => openWebhookKey(configOf(), { isLocal: true })));
+    const [key] = keys;
+    assert.equal(key?.length, 32);
+    for (const same of [...keys, await openWebhookKey(configOf(), { isLocal: true })]) assert.deepEqual(same, key);
+    assert.deepEqual(await readdir(join(directory, 'keys')), ['webhook.key']);
+    const { mode } = await stat(join(directory, 'keys', 'webhook.key'));
+    assert.equal(mode & 0o777, 0o600);
+  });
+
+  it('is none elsewhere unless it is named, in a variable or in a file', async () => {
+    assert.equal(await openWebhookKey(configOf(), { isLocal: false }), null);
+    const bytes = new Uint8Array(48).fill(3);
+    const text = Buffer.from(bytes).toString('base64');
+    const file = join(directory, 'key');
+    await writeFile(file, `${text}\n`);
+    assert.deepEqual(await openWebhookKey(configOf({ WEBHOOK_KEY_FILE: file }), { isLocal: false }), bytes);
+    assert.deepEqual(await openWebhookKey(configOf({ WEBHOOK_KEY: text }), { isLocal: false }), bytes);
+  });
+
+  it('that cannot be read, or is none, is said by its file and never by what it holds', async () => {
+    const file = join(directory, 'none');
+    const open = () => openWebhookKey(configOf({ WEBHOOK_KEY_FILE: file }), { isLocal: true });
+    await assert.rejects(open(), /WEBHOOK_KEY_FILE .*none cannot be read/);
+    await writeFile(file, 'aHVudGVyMg==');
+    await chmod(file, 0o600);
+    await assert.rejects(
+      open(),
+      (error: Error) => /no base64 of at least 32/.test(error.message) && !/aHV/.test(error.message),
+    );
+  });
+
+  it('yields a secret for each endpoint and version, the same in every process, and of no other key', () => {
+    const [one, same, other] = [1, 1, 2].map((byte) => createWebhookSecrets(new Uint8Array(32).fill(byte)));
+    assert.ok(one && same && other);
+    assert.match(one.show('endpoint', 1), /^whsec_[\w+/]{43}=$/);
+    assert.equal(one.show('endpoint', 1), same.show('endpoint', 1));
+    const all = [one.show('endpoint', 1), one.show('endpoint', 2), one.show('elsewhere', 1), other.show('endpoint', 1)];
+    assert.equal(new Set(all).size, 4);
+  });
+});
