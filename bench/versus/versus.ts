@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { address, generateKeyPairSigner } from '@solana/kit';
-import { findBundles } from '../../service/src/store/bundles.ts';
+import { findBundles } from '../../service/src/store/landing/bundles.ts';
 import { execute, getBatch, init } from '../../service/test/client.ts';
 import { createProject, requireOk, signWith } from '../../service/test/project.ts';
 import type { World } from '../../service/test/world.ts';

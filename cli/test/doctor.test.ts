@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createLog } from '@flywheel/service';
-import { startJobs } from '../../service/src/store/jobs.ts';
+import { startJobs } from '../../service/src/store/jobs/jobs.ts';
 import { migrate } from '../../service/src/store/migrate.ts';
 import { openTestDatabase } from '../../service/test/postgres.ts';
 import { setJobs } from '../../service/test/store/job-rows.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Operations } from '@flywheel/service';
-import { type Job, type Jobs, startJobs } from '../../service/src/store/jobs.ts';
+import { type Job, type Jobs, startJobs } from '../../service/src/store/jobs/jobs.ts';
 import { openTestDatabase, quietLog, type TestDatabase } from '../../service/test/postgres.ts';
 import { clearJobs, setJobs } from '../../service/test/store/job-rows.ts';
 import { randomAddress } from '../../service/test/store/records.ts';

@@ -1,7 +1,7 @@
 import { parseDatabaseConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createLog } from './log.ts';
-import { findJobs, type JobRecord, retryJob } from './store/job-records.ts';
+import { findJobs, type JobRecord, retryJob } from './store/jobs/job-records.ts';
 
 /** What an operator does beside the running processes, over the same database. */
 export interface Operations {

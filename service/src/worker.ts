@@ -11,12 +11,12 @@ import type { Batch, BatchWithoutPipelines } from './model/batch.ts';
 import type { Project } from './model/project.ts';
 import type { SignerKeys } from './signers.ts';
 import { type BundleSenderOptions, createBundleSender } from './solana/bundles.ts';
-import { findBatch, findBatchWithoutPipelines } from './store/batches.ts';
+import { findBatch, findBatchWithoutPipelines } from './store/batches/batches.ts';
+import { beginRun } from './store/batches/runs.ts';
 import { Paused } from './store/company/pauses.ts';
-import type { Job, Jobs } from './store/jobs.ts';
-import { findNonces } from './store/nonces.ts';
-import { findProjectOfBatch } from './store/projects.ts';
-import { beginRun } from './store/runs.ts';
+import type { Job, Jobs } from './store/jobs/jobs.ts';
+import { findNonces } from './store/landing/nonces.ts';
+import { findProjectOfBatch } from './store/projects/projects.ts';
 
 export interface WorkerOptions {
   readonly signers: SignerKeys;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import pg from 'pg';
 import { closeDb, type Db, openDb } from '../src/store/db.ts';
-import { startJobs } from '../src/store/jobs.ts';
+import { startJobs } from '../src/store/jobs/jobs.ts';
 import { MIGRATIONS, migrate } from '../src/store/migrate.ts';
 import { type EmbeddedPostgres, startPostgres } from '../src/store/postgres.ts';
 

@@ -1,5 +1,5 @@
 import type { BatchWithoutPipelines } from '../model/batch.ts';
-import { findBatchWithoutPipelines } from '../store/batches.ts';
+import { findBatchWithoutPipelines } from '../store/batches/batches.ts';
 import type { Deps } from './deps.ts';
 
 export interface Wait {

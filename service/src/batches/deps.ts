@@ -4,7 +4,7 @@ import type { Clock } from '../model/clock.ts';
 import type { BundleSender } from '../solana/bundles.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { Db } from '../store/db.ts';
-import type { Jobs } from '../store/jobs.ts';
+import type { Jobs } from '../store/jobs/jobs.ts';
 
 /** What every use case may need. Holds no key that signs. */
 export interface Deps {

@@ -1,5 +1,5 @@
+import { type Run, requireRun } from '../store/batches/runs.ts';
 import type { Db } from '../store/db.ts';
-import { type Run, requireRun } from '../store/runs.ts';
 import type { WorkerDeps } from './deps.ts';
 
 /** What work on the batches of one multisig is handed: its turn besides. */

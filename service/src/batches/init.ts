@@ -10,10 +10,10 @@ import type { Project } from '../model/project.ts';
 import { proofHash } from '../model/proof-hash.ts';
 import { startOfNextUtcDay, utcDay } from '../model/utc-day.ts';
 import { insertAuditEntry } from '../store/audit.ts';
-import { countOpen, findSeenProofs } from '../store/batches.ts';
-import { reserveDailyAmounts } from '../store/daily-limits.ts';
+import { countOpen, findSeenProofs } from '../store/batches/batches.ts';
 import type { Db } from '../store/db.ts';
-import { findDailyLimits } from '../store/projects.ts';
+import { reserveDailyAmounts } from '../store/projects/daily-limits.ts';
+import { findDailyLimits } from '../store/projects/projects.ts';
 import type { Deps } from './deps.ts';
 import { type Admission, type StoredBatch, storeOnce } from './store-once.ts';
 

@@ -11,9 +11,9 @@ import {
   findBatchWithoutPipelines,
   findCurrentBatch,
   updateNonceValue,
-} from '../store/batches.ts';
-import { isClosed } from '../store/ends.ts';
-import { findLedgerEntries } from '../store/ledger.ts';
+} from '../store/batches/batches.ts';
+import { isClosed } from '../store/batches/ends.ts';
+import { findLedgerEntries } from '../store/landing/ledger.ts';
 import type { Deps } from './deps.ts';
 
 /** @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch. */

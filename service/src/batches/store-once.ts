@@ -3,10 +3,10 @@ import { ApiError, type BatchKind, type InitWarning } from '@flywheel/api';
 import type { DailyTotals } from '../model/amount.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
-import { findBatchByIdempotencyKey, insertBatch, takeBatchIndex } from '../store/batches.ts';
+import { findBatchByIdempotencyKey, insertBatch, takeBatchIndex } from '../store/batches/batches.ts';
+import { findOpenRotation } from '../store/batches/rotations.ts';
 import type { Db } from '../store/db.ts';
-import { leaseNonce } from '../store/nonces.ts';
-import { findOpenRotation } from '../store/rotations.ts';
+import { leaseNonce } from '../store/landing/nonces.ts';
 import type { Deps } from './deps.ts';
 import { refusePaused } from './refuse-paused.ts';
 

@@ -10,9 +10,9 @@ import type { Project } from '../model/project.ts';
 import { troubleError } from '../model/trouble-error.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
+import { reportTrouble } from '../store/batches/executions.ts';
 import { decideForCompany, findCompanyDecision } from '../store/company/approvals.ts';
-import { reportTrouble } from '../store/executions.ts';
-import { findProjectOfBatch } from '../store/projects.ts';
+import { findProjectOfBatch } from '../store/projects/projects.ts';
 import { notWaiting } from './not-waiting.ts';
 import { readAnyBatch } from './read-any-batch.ts';
 

@@ -4,7 +4,7 @@ import type { Deps } from '../batches/deps.ts';
 import { presentSettings } from '../projects/settings/settings.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { setApprovalMode } from '../store/company/approval-mode.ts';
-import { findProject } from '../store/projects.ts';
+import { findProject } from '../store/projects/projects.ts';
 
 /**
  * Changes who approves a project's batches for the company. Made manual, nothing is signed from then on that nobody has

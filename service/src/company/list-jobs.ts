@@ -1,5 +1,5 @@
 import type { Deps } from '../batches/deps.ts';
-import { findJobs, type JobRecord } from '../store/job-records.ts';
+import { findJobs, type JobRecord } from '../store/jobs/job-records.ts';
 
 export type QueuedJob = JobRecord;
 

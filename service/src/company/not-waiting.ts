@@ -1,6 +1,6 @@
 import { ApiError } from '@flywheel/api';
 import { type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
-import type { CompanyDecision } from '../store/batch-records.ts';
+import type { CompanyDecision } from '../store/batches/batch-records.ts';
 
 /** Why there is nothing for the company to decide. */
 export function notWaiting(

@@ -1,7 +1,7 @@
 import { ApiError } from '@flywheel/api';
 import type { Deps } from '../batches/deps.ts';
 import type { Batch } from '../model/batch.ts';
-import { findBatch } from '../store/batches.ts';
+import { findBatch } from '../store/batches/batches.ts';
 
 /**
  * A batch of any project.

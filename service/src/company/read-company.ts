@@ -5,7 +5,7 @@ import { answerWithin } from '../solana/answer-within.ts';
 import { readCounts } from '../store/company/counts.ts';
 import { findPauseForAll } from '../store/company/pauses.ts';
 import { readSpending } from '../store/company/spending.ts';
-import { findJobs } from '../store/job-records.ts';
+import { findJobs } from '../store/jobs/job-records.ts';
 import { readServiceState } from '../store/service-state.ts';
 
 export interface CompanyDeps extends Pick<Deps, 'db' | 'chain' | 'clock' | 'log'> {

@@ -4,7 +4,7 @@ import { recordEnd } from '../batches/jobs/end.ts';
 import type { BatchWithoutPipelines } from '../model/batch.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { decideForCompany, findCompanyDecision } from '../store/company/approvals.ts';
-import { findProjectOfBatch } from '../store/projects.ts';
+import { findProjectOfBatch } from '../store/projects/projects.ts';
 import { notWaiting } from './not-waiting.ts';
 import { readAnyBatch } from './read-any-batch.ts';
 

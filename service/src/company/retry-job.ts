@@ -2,7 +2,7 @@ import { ApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { Deps } from '../batches/deps.ts';
 import { insertAuditEntry } from '../store/audit.ts';
-import { findJobSubject, retryJob as retry } from '../store/job-records.ts';
+import { findJobSubject, retryJob as retry } from '../store/jobs/job-records.ts';
 
 /**
  * Lets a job begin at once.

@@ -2,7 +2,7 @@ import { ApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { Project } from '../model/project.ts';
 import type { Db } from '../store/db.ts';
-import { findProject, findProjectOfWallet } from '../store/projects.ts';
+import { findProject, findProjectOfWallet } from '../store/projects/projects.ts';
 
 /**
  * A project of this wallet.

@@ -12,6 +12,8 @@ import {
 import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
+import { insertAuditEntry } from '../store/audit.ts';
+import type { Db } from '../store/db.ts';
 import {
   findApiKeys,
   findStoredKey,
@@ -19,9 +21,7 @@ import {
   replaceApiKey,
   revokeApiKey,
   type StoredKey,
-} from '../store/api-keys.ts';
-import { insertAuditEntry } from '../store/audit.ts';
-import type { Db } from '../store/db.ts';
+} from '../store/projects/api-keys.ts';
 import { requireOwnProject, requireVisibleProject } from './access.ts';
 import { createApiKey } from './api-key.ts';
 

@@ -11,7 +11,13 @@ import {
 } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { Db } from '../store/db.ts';
-import { deleteSession, findSession, insertChallenge, insertSession, takeChallenge } from '../store/sessions.ts';
+import {
+  deleteSession,
+  findSession,
+  insertChallenge,
+  insertSession,
+  takeChallenge,
+} from '../store/projects/sessions.ts';
 
 interface SignInDeps {
   readonly db: Db;

@@ -3,9 +3,9 @@ import { isSignature, type Signature } from '@solana/kit';
 import { proofHash } from '../model/proof-hash.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { LandedTransaction } from '../solana/rpc/landed-transaction.ts';
+import { findProofsByHash, findProofsBySignature, type RecordedProof } from '../store/batches/proofs.ts';
 import type { Db } from '../store/db.ts';
-import { findProofsByHash, findProofsBySignature, type RecordedProof } from '../store/proofs.ts';
-import { findVaults } from '../store/vaults.ts';
+import { findVaults } from '../store/projects/vaults.ts';
 import { type ProofMemo, proofMemosOf } from './proof-memos.ts';
 import { batchesOf, count, executionNotShown, unexecuted } from './sentences.ts';
 

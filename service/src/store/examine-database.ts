@@ -1,9 +1,9 @@
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Db } from './db.ts';
-import { findJobs, type JobRecord } from './job-records.ts';
+import { findJobs, type JobRecord } from './jobs/job-records.ts';
+import type { NonceState } from './landing/nonces.ts';
 import { MIGRATIONS } from './migrate.ts';
-import type { NonceState } from './nonces.ts';
 import { readServiceState } from './service-state.ts';
 
 /** How a database stands, read without changing anything. */

@@ -1,7 +1,7 @@
 import type { BatchStatus } from '@flywheel/api';
 import { sql } from 'kysely';
 import type { Db } from './db.ts';
-import type { NonceState } from './nonces.ts';
+import type { NonceState } from './landing/nonces.ts';
 
 /** How the whole service stands, whatever process asks. */
 export interface ServiceState {

@@ -1,7 +1,7 @@
 import type { Deps } from '../batches/deps.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
-import { findRotations, type RotationRecord, replacementOf } from '../store/rotations.ts';
+import { findRotations, type RotationRecord, replacementOf } from '../store/batches/rotations.ts';
 
 /** As many as anyone scrolls through; the history has them all. */
 const MAX_LISTED = 100;

@@ -9,8 +9,8 @@ import { isSignedBy } from '../projects/sign-in.ts';
 import { decodeMultisig } from '../squads/accounts.ts';
 import { encodeReplacement } from '../squads/rotation/config-transaction.ts';
 import { insertAuditEntry } from '../store/audit.ts';
+import { findOpenIds } from '../store/batches/rotations.ts';
 import type { Db } from '../store/db.ts';
-import { findOpenIds } from '../store/rotations.ts';
 
 interface Asked {
   readonly project: Project;

@@ -10,7 +10,7 @@ import type { CompiledPipeline, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { utcDay } from '../model/utc-day.ts';
 import { insertAuditEntry } from '../store/audit.ts';
-import { countOpen } from '../store/batches.ts';
+import { countOpen } from '../store/batches/batches.ts';
 import type { Db } from '../store/db.ts';
 
 export interface WithdrawRequest {

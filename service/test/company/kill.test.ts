@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { Role } from '../../src/app.ts';
-import { findBundles } from '../../src/store/bundles.ts';
+import { findBundles } from '../../src/store/landing/bundles.ts';
 import { burnPipeline } from '../client.ts';
 import { executeSigned, setUpBatch, untilBatch } from '../execution/batches.ts';
 import { supplyOf } from '../execution/chain.ts';

@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { address } from '@solana/kit';
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import { createLog } from '../../src/log.ts';
-import { findBundles } from '../../src/store/bundles.ts';
-import { type Job, startJobs } from '../../src/store/jobs.ts';
+import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
+import { findBundles } from '../../src/store/landing/bundles.ts';
 import { burnPipeline, getBatch, init, send } from '../client.ts';
 import {
   assertError,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { address } from '@solana/kit';
 import { createLog } from '../../src/log.ts';
-import { type Job, startJobs } from '../../src/store/jobs.ts';
+import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
 import { burnPipeline, getBatch } from '../client.ts';
 import { assertError, executeSigned, openBatch, setUpBatch, until, untilBatch } from '../execution/batches.ts';
 import { createProject, requireOk, type TestProject } from '../project.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
-import { findBundles } from '../../src/store/bundles.ts';
 import { requireUnpaused } from '../../src/store/company/pauses.ts';
+import { findBundles } from '../../src/store/landing/bundles.ts';
 import { burnPipeline, getBatch, init, send } from '../client.ts';
 import {
   assertError,

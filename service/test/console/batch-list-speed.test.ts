@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type RawBuilder, sql } from 'kysely';
 import type { Project } from '../../src/model/project.ts';
-import { batchListQuery, type ListFilter, listBatchRecords } from '../../src/store/batch-records.ts';
+import { batchListQuery, type ListFilter, listBatchRecords } from '../../src/store/batches/batch-records.ts';
 import type { Db } from '../../src/store/db.ts';
 import { openTestDatabase } from '../postgres.ts';
 import { storeProject } from '../store/records.ts';

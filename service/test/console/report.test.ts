@@ -7,10 +7,10 @@ import { readReport } from '../../src/batches/report/read-report.ts';
 import { timelineOf } from '../../src/batches/report/timeline.ts';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
-import { endBatch, finalizeBatch } from '../../src/store/batches.ts';
-import { insertBundle, settleBundle } from '../../src/store/bundles.ts';
+import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
+import { requestExecution } from '../../src/store/batches/executions.ts';
 import { askCompany, decideForCompany } from '../../src/store/company/approvals.ts';
-import { requestExecution } from '../../src/store/executions.ts';
+import { insertBundle, settleBundle } from '../../src/store/landing/bundles.ts';
 import { openTestDatabase } from '../postgres.ts';
 import {
   later,

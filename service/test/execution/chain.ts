@@ -15,7 +15,7 @@ import { findAssociatedTokenPda, getMintDecoder, getTokenDecoder } from '@solana
 import type { Multisig } from '../../src/model/project.ts';
 import { type BatchAccount, decodeBatch, decodeProposal, type ProposalAccount } from '../../src/squads/accounts.ts';
 import { locateBatch } from '../../src/squads/instructions.ts';
-import { findProject } from '../../src/store/projects.ts';
+import { findProject } from '../../src/store/projects/projects.ts';
 import type { TestProject } from '../project.ts';
 import type { World } from '../world.ts';
 

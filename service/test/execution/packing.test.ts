@@ -10,7 +10,7 @@ import {
   getCompiledTransactionMessageDecoder,
   getTransactionDecoder,
 } from '@solana/kit';
-import { findBundles } from '../../src/store/bundles.ts';
+import { findBundles } from '../../src/store/landing/bundles.ts';
 import { burnPipeline, getBatch } from '../client.ts';
 import { createProject, requireOk } from '../project.ts';
 import { type GatedWorld, openGatedWorld } from '../trouble/gate.ts';

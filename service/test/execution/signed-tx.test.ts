@@ -16,7 +16,7 @@ import type { LeasedNonce } from '../../src/model/batch.ts';
 import type { Multisig } from '../../src/model/project.ts';
 import { approveTransaction } from '../../src/squads/approval.ts';
 import { locateBatch, proposalReject } from '../../src/squads/instructions.ts';
-import { findBatch } from '../../src/store/batches.ts';
+import { findBatch } from '../../src/store/batches/batches.ts';
 import { burnPipeline } from '../client.ts';
 import { createProject, requireOk, signWith, type TestProject } from '../project.ts';
 import { openWorld, type World } from '../world.ts';

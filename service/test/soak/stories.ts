@@ -1,6 +1,6 @@
 import type { Batch } from '@flywheel/api';
 import { address, type Base64EncodedWireTransaction } from '@solana/kit';
-import { findBundles } from '../../src/store/bundles.ts';
+import { findBundles } from '../../src/store/landing/bundles.ts';
 import { getBatch, send } from '../client.ts';
 import { until } from '../execution/batches.ts';
 import { readBatchOnChain, tokensOf } from '../execution/chain.ts';

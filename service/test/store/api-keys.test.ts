@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { Project } from '../../src/model/project.ts';
-import { type ApiKeyRecord, findApiKey, insertApiKey, revokeApiKey, touchApiKey } from '../../src/store/api-keys.ts';
+import {
+  type ApiKeyRecord,
+  findApiKey,
+  insertApiKey,
+  revokeApiKey,
+  touchApiKey,
+} from '../../src/store/projects/api-keys.ts';
 import { openTestDatabase } from '../postgres.ts';
 import { later, NOW, storeProject } from './records.ts';
 

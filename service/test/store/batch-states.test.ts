@@ -5,10 +5,10 @@ import type { ExecuteResult, InitResult } from '@flywheel/api';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
-import { endBatch, finalizeBatch, findBatch } from '../../src/store/batches.ts';
-import { findBundles, insertBundle, settleBundle } from '../../src/store/bundles.ts';
+import { endBatch, finalizeBatch, findBatch } from '../../src/store/batches/batches.ts';
+import { reportTrouble, requestExecution } from '../../src/store/batches/executions.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
-import { reportTrouble, requestExecution } from '../../src/store/executions.ts';
+import { findBundles, insertBundle, settleBundle } from '../../src/store/landing/bundles.ts';
 import { openTestDatabase, quietLog } from '../postgres.ts';
 import {
   DAY,

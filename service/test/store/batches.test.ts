@@ -16,8 +16,8 @@ import {
   insertBatch,
   takeBatchIndex,
   updateNonceValue,
-} from '../../src/store/batches.ts';
-import { leaseNonce } from '../../src/store/nonces.ts';
+} from '../../src/store/batches/batches.ts';
+import { leaseNonce } from '../../src/store/landing/nonces.ts';
 import { openTestDatabase } from '../postgres.ts';
 import {
   DAY,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { releaseDailyAmounts, reserveDailyAmounts } from '../../src/store/daily-limits.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
+import { releaseDailyAmounts, reserveDailyAmounts } from '../../src/store/projects/daily-limits.ts';
 import { openTestDatabase, quietLog } from '../postgres.ts';
 import { DAY, storeProject } from './records.ts';
 

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
-import { type Job, type JobHandler, type Jobs, startJobs } from '../../src/store/jobs.ts';
+import { type Job, type JobHandler, type Jobs, startJobs } from '../../src/store/jobs/jobs.ts';
 import { openTestDatabase, quietLog, type TestDatabase } from '../postgres.ts';
 import { randomAddress } from './records.ts';
 

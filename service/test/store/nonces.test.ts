@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { endBatch } from '../../src/store/batches.ts';
-import { findNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src/store/nonces.ts';
+import { endBatch } from '../../src/store/batches/batches.ts';
+import { findNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src/store/landing/nonces.ts';
 import { openTestDatabase } from '../postgres.ts';
 import { NOW, RESERVED, randomAddress, randomNonce, storeBatch, storeNonces, storeProject } from './records.ts';
 

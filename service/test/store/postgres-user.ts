@@ -5,7 +5,7 @@
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { startPostgres } from '../../src/store/postgres.ts';
-import { insertChallenge } from '../../src/store/sessions.ts';
+import { insertChallenge } from '../../src/store/projects/sessions.ts';
 import { quietLog } from '../postgres.ts';
 import { NOW } from './records.ts';
 

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { ProofType } from '@flywheel/api';
-import { findProject, findProjectOfBatch, findProjectOfWallet, insertProject } from '../../src/store/projects.ts';
+import {
+  findProject,
+  findProjectOfBatch,
+  findProjectOfWallet,
+  insertProject,
+} from '../../src/store/projects/projects.ts';
 import { openTestDatabase } from '../postgres.ts';
 import { NOW, newProject, randomAddress, storeBatch, storeNonces, storeProject } from './records.ts';
 

@@ -10,12 +10,12 @@ import {
 import type { DailyTotals } from '../../src/model/amount.ts';
 import type { Batch, CompiledPipeline } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
-import { insertBatch, takeBatchIndex } from '../../src/store/batches.ts';
-import type { NewBundle } from '../../src/store/bundles.ts';
-import { reserveDailyAmounts } from '../../src/store/daily-limits.ts';
+import { insertBatch, takeBatchIndex } from '../../src/store/batches/batches.ts';
 import type { Db } from '../../src/store/db.ts';
-import { leaseNonce, planNonces, setNonceAvailable } from '../../src/store/nonces.ts';
-import { insertProject } from '../../src/store/projects.ts';
+import type { NewBundle } from '../../src/store/landing/bundles.ts';
+import { leaseNonce, planNonces, setNonceAvailable } from '../../src/store/landing/nonces.ts';
+import { reserveDailyAmounts } from '../../src/store/projects/daily-limits.ts';
+import { insertProject } from '../../src/store/projects/projects.ts';
 
 export const NOW = new Date('2026-11-21T12:00:00.000Z');
 export const DAY = '2026-11-21';

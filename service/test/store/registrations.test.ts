@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { insertProject } from '../../src/store/projects.ts';
-import { completeRegistration, findRegistration, insertRegistration } from '../../src/store/registrations.ts';
+import { insertProject } from '../../src/store/projects/projects.ts';
+import { completeRegistration, findRegistration, insertRegistration } from '../../src/store/projects/registrations.ts';
 import { openTestDatabase } from '../postgres.ts';
 import { NOW, newProject, randomAddress } from './records.ts';
 

@@ -8,7 +8,7 @@ import {
   insertChallenge,
   insertSession,
   takeChallenge,
-} from '../../src/store/sessions.ts';
+} from '../../src/store/projects/sessions.ts';
 import { openTestDatabase } from '../postgres.ts';
 import { later, NOW, randomAddress } from './records.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
-import { findBundles, insertBundle } from '../../src/store/bundles.ts';
+import { findBundles, insertBundle } from '../../src/store/landing/bundles.ts';
 import { burnPipeline } from '../client.ts';
 import { assertError, executeSigned, openBatch, setUpBatch, untilBatch } from '../execution/batches.ts';
 import { supplyOf } from '../execution/chain.ts';

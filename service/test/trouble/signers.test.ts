@@ -5,7 +5,7 @@ import type { Role } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createChain } from '../../src/solana/chain.ts';
 import { loadSigner } from '../../src/solana/signer.ts';
-import { startJobs } from '../../src/store/jobs.ts';
+import { startJobs } from '../../src/store/jobs/jobs.ts';
 import { startWorker } from '../../src/worker.ts';
 import { burnPipeline } from '../client.ts';
 import { executeSigned, openBatch, readBatch, untilBatch } from '../execution/batches.ts';

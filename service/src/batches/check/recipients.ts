@@ -4,7 +4,7 @@ import { vaultOf } from '../../compile/vault.ts';
 import type { BatchAction, CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { type Recipient, type RecipientFacts, readRecipients } from '../../solana/recipients.ts';
-import { findCreatedTokenAccounts } from '../../store/created-token-accounts.ts';
+import { findCreatedTokenAccounts } from '../../store/landing/created-token-accounts.ts';
 import type { Deps } from '../deps.ts';
 
 /** A recipient of an airdrop or a withdrawal to whom it cannot or must not go. */

@@ -8,7 +8,7 @@ import { planTransactions } from '../../squads/plan.ts';
 import { VOTE_WEIGHT } from '../../squads/weight.ts';
 import { askCompany } from '../../store/company/approvals.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
-import { planTokenAccounts } from '../../store/created-token-accounts.ts';
+import { planTokenAccounts } from '../../store/landing/created-token-accounts.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, troubleOf } from '../check/check-batch.ts';

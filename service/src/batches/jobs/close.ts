@@ -7,7 +7,7 @@ import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '.
 import { type InstructionGroup, planTransactions } from '../../squads/plan.ts';
 import { rotationCloseGroup } from '../../squads/rotation/groups.ts';
 import { ACTIVATE_WEIGHT, sumOfWeights, VOTE_WEIGHT } from '../../squads/weight.ts';
-import { markClosed } from '../../store/ends.ts';
+import { markClosed } from '../../store/batches/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landBundle, settleBundles } from '../bundles/land.ts';
 import { inRun, type RunDeps } from '../in-run.ts';

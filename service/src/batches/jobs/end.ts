@@ -1,11 +1,11 @@
 import { dailyTotals, requirements } from '../../compile/totals.ts';
 import { type Batch, type BatchEvent, type EndCause, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
-import { endBatch } from '../../store/batches.ts';
-import { findBundles } from '../../store/bundles.ts';
-import { markTokenAccountsCreated } from '../../store/created-token-accounts.ts';
+import { endBatch } from '../../store/batches/batches.ts';
+import { replaceApprover, replacementOf } from '../../store/batches/rotations.ts';
 import type { Db } from '../../store/db.ts';
-import { replaceApprover, replacementOf } from '../../store/rotations.ts';
+import { findBundles } from '../../store/landing/bundles.ts';
+import { markTokenAccountsCreated } from '../../store/landing/created-token-accounts.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import type { Deps } from '../deps.ts';

@@ -3,7 +3,7 @@ import { withdrawnLamports } from '../../compile/withdraw.ts';
 import type { Batch, LedgerEntry } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { TransactionCosts } from '../../solana/chain.ts';
-import { findUnrecorded, insertLedgerEntries } from '../../store/ledger.ts';
+import { findUnrecorded, insertLedgerEntries } from '../../store/landing/ledger.ts';
 import type { WorkerDeps } from '../deps.ts';
 
 /**

@@ -7,7 +7,13 @@ import {
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';
-import { findNonces, forgetNonces, type PooledNonce, planNonces, setNonceAvailable } from '../../store/nonces.ts';
+import {
+  findNonces,
+  forgetNonces,
+  type PooledNonce,
+  planNonces,
+  setNonceAvailable,
+} from '../../store/landing/nonces.ts';
 import type { WorkerDeps } from '../deps.ts';
 
 /** How soon after a nonce was used its new value may be final. */

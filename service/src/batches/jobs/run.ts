@@ -1,6 +1,6 @@
 import { type Batch, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
-import { findBatch } from '../../store/batches.ts';
+import { findBatch } from '../../store/batches/batches.ts';
 import { askCompany } from '../../store/company/approvals.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { settleBundles } from '../bundles/land.ts';

@@ -1,8 +1,8 @@
 import type { Batch, ExecutionTrouble } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
+import { reportTrouble } from '../../store/batches/executions.ts';
+import { StaleRun } from '../../store/batches/runs.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
-import { reportTrouble } from '../../store/executions.ts';
-import { StaleRun } from '../../store/runs.ts';
 import { inRun, type RunDeps } from '../in-run.ts';
 
 /** Deposits and clusters take about this long to mend at the soonest. */

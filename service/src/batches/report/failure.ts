@@ -2,7 +2,7 @@ import { ApiError, type BatchStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { ExecutionTrouble } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
-import type { BatchRecord } from '../../store/batch-records.ts';
+import type { BatchRecord } from '../../store/batches/batch-records.ts';
 import { explainChainError } from './chain-error.ts';
 import type { BatchReport } from './read-report.ts';
 

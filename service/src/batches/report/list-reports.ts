@@ -1,6 +1,6 @@
 import { type Page, pageOf, parseCursor } from '../../model/page.ts';
 import type { Project } from '../../model/project.ts';
-import { type ListedBatch, type ListFilter, listBatchRecords } from '../../store/batch-records.ts';
+import { type ListedBatch, type ListFilter, listBatchRecords } from '../../store/batches/batch-records.ts';
 import type { Deps } from '../deps.ts';
 import { explainChainError } from './chain-error.ts';
 import { describeTrouble } from './failure.ts';

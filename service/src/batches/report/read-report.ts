@@ -1,7 +1,7 @@
 import { ApiError } from '@flywheel/api';
 import type { Project } from '../../model/project.ts';
-import { type BatchRecord, findBatchRecord } from '../../store/batch-records.ts';
-import { findSentBundles, type SentBundle } from '../../store/bundles.ts';
+import { type BatchRecord, findBatchRecord } from '../../store/batches/batch-records.ts';
+import { findSentBundles, type SentBundle } from '../../store/landing/bundles.ts';
 import type { Deps } from '../deps.ts';
 import { type Ledger, readLedger } from '../read.ts';
 

@@ -2,7 +2,7 @@ import type { TimelineStep } from '@flywheel/api';
 import { formatTokens } from '../../model/amount.ts';
 import { isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
-import type { SentBundle } from '../../store/bundles.ts';
+import type { SentBundle } from '../../store/landing/bundles.ts';
 import type { BatchReport } from './read-report.ts';
 
 /** One step of a batch’s life. */

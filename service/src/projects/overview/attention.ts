@@ -2,9 +2,9 @@ import type { Attention, ProjectOverview } from '@flywheel/api';
 import { formatTokens } from '../../model/amount.ts';
 import type { Project } from '../../model/project.ts';
 import { troubleError } from '../../model/trouble-error.ts';
-import type { StoredKey } from '../../store/api-keys.ts';
-import type { OpenBatch } from '../../store/open-batches.ts';
-import type { ProjectSummaryRecord } from '../../store/project-summaries.ts';
+import type { OpenBatch } from '../../store/batches/open-batches.ts';
+import type { StoredKey } from '../../store/projects/api-keys.ts';
+import type { ProjectSummaryRecord } from '../../store/projects/project-summaries.ts';
 import type { VaultNeeds } from './vault-funds.ts';
 
 /** What is known of a project, from which follows what someone should look at. */

@@ -3,8 +3,8 @@ import type { Address } from '@solana/kit';
 import { formatTokens } from '../../model/amount.ts';
 import type { Clock } from '../../model/clock.ts';
 import { utcDay } from '../../model/utc-day.ts';
-import { findDailyAmountsSince } from '../../store/daily-limits.ts';
 import type { Db } from '../../store/db.ts';
+import { findDailyAmountsSince } from '../../store/projects/daily-limits.ts';
 import { requireVisibleProject } from '../access.ts';
 
 const MS_PER_DAY = 86_400_000;

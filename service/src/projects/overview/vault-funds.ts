@@ -9,8 +9,8 @@ import { type Balance, balance, lamportBalance } from '../../model/vault-balance
 import { answerWithin } from '../../solana/answer-within.ts';
 import type { Chain } from '../../solana/chain.ts';
 import { readVaultFunds } from '../../solana/vault.ts';
+import { findRemainingPipelines, findTokenAccountsToCreate, type OpenBatch } from '../../store/batches/open-batches.ts';
 import type { Db } from '../../store/db.ts';
-import { findRemainingPipelines, findTokenAccountsToCreate, type OpenBatch } from '../../store/open-batches.ts';
 
 export interface FundsDeps {
   readonly db: Db;

@@ -5,7 +5,7 @@ import type { Clock } from '../../model/clock.ts';
 import type { Project } from '../../model/project.ts';
 import { insertAuditEntry } from '../../store/audit.ts';
 import type { Db } from '../../store/db.ts';
-import { lockProject, replaceProofTypes, updateDailyLimits } from '../../store/projects.ts';
+import { lockProject, replaceProofTypes, updateDailyLimits } from '../../store/projects/projects.ts';
 import { requireOwnProject, requireVisibleProject } from '../access.ts';
 import { parseLimits, presentLimits } from './limits.ts';
 import { requireProofTypes } from './proof-types.ts';

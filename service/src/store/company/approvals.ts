@@ -1,5 +1,5 @@
 import type { Address } from '@solana/kit';
-import type { CompanyDecision } from '../batch-records.ts';
+import type { CompanyDecision } from '../batches/batch-records.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from '../events/record-event.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
-import type { Job } from '../jobs.ts';
+import type { Job } from '../jobs/jobs.ts';
 
 /**
  * What there is to be done for batches as they stand, in the order in which the chain takes them: of one project, or of

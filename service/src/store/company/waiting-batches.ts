@@ -1,5 +1,5 @@
 import type { Address } from '@solana/kit';
-import { type ListedBatch, selectListed, toListed } from '../batch-records.ts';
+import { type ListedBatch, selectListed, toListed } from '../batches/batch-records.ts';
 import type { Db } from '../db.ts';
 
 /** A batch that a person has to decide for the company. */

@@ -1,7 +1,7 @@
 import type { BatchKind, BatchStatus, ExecuteResult, InitResult, InitWarning } from '@flywheel/api';
 import type { Nonce } from '@solana/kit';
 import { sql } from 'kysely';
-import type { DailyTotals } from '../model/amount.ts';
+import type { DailyTotals } from '../../model/amount.ts';
 import {
   type Batch,
   type BatchEvent,
@@ -9,14 +9,14 @@ import {
   type EndCause,
   isFinal,
   nextStatus,
-} from '../model/batch.ts';
+} from '../../model/batch.ts';
+import { DamagedRecord } from '../damaged-record.ts';
+import { type Db, inTransaction } from '../db.ts';
+import { recordEvent } from '../events/record-event.ts';
+import { releaseNonce } from '../landing/nonces.ts';
+import { releaseDailyAmounts } from '../projects/daily-limits.ts';
 import { summarizePipelines } from './batch-records.ts';
 import { BATCH_COLUMNS, type BatchRow, PIPELINE_COLUMNS, toBatch, toPipeline, toPipelineRows } from './batch-rows.ts';
-import { releaseDailyAmounts } from './daily-limits.ts';
-import { DamagedRecord } from './damaged-record.ts';
-import { type Db, inTransaction } from './db.ts';
-import { recordEvent } from './events/record-event.ts';
-import { releaseNonce } from './nonces.ts';
 
 /**
  * The next batch index of a flywheel. Locks its row until the transaction ends, so that a project's batches are made

@@ -1,9 +1,9 @@
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { sql } from 'kysely';
-import type { ExecutionTrouble } from '../model/batch.ts';
-import { troubleError } from '../model/trouble-error.ts';
-import { type Db, inTransaction } from './db.ts';
-import { recordEvent } from './events/record-event.ts';
+import type { ExecutionTrouble } from '../../model/batch.ts';
+import { troubleError } from '../../model/trouble-error.ts';
+import { type Db, inTransaction } from '../db.ts';
+import { recordEvent } from '../events/record-event.ts';
 
 /**
  * Keeps the approval that the wallet signed, and forgets the trouble of an earlier one. False, and nothing kept, when

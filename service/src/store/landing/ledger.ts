@@ -1,5 +1,5 @@
-import type { Bundle, LedgerEntry } from '../model/batch.ts';
-import type { Db } from './db.ts';
+import type { Bundle, LedgerEntry } from '../../model/batch.ts';
+import type { Db } from '../db.ts';
 
 /** Signatures of a batch's settled bundles that the ledger does not have yet, with what is known of them. */
 export async function findUnrecorded(

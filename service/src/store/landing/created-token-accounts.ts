@@ -1,7 +1,7 @@
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
-import type { Batch } from '../model/batch.ts';
-import type { Db } from './db.ts';
+import type { Batch } from '../../model/batch.ts';
+import type { Db } from '../db.ts';
 
 /** Records which token accounts a batch is about to create, instead of what an earlier look found. */
 export async function planTokenAccounts(

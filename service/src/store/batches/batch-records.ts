@@ -1,10 +1,10 @@
 import type { BatchStatus, WaitsFor } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { type ExpressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely';
-import type { BatchWithoutPipelines, CompiledPipeline, EndCause } from '../model/batch.ts';
+import type { BatchWithoutPipelines, CompiledPipeline, EndCause } from '../../model/batch.ts';
+import type { Db } from '../db.ts';
+import type { BatchesTable, Schema } from '../schema.ts';
 import { BATCH_COLUMNS, toBatch } from './batch-rows.ts';
-import type { Db } from './db.ts';
-import type { BatchesTable, Schema } from './schema.ts';
 
 /** A batch with everything that its timeline tells, and nothing of its pipelines but counts. */
 export interface BatchRecord extends BatchWithoutPipelines, BatchSummary {

@@ -1,7 +1,7 @@
 import type { RegistrationRequest } from '@flywheel/api';
 import type { Address, ReadonlyUint8Array } from '@solana/kit';
-import type { Multisig, Token } from '../model/project.ts';
-import type { Db } from './db.ts';
+import type { Multisig, Token } from '../../model/project.ts';
+import type { Db } from '../db.ts';
 
 /** A registration whose transaction the wallet has yet to sign. */
 export interface RegistrationRecord {

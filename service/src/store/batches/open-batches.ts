@@ -1,9 +1,9 @@
 import type { BatchStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
-import type { CompiledPipeline, ExecutionTrouble } from '../model/batch.ts';
+import type { CompiledPipeline, ExecutionTrouble } from '../../model/batch.ts';
+import type { Db } from '../db.ts';
 import { PIPELINE_COLUMNS, toPipeline } from './batch-rows.ts';
-import type { Db } from './db.ts';
 
 /** A batch that has not ended, as far as what it waits for and takes from its vault. */
 export interface OpenBatch {

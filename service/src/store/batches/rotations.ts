@@ -1,8 +1,8 @@
 import type { Approver, BatchStatus, RotateAction } from '@flywheel/api';
 import { sql } from 'kysely';
-import type { Batch } from '../model/batch.ts';
-import { DamagedRecord } from './damaged-record.ts';
-import type { Db } from './db.ts';
+import type { Batch } from '../../model/batch.ts';
+import { DamagedRecord } from '../damaged-record.ts';
+import type { Db } from '../db.ts';
 
 /** One approver replaced by another, or about to be. */
 export interface RotationRecord {

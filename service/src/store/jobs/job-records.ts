@@ -1,6 +1,6 @@
 import type { BatchStatus } from '@flywheel/api';
 import { type RawBuilder, sql } from 'kysely';
-import type { Db } from './db.ts';
+import type { Db } from '../db.ts';
 import type { Job } from './jobs.ts';
 
 /** A job as the queue has it, for whoever looks after the queue. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { DailyTotals } from '../model/amount.ts';
-import type { Project } from '../model/project.ts';
-import type { Db } from './db.ts';
+import type { DailyTotals } from '../../model/amount.ts';
+import type { Project } from '../../model/project.ts';
+import type { Db } from '../db.ts';
 
 export interface ExceededLimit {
   readonly kind: 'burn' | 'airdrop';

@@ -1,8 +1,8 @@
 import type { ApprovalMode } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
-import type { Token } from '../model/project.ts';
-import type { Db } from './db.ts';
+import type { Token } from '../../model/project.ts';
+import type { Db } from '../db.ts';
 
 /** A project as a list shows it. */
 export interface ProjectSummaryRecord {

@@ -1,7 +1,7 @@
 import type { BatchStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
-import type { Db } from './db.ts';
+import type { Db } from '../db.ts';
 
 /** A pipeline as far as anyone may know of it: what its batch’s accounts on chain show. */
 export interface RecordedProof {

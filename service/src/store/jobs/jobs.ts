@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from '@solana/kit';
 import type pg from 'pg';
 import { fromKysely, PgBoss, type UpdateQueueOptions } from 'pg-boss';
-import { jobSeconds } from '../telemetry/metrics.ts';
-import { currentTrace, type TraceCarrier, tracedJob } from '../telemetry/tracing.ts';
-import type { Db } from './db.ts';
-import type { Log } from './log.ts';
+import { jobSeconds } from '../../telemetry/metrics.ts';
+import { currentTrace, type TraceCarrier, tracedJob } from '../../telemetry/tracing.ts';
+import type { Db } from '../db.ts';
+import type { Log } from '../log.ts';
 
 /** Work behind the API. Jobs of one multisig run one after another, in the order in which they were enqueued. */
 export type Job =

@@ -1,4 +1,4 @@
-import type { Db } from './db.ts';
+import type { Db } from '../db.ts';
 
 /** A text that a wallet was asked to sign, once. */
 export interface SignInChallengeRecord {

@@ -1,6 +1,6 @@
 import type { Scope } from '@flywheel/api';
 import { sql } from 'kysely';
-import type { Db } from './db.ts';
+import type { Db } from '../db.ts';
 
 /** A key as it is kept: enough to know it again, not enough to use it. */
 export interface ApiKeyRecord {

@@ -1,9 +1,9 @@
 import type { Instruction } from '@solana/kit';
 import type { Insertable, Selectable } from 'kysely';
-import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../model/batch.ts';
-import { proofHash } from '../model/proof-hash.ts';
-import { DamagedRecord } from './damaged-record.ts';
-import type { BatchesTable, PipelinesTable, StoredInstruction } from './schema.ts';
+import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../../model/batch.ts';
+import { proofHash } from '../../model/proof-hash.ts';
+import { DamagedRecord } from '../damaged-record.ts';
+import type { BatchesTable, PipelinesTable, StoredInstruction } from '../schema.ts';
 
 /** The columns that make a batch. */
 export const BATCH_COLUMNS = [

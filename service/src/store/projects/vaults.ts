@@ -1,6 +1,6 @@
 import type { Address } from '@solana/kit';
-import type { Token } from '../model/project.ts';
-import type { Db } from './db.ts';
+import type { Token } from '../../model/project.ts';
+import type { Db } from '../db.ts';
 
 export interface KnownVault {
   readonly vault: Address;
