@@ -12,6 +12,7 @@ import { type Exchange, type OperationRouteDeps, operationRoute } from './operat
 import { type SiteDeps, siteRoutes } from './static/routes.ts';
 import { answerError, MAX_BODY_BYTES } from './wire/answer-error.ts';
 import { answerClientError, MAX_HEADER_BYTES } from './wire/client-error.ts';
+import { hangUpOnClose } from './wire/hang-up-on-close.ts';
 import { readJson } from './wire/read-json.ts';
 import { createRequestLog } from './wire/request-log.ts';
 import { SECURITY_HEADERS } from './wire/security-headers.ts';
@@ -80,6 +81,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
 
   // RFC 9110, 10.1.1: an expectation other than 100-continue may be ignored; Node would answer 417 without a body.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
+  hangUpOnClose(server);
   readBodiesAsJson(server);
   server.setErrorHandler(answerUnforeseen);
   server.addHook('onRequest', (request, reply, done) => {

@@ -1,6 +1,7 @@
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { healthRoutes, type ReadinessCheck } from '../http/health.ts';
+import { hangUpOnClose } from '../http/wire/hang-up-on-close.ts';
 import { METRICS_CONTENT_TYPE, type MetricsDeps, renderMetrics } from './render-metrics.ts';
 
 export interface MonitorDeps extends MetricsDeps {
@@ -17,6 +18,7 @@ export async function serveMonitor(
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = fastify({ logger: false });
+  hangUpOnClose(server);
   server.get('/metrics', async (_request, reply) =>
     reply.header('content-type', METRICS_CONTENT_TYPE).send(await renderMetrics(deps)),
   );

@@ -99,6 +99,23 @@ describe('closing', () => {
     await assert.rejects(fetch(`${closing.url}/health/live`));
     agent.destroy();
   });
+
+  it('does not wait for who has connected and asked for nothing, or for half of something', async () => {
+    await using closing = await startTestServer();
+    const port = Number(new URL(closing.url).port);
+    const accepted = once(closing.server.server, 'connection');
+    const [silent, half] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+    half.write('GET /health/live HT');
+    await accepted;
+    await Promise.all([once(silent, 'connect'), once(half, 'connect')]);
+    const hungUp = [silent, half].map(
+      (socket) => new Promise((resolve) => socket.on('error', resolve).once('close', resolve)),
+    );
+    const startedAt = performance.now();
+    await closing.server.close();
+    assert.ok(performance.now() - startedAt < 5_000);
+    await Promise.all(hungUp);
+  });
 });
 
 function get(agent: Agent, url: string, headers: { readonly [name: string]: string }) {
