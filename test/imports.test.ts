@@ -38,7 +38,10 @@ const RULES: Rules = {
       ...service('webhooks', 'company', 'treasury', 'batches', 'projects', 'proofs', 'compile', 'model', 'telemetry'),
       'api/src',
     ],
-    'service/src/monitor': service('http/health.ts', 'solana', 'store', 'model', 'telemetry'),
+    'service/src/monitor': [
+      ...service('http/health.ts', 'http/wire/hang-up-on-close.ts'),
+      ...service('solana', 'store', 'model', 'telemetry'),
+    ],
     'service/src/treasury': [
       ...service('batches', 'projects', 'compile', 'squads', 'solana', 'store', 'model'),
       'api/src',
