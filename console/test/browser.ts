@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 /** Where Linux distributions and CI put it. */
 const EXECUTABLES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -32,19 +31,14 @@ export interface VisitOptions {
   readonly colorScheme?: 'light' | 'dark';
 }
 
-/** A browser of its own with an empty profile, on a page that is not yet anywhere. */
+/** Somebody with a browser: nothing of it is known to any other visit. It is on a page that is not yet anywhere. */
 export async function openVisit(
   baseURL: string,
   { size = 'desktop', colorScheme = 'light' }: VisitOptions = {},
 ): Promise<Visit> {
-  if (executablePath === undefined) throw new Error('Skip with noBrowser.');
-  const profile = await mkdtemp(join(tmpdir(), 'flywheel-browser-'));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath,
-    args: [
-      ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-    ],
+  browser ??= launch();
+  visitors += 1;
+  const context = await (await browser).newContext({
     baseURL,
     viewport: SIZES[size],
     colorScheme,
@@ -53,21 +47,37 @@ export async function openVisit(
     reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
-  const page = context.pages()[0] ?? (await context.newPage());
+  const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
     if (/Content Security Policy|Refused to|requires 'Trusted/.test(message.text())) complaints.push(message.text());
   });
-  return {
-    page,
-    context,
-    complaints,
-    close: async () => {
-      await context.close();
-      await rm(profile, { recursive: true, force: true });
-    },
-  };
+  return { page, context, complaints, close: () => leave(context) };
+}
+
+/** One for all visits of a test file, each with a context of its own; closed by the last to leave. */
+let browser: Promise<Browser> | undefined;
+let visitors = 0;
+
+async function leave(context: BrowserContext): Promise<void> {
+  await context.close();
+  visitors -= 1;
+  if (visitors > 0) return;
+  const left = browser;
+  browser = undefined;
+  await (await left)?.close();
+}
+
+function launch(): Promise<Browser> {
+  if (executablePath === undefined) throw new Error('Skip with noBrowser.');
+  return chromium.launch({
+    executablePath,
+    args: [
+      ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+      ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    ],
+  });
 }
 
 const SCREENSHOTS = fileURLToPath(new URL('../screenshots/', import.meta.url));
