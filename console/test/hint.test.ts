@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { readSite } from '../../service/src/http/static/read-site.ts';
-import { startTestServer, type TestServer } from '../../service/test/http/test-server.ts';
-import { noBrowser, openVisit, SIZES, type Visit } from './browser.ts';
+import { noBrowser, SIZES, type Visit } from './browser.ts';
+import { openSite, type Site } from './open-site.ts';
 
-const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
 /** A screen that anyone can open, with an address on it. */
 const VAULT = 'So11111111111111111111111111111111111111112';
 
 describe('a hint', { skip: noBrowser }, () => {
-  let server: TestServer;
+  let site: Site;
   let visit: Visit;
   before(async () => {
-    await import('../build-if-stale.ts');
-    server = await startTestServer({ site: await readSite(DIST) });
-    visit = await openVisit(server.url);
+    site = await openSite();
+    visit = site.visit;
   });
-  after(async () => {
-    await visit?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  after(() => site?.close());
   beforeEach(async () => {
     await visit.page.goto(`/vault/${VAULT}`);
     await visit.page.mouse.move(0, 0);

@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { readSite } from '../../service/src/http/static/read-site.ts';
-import { startTestServer, type TestServer } from '../../service/test/http/test-server.ts';
-import { noBrowser, openVisit, type Visit } from './browser.ts';
+import { noBrowser, type Visit } from './browser.ts';
+import { openSite, type Site } from './open-site.ts';
 
-const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
 /** Signed out: what anyone can open. */
 const ADDRESSES = ['/', '/register', '/proof', '/vault/11111111111111111111111111111111', '/company', '/p/x/batches'];
 
 describe('the page’s policy, as it is served', { skip: noBrowser }, () => {
-  let server: TestServer;
+  let site: Site;
   let visit: Visit;
   before(async () => {
-    await import('../build-if-stale.ts');
-    server = await startTestServer({ site: await readSite(DIST) });
-    visit = await openVisit(server.url);
+    site = await openSite();
+    visit = site.visit;
   });
-  after(async () => {
-    await visit?.close();
-    await server?.[Symbol.asyncDispose]();
-  });
+  after(() => site?.close());
 
   it('refuses nothing that the console does', async () => {
     const { page, complaints } = visit;
