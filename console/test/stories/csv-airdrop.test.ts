@@ -6,7 +6,7 @@ import { noBrowser } from '../browser.ts';
 import { BASE_UNITS, tokensOf } from './balances.ts';
 import { approve, fund, look, openStory, type Person, type Registered, register, type Story, signIn } from './story.ts';
 
-describe('an airdrop from a file', { skip: noBrowser }, () => {
+describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
   let story: Story;
   let alice: Address;
   let bob: Address;
@@ -20,7 +20,7 @@ describe('an airdrop from a file', { skip: noBrowser }, () => {
     { size: 'desktop', colorScheme: 'light' },
     { size: 'phone', colorScheme: 'dark' },
   ] as const) {
-    describe(`on a ${options.size}, ${options.colorScheme}:`, () => {
+    describe(`on a ${options.size}, ${options.colorScheme}:`, { concurrency: 1 }, () => {
       let person: Person;
       let project: Registered;
       before(async () => {

@@ -8,7 +8,7 @@ import { approveForCompany } from '../../../service/test/treasury/withdrawals.ts
 import { noBrowser } from '../browser.ts';
 import { approve, fund, look, openStory, type Person, type Registered, register, type Story, signIn } from './story.ts';
 
-describe('the vault and who decides over it, in a browser', { skip: noBrowser }, () => {
+describe('the vault and who decides over it, in a browser', { skip: noBrowser, concurrency: 2 }, () => {
   let story: Story;
   let companyCookie: string;
   before(async () => {

@@ -17,7 +17,7 @@ import {
   signIn,
 } from './story.ts';
 
-describe('the whole story in a browser', { skip: noBrowser }, () => {
+describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, () => {
   let story: Story;
   before(async () => {
     story = await openStory();
@@ -28,7 +28,7 @@ describe('the whole story in a browser', { skip: noBrowser }, () => {
     { size: 'desktop', colorScheme: 'light' },
     { size: 'phone', colorScheme: 'dark' },
   ] as const) {
-    describe(`on a ${options.size}, ${options.colorScheme}:`, () => {
+    describe(`on a ${options.size}, ${options.colorScheme}:`, { concurrency: 1 }, () => {
       const pipelines = [burnPipeline(2), burnPipeline(3)] as const;
       let person: Person;
       let project: Registered;
