@@ -102,7 +102,7 @@ async function compose(
   if (isWorker && secrets !== null) {
     const delivering = startWebhooks({ ...deps, poolConfig, secrets, rules });
     started.defer(() => delivering.stop());
-  }
+  } else if (isWorker) log.info('no webhooks are sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set');
   const monitorDeps = { ...deps, log, operator: signers.operator, readiness: readinessOf(deps) };
   const metricsUrl = await openMonitor(config, monitorDeps, started);
   // Serving sends nothing: it only asks what a bundle would cost.
