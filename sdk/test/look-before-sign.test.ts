@@ -159,7 +159,8 @@ function withNonceAuthority(wire: string, authority: string): string {
   return rewritten(wire, (message) => {
     const [advance, ...others] = message.instructions;
     const [nonce = 0, blockhashes = 0] = advance?.accountIndices ?? [];
-    const place = message.staticAccounts.findIndex((account) => account === authority);
+    const accounts: readonly string[] = message.staticAccounts;
+    const place = accounts.indexOf(authority);
     if (!advance || place === -1) throw new Error(`${authority} signs no advance.`);
     const instructions = [{ ...advance, accountIndices: [nonce, blockhashes, place] }, ...others];
     return { ...message, instructions };
@@ -170,7 +171,8 @@ function withNonceAuthority(wire: string, authority: string): string {
 function withFeePayer(wire: string, payer: string): string {
   return rewritten(wire, (message) => {
     const staticAccounts = [...message.staticAccounts];
-    const place = staticAccounts.findIndex((account) => account === payer);
+    const accounts: readonly string[] = staticAccounts;
+    const place = accounts.indexOf(payer);
     const [first, found] = [staticAccounts[0], staticAccounts[place]];
     if (!first || !found) throw new Error(`${payer} is not in it.`);
     staticAccounts[0] = found;
