@@ -40,6 +40,7 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
       await look(person, 'withdraw-warnings');
       await page.getByRole('link', { name: 'Look and approve' }).click();
       await page.getByText('What is on chain is what you see').waitFor();
+      await page.getByText('To withdraw').waitFor();
       await look(person, 'withdraw-approve');
       await approveByBoth(person);
       const lamports = async () => (await story.world.rpc.getBalance(to as Address).send()).value;

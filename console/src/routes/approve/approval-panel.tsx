@@ -30,7 +30,7 @@ export function ApprovalPanel({ look: { approval, approvalFaults }, wallet, batc
         {approval.steps.map((step, position) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the instructions of one transaction never move.
           <li key={position} className="flex min-h-8 items-baseline gap-3">
-            <span className="tabular w-3 shrink-0 text-right text-xs text-quiet">{position + 1}</span>
+            <span className="tabular w-3 shrink-0 text-right text-xs text-quiet">{position}</span>
             <StepText step={step} wallet={wallet} />
           </li>
         ))}

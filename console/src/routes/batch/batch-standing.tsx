@@ -11,7 +11,7 @@ import { totalsOf } from './totals.ts';
 /** Where a batch stands: the ring, the word, and its sums. */
 export function BatchStanding({ batch }: { readonly batch: BatchDetail }) {
   const standing = standingOf(batch);
-  const { burned, airdropped, counts } = totalsOf(batch.pipelines);
+  const { counts } = totalsOf(batch.pipelines);
   const cost = batch.batch.ledger?.operatorNetLamports;
   return (
     <section
@@ -30,17 +30,52 @@ export function BatchStanding({ batch }: { readonly batch: BatchDetail }) {
           <p className="tabular text-sm text-quiet">{progressText(batch)}</p>
         </div>
       </div>
-      <Sum name={BURN_NAMES[batch.batch.status]} value={withSeparators(burned)} />
-      <Sum name={AIRDROP_NAMES[batch.batch.status]} value={withSeparators(airdropped)} />
+      <Moved batch={batch} />
       <div className="flex flex-col gap-2">
         <Sum name="The operator paid so far" value={cost === undefined ? 'not known yet' : formatSol(cost)} />
-        <KindBar {...counts} />
+        {isOfPipelines(batch) && <KindBar {...counts} />}
       </div>
     </section>
   );
 }
 
+function isOfPipelines({ kind = 'pipelines' }: Pick<BatchDetail, 'kind'>): boolean {
+  return kind === 'pipelines';
+}
+
+/** What it burns and airdrops, or withdraws; a rotation moves nothing. */
+function Moved({ batch }: { readonly batch: BatchDetail }) {
+  const { pipelines } = batch;
+  const { status } = batch.batch;
+  if (!isOfPipelines(batch)) {
+    const actions = pipelines.flatMap((pipeline) => pipeline.actions);
+    return actions.map(
+      (action) =>
+        action.action === 'WITHDRAW' && (
+          <Sum
+            key={action.asset}
+            name={WITHDRAW_NAMES[status]}
+            value={`${withSeparators(action.amount)} ${action.asset === 'SOL' ? 'SOL' : 'tokens'}`}
+          />
+        ),
+    );
+  }
+  const { burned, airdropped } = totalsOf(pipelines);
+  return (
+    <>
+      <Sum name={BURN_NAMES[status]} value={withSeparators(burned)} />
+      <Sum name={AIRDROP_NAMES[status]} value={withSeparators(airdropped)} />
+    </>
+  );
+}
+
 /** What a failed batch has moved all the same, its pipelines say. */
+const WITHDRAW_NAMES = {
+  AVAILABLE_TO_QUEUE: 'To withdraw',
+  FINALIZED: 'To withdraw',
+  EXECUTED: 'Withdrawn',
+  FAILED: 'Was to withdraw',
+} as const;
 const BURN_NAMES = {
   AVAILABLE_TO_QUEUE: 'To burn',
   FINALIZED: 'To burn',
