@@ -148,6 +148,10 @@ export const ERROR_NOTES: {
     remedy: 'Sign in with a wallet that COMPANY_OPERATORS lists.',
     example: { wallet: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' },
   },
+  ERR_OWN_BATCH: {
+    remedy: 'Ask another operator of the company.',
+    example: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
+  },
   ERR_VAULT_NOT_FOUND: {
     remedy: 'Check the address: it is the vault’s, not the multisig’s or the mint’s.',
     example: { address: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' },

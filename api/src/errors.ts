@@ -58,6 +58,12 @@ export const ERRORS = {
     'The wallet that is signed in is no operator of the company.',
     (c: { wallet: string }) => `Wallet ${c.wallet} is none of the company’s operators (COMPANY_OPERATORS).`,
   ),
+  ERR_OWN_BATCH: define(
+    403,
+    'The operator’s own wallet is the project’s: nobody approves for both sides.',
+    (c: { batchId: string }) =>
+      `Batch ${c.batchId} is of a project of your own wallet. Another operator of the company approves it: nobody does for both sides.`,
+  ),
   ERR_KEY_NOT_FOUND: define(404, 'No such API key.', () => 'No project holds this API key.'),
   ERR_TOKEN_NOT_FOUND: define(404, 'The token of the API key is gone.', () => 'The token of this API key is gone.'),
   ERR_FLYWHEEL_NOT_FOUND: define(

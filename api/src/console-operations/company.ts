@@ -61,6 +61,7 @@ export const COMPANY_OPERATIONS = {
     errors: [
       'ERR_BATCH_NOT_FOUND',
       'ERR_BATCH_NOT_WAITING',
+      'ERR_OWN_BATCH',
       'ERR_SIGNED_TX_INVALID',
       'ERR_VAULT_UNDERFUNDED',
       'ERR_BATCH_WOULD_FAIL',

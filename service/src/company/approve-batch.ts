@@ -1,4 +1,4 @@
-import { isApiError } from '@flywheel/api';
+import { ApiError, isApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { checkBatch, troubleOf } from '../batches/check/check-batch.ts';
 import { describeForeign, findForeignPosition } from '../batches/check/find-foreign-position.ts';
@@ -19,13 +19,15 @@ import { readAnyBatch } from './read-any-batch.ts';
 /**
  * Approves a batch for the company: what was checked when its execution was asked for is checked again, the decision is
  * recorded once, and the worker goes on. Repeating, also by another operator, answers the same.
- * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING; ERR_VAULT_UNDERFUNDED, ERR_BATCH_WOULD_FAIL, after which the
+ * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH; ERR_VAULT_UNDERFUNDED, ERR_BATCH_WOULD_FAIL, after which the
  * batch waits on; ERR_SIGNED_TX_INVALID, after which the wallet has to sign again.
  */
 export async function approveBatch(deps: Deps, operator: Address, batchId: string): Promise<BatchWithoutPipelines> {
   const batch = await readAnyBatch(deps, batchId);
   if (await isWaiting(deps, batch)) {
     const project = await findProjectOfBatch(deps.db, batch);
+    // Two approvals are two people's.
+    if (project.wallet === operator) throw new ApiError('ERR_OWN_BATCH', { batchId });
     const trouble = await checkAgain(deps, project, batch);
     if (trouble !== null) {
       // The project reads it too: it is who can mend it.

@@ -66,6 +66,18 @@ describe('a project whose batches a person approves for the company', () => {
     assert.deepEqual([rows.company_operator, rows.company_reason], [operator(first).address, null]);
   });
 
+  it('is approved by another than its own wallet, an operator of the company though it be', async () => {
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    await ask(project, batch);
+    const own = { wallet: address(operator(first).address) };
+    await world.db.updateTable('projects').set(own).where('id', '=', project.projectId).execute();
+    assertError(await approve(world, operator(first), batch.id), 403, 'ERR_OWN_BATCH', /Another operator/);
+    await assertUntouched(project, batch);
+    requireOk(await approve(world, operator(second), batch.id));
+    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+
   it('may be asked for and approved before it is set up', async () => {
     const project = await createManualProject(world);
     const sending = world.gate.hold('sendBundle');

@@ -32,7 +32,8 @@ export function RotateWalletForm({ project, onClose }: RotateWalletFormProps) {
     <form onSubmit={submit} className="flex flex-col gap-4 border-t pt-4">
       <p>
         The new wallet signs that it takes over, then this one and the company approve. From then on the project is the
-        new wallet’s: sign in with that. Keys, limits and the vault stay as they are.
+        new wallet’s: sign in with that. Limits and the vault stay as they are. API keys go on working: revoke those
+        that you would not trust any more.
       </p>
       <TextField
         label="Address of the new wallet"
