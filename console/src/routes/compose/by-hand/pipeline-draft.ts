@@ -29,12 +29,14 @@ export interface DraftRules {
   readonly proofTypes: readonly ProofType[];
 }
 
-export function newAction(kind: ActionKind = 'BURN'): ActionDraft {
-  return { key: crypto.randomUUID(), kind, amount: '', toAddress: '', message: '' };
+/** A burn of nothing yet: the commonest. */
+export function newAction(): ActionDraft {
+  return { key: crypto.randomUUID(), kind: 'BURN', amount: '', toAddress: '', message: '' };
 }
 
-export function newPipeline(type: string, kind?: ActionKind): PipelineDraft {
-  return { key: crypto.randomUUID(), type, payload: '{}', actions: [newAction(kind)] };
+/** @param type as the one before it: most batches are of one type. */
+export function newPipeline(type: string): PipelineDraft {
+  return { key: crypto.randomUUID(), type, payload: '{}', actions: [newAction()] };
 }
 
 /** The pipeline that a draft makes, or what stands against it. */
