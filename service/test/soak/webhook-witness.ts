@@ -72,7 +72,8 @@ export async function openWebhookWitness(random: () => number): Promise<WebhookW
 /** As if the pauses were over, and the leases of those that died. Whoever lives and is in the middle of it tells it twice. */
 async function hasten({ db }: World): Promise<readonly { readonly state: string }[]> {
   await sql`
-    update webhook_deliveries set next_attempt_at = now(), leased_until = least(leased_until, now())
+    update webhook_deliveries
+    set next_attempt_at = now(), leased_until = case when lease is not null then least(leased_until, now()) end
     where state = 'waiting'
   `.execute(db);
   await sql`select pg_notify('webhooks', '')`.execute(db);
