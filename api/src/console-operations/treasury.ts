@@ -29,7 +29,7 @@ export const TREASURY_OPERATIONS = {
     path: '/console/api/projects/{projectId}/withdrawals',
     summary: 'Take SOL or tokens out of the vault',
     description:
-      'Makes a batch of one pipeline, which goes the way of every batch: set up on chain, approved by both sides, executed. No daily limit counts it and no API key sees it.',
+      'Makes a batch of one pipeline, which goes the way of every batch: set up on chain, approved by both sides, executed. A person always approves for the company. No daily limit counts it and no API key sees it.',
     headers: initBatch.headers,
     params: projectParams,
     body: WithdrawalRequest,
@@ -50,7 +50,7 @@ export const TREASURY_OPERATIONS = {
     path: '/console/api/projects/{projectId}/rotations',
     summary: 'Replace the project’s wallet',
     description:
-      'The new wallet has signed that it takes over. Makes a batch whose one pipeline changes the multisig: both sides approve it as any other. Refused while batches are open, which it would make stale.',
+      'The new wallet has signed that it takes over. Makes a batch whose one pipeline changes the multisig: the present wallet approves it, and for the company always a person. Refused while batches are open, which it would make stale.',
     headers: initBatch.headers,
     params: projectParams,
     body: RotateWalletRequest,
@@ -64,7 +64,7 @@ export const TREASURY_OPERATIONS = {
     path: '/console/api/company/projects/{projectId}/rotations',
     summary: 'Replace the company’s approver of a project',
     description:
-      'By the one that the service signs with now. The project’s wallet and the approver of before both approve it, as any batch.',
+      'By the one that the service signs with now. The project’s wallet approves it, then an operator of the company, for whom the approver of before votes.',
     headers: initBatch.headers,
     params: projectParams,
     body: z.strictObject({}),

@@ -16,7 +16,7 @@ export const ProofType = z
 export const ApprovalMode = z.enum(['automatic', 'manual']).meta({
   id: 'ApprovalMode',
   description:
-    '`automatic`: the company signs when every rule has passed. `manual`: a person of the company approves each batch.',
+    '`automatic`: the company signs when every rule has passed. `manual`: a person of the company approves each batch. Withdrawals and rotations wait for a person in both.',
 });
 
 /** As many as a batch may have pipelines: each could have a type of its own. */

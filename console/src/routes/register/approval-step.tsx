@@ -17,7 +17,7 @@ export function ApprovalStep({ draft, onChange, onNext }: StepProps) {
           {
             value: 'automatic',
             title: 'Automatic',
-            text: 'At once, when every rule has passed: limits, proofs, funds, simulation.',
+            text: 'At once, when every rule has passed: limits, proofs, funds, simulation. Withdrawals wait for a person.',
           },
           { value: 'manual', title: 'By a person', text: 'An operator of the company looks at every batch first.' },
         ]}

@@ -39,7 +39,7 @@ export function ApprovalModePanel({ projectId, settings }: ApprovalModePanelProp
 const MODES = {
   automatic: {
     title: 'The company votes automatically',
-    text: 'At once, when every rule has passed: limits, proofs, funds, simulation.',
+    text: 'At once, when every rule has passed: limits, proofs, funds, simulation. Withdrawals wait for a person.',
   },
   manual: {
     title: 'A person of the company votes',
