@@ -1,5 +1,5 @@
 import type { CDPSession } from 'playwright-core';
-import { noBrowser, openVisit } from '../console/test/browser.ts';
+import { noBrowser, openVisit } from '../apps/console/test/browser.ts';
 import { openBenchWorld } from './bench-world.ts';
 import { type Figures, ms, percentile } from './figures.ts';
 
@@ -8,7 +8,7 @@ const VISITS = 5;
 /** The first page as a newcomer gets it: nothing cached, from this machine, and as over a slow line to a slow phone. */
 export async function benchConsole(): Promise<Figures> {
   if (noBrowser !== false) throw new Error(noBrowser);
-  await import('../console/build-if-stale.ts');
+  await import('../apps/console/build-if-stale.ts');
   const world = await openBenchWorld();
   try {
     const here = await visitOften(world.url, 'desktop', async () => undefined);

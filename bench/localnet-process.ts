@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { startLocalnet } from '../localnet/src/index.ts';
+import { startLocalnet } from '../packages/localnet/src/index.ts';
 
 // A cluster in a process of its own, so that nothing else takes its thread or its memory. It tells its port once it
 // runs, its memory when asked to measure, and the time that stopping took when it is over.

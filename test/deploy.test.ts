@@ -8,7 +8,7 @@ const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 
 
 describe('deploy/', () => {
   it('sets only variables that the service reads', async () => {
-    const known = new Set((await read('service/src/config.ts')).match(/(?<=^ {2})[A-Z][A-Z_]+(?=: )/gm));
+    const known = new Set((await read('apps/service/src/config.ts')).match(/(?<=^ {2})[A-Z][A-Z_]+(?=: )/gm));
     assert.ok(known.has('DATABASE_URL'));
     const ours =
       /\b(?:HOST|PORT|PUBLIC_URL|TRUST_PROXY|LOG_LEVEL|[A-Z]+_(?:PORT|URL|SIGNER|ADDRESS|OPERATORS|DIR))(?=[:=,]| [:=])/g;
@@ -45,7 +45,7 @@ describe('deploy/', () => {
   });
 
   it('watches only metrics that there are', async () => {
-    const code = `${await read('service/src/telemetry/metrics.ts')}${await read('service/src/monitor/render-metrics.ts')}`;
+    const code = `${await read('apps/service/src/telemetry/metrics.ts')}${await read('apps/service/src/monitor/render-metrics.ts')}`;
     const known = new Set(code.match(/flywheel_[a-z_]+/g));
     for (const path of ['deploy/grafana/flywheel.json', 'deploy/prometheus/alerts.yaml']) {
       const watched = new Set((await read(path)).match(/flywheel_[a-z_]+/g));

@@ -10,15 +10,21 @@ import { checkImports, type Rules } from './check-imports.ts';
  */
 const RULES: Rules = {
   mayImport: {
-    'api/src': [],
-    'api/src/generate.ts': ['api/src'],
-    'localnet/src': [],
-    'sdk/src': ['api/src'],
-    'console/src': ['sdk/src', 'api/src'],
-    'cli/bin': ['cli/src'],
-    'cli/src': ['sdk/src', 'api/src', 'service/src/index.ts', 'localnet/src', 'cli/package.json'],
+    'packages/api/src': [],
+    'packages/api/src/generate.ts': ['packages/api/src'],
+    'packages/localnet/src': [],
+    'packages/sdk/src': ['packages/api/src'],
+    'apps/console/src': ['packages/sdk/src', 'packages/api/src'],
+    'apps/cli/bin': ['apps/cli/src'],
+    'apps/cli/src': [
+      'packages/sdk/src',
+      'packages/api/src',
+      'apps/service/src/index.ts',
+      'packages/localnet/src',
+      'apps/cli/package.json',
+    ],
 
-    'service/src/index.ts': service(
+    'apps/service/src/index.ts': service(
       'main.ts',
       'operate.ts',
       'examine.ts',
@@ -27,60 +33,66 @@ const RULES: Rules = {
       'database.ts',
       'log.ts',
     ),
-    'service/src/main.ts': service('app.ts', 'config.ts', 'database.ts', 'log.ts'),
+    'apps/service/src/main.ts': service('app.ts', 'config.ts', 'database.ts', 'log.ts'),
     // The files beside the folders: the composition root and what it is made of.
-    'service/src': [
+    'apps/service/src': [
       ...service('worker.ts', 'http', 'monitor', 'webhooks', 'batches', 'projects', 'solana', 'store', 'model'),
-      ...['api/src', 'localnet/src'],
+      ...['packages/api/src', 'packages/localnet/src'],
     ],
-    'service/src/worker.ts': service('signers.ts', 'batches', 'solana', 'store', 'model'),
-    'service/src/http': [
+    'apps/service/src/worker.ts': service('signers.ts', 'batches', 'solana', 'store', 'model'),
+    'apps/service/src/http': [
       ...service('webhooks', 'company', 'treasury', 'batches', 'projects', 'proofs', 'compile', 'model', 'telemetry'),
-      'api/src',
+      'packages/api/src',
     ],
-    'service/src/monitor': [
+    'apps/service/src/monitor': [
       ...service('http/health.ts', 'http/wire/hang-up-on-close.ts'),
       ...service('solana', 'store', 'model', 'telemetry'),
     ],
-    'service/src/treasury': [
+    'apps/service/src/treasury': [
       ...service('batches', 'projects', 'compile', 'squads', 'solana', 'store', 'model'),
-      'api/src',
+      'packages/api/src',
     ],
-    'service/src/webhooks': [...service('projects', 'store', 'model', 'telemetry'), 'api/src'],
-    'service/src/company': [...service('batches', 'projects', 'squads', 'solana', 'store', 'model'), 'api/src'],
-    'service/src/batches': [...service('compile', 'squads', 'solana', 'store', 'model', 'telemetry'), 'api/src'],
-    'service/src/projects': [...service('compile', 'squads', 'solana', 'store', 'model'), 'api/src'],
-    'service/src/proofs': [...service('squads', 'solana', 'store', 'model'), 'api/src'],
-    'service/src/compile': [...service('squads', 'model'), 'api/src'],
-    'service/src/squads': [...service('model'), 'api/src'],
-    'service/src/solana': [...service('model'), 'api/src'],
-    'service/src/store': [...service('model', 'telemetry'), 'service/migrations', 'api/src'],
-    'service/src/model': ['api/src'],
-    'service/src/telemetry': [],
-    'service/migrations': [],
+    'apps/service/src/webhooks': [...service('projects', 'store', 'model', 'telemetry'), 'packages/api/src'],
+    'apps/service/src/company': [
+      ...service('batches', 'projects', 'squads', 'solana', 'store', 'model'),
+      'packages/api/src',
+    ],
+    'apps/service/src/batches': [
+      ...service('compile', 'squads', 'solana', 'store', 'model', 'telemetry'),
+      'packages/api/src',
+    ],
+    'apps/service/src/projects': [...service('compile', 'squads', 'solana', 'store', 'model'), 'packages/api/src'],
+    'apps/service/src/proofs': [...service('squads', 'solana', 'store', 'model'), 'packages/api/src'],
+    'apps/service/src/compile': [...service('squads', 'model'), 'packages/api/src'],
+    'apps/service/src/squads': [...service('model'), 'packages/api/src'],
+    'apps/service/src/solana': [...service('model'), 'packages/api/src'],
+    'apps/service/src/store': [...service('model', 'telemetry'), 'apps/service/migrations', 'packages/api/src'],
+    'apps/service/src/model': ['packages/api/src'],
+    'apps/service/src/telemetry': [],
+    'apps/service/migrations': [],
   },
 
   /** A package that is named in these places alone. */
   onlyIn: {
-    fastify: ['service/src/http', 'service/src/monitor'],
-    kysely: ['service/src/store', 'service/migrations'],
-    pg: ['service/src/store', 'service/src/database.ts'],
-    'pg-boss': ['service/src/store'],
-    'rate-limiter-flexible': ['service/src/store'],
-    litesvm: ['localnet/src'],
-    commander: ['cli/src'],
-    'prom-client': ['service/src/telemetry', 'service/src/monitor'],
-    '@opentelemetry/api': ['service/src/telemetry'],
+    fastify: ['apps/service/src/http', 'apps/service/src/monitor'],
+    kysely: ['apps/service/src/store', 'apps/service/migrations'],
+    pg: ['apps/service/src/store', 'apps/service/src/database.ts'],
+    'pg-boss': ['apps/service/src/store'],
+    'rate-limiter-flexible': ['apps/service/src/store'],
+    litesvm: ['packages/localnet/src'],
+    commander: ['apps/cli/src'],
+    'prom-client': ['apps/service/src/telemetry', 'apps/service/src/monitor'],
+    '@opentelemetry/api': ['apps/service/src/telemetry'],
   },
 
   /** What these places may name of other packages: nothing else, so no clock, network, file or database. */
   onlyPackages: {
-    'api/src': ['zod'],
-    'service/src/model': ['@solana/kit', 'node:crypto'],
-    'service/src/squads': ['@solana/kit', '@solana-program/*', 'node:crypto'],
+    'packages/api/src': ['zod'],
+    'apps/service/src/model': ['@solana/kit', 'node:crypto'],
+    'apps/service/src/squads': ['@solana/kit', '@solana-program/*', 'node:crypto'],
     // A payload's JSON Schema is another's text: ajv checks it, node:vm bounds the time that its patterns take.
-    'service/src/compile': ['@solana/kit', '@solana-program/*', 'node:crypto', 'zod', 'ajv', 'node:vm'],
-    'service/migrations': ['kysely'],
+    'apps/service/src/compile': ['@solana/kit', '@solana-program/*', 'node:crypto', 'zod', 'ajv', 'node:vm'],
+    'apps/service/migrations': ['kysely'],
   },
 
   /** Words that stand in these places alone, comments aside. */
@@ -88,36 +100,36 @@ const RULES: Rules = {
     {
       pattern: /\bprocess\.env\b|\benv\b[^;]*from 'node:process'/,
       what: 'process.env',
-      onlyIn: ['service/src/main.ts', 'cli/src', 'cli/bin', 'localnet/src/programs.ts'],
+      onlyIn: ['apps/service/src/main.ts', 'apps/cli/src', 'apps/cli/bin', 'packages/localnet/src/programs.ts'],
     },
     {
       pattern: /import[^;]*\b(create\w*Rpc|sendAndConfirm\w+Factory)\w*\b[^;]*from '@solana\/kit'/,
       what: 'an RPC function of @solana/kit',
-      onlyIn: ['service/src/solana', 'cli/src', 'console/src/chain'],
+      onlyIn: ['apps/service/src/solana', 'apps/cli/src', 'apps/console/src/chain'],
     },
     {
       pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bset(Timeout|Interval|Immediate)\b|\bMath\.random\b/,
       what: 'time or chance',
-      notIn: ['api/src', 'service/src/model', 'service/src/squads', 'service/src/compile'],
+      notIn: ['packages/api/src', 'apps/service/src/model', 'apps/service/src/squads', 'apps/service/src/compile'],
     },
     {
       pattern: /\bfetch\(|\bprocess\b|\bcrypto\.(getRandomValues|randomUUID)\b|\bgenerateKeyPair\w*/,
       what: 'the outside world',
-      notIn: ['api/src', 'service/src/model', 'service/src/squads', 'service/src/compile'],
+      notIn: ['packages/api/src', 'apps/service/src/model', 'apps/service/src/squads', 'apps/service/src/compile'],
     },
   ],
 };
 
 function service(...places: readonly string[]): string[] {
-  return places.map((place) => `service/src/${place}`);
+  return places.map((place) => `apps/service/src/${place}`);
 }
 
 /** A package of ours is its entry: what it exports is what others may use. */
 const ENTRIES = {
-  '@flywheel/api': 'api/src/index.ts',
-  '@flywheel/localnet': 'localnet/src/index.ts',
-  '@flywheel/sdk': 'sdk/src/index.ts',
-  '@flywheel/service': 'service/src/index.ts',
+  '@flywheel/api': 'packages/api/src/index.ts',
+  '@flywheel/localnet': 'packages/localnet/src/index.ts',
+  '@flywheel/sdk': 'packages/sdk/src/index.ts',
+  '@flywheel/service': 'apps/service/src/index.ts',
 };
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -125,7 +137,9 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 describe('who may import whom', () => {
   it('holds for every source file', async () => {
     const files = new Map<string, string>();
-    for await (const path of glob(['*/{src,bin}/**/*.{ts,tsx,js}', 'service/migrations/*.ts'], { cwd: ROOT })) {
+    for await (const path of glob(['{packages,apps}/*/{src,bin}/**/*.{ts,tsx,js}', 'apps/service/migrations/*.ts'], {
+      cwd: ROOT,
+    })) {
       if (!path.startsWith('node_modules')) files.set(path, await readFile(`${ROOT}${path}`, 'utf8'));
     }
     assert.ok(files.size > 100, `only ${files.size} files were found`);
@@ -134,69 +148,73 @@ describe('who may import whom', () => {
 
   const OFFENCES: readonly { readonly path: string; readonly source: string; readonly expected: RegExp }[] = [
     {
-      path: 'api/src/schemas.ts',
+      path: 'packages/api/src/schemas.ts',
       source: "import { sign } from '@flywheel/sdk';",
-      expected: /^api\/src\/schemas\.ts:1 .*sdk\/src\/index\.ts/,
+      expected: /^packages\/api\/src\/schemas\.ts:1 .*sdk\/src\/index\.ts/,
     },
     {
-      path: 'localnet/src/bank.ts',
+      path: 'packages/localnet/src/bank.ts',
       source: "\nimport {\n  type Batch,\n} from '@flywheel/api';",
-      expected: /^localnet\/src\/bank\.ts:2 /,
+      expected: /^packages\/localnet\/src\/bank\.ts:2 /,
     },
     {
-      path: 'service/src/compile/size.ts',
+      path: 'apps/service/src/compile/size.ts',
       source: "import { openDb } from '../store/db.ts';",
       expected: /:1 .*service\/src\/store\/db\.ts.*service\/src\/compile may import/,
     },
     {
-      path: 'service/src/store/db.ts',
+      path: 'apps/service/src/store/db.ts',
       source: "export { createChain } from '../solana/chain.ts';",
       expected: /:1 .*service\/src\/solana/,
     },
     {
-      path: 'service/src/batches/init.ts',
+      path: 'apps/service/src/batches/init.ts',
       source: "const { createServer } = await import('../http/server.ts');",
       expected: /service\/src\/http/,
     },
     {
-      path: 'service/src/http/server.ts',
+      path: 'apps/service/src/http/server.ts',
       source: "import { findBatch } from '../store/batches/batches.ts';",
       expected: /service\/src\/store/,
     },
     {
-      path: 'service/src/http/server.ts',
+      path: 'apps/service/src/http/server.ts',
       source: "import { signTransaction } from '../squads/approval.ts';",
       expected: /service\/src\/squads/,
     },
     {
-      path: 'service/src/batches/init.ts',
+      path: 'apps/service/src/batches/init.ts',
       source: "import { sql } from 'kysely/helpers/postgres';",
       expected: /kysely.*service\/src\/store/,
     },
     {
-      path: 'service/src/batches/init.ts',
+      path: 'apps/service/src/batches/init.ts',
       source: "import type { FastifyRequest } from 'fastify';",
       expected: /fastify/,
     },
     {
-      path: 'service/src/squads/plan.ts',
+      path: 'apps/service/src/squads/plan.ts',
       source: "import { readFileSync } from 'node:fs';",
       expected: /node:fs/,
     },
-    { path: 'api/src/schemas.ts', source: "import 'ajv';", expected: /ajv/ },
-    { path: 'service/src/model/batch.ts', source: 'const now = new Date();', expected: /:1 .*time or chance/ },
-    { path: 'service/src/compile/size.ts', source: "await fetch('http://x');", expected: /outside world/ },
-    { path: 'service/src/app.ts', source: 'const { HOST } = process.env;', expected: /process\.env/ },
-    { path: 'service/src/app.ts', source: "import { env } from 'node:process';", expected: /process\.env/ },
+    { path: 'packages/api/src/schemas.ts', source: "import 'ajv';", expected: /ajv/ },
+    { path: 'apps/service/src/model/batch.ts', source: 'const now = new Date();', expected: /:1 .*time or chance/ },
+    { path: 'apps/service/src/compile/size.ts', source: "await fetch('http://x');", expected: /outside world/ },
+    { path: 'apps/service/src/app.ts', source: 'const { HOST } = process.env;', expected: /process\.env/ },
+    { path: 'apps/service/src/app.ts', source: "import { env } from 'node:process';", expected: /process\.env/ },
     {
-      path: 'service/src/batches/run.ts',
+      path: 'apps/service/src/batches/run.ts',
       source: "import { createSolanaRpc } from '@solana/kit';",
       expected: /RPC function/,
     },
-    { path: 'service/src/app.ts', source: 'await import(name);', expected: /:1 .*literal/ },
-    { path: 'service/src/billing/invoice.ts', source: '', expected: /no rule/ },
-    { path: 'console/src/app/shell.tsx', source: "import '@flywheel/localnet';", expected: /localnet\/src/ },
-    { path: 'cli/src/main.ts', source: "import { x } from '../../service/src/store/db.ts';", expected: /service\/src/ },
+    { path: 'apps/service/src/app.ts', source: 'await import(name);', expected: /:1 .*literal/ },
+    { path: 'apps/service/src/billing/invoice.ts', source: '', expected: /no rule/ },
+    { path: 'apps/console/src/app/shell.tsx', source: "import '@flywheel/localnet';", expected: /localnet\/src/ },
+    {
+      path: 'apps/cli/src/main.ts',
+      source: "import { x } from '../../service/src/store/db.ts';",
+      expected: /service\/src/,
+    },
   ];
   for (const { path, source, expected } of OFFENCES) {
     it(`is broken by ${JSON.stringify(source)} in ${path}`, () => {
@@ -209,6 +227,6 @@ describe('who may import whom', () => {
   it('takes comments for comments', () => {
     const source =
       '/** Never new Date(): the time is passed in. */\n// process.env and fetch( neither\nexport const a = 1; // fetch(\n';
-    assert.deepEqual(checkImports(new Map([['service/src/model/amount.ts', source]]), RULES, ENTRIES), []);
+    assert.deepEqual(checkImports(new Map([['apps/service/src/model/amount.ts', source]]), RULES, ENTRIES), []);
   });
 });

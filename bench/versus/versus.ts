@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { address, generateKeyPairSigner } from '@solana/kit';
-import { findBundles } from '../../service/src/store/landing/bundles.ts';
-import { execute, getBatch, init } from '../../service/test/client.ts';
-import { createProject, requireOk, signWith } from '../../service/test/project.ts';
-import type { World } from '../../service/test/world.ts';
+import { findBundles } from '../../apps/service/src/store/landing/bundles.ts';
+import { execute, getBatch, init } from '../../apps/service/test/client.ts';
+import { createProject, requireOk, signWith } from '../../apps/service/test/project.ts';
+import type { World } from '../../apps/service/test/world.ts';
 import { openBenchWorld } from '../bench-world.ts';
 import type { Figures } from '../figures.ts';
 

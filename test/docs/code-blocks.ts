@@ -1,7 +1,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseMarkdown } from '../../service/src/http/docs/guide/markdown.ts';
+import { parseMarkdown } from '../../apps/service/src/http/docs/guide/markdown.ts';
 
 /** The repository's. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));

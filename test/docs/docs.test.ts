@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Block, parseMarkdown } from '../../service/src/http/docs/guide/markdown.ts';
+import { type Block, parseMarkdown } from '../../apps/service/src/http/docs/guide/markdown.ts';
 import { ROOT } from './code-blocks.ts';
 
 describe('the documents', () => {
@@ -39,7 +39,7 @@ describe('the documents', () => {
 
   it('name every variable that the service reads', async () => {
     const operating = await readFile(join(ROOT, 'docs/operating.md'), 'utf8');
-    const config = await readFile(join(ROOT, 'service/src/config.ts'), 'utf8');
+    const config = await readFile(join(ROOT, 'apps/service/src/config.ts'), 'utf8');
     const documented = [...operating.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
     const read = [...config.matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name]) => name);
     assert.deepEqual(documented.toSorted(), read.toSorted());

@@ -110,7 +110,7 @@ describe('a reader who follows the pages', { concurrency: 2, timeout: 240_000 },
     const directory = await mkdtemp(join(tmpdir(), 'flywheel-samples-'));
     try {
       await mkdir(join(directory, 'test'));
-      for (const linked of ['node_modules', 'sdk', 'api']) await symlink(join(ROOT, linked), join(directory, linked));
+      for (const linked of ['node_modules', 'packages']) await symlink(join(ROOT, linked), join(directory, linked));
       const programs = of(PROGRAMS).map((block, index) => {
         const file = join(directory, 'test', `${index}.ts`);
         return { block, file, source: completeFragment(service.localize(block.text)) };

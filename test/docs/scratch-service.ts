@@ -19,7 +19,7 @@ export interface ScratchService extends AsyncDisposable {
   localize(text: string): string;
 }
 
-const FLYWHEEL = join(ROOT, 'cli/bin/flywheel.js');
+const FLYWHEEL = join(ROOT, 'apps/cli/bin/flywheel.js');
 
 export async function startScratchService(): Promise<ScratchService> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-docs-'));

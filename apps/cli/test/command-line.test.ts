@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { runCommand } from './run-command.ts';
+import { makeTemporaryFolder, writeWallet } from './wallet-files.ts';
+
+/** Nothing listens on the discard port. */
+const NOWHERE = { FLYWHEEL_URL: 'http://127.0.0.1:9', FLYWHEEL_API_KEY: 'fw_key' };
+
+const COMMANDS = [
+  [],
+  ['demo'],
+  ['register'],
+  ['keys'],
+  ['keys', 'list'],
+  ['keys', 'create'],
+  ['keys', 'rotate'],
+  ['keys', 'revoke'],
+  ['webhooks'],
+  ['webhooks', 'list'],
+  ['webhooks', 'create'],
+  ['webhooks', 'rotate'],
+  ['webhooks', 'disable'],
+  ['webhooks', 'enable'],
+  ['webhooks', 'delete'],
+  ['webhooks', 'deliveries'],
+  ['webhooks', 'redeliver'],
+  ['webhooks', 'test'],
+  ['project'],
+  ['project', 'show'],
+  ['project', 'limits'],
+  ['project', 'proof-types'],
+  ['run'],
+  ['airdrop'],
+  ['init'],
+  ['sign'],
+  ['execute'],
+  ['status'],
+  ['proof'],
+  ['proof', 'verify'],
+  ['localnet'],
+  ['localnet', 'start'],
+  ['localnet', 'fetch-programs'],
+  ['localnet', 'fault'],
+  ['localnet', 'warp'],
+  ['localnet', 'expire-blockhashes'],
+  ['localnet', 'pause-slots'],
+  ['localnet', 'resume-slots'],
+  ['localnet', 'create-token'],
+  ['localnet', 'fund'],
+  ['start'],
+  ['serve'],
+  ['work'],
+  ['migrate'],
+  ['jobs'],
+  ['jobs', 'list'],
+  ['jobs', 'retry'],
+  ['doctor'],
+  ['completion'],
+];
+
+/** All others are 1. */
+const EXIT_CODES = new Map([
+  ['ERR_USAGE', 2],
+  ['ERR_FILE', 2],
+  ['ERR_UNREACHABLE', 4],
+]);
+
+describe('help', () => {
+  for (const words of COMMANDS) {
+    it(`of ${['flywheel', ...words].join(' ')} stays as it is, on stdout`, async (test) => {
+      const { exitCode, stdout, stderr } = await runCommand([...words, '--help']);
+      assert.equal(exitCode, 0);
+      assert.equal(stderr, '');
+      // The demo’s default file lies wherever the project does.
+      const text = stdout.replace(/\(default:\s+"[^"]*rewards\.json"\)/, '(default: examples/rewards.json)');
+      test.assert.snapshot(text, { serializers: [String] });
+    });
+  }
+
+  it('of every command that does something shows an example and offers --json', async () => {
+    for (const words of COMMANDS) {
+      const { stdout } = await runCommand([...words, '--help']);
+      if (stdout.includes('[command]')) continue;
+      assert.match(stdout, /\nExample:\n {2}\S/, words.join(' '));
+      assert.match(stdout, /--json/, words.join(' '));
+    }
+  });
+
+  it('of every command has its like in docs/cli.md, with the exit codes', async () => {
+    const page = await readFile(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
+    const isNamed = (words: readonly string[]) =>
+      page.includes(`flywheel ${words.join(' ')}`) || page.includes(`\`${words.at(-1)}\``);
+    assert.deepEqual(
+      COMMANDS.filter((words) => words.length > 0 && !isNamed(words)),
+      [],
+    );
+    const { stdout } = await runCommand([]);
+    const codes = [...stdout.matchAll(/^ {2}(\d+) {2,}/gm)].map(([, code = '']) => code);
+    assert.deepEqual(
+      codes.filter((code) => !new RegExp(`^\\| ${code}[ ,]`, 'm').test(page)),
+      [],
+    );
+    assert.equal(codes.length, 6);
+  });
+
+  it('is what flywheel alone prints', async () => {
+    const { exitCode, stdout } = await runCommand([]);
+    assert.equal(exitCode, 0);
+    assert.equal(stdout, (await runCommand(['--help'])).stdout);
+  });
+});
+
+describe('a failure', () => {
+  const failures: [words: string[], env: Record<string, string>, code: string, message: string][] = [
+    [['status', 'x'], {}, 'ERR_API_KEY_MISSING', 'No API key. Set FLYWHEEL_API_KEY; flywheel register shows one.'],
+    [
+      ['status', 'x'],
+      NOWHERE,
+      'ERR_UNREACHABLE',
+      'No service answers at http://127.0.0.1:9. Start one with npm start, or set FLYWHEEL_URL.',
+    ],
+    [
+      ['status', 'x', '--url', '127.0.0.1:4000'],
+      NOWHERE,
+      'ERR_USAGE',
+      '127.0.0.1:4000 is no http(s) address. Set FLYWHEEL_URL to one like http://127.0.0.1:4000.',
+    ],
+    [
+      ['init', '/nowhere.json'],
+      NOWHERE,
+      'ERR_FILE',
+      '/nowhere.json cannot be read. It must hold an init request, e.g. examples/rewards.json.',
+    ],
+    [['stat', 'x'], {}, 'ERR_USAGE', "Unknown command 'stat' (Did you mean start?) See flywheel --help."],
+    [['help', 'stat'], {}, 'ERR_USAGE', "Unknown command 'stat'. See flywheel --help."],
+    [['keys'], {}, 'ERR_USAGE', 'flywheel keys needs a command; flywheel keys --help lists them.'],
+    [['status'], NOWHERE, 'ERR_USAGE', "Missing required argument 'batch-id'. See flywheel status --help."],
+    [
+      ['execute', 'x', 'y', '--wait', '121'],
+      NOWHERE,
+      'ERR_USAGE',
+      "Option '--wait <seconds>' argument '121' is invalid. It must be a whole number from 0 to 120. See flywheel execute --help.",
+    ],
+    [
+      ['keys', 'create', '--wallet', 'w', '--project', 'p', '--scopes', 'burn,mint'],
+      {},
+      'ERR_USAGE',
+      "Option '--scopes <list>' argument 'burn,mint' is invalid. A scope is one of burn, airdrop. See flywheel keys --help.",
+    ],
+    [
+      ['register', '--approval', 'never'],
+      {},
+      'ERR_USAGE',
+      "Option '--approval <mode>' argument 'never' is invalid. Allowed choices are automatic, manual. See flywheel register --help.",
+    ],
+    [
+      ['keys', 'rotate', '--wallet', 'w', '--project', 'p', '--key', 'k', '--overlap-hours', '721'],
+      {},
+      'ERR_USAGE',
+      "Option '--overlap-hours <hours>' argument '721' is invalid. It must be a whole number from 0 to 720. See flywheel keys --help.",
+    ],
+    [
+      ['localnet', 'fund', 'So11111111111111111111111111111111111111112'],
+      {},
+      'ERR_USAGE',
+      'Nothing to give. Say --sol N, or --mint ADDRESS --tokens N, or both.',
+    ],
+    [
+      ['localnet', 'fund', 'So11111111111111111111111111111111111111112', '--sol', '0.0000000001'],
+      {},
+      'ERR_USAGE',
+      '0.0000000001 is no amount: give a decimal number from 0 to 18446744073.709551615 with at most 9 fraction digits.',
+    ],
+    [
+      ['localnet', 'create-token', '--decimals', '6'],
+      { SOLANA_RPC_URL: 'http://127.0.0.1:9' },
+      'ERR_CLUSTER',
+      'No cluster answers at http://127.0.0.1:9. Start one with npm start or flywheel localnet start, or set SOLANA_RPC_URL.',
+    ],
+  ];
+
+  for (const [words, env, code, message] of failures) {
+    it(`is said as one JSON object on stderr: flywheel ${words.join(' ')}`, async () => {
+      const { exitCode, stdout, stderr } = await runCommand([...words, '--json'], env);
+      assert.deepEqual(JSON.parse(stderr), { error: code, message });
+      assert.deepEqual([exitCode, stdout], [EXIT_CODES.get(code) ?? 1, '']);
+    });
+  }
+
+  it('is said to people with its code first and the next step under it', async () => {
+    const { exitCode, stdout, stderr } = await runCommand(['status', 'x'], NOWHERE);
+    assert.equal(
+      stderr,
+      '✗ ERR_UNREACHABLE  No service answers at http://127.0.0.1:9.\n  Start one with npm start, or set FLYWHEEL_URL.\n',
+    );
+    assert.deepEqual([exitCode, stdout], [4, '']);
+  });
+
+  it('of a file that is not JSON says so', async () => {
+    await using folder = await makeTemporaryFolder();
+    const file = await folder.write('request.json', '{"pipelines": [}');
+    const { stderr } = await runCommand(['init', file, '--json'], NOWHERE);
+    const { error, message } = JSON.parse(stderr);
+    assert.equal(error, 'ERR_FILE');
+    assert.match(message, /request\.json is not JSON: Unexpected token '}'/);
+  });
+
+  it('of signing names what was not signed', async () => {
+    await using folder = await makeTemporaryFolder();
+    const { file } = await writeWallet(folder);
+    const { stderr } = await runCommand(['sign', '--wallet', file, 'AAAA', '--json']);
+    assert.deepEqual(JSON.parse(stderr), {
+      error: 'ERR_SIGNING_REFUSED',
+      message:
+        'Not signed: it is no base64 transaction (4 characters). Check the wallet file and where the transaction came from.',
+    });
+  });
+});

@@ -1,0 +1,34 @@
+import { glob, stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+/** Builds the console into apps/console/dist unless what is there is as new as everything it is made of. */
+async function buildIfStale(): Promise<void> {
+  const builtAt = await modifiedAt('apps/console/dist/index.html');
+  if (builtAt >= (await newestSource())) return;
+  process.stderr.write('Building the console, once.\n');
+  // Loaded only here: where the console has been built, nothing needs to be installed that builds it.
+  const { build } = await import('vite');
+  await build({ root: `${ROOT}apps/console`, logLevel: 'error' });
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const SOURCES = [
+  'apps/console/{src,public}/**',
+  'apps/console/{index.html,package.json,vite.config.ts}',
+  'packages/{api,sdk}/src/**',
+  'package-lock.json',
+];
+
+async function newestSource(): Promise<number> {
+  const times: Promise<number>[] = [];
+  for await (const path of glob(SOURCES, { cwd: ROOT })) times.push(modifiedAt(path));
+  return Math.max(...(await Promise.all(times)));
+}
+
+/** Milliseconds; 0 for what is not there. */
+async function modifiedAt(path: string): Promise<number> {
+  const found = await stat(`${ROOT}${path}`).catch(() => null);
+  return found?.mtimeMs ?? 0;
+}
+
+await buildIfStale();

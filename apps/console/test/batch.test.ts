@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { BatchDetail, BatchProgress } from '@flywheel/api';
+import vectors from '../../../vectors/instructions.json' with { type: 'json' };
+import { approvalStage } from '../src/routes/approve/approval-stage.ts';
+import { batchState } from '../src/routes/batch/batch-state.ts';
+import { instructionWords } from '../src/routes/batch/pipelines/instruction-words.ts';
+import { readInstruction } from '../src/routes/batch/pipelines/read-instruction.ts';
+import { writeReceipt } from '../src/routes/batch/receipt/write-receipt.ts';
+import { totalsOf } from '../src/routes/batch/totals.ts';
+import { applyProgress } from '../src/service/apply-progress.ts';
+
+const WALLET = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
+
+describe('a batch on the page', () => {
+  it('gives each pipeline its state and transaction as bundles land', () => {
+    const after = applyProgress(detailOf(5), progressOf({ executedPipelines: 3 }));
+    assert.deepEqual(
+      after.pipelines.map(({ state, signature }) => [state, signature]),
+      [
+        ['executed', 'first'],
+        ['executed', 'first'],
+        ['executed', 'second'],
+        ['waiting', undefined],
+        ['waiting', undefined],
+      ],
+    );
+  });
+
+  it('says of a failed batch which pipeline failed and which were never reached', () => {
+    const failure = { message: '', remedy: '', pipeline: 3, isFinal: true };
+    const failed = progressOf({ executedPipelines: 3, status: 'FAILED', failure });
+    assert.deepEqual(
+      applyProgress(detailOf(5), failed).pipelines.map(({ state }) => state),
+      ['executed', 'executed', 'executed', 'failed', 'skipped'],
+    );
+  });
+
+  it('forgets what held it up once it goes on', () => {
+    const heldUp = { ...detailOf(1), failure: { message: '', remedy: '', isFinal: false }, expiresAt: 'then' };
+    const after = applyProgress(heldUp, progressOf({ executedPipelines: 0 }));
+    assert.deepEqual([after.failure, after.expiresAt], [undefined, undefined]);
+  });
+
+  it('closes the ring as it goes', () => {
+    const standings = [
+      { status: 'AVAILABLE_TO_QUEUE', waitsFor: 'setup', executedPipelines: 0 },
+      { status: 'FINALIZED', waitsFor: 'wallet', executedPipelines: 0 },
+      { status: 'FINALIZED', waitsFor: 'execution', executedPipelines: 0 },
+      { status: 'FINALIZED', waitsFor: 'execution', executedPipelines: 5 },
+      { status: 'EXECUTED', waitsFor: 'close', executedPipelines: 10 },
+    ] as const;
+    const closed = standings.map((standing) => batchState({ ...standing, pipelines: 10, isHeldUp: false }).closed);
+    assert.deepEqual(
+      closed,
+      closed.toSorted((a, b) => a - b),
+    );
+    assert.equal(new Set(closed).size, closed.length);
+    assert.equal(closed.at(-1), 1);
+  });
+
+  it('asks the wallet only when it is its turn', () => {
+    const stageOf = (status: 'FINALIZED' | 'EXECUTED', waitsFor: BatchProgress['waitsFor']) =>
+      approvalStage({ ...progressOf({ executedPipelines: 0, status }), waitsFor });
+    assert.equal(stageOf('FINALIZED', 'wallet'), 'yourTurn');
+    assert.equal(stageOf('FINALIZED', 'company'), 'company');
+    assert.equal(stageOf('FINALIZED', 'execution'), 'executing');
+    assert.equal(stageOf('EXECUTED', 'close'), 'over');
+  });
+
+  it('adds amounts up to the last digit', () => {
+    const actions = [
+      { action: 'BURN' as const, amount: 0.1 },
+      { action: 'BURN' as const, amount: 0.2 },
+      { action: 'AIRDROP' as const, toAddress: WALLET, amount: 1e-9 },
+      { action: 'AIRDROP' as const, toAddress: WALLET, amount: 999_999_999_999_999 },
+      { action: 'MEMO' as const, message: 'x' },
+    ];
+    assert.deepEqual(totalsOf([{ actions }]), {
+      burned: '0.3',
+      airdropped: '999999999999999.000000001',
+      counts: { burns: 2, airdrops: 2, memos: 1 },
+    });
+  });
+
+  it('reads instructions from their bytes, as the golden vectors have them', () => {
+    for (const { instructions } of vectors.pipelines) {
+      for (const { base64, programAddress, accounts, dataHex } of instructions) {
+        const read = readInstruction(base64);
+        assert.deepEqual(
+          { programAddress: read.program, accounts: read.accounts, dataHex: Buffer.from(read.data).toString('hex') },
+          { programAddress, accounts, dataHex },
+        );
+      }
+    }
+  });
+
+  it('says instructions in words', () => {
+    const airdrop = vectors.pipelines.find(({ name }) => name === 'an airdrop of SPL Token');
+    const words = airdrop?.instructions.map(({ base64 }) => instructionWords(readInstruction(base64)));
+    assert.deepEqual(words?.slice(1), [
+      { program: 'Associated Token', text: 'creates the token account of 9Qqh…52UM if it is missing' },
+      { program: 'Token', text: 'transfers 0.000000001 tokens to the token account EHnr…U7gt' },
+    ]);
+  });
+
+  it('writes a receipt of every airdrop, with the transaction that made it', () => {
+    const pipelines = applyProgress(detailOf(4), progressOf({ executedPipelines: 3 })).pipelines;
+    const text = writeReceipt({ pipelines, linkOf: (signature) => `https://explorer/tx/${signature}?a=1,2` });
+    assert.deepEqual(text.split('\r\n'), [
+      'address,amount,pipeline,state,transaction,explorer',
+      `${WALLET},0.0000001,0,executed,first,"https://explorer/tx/first?a=1,2"`,
+      `${WALLET},0.0000001,1,executed,first,"https://explorer/tx/first?a=1,2"`,
+      `${WALLET},0.0000001,2,executed,second,"https://explorer/tx/second?a=1,2"`,
+      `${WALLET},0.0000001,3,waiting,,`,
+      '',
+    ]);
+  });
+});
+
+function detailOf(count: number): BatchDetail {
+  const pipeline = {
+    type: 'WATCH_AD',
+    payload: '{}',
+    actions: [
+      { action: 'BURN' as const, amount: 1 },
+      { action: 'AIRDROP' as const, toAddress: WALLET, amount: 1e-7 },
+    ],
+    instructions: [],
+    memo: '',
+    state: 'waiting' as const,
+    bytes: 1,
+    maxBytes: 2,
+  };
+  return { ...progressOf({ executedPipelines: 0 }), pipelines: Array.from({ length: count }, () => pipeline) };
+}
+
+interface Moved {
+  readonly executedPipelines: number;
+  readonly status?: BatchDetail['batch']['status'];
+  readonly failure?: NonNullable<BatchDetail['failure']>;
+}
+
+function progressOf({ executedPipelines, status = 'FINALIZED', failure }: Moved): BatchProgress {
+  const at = '2026-11-21T00:00:00.000Z';
+  const bundle = {
+    bundleId: 'b',
+    phase: 'execution' as const,
+    state: 'landed' as const,
+    isAtomic: true,
+    signatures: ['first', 'second', 'third'],
+    landedSignatures: ['first', 'second'],
+    firstPipeline: 0,
+    pipelineCounts: [2, 1, 1],
+    tipLamports: '0',
+    sentAt: at,
+  };
+  return {
+    batch: {
+      id: '00000000-0000-4000-8000-000000000000',
+      flywheelId: 'f',
+      tokenId: 't',
+      mintAddress: WALLET,
+      status,
+      batchIndex: '1',
+      vaultIndex: '0',
+      multisig: WALLET,
+      vaultAddress: WALLET,
+      dateCreated: at,
+      dateUpdated: at,
+    },
+    projectId: '00000000-0000-4000-8000-000000000000',
+    waitsFor: status === 'FINALIZED' ? 'execution' : 'close',
+    timeline: [],
+    bundles: [bundle],
+    executedPipelines,
+    ...(failure && { failure }),
+  };
+}

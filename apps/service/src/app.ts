@@ -1,0 +1,199 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Localnet } from '@flywheel/localnet';
+import type { Logger } from 'pino';
+import type { Deps } from './batches/deps.ts';
+import type { PreviewDeps } from './batches/preview/preview-batch.ts';
+import { systemClock } from './clock.ts';
+import { type Config, ConfigError } from './config.ts';
+import { type Database, openDatabase } from './database.ts';
+import { createBatchHandlers } from './http/batch-handlers.ts';
+import { createConsoleHandlers } from './http/console/console-handlers.ts';
+import { createStreamLimit } from './http/events/stream-limit.ts';
+import type { ReadinessCheck } from './http/health.ts';
+import { createServer } from './http/server.ts';
+import { readSite } from './http/static/read-site.ts';
+import { type MonitorDeps, serveMonitor } from './monitor/serve-monitor.ts';
+import { createEnvironment } from './projects/environment.ts';
+import { findOpenSession } from './projects/sign-in.ts';
+import { openSigners, type Signers } from './signers.ts';
+import { createBundleSender } from './solana/bundles.ts';
+import { createChain } from './solana/chain.ts';
+import { createTokenNames } from './solana/token-names.ts';
+import { ping } from './store/db.ts';
+import { startEventFeed } from './store/events/event-feed.ts';
+import { startJobs } from './store/jobs/jobs.ts';
+import { findApiKey, touchApiKey } from './store/projects/api-keys.ts';
+import { findProject } from './store/projects/projects.ts';
+import { createRateLimits } from './store/rate-limits.ts';
+import { openWebhookKey } from './webhook-key.ts';
+import type { EndpointDeps } from './webhooks/endpoints.ts';
+import { createWebhookSecrets } from './webhooks/secrets.ts';
+import { startWebhooks } from './webhooks/start-webhooks.ts';
+import { startWorker } from './worker.ts';
+
+export type Role = 'localnet' | 'http' | 'worker';
+
+export interface App {
+  /** null without the role `http`. */
+  readonly url: string | null;
+  readonly rpcUrl: string;
+  /** Of Prometheus' text; null where METRICS_PORT is not set. */
+  readonly metricsUrl: string | null;
+  /** Which Squads program the local cluster runs; null on any other cluster. */
+  readonly program: Localnet['program'] | null;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the parts that the roles name, each handed what it needs, and nothing else in this process. What was started
+ * is stopped again, last first, when a later part cannot start.
+ */
+export async function startApp(config: Config, roles: ReadonlySet<Role>, log: Logger): Promise<App> {
+  const started = new AsyncDisposableStack();
+  try {
+    return await compose(config, roles, log, started);
+  } catch (error) {
+    await started.disposeAsync();
+    throw error;
+  }
+}
+
+async function compose(
+  config: Config,
+  roles: ReadonlySet<Role>,
+  log: Logger,
+  started: AsyncDisposableStack,
+): Promise<App> {
+  await mkdir(config.dataDirectory, { recursive: true });
+  const localnet = roles.has('localnet') && config.solanaRpcUrl === null ? await openLocalnet(config, log) : null;
+  if (localnet) started.defer(() => localnet.stop());
+  const rpcUrl = config.solanaRpcUrl ?? localnet?.url;
+  if (rpcUrl === undefined) {
+    throw new ConfigError(['SOLANA_RPC_URL is not set; only `flywheel start` brings a cluster of its own.']);
+  }
+
+  const { db, poolConfig, close } = await openDatabase(config, log);
+  started.defer(close);
+  const clock = systemClock;
+  const chain = createChain({ rpcUrl, clock, log });
+  const isWorker = roles.has('worker');
+  const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
+  const jobs = await startJobs({ poolConfig, log });
+  started.defer(() => jobs.stop());
+  const { fairUse, batchExpirySeconds } = config;
+  const deps: Deps = { db, jobs, chain, clock, log, fairUse, batchExpirySeconds };
+
+  const blockEngineUrl = config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null;
+  const { maxTipLamports, maxComputeUnitPrice } = config;
+  const sending = { blockEngineUrl, maxTipLamports, maxComputeUnitPrice };
+  if (signers.keys !== null) {
+    const worker = await startWorker(deps, jobs, {
+      signers: signers.keys,
+      noncePoolSize: config.noncePoolSize,
+      sending,
+    });
+    started.defer(() => worker.stop());
+  }
+  const webhookKey = await openWebhookKey(config, { isLocal: localnet !== null });
+  const secrets = webhookKey === null ? null : createWebhookSecrets(webhookKey);
+  const rules = { allowPrivate: config.webhooksMayBePrivate };
+  if (isWorker && secrets !== null) {
+    const delivering = startWebhooks({ ...deps, poolConfig, secrets, rules });
+    started.defer(() => delivering.stop());
+  } else if (isWorker) log.info('no webhooks are sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set');
+  const monitorDeps = { ...deps, log, operator: signers.operator, readiness: readinessOf(deps) };
+  const metricsUrl = await openMonitor(config, monitorDeps, started);
+  // Serving sends nothing: it only asks what a bundle would cost.
+  const bundles = createBundleSender({ ...sending, chain, clock, log });
+  const serving = { ...deps, bundles, rpcUrl, poolConfig, webhooks: { secrets, rules } };
+  const url = roles.has('http') ? await listen(config, serving, log, signers, started) : null;
+  return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
+}
+
+/** Loaded here, since no other process needs an SVM. */
+async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): Promise<Localnet> {
+  const { startLocalnet } = await import('@flywheel/localnet');
+  const cluster = await startLocalnet({
+    port: localnet.port,
+    stateDirectory: join(dataDirectory, 'localnet'),
+    squadsProgram: localnet.squadsProgram ?? undefined,
+    slotMs: localnet.slotMs,
+    fetchMissingProgram: !localnet.isOffline,
+    onError: (error) => log.error({ err: error }, 'the local cluster failed'),
+  });
+  log.info({ rpcUrl: cluster.url, program: cluster.program }, cluster.programNote);
+  return cluster;
+}
+
+/** null where the configuration names no port for it. */
+async function openMonitor(
+  { host, metricsPort: port }: Config,
+  deps: MonitorDeps,
+  started: AsyncDisposableStack,
+): Promise<string | null> {
+  if (port === null) return null;
+  const monitor = await serveMonitor(deps, { host, port });
+  started.defer(() => monitor.close());
+  return `${monitor.url}/metrics`;
+}
+
+function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record<string, ReadinessCheck>> {
+  return { database: () => ping(db), cluster: async () => void (await chain.blockHeight()) };
+}
+
+/** Where `npm run build --workspace apps/console` puts it. */
+const CONSOLE_DIRECTORY = fileURLToPath(new URL('../../console/dist/', import.meta.url));
+
+interface ServingDeps extends PreviewDeps, Pick<EndpointDeps, 'webhooks'> {
+  readonly rpcUrl: string;
+  readonly poolConfig: Database['poolConfig'];
+}
+
+async function listen(
+  config: Config,
+  { poolConfig, ...given }: ServingDeps,
+  log: Logger,
+  { operator, company }: Signers,
+  started: AsyncDisposableStack,
+): Promise<string> {
+  const { db, clock } = given;
+  const feed = startEventFeed({ poolConfig, clock, log });
+  started.defer(() => feed.stop());
+  const deps = { ...given, feed, streams: createStreamLimit() };
+  const { host, port, publicUrl, trustedProxies, rateLimits, companyOperators } = config;
+  const { publicSolanaRpcUrl: publicRpcUrl, explorerUrl } = config;
+  const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, explorerUrl });
+  const server = createServer({
+    handlers: createBatchHandlers(deps),
+    consoleHandlers: createConsoleHandlers({
+      ...deps,
+      operator,
+      company,
+      companyOperators,
+      publicUrl,
+      publicRpcUrl,
+      explorerUrl,
+      tokenNames: createTokenNames(deps),
+    }),
+    findApiKey: (prefix) => findApiKey(db, prefix),
+    findProject: (projectId) => findProject(db, projectId),
+    touchApiKey: (keyId, now) => touchApiKey(db, keyId, now),
+    findOpenSession: (token) => findOpenSession(deps, token),
+    companyOperators,
+    rateLimits: createRateLimits(db, rateLimits),
+    readiness: readinessOf(deps),
+    site: await readSite(CONSOLE_DIRECTORY),
+    readConnectUrls: async () => {
+      const { rpcUrl, webSocketUrl } = await readEnvironment();
+      return [rpcUrl, webSocketUrl];
+    },
+    clock,
+    log,
+    publicUrl,
+    trustedProxies,
+  });
+  started.defer(() => server.close());
+  return server.listen({ host, port });
+}

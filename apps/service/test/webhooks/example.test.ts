@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { repeatDelivery } from '../../src/store/webhooks/deliveries.ts';
+import { findEndpoint, updateEndpoint } from '../../src/store/webhooks/endpoints.ts';
+import { openTestDatabase } from '../postgres.ts';
+import { storeProject } from '../store/records.ts';
+import { queueEvent, SECRETS, startTestDelivering, storeEndpoint, untilNewest } from './delivering.ts';
+
+const EXAMPLE = fileURLToPath(new URL('../../../../examples/webhook-receiver.ts', import.meta.url));
+const isOver = ({ state }: { readonly state: string }) => state !== 'waiting';
+
+it('the example receives what is sent, does each event once, and refuses what is not signed with its secret', async () => {
+  const database = await openTestDatabase();
+  const { db } = database;
+  const project = await storeProject(db);
+  const endpointId = await storeEndpoint(db, project, 'http://127.0.0.1/');
+  const endpoint = await findEndpoint(db, project.id, endpointId);
+  assert.ok(endpoint);
+  const env = { ...process.env, WEBHOOK_SECRET: SECRETS.show(endpointId, 1) };
+  const example = spawn(process.execPath, [EXAMPLE, '0'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const lines = createInterface(example.stdout)[Symbol.asyncIterator]();
+    const nextLine = async () => JSON.parse((await lines.next()).value ?? 'null');
+    const { listening } = await nextLine();
+    await updateEndpoint(db, { ...endpoint, url: `http://127.0.0.1:${listening.port}/hook` });
+    startTestDelivering(database);
+
+    const { type, timestamp, data } = await queueEvent(db, project);
+    assert.deepEqual(await nextLine(), { type, timestamp, ...data });
+    const first = await untilNewest(db, endpointId, isOver);
+    assert.deepEqual([first.state, first.lastStatus], ['delivered', 204]);
+    await repeatDelivery(db, endpointId, first.id, new Date());
+    assert.equal((await untilNewest(db, endpointId, ({ attempts }) => attempts === 2)).type, type);
+    const second = await queueEvent(db, project);
+    assert.equal((await nextLine()).batchId, 'batchId' in second.data && second.data.batchId);
+
+    const rotated = { ...endpoint, url: `http://127.0.0.1:${listening.port}/hook`, secretVersion: 2 };
+    await updateEndpoint(db, rotated);
+    await queueEvent(db, project);
+    const refused = await untilNewest(db, endpointId, isOver);
+    assert.deepEqual([refused.state, refused.lastStatus], ['failed', 401]);
+    assert.match(refused.lastResponse ?? '', /No matching signature/);
+  } finally {
+    example.kill();
+  }
+});

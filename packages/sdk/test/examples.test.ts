@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { burn, createFlywheelClient, type FlywheelClient, followBatch, pipeline } from '@flywheel/sdk';
+import {
+  createKeyPairSignerFromPrivateKeyBytes,
+  generateKeyPairSigner,
+  getAddressEncoder,
+  signBytes,
+} from '@solana/kit';
+import { createProject, type TestProject } from '../../../apps/service/test/project.ts';
+import { openWorld, type World } from '../../../apps/service/test/world.ts';
+
+const run = promisify(execFile);
+
+describe('the examples', () => {
+  let world: World;
+  let project: TestProject;
+  let client: FlywheelClient;
+  let folder: string;
+  let walletFile: string;
+  before(async () => {
+    world = await openWorld();
+    const keyBytes = crypto.getRandomValues(new Uint8Array(32));
+    const wallet = await createKeyPairSignerFromPrivateKeyBytes(keyBytes);
+    project = await createProject(world, { wallet });
+    client = createFlywheelClient({ url: world.url, apiKey: project.apiKey });
+    folder = await mkdtemp(join(tmpdir(), 'flywheel-examples-'));
+    walletFile = join(folder, 'wallet.json');
+    // As solana-keygen writes them: the key, then the address.
+    await writeFile(walletFile, JSON.stringify([...keyBytes, ...getAddressEncoder().encode(wallet.address)]));
+  });
+  after(async () => {
+    await world.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  function environment(more: Readonly<Record<string, string>> = {}) {
+    const own = { FLYWHEEL_URL: world.url, FLYWHEEL_API_KEY: project.apiKey, SOLANA_RPC_URL: world.localnet.url };
+    return { ...process.env, ...own, ...more };
+  }
+
+  async function runExample(name: string, args: readonly string[], more?: Readonly<Record<string, string>>) {
+    const { stdout } = await run(process.execPath, [pathOf(name), ...args], { env: environment(more) });
+    return stdout;
+  }
+
+  it('run-batch runs a batch', async () => {
+    assert.equal(JSON.parse(await runExample('run-batch.ts', [walletFile])).totalSuccessful, 1);
+  });
+
+  it('verify-proof verifies what is proven and nothing else', async () => {
+    const result = JSON.parse(await runExample('run-batch.ts', [walletFile]));
+    const signature = result.successfulExecutions[0].txHashes.at(-1);
+    const payload = '{"adId":"ad-7731","userId":"u-48211"}';
+    const question = [signature, project.vaultAddress, 'WATCH_AD'];
+    assert.equal(JSON.parse(await runExample('verify-proof.ts', [...question, payload])).isProven, true);
+    await assert.rejects(runExample('verify-proof.ts', [...question, '{}']), ({ code, stdout }) => {
+      assert.match(JSON.parse(stdout).problem, /with another payload/);
+      return code === 1;
+    });
+  });
+
+  it('burn-on-purchase answers a purchase once, however often it is reported', async () => {
+    const shop = spawn(process.execPath, [pathOf('burn-on-purchase.ts'), walletFile], {
+      env: environment({ PORT: '0' }),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line] = await once(shop.stdout, 'data');
+    const url = `http://127.0.0.1:${JSON.parse(String(line)).port}`;
+    const customer = (await generateKeyPairSigner()).address;
+    const body = JSON.stringify({ orderId: 'SO-20418', customer, totalCents: 31_800 });
+    const report = async () => JSON.parse(await (await fetch(url, { method: 'POST', body })).text());
+    const first = await report();
+    assert.equal(first.status, 'EXECUTED', JSON.stringify(first));
+    assert.deepEqual(await report(), first);
+    shop.kill();
+    await once(shop, 'exit');
+  });
+
+  it('airdrop-watch-ad pays everything out, and once, though it was interrupted', async () => {
+    const viewers = await Promise.all(Array.from({ length: 9 }, async () => (await generateKeyPairSigner()).address));
+    const events = viewers.map((viewer, i) => JSON.stringify({ adId: `ad-${i}`, viewer, seconds: 30 }));
+    await writeFile(join(folder, 'events.jsonl'), `${events.join('\n')}\n`);
+    const before = (await client.listBatches({ limit: 100 })).batches.length;
+
+    const worker = spawn(process.execPath, [pathOf('airdrop-watch-ad.ts'), folder, walletFile], { env: environment() });
+    await untilBatches(before + 1);
+    worker.kill('SIGKILL');
+    await once(worker, 'exit');
+    await runExample('airdrop-watch-ad.ts', [folder, walletFile]);
+    assert.equal(await runExample('airdrop-watch-ad.ts', [folder, walletFile]), '');
+
+    const { batches } = await client.listBatches({ limit: 100 });
+    assert.equal(batches.length, before + 1);
+    assert.equal(batches[0]?.executeResult?.totalSuccessful, 2);
+    assert.deepEqual(JSON.parse(await readFile(join(folder, 'done.json'), 'utf8')), { lines: 9 });
+  });
+
+  it('approve-with-kms approves a batch with a key of a key service, for the vault that it is told', async () => {
+    const kms = createServer(async (request, response) => {
+      const message = await buffer(request);
+      response.end(await signBytes(project.wallet.keyPair.privateKey, message));
+    });
+    kms.listen(0, '127.0.0.1');
+    await once(kms, 'listening');
+    const KMS_URL = `http://127.0.0.1:${portOf(kms.address())}`;
+    const { batch } = await client.initBatch({ pipelines: [pipeline('WATCH_AD', { adId: 'kms' }, burn(1))] });
+    await followBatch(client, batch.id, { until: ({ status }) => status === 'FINALIZED' });
+
+    const { address } = project.wallet;
+    const otherVault = [batch.id, address, (await generateKeyPairSigner()).address];
+    await assert.rejects(runExample('approve-with-kms.ts', otherVault, { KMS_URL }), /ERR_SIGNING_REFUSED/);
+    const args = [batch.id, address, project.vaultAddress];
+    assert.equal(JSON.parse(await runExample('approve-with-kms.ts', args, { KMS_URL })).status, 'EXECUTED');
+    kms.close();
+  });
+
+  it('csv-airdrop sends a file once', async () => {
+    const recipients = await Promise.all(
+      Array.from({ length: 8 }, async () => (await generateKeyPairSigner()).address),
+    );
+    const file = join(folder, 'recipients.csv');
+    await writeFile(file, recipients.map((recipient) => `${recipient},1.25\n`).join(''));
+    const first = await runExample('csv-airdrop.ts', [file, walletFile]);
+    assert.equal(JSON.parse(first).executeResult.totalSuccessful, 2);
+    assert.equal(await runExample('csv-airdrop.ts', [file, walletFile]), first);
+  });
+
+  async function untilBatches(count: number): Promise<void> {
+    while ((await client.listBatches({ limit: 100 })).batches.length < count);
+  }
+});
+
+function pathOf(name: string): string {
+  return fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  assert.ok(address !== null && typeof address === 'object');
+  return address.port;
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  airdrop,
+  type BatchEvent,
+  type BatchProgress,
+  burn,
+  byteSigner,
+  createFlywheelClient,
+  type FlywheelClient,
+  isFlywheelError,
+  pipeline,
+  proof,
+  runBatch,
+  walletStandardSigner,
+} from '@flywheel/sdk';
+import {
+  generateKeyPairSigner,
+  getTransactionDecoder,
+  getTransactionEncoder,
+  partiallySignTransaction,
+  signBytes,
+} from '@solana/kit';
+import { createProject, type TestProject } from '../../../apps/service/test/project.ts';
+import { openWorld, type World } from '../../../apps/service/test/world.ts';
+
+describe('the SDK with a service and its cluster', () => {
+  let world: World;
+  let project: TestProject;
+  let client: FlywheelClient;
+  let rpcUrl: string;
+  before(async () => {
+    world = await openWorld();
+    project = await createProject(world);
+    client = createFlywheelClient({ url: world.url, apiKey: project.apiKey });
+    rpcUrl = world.localnet.url;
+  });
+  after(() => world.stop());
+
+  async function pipelines() {
+    const recipient = (await generateKeyPairSigner()).address;
+    return [
+      pipeline('PRODUCT_PURCHASE', { orderId: 'ä 1' }, burn('0.000001'), airdrop(recipient, 1_234.5)),
+      pipeline('WATCH_AD', { adId: crypto.randomUUID() }, burn(7)),
+    ];
+  }
+
+  it('runs pipelines in one call, having looked at the chain, and the chain proves each of them', async () => {
+    const sent = await pipelines();
+    const stages: string[] = [];
+    const batch = await runBatch(client, sent, {
+      wallet: project.wallet,
+      look: { rpcUrl, vaultAddress: project.vaultAddress, mintAddress: project.mintAddress },
+      onProgress: ({ stage }) => stages.push(stage),
+    });
+    assert.equal(batch.status, 'EXECUTED');
+    assert.deepEqual(stages, ['compiled', 'setUp', 'looked', 'approved', 'ended']);
+
+    const signatures = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
+    const vault = project.vaultAddress;
+    for (const { type, payload } of sent) {
+      const verdicts = await Promise.all(
+        signatures.map((signature) => proof.verifyOnChain(rpcUrl, { type, payload, signature, vault })),
+      );
+      const [proven, ...others] = verdicts.filter(({ isProven }) => isProven);
+      assert.ok(proven && others.length === 0, JSON.stringify(verdicts));
+      assert.equal(proven.memo, `flywheel:v1:${type}:${await proof.hash({ type, payload })}`);
+      assert.ok(proven.executedAt && proven.slot);
+    }
+  });
+
+  it('takes no other payload, type, vault or transaction for a proof', async () => {
+    const [sent] = await pipelines();
+    assert.ok(sent);
+    const { wallet, vaultAddress: vault } = project;
+    const batch = await runBatch(client, [sent], { wallet });
+    // The approval lands in the same bundle.
+    const signature = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes).at(-1) ?? '';
+    const question = { type: sent.type, payload: sent.payload, signature, vault };
+    const ask = async (changes: Partial<typeof question>) => {
+      const { isProven, problem } = await proof.verifyOnChain(rpcUrl, { ...question, ...changes });
+      return isProven ? 'proven' : problem;
+    };
+    assert.equal(await ask({}), 'proven');
+    assert.match((await ask({ payload: `${sent.payload} ` })) ?? '', /with another payload/);
+    assert.match((await ask({ type: 'WATCH_AD' })) ?? '', /proved PRODUCT_PURCHASE in this transaction, not WATCH_AD/);
+    assert.match((await ask({ vault: wallet.address })) ?? '', /proved nothing/);
+    const [setUp = ''] = batch.initResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
+    assert.match((await ask({ signature: setUp })) ?? '', /proved nothing/);
+    assert.match((await ask({ signature: '1'.repeat(64) })) ?? '', /knows no confirmed transaction/);
+  });
+
+  it('goes on where a run broke off, by its idempotency key', async () => {
+    const [sent, idempotencyKey] = [await pipelines(), crypto.randomUUID()];
+    const breakOffAt = async (stage: BatchProgress['stage']) => {
+      const stop = new AbortController();
+      const onProgress = (event: BatchProgress) =>
+        event.stage === stage && stop.abort(new Error(`stopped at ${stage}`));
+      const options = { wallet: project.wallet, idempotencyKey, onProgress, look: { rpcUrl } };
+      await assert.rejects(runBatch(client, sent, { ...options, signal: stop.signal }), {
+        message: `stopped at ${stage}`,
+      });
+    };
+    await breakOffAt('compiled');
+    await breakOffAt('setUp');
+    await breakOffAt('approved');
+    const ended = await runBatch(client, sent, { wallet: project.wallet, idempotencyKey, look: { rpcUrl } });
+    assert.equal(ended.executeResult?.totalSuccessful, 2);
+    const again = await runBatch(client, sent, { wallet: project.wallet, idempotencyKey, look: { rpcUrl } });
+    assert.deepEqual(again, ended);
+  });
+
+  it('has nothing signed when the vault is not the one that is known', async () => {
+    const stranger = (await generateKeyPairSigner()).address;
+    let asked = 0;
+    const wallet = byteSigner(project.wallet.address, async () => {
+      asked += 1;
+      return new Uint8Array(64);
+    });
+    const idempotencyKey = crypto.randomUUID();
+    const look = { rpcUrl, vaultAddress: stranger };
+    const error: unknown = await runBatch(client, await pipelines(), { wallet, look, idempotencyKey }).catch(
+      (it) => it,
+    );
+    assert.ok(isFlywheelError(error, 'ERR_SIGNING_REFUSED'), String(error));
+    assert.match(error.message, new RegExp(`Not signed: The vault shown is ${stranger}`));
+    assert.equal(asked, 0);
+    const open = await client.getCurrentBatch();
+    assert.ok(open);
+    const { status } = await client.cancelBatch(open.id);
+    assert.equal(status, 'FAILED');
+  });
+
+  it('signs with whatever signs bytes', async () => {
+    const { keyPair, address } = project.wallet;
+    const kms = byteSigner(address, (message) => signBytes(keyPair.privateKey, message));
+    const batch = await runBatch(client, await pipelines(), { wallet: kms, look: { rpcUrl } });
+    assert.equal(batch.status, 'EXECUTED');
+  });
+
+  it('signs with a Wallet Standard wallet, for the chain that it is told', async () => {
+    const chains: string[] = [];
+    const signTransaction = async (...inputs: { transaction: Uint8Array; chain: string }[]) =>
+      Promise.all(
+        inputs.map(async ({ transaction, chain }) => {
+          chains.push(chain);
+          const decoded = getTransactionDecoder().decode(transaction);
+          const signed = await partiallySignTransaction([project.wallet.keyPair], decoded);
+          return { signedTransaction: new Uint8Array(getTransactionEncoder().encode(signed)) };
+        }),
+      );
+    const wallet = walletStandardSigner({
+      wallet: { name: 'Test', features: { 'solana:signTransaction': { signTransaction } } },
+      account: { address: project.wallet.address },
+      chain: 'solana:localnet',
+    });
+    const batch = await runBatch(client, await pipelines(), { wallet, look: { rpcUrl } });
+    assert.equal(batch.status, 'EXECUTED');
+    assert.deepEqual(chains, ['solana:localnet']);
+  });
+
+  it('tells every event of a batch once, on from any of them, and ends after the last', async () => {
+    const [batch] = (await client.listBatches({ status: 'EXECUTED', limit: 1 })).batches;
+    assert.ok(batch);
+    const events: BatchEvent[] = [];
+    for await (const event of client.streamBatchEvents(batch.id)) events.push(event);
+    const types = events.map(({ type }) => type);
+    assert.deepEqual([types[0], types.at(-1)], ['batch.initialized', 'batch.closed']);
+    assert.ok(types.includes('batch.executed'));
+    const later: string[] = [];
+    const after = events[1]?.id ?? '';
+    for await (const { id } of client.streamBatchEvents(batch.id, { after })) later.push(id);
+    assert.deepEqual(
+      later,
+      events.slice(2).map(({ id }) => id),
+    );
+    // After the last there is nothing to follow.
+    const last = events.at(-1)?.id ?? '';
+    for await (const { type } of client.streamBatchEvents(batch.id, { after: last })) assert.fail(type);
+    const unknown = client.streamBatchEvents(crypto.randomUUID()).next();
+    await assert.rejects(unknown, (error) => isFlywheelError(error, 'ERR_BATCH_NOT_FOUND'));
+  });
+
+  it('lists every batch, page by page', async () => {
+    const listed: string[] = [];
+    for await (const { id } of client.allBatches({ limit: 2 })) listed.push(id);
+    const { batches } = await client.listBatches({ limit: 100 });
+    assert.ok(batches.length > 4);
+    assert.deepEqual(
+      listed,
+      batches.map(({ id }) => id),
+    );
+  });
+});
