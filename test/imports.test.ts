@@ -12,8 +12,12 @@ const RULES: Rules = {
   mayImport: {
     'packages/api/src': [],
     'packages/api/src/generate.ts': ['packages/api/src'],
-    'packages/localnet/src': [],
-    'packages/sdk/src': ['packages/api/src'],
+    'packages/localnet/src': ['packages/squads/src'],
+    'packages/protocol/src': [],
+    'packages/solana-rpc/src': [],
+    'packages/squads/src': ['packages/protocol/src'],
+    'packages/testing/src': ['apps/service/src', 'packages'],
+    'packages/sdk/src': ['packages/api/src', 'packages/squads/src', 'packages/protocol/src', 'packages/solana-rpc/src'],
     'apps/console/src': ['packages/sdk/src', 'packages/api/src'],
     'apps/cli/bin': ['apps/cli/src'],
     'apps/cli/src': [
@@ -105,7 +109,7 @@ const RULES: Rules = {
     {
       pattern: /import[^;]*\b(create\w*Rpc|sendAndConfirm\w+Factory)\w*\b[^;]*from '@solana\/kit'/,
       what: 'an RPC function of @solana/kit',
-      onlyIn: ['apps/service/src/solana', 'apps/cli/src', 'apps/console/src/chain'],
+      onlyIn: ['apps/service/src/solana', 'apps/cli/src', 'apps/console/src/lib/chain'],
     },
     {
       pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bset(Timeout|Interval|Immediate)\b|\bMath\.random\b/,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { describeEntry } from '../src/audit/describe-entry.ts';
+import { describeEntry } from '../src/features/audit/describe-entry.ts';
 
 describe('an entry of the audit log', () => {
   it('says what was there before and what is since, and nothing of what stayed', () => {

@@ -31,7 +31,7 @@ describe('the built console', () => {
   });
 
   it(`takes less than ${MAX_FIRST_PAGE_BYTES} bytes of compressed JavaScript for the first page`, async () => {
-    const files = reachable(manifest, ['index.html', 'src/routes/home/home.tsx']);
+    const files = reachable(manifest, ['index.html', 'src/features/home/home.tsx']);
     const sizes = await Promise.all(files.map(async (file) => gzipSync(await readFile(join(directory, file))).length));
     const total = sizes.reduce((sum, size) => sum + size, 0);
     const list = files.map((file, i) => `${file} ${sizes[i]}`).join(', ');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pipeline, PreviewBatchResponse } from '@flywheel/api';
-import { readPipeline } from '../src/routes/compose/by-hand/pipeline-draft.ts';
-import { sumPreviews } from '../src/routes/compose/review/sum-previews.ts';
-import { splitPipelines } from '../src/routes/compose/split-pipelines.ts';
+import { readPipeline } from '../src/features/compose/by-hand/pipeline-draft.ts';
+import { sumPreviews } from '../src/features/compose/review/sum-previews.ts';
+import { splitPipelines } from '../src/features/compose/split-pipelines.ts';
 
 const WALLET = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decimalOf, toBaseUnits, toDecimal } from '@flywheel/sdk';
 import fc from 'fast-check';
-import { checkPayload } from '../src/proof-types/check-payload.ts';
-import { formatBaseUnits, shareOf, withSeparators } from '../src/text/amount.ts';
+import { checkPayload } from '../src/features/proof-types/check-payload.ts';
+import { formatBaseUnits, shareOf, withSeparators } from '../src/lib/text/amount.ts';
 
 describe('amounts', () => {
   it('go to base units and back unchanged', () => {

@@ -1,7 +1,7 @@
 import type { ErrorComponentProps } from '@tanstack/react-router';
-import { ButtonLink } from '../parts/form/button.tsx';
-import { Empty } from '../parts/state/empty.tsx';
-import { ErrorNotice } from '../parts/state/notice.tsx';
+import { ButtonLink } from '../ui/form/button.tsx';
+import { Empty } from '../ui/state/empty.tsx';
+import { ErrorNotice } from '../ui/state/notice.tsx';
 
 /** A screen that failed: a fault of this page, or a part of it that could not be loaded. */
 export function Broken({ error }: ErrorComponentProps) {

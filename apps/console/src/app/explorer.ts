@@ -1,4 +1,4 @@
-import type { Environment } from '../service/environment.ts';
+import type { Environment } from '../lib/service/environment.ts';
 
 /** Where the explorer shows an address or a transaction; null until the cluster is known. */
 export function explorerLink(

@@ -8,12 +8,12 @@ const root = createRootRoute({ component: Shell, notFoundComponent: Nowhere });
 const home = createRoute({
   getParentRoute: () => root,
   path: '/',
-  component: lazyRouteComponent(() => import('../routes/home/home.tsx'), 'Home'),
+  component: lazyRouteComponent(() => import('../features/home/home.tsx'), 'Home'),
 });
 const register = createRoute({
   getParentRoute: () => root,
   path: '/register',
-  component: lazyRouteComponent(() => import('../routes/register/register.tsx'), 'Register'),
+  component: lazyRouteComponent(() => import('../features/register/register.tsx'), 'Register'),
 });
 const proof = createRoute({
   getParentRoute: () => root,
@@ -23,85 +23,85 @@ const proof = createRoute({
     ...textOf(search, 'payload'),
     ...textOf(search, 'signature'),
   }),
-  component: lazyRouteComponent(() => import('../routes/proof/proof.tsx'), 'Proof'),
+  component: lazyRouteComponent(() => import('../features/proof/proof.tsx'), 'Proof'),
 });
 const publicVault = createRoute({
   getParentRoute: () => root,
   path: '/vault/$address',
-  component: lazyRouteComponent(() => import('../routes/vault/public-vault.tsx'), 'PublicVault'),
+  component: lazyRouteComponent(() => import('../features/vault/public-vault.tsx'), 'PublicVault'),
 });
 const company = createRoute({
   getParentRoute: () => root,
   path: '/company',
-  component: lazyRouteComponent(() => import('../routes/company/company.tsx'), 'Company'),
+  component: lazyRouteComponent(() => import('../features/company/company.tsx'), 'Company'),
 });
 const companyWaiting = createRoute({
   getParentRoute: () => company,
   path: '/',
-  component: lazyRouteComponent(() => import('../routes/company/waiting/waiting.tsx'), 'Waiting'),
+  component: lazyRouteComponent(() => import('../features/company/waiting/waiting.tsx'), 'Waiting'),
 });
 const companyProjects = createRoute({
   getParentRoute: () => company,
   path: '/projects',
-  component: lazyRouteComponent(() => import('../routes/company/company-projects.tsx'), 'CompanyProjects'),
+  component: lazyRouteComponent(() => import('../features/company/company-projects.tsx'), 'CompanyProjects'),
 });
 const companyJobs = createRoute({
   getParentRoute: () => company,
   path: '/jobs',
-  component: lazyRouteComponent(() => import('../routes/company/jobs.tsx'), 'Jobs'),
+  component: lazyRouteComponent(() => import('../features/company/jobs.tsx'), 'Jobs'),
 });
 const companyAudit = createRoute({
   getParentRoute: () => company,
   path: '/audit',
-  component: lazyRouteComponent(() => import('../routes/company/audit-log.tsx'), 'AuditLog'),
+  component: lazyRouteComponent(() => import('../features/company/audit-log.tsx'), 'AuditLog'),
 });
 const companyRoutes = company.addChildren([companyWaiting, companyProjects, companyJobs, companyAudit]);
 
 const project = createRoute({
   getParentRoute: () => root,
   path: '/p/$projectId',
-  component: lazyRouteComponent(() => import('../routes/project/project-frame.tsx'), 'ProjectFrame'),
+  component: lazyRouteComponent(() => import('../features/project/project-frame.tsx'), 'ProjectFrame'),
 });
 const overview = createRoute({
   getParentRoute: () => project,
   path: '/',
-  component: lazyRouteComponent(() => import('../routes/project/overview.tsx'), 'Overview'),
+  component: lazyRouteComponent(() => import('../features/project/overview.tsx'), 'Overview'),
 });
 const batches = createRoute({
   getParentRoute: () => project,
   path: '/batches',
   validateSearch: (search: Record<string, unknown>): { show?: string } => textOf(search, 'show'),
-  component: lazyRouteComponent(() => import('../routes/batch/batches.tsx'), 'Batches'),
+  component: lazyRouteComponent(() => import('../features/batch/batches.tsx'), 'Batches'),
 });
 const batch = createRoute({
   getParentRoute: () => project,
   path: '/batches/$batchId',
-  component: lazyRouteComponent(() => import('../routes/batch/batch.tsx'), 'BatchScreen'),
+  component: lazyRouteComponent(() => import('../features/batch/batch.tsx'), 'BatchScreen'),
 });
 const compose = createRoute({
   getParentRoute: () => project,
   path: '/new',
-  component: lazyRouteComponent(() => import('../routes/compose/compose.tsx'), 'Compose'),
+  component: lazyRouteComponent(() => import('../features/compose/compose.tsx'), 'Compose'),
 });
 const approve = createRoute({
   getParentRoute: () => project,
   path: '/approve/$batchId',
-  component: lazyRouteComponent(() => import('../routes/approve/approve.tsx'), 'Approve'),
+  component: lazyRouteComponent(() => import('../features/approve/approve.tsx'), 'Approve'),
 });
 const vault = createRoute({
   getParentRoute: () => project,
   path: '/vault',
-  component: lazyRouteComponent(() => import('../routes/vault/vault.tsx'), 'VaultScreen'),
+  component: lazyRouteComponent(() => import('../features/vault/vault.tsx'), 'VaultScreen'),
 });
 const keys = createRoute({
   getParentRoute: () => project,
   path: '/keys',
-  component: lazyRouteComponent(() => import('../routes/keys/keys.tsx'), 'Keys'),
+  component: lazyRouteComponent(() => import('../features/keys/keys.tsx'), 'Keys'),
 });
 const settings = createRoute({
   getParentRoute: () => project,
   path: '/settings',
-  component: lazyRouteComponent(() => import('../routes/settings/settings.tsx'), 'Settings'),
+  component: lazyRouteComponent(() => import('../features/settings/settings.tsx'), 'Settings'),
 });
 
 const projectRoutes = project.addChildren([overview, batches, batch, compose, approve, vault, keys, settings]);

@@ -1,8 +1,8 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { Ring } from '../parts/drawn/ring.tsx';
-import { type Environment, useEnvironment } from '../service/environment.ts';
+import { type Environment, useEnvironment } from '../lib/service/environment.ts';
+import { Ring } from '../ui/drawn/ring.tsx';
 import { MainMenu } from './main-menu.tsx';
 import { SessionEnding } from './session/session-ending.tsx';
 import { WalletMenu } from './session/wallet-menu.tsx';
@@ -67,7 +67,7 @@ function useLocalWallet(environment: Environment | undefined): void {
     let unregister: (() => void) | null = null;
     let isOver = false;
     // Only where it is needed: no other cluster ever loads a wallet that signs without asking.
-    void import('../wallet/local-wallet.ts').then(({ registerLocalWallet }) => {
+    void import('../lib/wallet/local-wallet.ts').then(({ registerLocalWallet }) => {
       if (!isOver) unregister = registerLocalWallet();
     });
     return () => {

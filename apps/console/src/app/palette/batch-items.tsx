@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { recentBatchesQuery } from '../../service/batches.ts';
-import { projectsQuery } from '../../service/projects.ts';
-import { shorten } from '../../text/shorten.ts';
-import { tokenName } from '../../text/token-name.ts';
+import { recentBatchesQuery } from '../../lib/service/batches.ts';
+import { projectsQuery } from '../../lib/service/projects.ts';
+import { shorten } from '../../lib/text/shorten.ts';
+import { tokenName } from '../../lib/text/token-name.ts';
 import { type Go, PaletteItem } from './palette-item.tsx';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

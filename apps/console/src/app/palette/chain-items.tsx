@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useEnvironment } from '../../service/environment.ts';
-import { shorten } from '../../text/shorten.ts';
+import { useEnvironment } from '../../lib/service/environment.ts';
+import { shorten } from '../../lib/text/shorten.ts';
 import { explorerLink } from '../explorer.ts';
 import { type Go, PaletteItem } from './palette-item.tsx';
 

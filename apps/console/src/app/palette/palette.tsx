@@ -1,7 +1,7 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useEffect, useRef, useState } from 'react';
-import { useSession, useSignOut } from '../../service/session.ts';
+import { useSession, useSignOut } from '../../lib/service/session.ts';
 import { COMPANY_PLACES, PLACES, PROJECT_PLACES } from '../places.ts';
 import { BatchItems } from './batch-items.tsx';
 import { ChainItems } from './chain-items.tsx';

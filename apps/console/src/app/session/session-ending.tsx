@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { Button } from '../../parts/form/button.tsx';
-import { TimeText } from '../../parts/show/time-text.tsx';
-import { sessionQuery, useSession } from '../../service/session.ts';
+import { sessionQuery, useSession } from '../../lib/service/session.ts';
+import { Button } from '../../ui/form/button.tsx';
+import { TimeText } from '../../ui/show/time-text.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 
 /** Time enough to finish a form and to find one’s wallet. */

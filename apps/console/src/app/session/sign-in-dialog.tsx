@@ -1,11 +1,11 @@
 import { ExternalLink } from 'lucide-react';
 import { useEffect } from 'react';
-import { Ring } from '../../parts/drawn/ring.tsx';
-import { Dialog } from '../../parts/form/dialog.tsx';
-import { ErrorNotice } from '../../parts/state/notice.tsx';
-import { loadSignIn, useSignIn } from '../../service/session.ts';
-import { LOCAL_WALLET_NAME } from '../../wallet/local-wallet-name.ts';
-import { type SolanaWallet, useWallets } from '../../wallet/wallets.ts';
+import { loadSignIn, useSignIn } from '../../lib/service/session.ts';
+import { LOCAL_WALLET_NAME } from '../../lib/wallet/local-wallet-name.ts';
+import { type SolanaWallet, useWallets } from '../../lib/wallet/wallets.ts';
+import { Ring } from '../../ui/drawn/ring.tsx';
+import { Dialog } from '../../ui/form/dialog.tsx';
+import { ErrorNotice } from '../../ui/state/notice.tsx';
 
 export interface SignInDialogProps {
   readonly isOpen: boolean;

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { Button } from '../../parts/form/button.tsx';
-import { Empty } from '../../parts/state/empty.tsx';
+import { Button } from '../../ui/form/button.tsx';
+import { Empty } from '../../ui/state/empty.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 
 /** In place of a screen that is for who is signed in; the screen comes back by itself. */

@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Copy, FolderOpen, LogOut, Wallet } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { Button } from '../../parts/form/button.tsx';
-import { useSession, useSignOut } from '../../service/session.ts';
-import { shorten } from '../../text/shorten.ts';
+import { useSession, useSignOut } from '../../lib/service/session.ts';
+import { shorten } from '../../lib/text/shorten.ts';
+import { Button } from '../../ui/form/button.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 
 const MENU = 'wallet-menu';

@@ -1,0 +1,110 @@
+import type { AuditEntry } from '@flywheel/api';
+import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ArrowRight } from 'lucide-react';
+import { shorten } from '../../lib/text/shorten.ts';
+import { Button } from '../../ui/form/button.tsx';
+import { AddressText } from '../../ui/show/address-text.tsx';
+import { Prose } from '../../ui/show/prose.tsx';
+import { TimeText } from '../../ui/show/time-text.tsx';
+import { ErrorNotice } from '../../ui/state/notice.tsx';
+import { Lines } from '../../ui/state/skeleton.tsx';
+import { describeEntry, type ShownChange } from './describe-entry.ts';
+
+export interface AuditListProps {
+  readonly history: UseInfiniteQueryResult<InfiniteData<{ readonly entries: readonly AuditEntry[] }>>;
+  /** Names the project of each entry; for a list of more than one’s. */
+  readonly namesProject?: boolean;
+  readonly emptyText: string;
+}
+
+/** Who did what and when, with what was there before and since; a page at a time. */
+export function AuditList({ history, namesProject = false, emptyText }: AuditListProps) {
+  const entries = history.data?.pages.flatMap((page) => page.entries);
+  if (!entries) {
+    if (history.error) return <ErrorNotice error={history.error} onRetry={() => void history.refetch()} />;
+    return <Lines count={4} className="h-14" />;
+  }
+  if (entries.length === 0) return <p className="text-quiet">{emptyText}</p>;
+  return (
+    <div className="flex flex-col gap-3">
+      <ul className="flex flex-col divide-y">
+        {entries.map((entry) => (
+          <li key={entry.id} className="py-3 first:pt-0">
+            <Entry entry={entry} namesProject={namesProject} />
+          </li>
+        ))}
+      </ul>
+      {history.error && <ErrorNotice error={history.error} onRetry={() => void history.fetchNextPage()} />}
+      {history.hasNextPage && (
+        <div>
+          <Button isBusy={history.isFetchingNextPage} onClick={() => void history.fetchNextPage()}>
+            Show older
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Entry({ entry, namesProject }: { readonly entry: AuditEntry; readonly namesProject: boolean }) {
+  const { at, actor, projectId, batchId, subject, reason } = entry;
+  const { title, changes } = describeEntry(entry);
+  return (
+    <div className="flex flex-col gap-1">
+      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+        <p className="font-medium">
+          {title}
+          {projectId !== undefined && batchId !== undefined && (
+            <Link
+              to="/p/$projectId/batches/$batchId"
+              params={{ projectId, batchId }}
+              className="ml-2 font-normal text-accent underline underline-offset-2"
+            >
+              the batch
+            </Link>
+          )}
+        </p>
+        <span className="text-sm text-quiet">
+          <TimeText at={at} />
+        </span>
+      </div>
+      <p className="flex flex-wrap items-baseline gap-x-3 text-sm text-quiet">
+        <span>
+          by <AddressText address={actor} of="wallet" />
+        </span>
+        {subject !== undefined && <span className="font-mono text-xs">{shorten(subject)}</span>}
+        {namesProject && projectId !== undefined && (
+          <Link to="/p/$projectId" params={{ projectId }} className="underline underline-offset-2">
+            project {shorten(projectId)}
+          </Link>
+        )}
+      </p>
+      {reason !== undefined && <p className="break-words">“{reason}”</p>}
+      {changes.length > 0 && <Changes changes={changes} />}
+    </div>
+  );
+}
+
+function Changes({ changes }: { readonly changes: readonly ShownChange[] }) {
+  return (
+    <dl className="mt-1 grid gap-x-4 gap-y-1 text-sm sm:grid-cols-[auto_1fr]">
+      {changes.map(({ name, before, after }) => (
+        <div key={name} className="contents">
+          <dt className="text-quiet max-sm:mt-1">{name}</dt>
+          <dd className="tabular flex min-w-0 flex-wrap items-center gap-x-2 break-all">
+            {before !== null && (
+              <s className="text-quiet">
+                <Prose text={before} />
+              </s>
+            )}
+            {before !== null && <ArrowRight size={13} aria-label="to" className="shrink-0 text-quiet" />}
+            <span>
+              <Prose text={after ?? 'none'} />
+            </span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

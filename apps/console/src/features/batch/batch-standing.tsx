@@ -1,0 +1,116 @@
+import type { BatchDetail } from '@flywheel/api';
+import { formatSol, withSeparators } from '../../lib/text/amount.ts';
+import { count } from '../../lib/text/count.ts';
+import { classes } from '../../ui/classes.ts';
+import { KindBar } from '../../ui/drawn/kind-bar.tsx';
+import { Ring } from '../../ui/drawn/ring.tsx';
+import { STATE_COLOURS } from '../../ui/show/state.ts';
+import { type BatchState, batchState } from './batch-state.ts';
+import { totalsOf } from './totals.ts';
+
+/** Where a batch stands: the ring, the word, and its sums. */
+export function BatchStanding({ batch }: { readonly batch: BatchDetail }) {
+  const standing = standingOf(batch);
+  const { counts } = totalsOf(batch.pipelines);
+  const cost = batch.batch.ledger?.operatorNetLamports;
+  return (
+    <section
+      aria-label="Where it stands"
+      className="grid gap-x-8 gap-y-4 rounded-lg border bg-raised p-4 sm:grid-cols-2 lg:grid-cols-[minmax(220px,1.3fr)_repeat(3,minmax(0,1fr))]"
+    >
+      <div role="status" className="flex items-center gap-4 sm:col-span-2 lg:col-span-1">
+        <Ring
+          size={52}
+          closed={standing.closed}
+          isTurning={standing.state === 'running'}
+          className={STATE_COLOURS[standing.state]}
+        />
+        <div>
+          <p className={classes('text-lg font-semibold', STATE_COLOURS[standing.state])}>{standing.word}</p>
+          <p className="tabular text-sm text-quiet">{progressText(batch)}</p>
+        </div>
+      </div>
+      <Moved batch={batch} />
+      <div className="flex flex-col gap-2">
+        <Sum name="The operator paid so far" value={cost === undefined ? 'not known yet' : formatSol(cost)} />
+        {isOfPipelines(batch) && <KindBar {...counts} />}
+      </div>
+    </section>
+  );
+}
+
+function isOfPipelines({ kind = 'pipelines' }: Pick<BatchDetail, 'kind'>): boolean {
+  return kind === 'pipelines';
+}
+
+/** What it burns and airdrops, or withdraws; a rotation moves nothing. */
+function Moved({ batch }: { readonly batch: BatchDetail }) {
+  const { pipelines } = batch;
+  const { status } = batch.batch;
+  if (!isOfPipelines(batch)) {
+    const actions = pipelines.flatMap((pipeline) => pipeline.actions);
+    return actions.map(
+      (action) =>
+        action.action === 'WITHDRAW' && (
+          <Sum
+            key={action.asset}
+            name={WITHDRAW_NAMES[status]}
+            value={`${withSeparators(action.amount)} ${action.asset === 'SOL' ? 'SOL' : 'tokens'}`}
+          />
+        ),
+    );
+  }
+  const { burned, airdropped } = totalsOf(pipelines);
+  return (
+    <>
+      <Sum name={BURN_NAMES[status]} value={withSeparators(burned)} />
+      <Sum name={AIRDROP_NAMES[status]} value={withSeparators(airdropped)} />
+    </>
+  );
+}
+
+/** What a failed batch has moved all the same, its pipelines say. */
+const WITHDRAW_NAMES = {
+  AVAILABLE_TO_QUEUE: 'To withdraw',
+  FINALIZED: 'To withdraw',
+  EXECUTED: 'Withdrawn',
+  FAILED: 'Was to withdraw',
+} as const;
+const BURN_NAMES = {
+  AVAILABLE_TO_QUEUE: 'To burn',
+  FINALIZED: 'To burn',
+  EXECUTED: 'Burned',
+  FAILED: 'Was to burn',
+} as const;
+const AIRDROP_NAMES = {
+  AVAILABLE_TO_QUEUE: 'To airdrop',
+  FINALIZED: 'To airdrop',
+  EXECUTED: 'Airdropped',
+  FAILED: 'Was to airdrop',
+} as const;
+
+/** A batch’s own state, from all that is known of it. */
+export function standingOf({ batch, waitsFor, executedPipelines, pipelines, failure }: BatchDetail): BatchState {
+  return batchState({
+    status: batch.status,
+    waitsFor,
+    executedPipelines,
+    pipelines: pipelines.length,
+    isHeldUp: failure !== undefined && !failure.isFinal,
+  });
+}
+
+function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDetail): string {
+  const all = count(pipelines.length, 'pipeline');
+  const hasBegun = waitsFor === 'execution' || batch.status === 'EXECUTED' || batch.status === 'FAILED';
+  return hasBegun ? `${executedPipelines.toLocaleString('en')} of ${all} executed` : all;
+}
+
+function Sum({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <div className="flex items-baseline justify-between gap-3 sm:flex-col sm:justify-start sm:gap-0">
+      <p className="text-sm text-quiet">{name}</p>
+      <p className="tabular text-lg font-medium break-all">{value}</p>
+    </div>
+  );
+}

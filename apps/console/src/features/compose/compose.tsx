@@ -1,0 +1,101 @@
+import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { projectQuery, settingsQuery } from '../../lib/service/projects.ts';
+import { Button } from '../../ui/form/button.tsx';
+import { Choice } from '../../ui/form/choice.tsx';
+import { Loaded } from '../../ui/state/loaded.tsx';
+import { Page } from '../../ui/state/page.tsx';
+import { Lines } from '../../ui/state/skeleton.tsx';
+import { newPipeline, type PipelineDraft, readPipeline } from './by-hand/pipeline-draft.ts';
+import { PipelineEditor } from './by-hand/pipeline-editor.tsx';
+import { type FileDraft, FromFile } from './csv/from-file.tsx';
+import { Review } from './review/review.tsx';
+import { splitPipelines } from './split-pipelines.ts';
+
+/** A batch made here: written by hand, or an airdrop from a file. */
+export function Compose() {
+  const { projectId } = useParams({ from: '/p/$projectId/new' });
+  const project = useQuery({ ...projectQuery(projectId), refetchInterval: false });
+  const settings = useQuery(settingsQuery(projectId));
+  return (
+    <Page title="New batch" lead="Each pipeline is one transaction, led by the proof of what it is for.">
+      <Loaded query={project} skeleton={<Lines count={4} className="h-24" />}>
+        {({ token }) => (
+          <Loaded query={settings} skeleton={<Lines count={4} className="h-24" />}>
+            {({ proofTypes }) => <Composer projectId={projectId} token={token} proofTypes={proofTypes} />}
+          </Loaded>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+type Way = 'hand' | 'file';
+
+interface ComposerProps {
+  readonly projectId: string;
+  readonly token: ProjectOverview['token'];
+  readonly proofTypes: readonly ProofType[];
+}
+
+function Composer({ projectId, token, proofTypes }: ComposerProps) {
+  const firstType = proofTypes[0]?.type ?? '';
+  const [way, setWay] = useState<Way>('hand');
+  const [drafts, setDrafts] = useState<readonly PipelineDraft[]>(() => [newPipeline(firstType)]);
+  const [file, setFile] = useState<FileDraft>({ type: firstType || 'AIRDROP', file: null, duplicates: 'merge' });
+  const [fromFile, setFromFile] = useState<readonly Pipeline[] | null>(null);
+  const [reviewed, setReviewed] = useState<readonly (readonly Pipeline[])[] | null>(null);
+  if (reviewed) {
+    return <Review projectId={projectId} token={token} batches={reviewed} onBack={() => setReviewed(null)} />;
+  }
+  const written = readAll(drafts, { decimals: token.decimals, proofTypes });
+  const pipelines = way === 'hand' ? written : fromFile;
+  const review = () => {
+    if (pipelines) setReviewed(splitPipelines(pipelines));
+  };
+  return (
+    <div className="flex flex-col gap-6">
+      <Choice
+        label="How it is made"
+        value={way}
+        onChange={setWay}
+        options={[
+          { value: 'hand', title: 'Write it', text: 'Burns, airdrops and memos, pipeline by pipeline.' },
+          { value: 'file', title: 'Airdrop from a file', text: 'A CSV of addresses and amounts, packed for you.' },
+        ]}
+      />
+      {way === 'hand' ? (
+        <PipelineEditor drafts={drafts} onChange={setDrafts} proofTypes={proofTypes} decimals={token.decimals} />
+      ) : (
+        <FromFile
+          draft={file}
+          onChange={(change) => setFile((before) => ({ ...before, ...change }))}
+          proofTypes={proofTypes}
+          token={token}
+          onPipelines={setFromFile}
+        />
+      )}
+      <div className="sticky bottom-0 -mx-4 -mb-6 flex border-t bg-paper p-4 *:flex-1 md:static md:m-0 md:border-0 md:p-0 md:*:flex-none">
+        <Button tone="primary" disabled={!pipelines} onClick={review}>
+          Review
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** null while any of them cannot be sent. */
+function readAll(
+  drafts: readonly PipelineDraft[],
+  rules: { readonly decimals: number; readonly proofTypes: readonly ProofType[] },
+): readonly Pipeline[] | null {
+  const pipelines: Pipeline[] = [];
+  for (const draft of drafts) {
+    const read = readPipeline(draft, rules);
+    if ('problem' in read) return null;
+    pipelines.push(read);
+  }
+  return pipelines;
+}

@@ -1,0 +1,93 @@
+import type { ProjectSummary } from '@flywheel/api';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { projectsQuery } from '../../lib/service/projects.ts';
+import { count } from '../../lib/text/count.ts';
+import { shorten } from '../../lib/text/shorten.ts';
+import { tokenName } from '../../lib/text/token-name.ts';
+import { CodeBlock } from '../../ui/copy/code-block.tsx';
+import { Ring } from '../../ui/drawn/ring.tsx';
+import { ButtonLink } from '../../ui/form/button.tsx';
+import { StateMark } from '../../ui/show/state-mark.tsx';
+import { TimeText } from '../../ui/show/time-text.tsx';
+import { Empty } from '../../ui/state/empty.tsx';
+import { Loaded } from '../../ui/state/loaded.tsx';
+import { Page } from '../../ui/state/page.tsx';
+import { Lines } from '../../ui/state/skeleton.tsx';
+
+/** The projects of the wallet that is signed in. */
+export function Projects() {
+  const projects = useQuery(projectsQuery);
+  return (
+    <Page
+      title="Your projects"
+      action={
+        <ButtonLink to="/register" tone="primary">
+          <Plus size={16} aria-hidden /> Register a project
+        </ButtonLink>
+      }
+    >
+      <Loaded query={projects} skeleton={<Lines count={3} className="h-18" />}>
+        {({ projects: found }) =>
+          found.length === 0 ? (
+            <NoProject />
+          ) : (
+            <ul className="divide-y overflow-hidden rounded-lg border bg-raised">
+              {found.map((project) => (
+                <li key={project.id}>
+                  <ProjectLine project={project} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function ProjectLine({ project }: { readonly project: ProjectSummary }) {
+  const { id: projectId, token, vaultAddress, openBatches, isPaused, dateCreated } = project;
+  return (
+    <Link
+      to="/p/$projectId"
+      params={{ projectId }}
+      className="flex min-h-18 flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3 outline-offset-[-2px] hover:bg-sunken"
+    >
+      <Ring size={24} closed={openBatches === 0 ? 1 : undefined} className="text-accent" />
+      <span className="min-w-0 flex-1 basis-40">
+        <span className="block font-medium">{tokenName(token)}</span>
+        <span className="block text-xs text-quiet">
+          vault <span className="font-mono">{shorten(vaultAddress)}</span>
+        </span>
+      </span>
+      <span className="flex flex-wrap items-center gap-x-6 text-sm text-quiet">
+        {isPaused && <StateMark state="waiting" word="Paused" />}
+        <span className="tabular">
+          {openBatches === 0 ? 'no open batch' : count(openBatches, 'open batch', 'open batches')}
+        </span>
+        <span>
+          since <TimeText at={dateCreated} form="day" />
+        </span>
+      </span>
+    </Link>
+  );
+}
+
+function NoProject() {
+  return (
+    <Empty title="No project yet">
+      <p>A project is one token, its vault and its daily limits. Registering takes about a minute.</p>
+      <ButtonLink to="/register">Register the first</ButtonLink>
+      <div className="w-full text-left">
+        <CodeBlock
+          label="Or from a terminal"
+          code={
+            'npx flywheel register --wallet wallet.json --mint "$MINT" \\\n  --burn-limit 1000 --airdrop-limit 1000 --scopes burn,airdrop'
+          }
+        />
+      </div>
+    </Empty>
+  );
+}

@@ -1,0 +1,72 @@
+import { Link } from '@tanstack/react-router';
+import { ArrowUpRight } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { SignInDialog } from '../../app/session/sign-in-dialog.tsx';
+import { CodeBlock } from '../../ui/copy/code-block.tsx';
+import { Ring } from '../../ui/drawn/ring.tsx';
+import { Button } from '../../ui/form/button.tsx';
+
+/** One sentence, the way in, and three lines that work. */
+export function Welcome() {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    document.title = 'Flywheel';
+  }, []);
+  return (
+    <div className="grid gap-10 py-6 md:grid-cols-[1.1fr_1fr] md:items-center md:gap-14 md:py-14">
+      <div className="flex flex-col items-start gap-6">
+        <Ring size={56} className="text-accent" />
+        <h1 className="text-2xl font-semibold tracking-tight md:text-3xl">
+          Burns and airdrops, approved by two, provable by anyone.
+        </h1>
+        <p className="max-w-lg text-lg text-quiet">
+          Send what your users did. Your wallet and ours approve the batch. The chain keeps the proof.
+        </p>
+        <div className="flex flex-wrap gap-3">
+          <Button tone="primary" onClick={() => setOpen(true)}>
+            Connect wallet
+          </Button>
+          <Link
+            to="/proof"
+            className="inline-flex h-10 items-center gap-1 px-2 font-medium text-accent underline-offset-4 hover:underline md:h-9"
+          >
+            Check a proof
+          </Link>
+          <a
+            href="/docs"
+            className="inline-flex h-10 items-center gap-1 px-2 font-medium text-accent underline-offset-4 hover:underline md:h-9"
+          >
+            Docs <ArrowUpRight size={15} aria-hidden />
+          </a>
+        </div>
+        <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />
+      </div>
+      <div className="flex min-w-0 flex-col gap-5">
+        <CodeBlock label="With the key that registering gives you" code={example()} />
+        <ol className="grid gap-3 text-quiet">
+          {STEPS.map(({ word, text }, position) => (
+            <li key={word} className="flex items-center gap-3">
+              <Ring size={20} closed={(position + 1) / STEPS.length} className="text-accent" />
+              <span>
+                <strong className="font-medium text-ink">{word}.</strong> {text}
+              </span>
+            </li>
+          ))}
+        </ol>
+      </div>
+    </div>
+  );
+}
+
+const STEPS = [
+  { word: 'Compile', text: 'Each pipeline becomes one transaction, led by its proof memo.' },
+  { word: 'Approve', text: 'You read what is on chain, then sign. Nothing moves before both votes.' },
+  { word: 'Execute', text: 'Every pipeline runs from your vault, once.' },
+];
+
+function example(): string {
+  return `KEY=fwk_…
+curl ${location.origin}/v1/flywheel/batch/init -H "x-service-api-key: $KEY" -H "x-idempotency-key: $(uuidgen)" \\
+  --json '{"pipelines":[{"type":"WATCH_AD","payload":"{\\"adId\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'
+curl ${location.origin}/v1/flywheel/batch/current -H "x-service-api-key: $KEY"`;
+}

@@ -1,0 +1,107 @@
+import { KEY_OPERATIONS, type Scope } from '@flywheel/api';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useState } from 'react';
+import { call } from '../../lib/service/call.ts';
+import { keysQuery } from '../../lib/service/keys.ts';
+import { SecretOnce } from '../../ui/copy/secret-once.tsx';
+import { Button } from '../../ui/form/button.tsx';
+import { Dialog } from '../../ui/form/dialog.tsx';
+import { SelectField, TextField } from '../../ui/form/field.tsx';
+import { Tick } from '../../ui/form/tick.tsx';
+import { ErrorNotice } from '../../ui/state/notice.tsx';
+
+export interface CreateKeyDialogProps {
+  readonly projectId: string;
+  /** The project’s own: a key may carry fewer. */
+  readonly scopes: readonly Scope[];
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Makes a key and shows it, this once. */
+export function CreateKeyDialog({ projectId, scopes, isOpen, onClose }: CreateKeyDialogProps) {
+  return (
+    <Dialog title="Create a key" isOpen={isOpen} onClose={onClose}>
+      <CreateKeyForm {...{ projectId, scopes, onClose }} />
+    </Dialog>
+  );
+}
+
+const DAY_MS = 86_400_000;
+const LIVES = [
+  { days: 0, word: 'never' },
+  { days: 30, word: 'in 30 days' },
+  { days: 90, word: 'in 90 days' },
+  { days: 365, word: 'in a year' },
+];
+
+function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps, 'isOpen'>) {
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [days, setDays] = useState(0);
+  const [without, setWithout] = useState<ReadonlySet<Scope>>(new Set());
+  const chosen = scopes.filter((scope) => !without.has(scope));
+  const create = useMutation({
+    mutationFn: () =>
+      call(KEY_OPERATIONS.createKey, {
+        params: { projectId },
+        body: {
+          scopes: chosen,
+          ...(name === '' ? {} : { name }),
+          ...(days === 0 ? {} : { expiresAt: new Date(Date.now() + days * DAY_MS).toISOString() }),
+        },
+      }),
+    onSuccess: () => queries.invalidateQueries(keysQuery(projectId)),
+  });
+  if (create.data) {
+    return (
+      <div className="flex flex-col gap-4">
+        <SecretOnce name="The key" secret={create.data.apiKey} ifLost="Lost it? Create another and revoke this one." />
+        <div>
+          <Button onClick={onClose}>I have stored it</Button>
+        </div>
+      </div>
+    );
+  }
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  const toggle = (scope: Scope) => (isChosen: boolean) => {
+    const next = new Set(without);
+    if (isChosen) next.delete(scope);
+    else next.add(scope);
+    setWithout(next);
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <TextField
+        label="Name"
+        placeholder="backend, production"
+        maxLength={80}
+        value={name}
+        onChange={({ target }) => setName(target.value)}
+      />
+      <div className="flex gap-6">
+        {scopes.map((scope) => (
+          <Tick key={scope} checked={!without.has(scope)} onChange={toggle(scope)}>
+            {scope === 'burn' ? 'Burns' : 'Airdrops'}
+          </Tick>
+        ))}
+      </div>
+      <SelectField label="Expires" value={days} onChange={({ target }) => setDays(Number(target.value))}>
+        {LIVES.map((life) => (
+          <option key={life.days} value={life.days}>
+            {life.word}
+          </option>
+        ))}
+      </SelectField>
+      {create.error && <ErrorNotice error={create.error} />}
+      <div>
+        <Button type="submit" tone="primary" isBusy={create.isPending} disabled={chosen.length === 0}>
+          Create the key
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,102 @@
+import { type ReactNode, useState } from 'react';
+import { SignInDialog } from '../../app/session/sign-in-dialog.tsx';
+import { useSession } from '../../lib/service/session.ts';
+import { classes } from '../../ui/classes.ts';
+import { Ring } from '../../ui/drawn/ring.tsx';
+import { Button } from '../../ui/form/button.tsx';
+import { Empty } from '../../ui/state/empty.tsx';
+import { Page } from '../../ui/state/page.tsx';
+import { Lines } from '../../ui/state/skeleton.tsx';
+import { ApprovalStep } from './approval-step.tsx';
+import { EMPTY_DRAFT, type RegistrationDraft } from './draft.ts';
+import { LimitsStep } from './limits-step.tsx';
+import { ProofTypesStep } from './proof-types-step.tsx';
+import { ReviewStep } from './review-step.tsx';
+import { TokenStep } from './token-step.tsx';
+
+const STEPS = ['Token', 'Limits', 'Proof types', 'Approval', 'Review'] as const;
+
+/** From a mint to a project with a vault and a key, in five short steps. */
+export function Register() {
+  const session = useSession();
+  if (session === undefined) return <Lines count={4} />;
+  return session ? <Steps wallet={session.wallet} /> : <SignedOut />;
+}
+
+function Steps({ wallet }: { readonly wallet: string }) {
+  const [step, setStep] = useState(0);
+  const [draft, setDraft] = useState<RegistrationDraft>(EMPTY_DRAFT);
+  const props = {
+    draft,
+    onChange: (change: Partial<RegistrationDraft>) => setDraft((before) => ({ ...before, ...change })),
+    onNext: () => setStep(step + 1),
+  };
+  const screens: readonly ReactNode[] = [
+    <TokenStep key="token" {...props} wallet={wallet} />,
+    <LimitsStep key="limits" {...props} />,
+    <ProofTypesStep key="types" {...props} />,
+    <ApprovalStep key="approval" {...props} />,
+    <ReviewStep key="review" draft={draft} wallet={wallet} />,
+  ];
+  return (
+    <Page title="Register a project">
+      <div className="grid gap-6 md:grid-cols-[180px_1fr] md:gap-10">
+        <StepList current={step} onGoTo={setStep} />
+        <div className="max-w-2xl min-w-0">{screens[step]}</div>
+      </div>
+    </Page>
+  );
+}
+
+interface StepListProps {
+  readonly current: number;
+  readonly onGoTo: (step: number) => void;
+}
+
+function StepList({ current, onGoTo }: StepListProps) {
+  return (
+    <nav aria-label="Steps">
+      <p className="flex items-center gap-2 text-sm text-quiet md:hidden">
+        <Ring size={18} closed={(current + 1) / STEPS.length} className="text-accent" />
+        Step {current + 1} of {STEPS.length}: {STEPS[current]}
+      </p>
+      <ol className="hidden flex-col gap-1 md:flex">
+        {STEPS.map((name, step) => (
+          <li key={name}>
+            <button
+              type="button"
+              disabled={step >= current}
+              aria-current={step === current ? 'step' : undefined}
+              onClick={() => onGoTo(step)}
+              className={classes(
+                'flex h-9 w-full items-center gap-3 rounded px-2 text-left',
+                step === current ? 'font-medium text-ink' : 'text-quiet',
+                step < current && 'hover:bg-sunken',
+              )}
+            >
+              <Ring
+                size={18}
+                closed={step < current ? 1 : step === current ? 0.5 : 0}
+                className={step <= current ? 'text-accent' : 'text-quiet'}
+              />
+              {name}
+            </button>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+function SignedOut() {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <Page title="Register a project">
+      <Empty title="Sign in first">
+        <p>The wallet you sign in with becomes the project’s approver: it votes on every batch.</p>
+        <Button onClick={() => setOpen(true)}>Connect wallet</Button>
+      </Empty>
+      <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />
+    </Page>
+  );
+}

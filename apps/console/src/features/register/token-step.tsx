@@ -1,0 +1,121 @@
+import { type MintPreview, REGISTRATION_OPERATIONS } from '@flywheel/api';
+import { isAddress } from '@solana/kit';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { SubmitEvent } from 'react';
+import { createMint, fund } from '../../lib/local/bank.ts';
+import { call } from '../../lib/service/call.ts';
+import { useEnvironment } from '../../lib/service/environment.ts';
+import { formatSol, withSeparators } from '../../lib/text/amount.ts';
+import { Button } from '../../ui/form/button.tsx';
+import { TextField } from '../../ui/form/field.tsx';
+import { Facts } from '../../ui/show/facts.tsx';
+import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
+import { Lines } from '../../ui/state/skeleton.tsx';
+import type { StepProps } from './draft.ts';
+
+/** Enough for the rent of a multisig and its table, and for a few token accounts. */
+const FAUCET_LAMPORTS = 2_000_000_000n;
+const NEW_TOKEN_DECIMALS = 6;
+
+/** The mint, and what the chain says of it. */
+export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { readonly wallet: string }) {
+  const environment = useEnvironment();
+  const isWellFormed = isAddress(draft.mint);
+  const mint = useQuery({
+    queryKey: ['mint', draft.mint],
+    queryFn: () => call(REGISTRATION_OPERATIONS.previewMint, { params: { mint: draft.mint } }),
+    enabled: isWellFormed,
+  });
+  const preview = isWellFormed ? mint.data : undefined;
+  const found = preview?.problem === undefined ? (preview?.token ?? null) : null;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!found) return;
+    onChange({ token: found });
+    onNext();
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-5">
+      <p className="text-quiet">Which token does this project burn and airdrop? One project has one token.</p>
+      <TextField
+        label="Mint address"
+        value={draft.mint}
+        onChange={({ target }) => onChange({ mint: target.value.trim() })}
+        error={draft.mint !== '' && !isWellFormed ? 'This is no base58 address of 32 bytes.' : null}
+        hint="SPL Token or Token-2022."
+        className="[&_input]:font-mono"
+        required
+      />
+      {environment?.isLocal && (
+        <LocalMoney rpcUrl={environment.rpcUrl} wallet={wallet} onMint={(created) => onChange({ mint: created })} />
+      )}
+      {mint.error && isWellFormed && <ErrorNotice error={mint.error} onRetry={() => void mint.refetch()} />}
+      {mint.isFetching && <Lines count={1} className="h-40" />}
+      {preview && !mint.isFetching && <Found preview={preview} />}
+      <div>
+        <Button type="submit" tone="primary" disabled={!found}>
+          Continue
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The token as the chain has it, with what speaks against it. */
+function Found({ preview: { token, problem, warnings, costLamports } }: { readonly preview: MintPreview }) {
+  return (
+    <div className="flex flex-col gap-3">
+      {problem !== undefined && <Notice tone="failed" title={problem} />}
+      {token && (
+        <Facts
+          facts={[
+            ...(token.name === undefined ? [] : [{ name: 'Calls itself', value: nameOf(token) }]),
+            { name: 'Supply', value: withSeparators(token.supply) },
+            { name: 'Decimals', value: token.decimals },
+            { name: 'Program', value: token.program === 'token-2022' ? 'Token-2022' : 'SPL Token' },
+            ...(problem === undefined ? [{ name: 'Registering costs', value: formatSol(costLamports) }] : []),
+          ]}
+        />
+      )}
+      {warnings.map((warning) => (
+        <Notice key={warning} tone="waiting" title={warning} />
+      ))}
+    </div>
+  );
+}
+
+function nameOf({ name = '', symbol }: NonNullable<MintPreview['token']>): string {
+  return symbol === undefined || symbol === '' ? name : `${name} (${symbol})`;
+}
+
+interface LocalMoneyProps {
+  readonly rpcUrl: string;
+  readonly wallet: string;
+  readonly onMint: (mint: string) => void;
+}
+
+function LocalMoney({ rpcUrl, wallet, onMint }: LocalMoneyProps) {
+  const faucet = useMutation({ mutationFn: () => fund(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS }) });
+  const token = useMutation({
+    mutationFn: async () => {
+      const mint = await createMint(rpcUrl, NEW_TOKEN_DECIMALS);
+      await fund(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS });
+      return mint;
+    },
+    onSuccess: onMint,
+  });
+  const error = faucet.error ?? token.error;
+  return (
+    <Notice tone="plain" title="This is a local cluster: money is free here">
+      <div className="mt-2 flex flex-wrap gap-2">
+        <Button size="small" isBusy={token.isPending} onClick={() => token.mutate()}>
+          Create a token
+        </Button>
+        <Button size="small" isBusy={faucet.isPending} onClick={() => faucet.mutate()}>
+          {faucet.isSuccess ? 'Got 2 SOL. More?' : 'Get 2 SOL'}
+        </Button>
+      </div>
+      {error && <ErrorNotice error={error} />}
+    </Notice>
+  );
+}

@@ -1,0 +1,122 @@
+import type { ProjectSettings } from '@flywheel/api';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useState } from 'react';
+import { changeProofTypes } from '../../lib/service/projects.ts';
+import { CodeBlock } from '../../ui/copy/code-block.tsx';
+import { Button } from '../../ui/form/button.tsx';
+import { ErrorNotice } from '../../ui/state/notice.tsx';
+import { Panel } from '../../ui/state/panel.tsx';
+import { draftOf, type ProofTypeDraft, proofTypesProblem, readDraft } from '../proof-types/proof-type-draft.ts';
+import { ProofTypesEditor } from '../proof-types/proof-types-editor.tsx';
+
+export interface ProofTypesPanelProps {
+  readonly projectId: string;
+  readonly settings: ProjectSettings;
+  readonly mayChange: boolean;
+}
+
+/** What users do that may move tokens, and the way to change it. */
+export function ProofTypesPanel({ projectId, settings, mayChange }: ProofTypesPanelProps) {
+  const [isEditing, setEditing] = useState(false);
+  return (
+    <Panel
+      title="Proof types"
+      aside={
+        mayChange &&
+        !isEditing && (
+          <Button size="small" onClick={() => setEditing(true)}>
+            Change the proof types
+          </Button>
+        )
+      }
+    >
+      {isEditing ? (
+        <ProofTypesForm {...{ projectId, settings }} onDone={() => setEditing(false)} />
+      ) : (
+        <ProofTypeList proofTypes={settings.proofTypes} />
+      )}
+    </Panel>
+  );
+}
+
+function ProofTypeList({ proofTypes }: Pick<ProjectSettings, 'proofTypes'>) {
+  if (proofTypes.length === 0) {
+    return (
+      <p className="text-quiet">None is registered: a pipeline may be of any well-formed type, with any payload.</p>
+    );
+  }
+  return (
+    <ul className="flex flex-col divide-y">
+      {proofTypes.map(({ type, description, payloadSchema }) => (
+        <li key={type} className="flex flex-col gap-1 py-3 first:pt-0 last:pb-0">
+          <p>
+            <code className="font-medium">{type}</code>
+            {description !== undefined && <span className="ml-3 text-quiet">{description}</span>}
+          </p>
+          {payloadSchema === undefined ? (
+            <p className="text-sm text-quiet">Any payload.</p>
+          ) : (
+            <details className="text-sm">
+              <summary className="w-fit text-quiet">Payloads are held to a schema</summary>
+              <div className="mt-2">
+                <CodeBlock label={`Schema of ${type}`} code={JSON.stringify(payloadSchema, null, 2)} />
+              </div>
+            </details>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface ProofTypesFormProps {
+  readonly projectId: string;
+  readonly settings: ProjectSettings;
+  readonly onDone: () => void;
+}
+
+function ProofTypesForm({ projectId, settings, onDone }: ProofTypesFormProps) {
+  const queries = useQueryClient();
+  const [drafts, setDrafts] = useState<readonly ProofTypeDraft[]>(() => settings.proofTypes.map(draftOf));
+  const problem = proofTypesProblem(drafts);
+  const change = useMutation({
+    mutationFn: () => {
+      const read = drafts.map(readDraft);
+      return changeProofTypes(
+        projectId,
+        read.flatMap((type) => ('problem' in type ? [] : [type])),
+      );
+    },
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['project', projectId] });
+      onDone();
+    },
+  });
+  const kept = new Set(drafts.map(({ type }) => type));
+  const removed = settings.proofTypes.filter(({ type }) => !kept.has(type)).map(({ type }) => type);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (problem === null) change.mutate();
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <ProofTypesEditor drafts={drafts} onChange={setDrafts} />
+      {problem !== null && <p className="text-sm text-failed">{problem}</p>}
+      {removed.length > 0 && (
+        <p className="text-sm">
+          Removed when you save: {removed.join(', ')}.{' '}
+          {drafts.length === 0
+            ? 'With none left, a pipeline may be of any well-formed type.'
+            : 'Pipelines of a removed type are refused from the next init on.'}
+        </p>
+      )}
+      {change.error && <ErrorNotice error={change.error} />}
+      <div className="flex gap-3">
+        <Button type="submit" tone="primary" isBusy={change.isPending} disabled={problem !== null}>
+          Save the proof types
+        </Button>
+        <Button onClick={onDone}>Keep them</Button>
+      </div>
+    </form>
+  );
+}

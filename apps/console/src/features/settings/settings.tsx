@@ -1,0 +1,69 @@
+import type { ProjectOverview, ProjectSettings } from '@flywheel/api';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { historyQuery, projectQuery, settingsQuery } from '../../lib/service/projects.ts';
+import { Loaded } from '../../ui/state/loaded.tsx';
+import { Page } from '../../ui/state/page.tsx';
+import { Panel } from '../../ui/state/panel.tsx';
+import { Lines } from '../../ui/state/skeleton.tsx';
+import { AuditList } from '../audit/audit-list.tsx';
+import { useMayChange } from '../project/use-may-change.ts';
+import { ApprovalModePanel } from './approval-mode-panel.tsx';
+import { LimitsPanel } from './limits-panel.tsx';
+import { ProofTypesPanel } from './proof-types-panel.tsx';
+import { RotatePanel } from './rotate-panel.tsx';
+import { WebhooksPanel } from './webhooks/webhooks-panel.tsx';
+
+/** What a project may do and how its batches are approved; who changed it, and when. */
+export function Settings() {
+  const { projectId } = useParams({ from: '/p/$projectId' });
+  const project = useQuery(projectQuery(projectId));
+  const settings = useQuery(settingsQuery(projectId));
+  const history = useInfiniteQuery(historyQuery(projectId));
+  return (
+    <Page title="Settings" lead="A change holds from the next init on. Batches that are open keep what they have.">
+      <Loaded query={project} skeleton={<SettingsSkeleton />}>
+        {(found) => (
+          <Loaded query={settings} skeleton={<SettingsSkeleton />}>
+            {(now) => <Panels project={found} settings={now} />}
+          </Loaded>
+        )}
+      </Loaded>
+      <Panel title="Who changed what">
+        <AuditList history={history} emptyText="Nothing has been changed since the registration." />
+      </Panel>
+    </Page>
+  );
+}
+
+interface PanelsProps {
+  readonly project: ProjectOverview;
+  readonly settings: ProjectSettings;
+}
+
+function Panels({ project, settings }: PanelsProps) {
+  const mayChange = useMayChange(project.id);
+  return (
+    <>
+      <div className="grid gap-6 lg:grid-cols-2 lg:items-start">
+        <LimitsPanel project={project} settings={settings} mayChange={mayChange} />
+        <ApprovalModePanel projectId={project.id} settings={settings} />
+      </div>
+      <RotatePanel project={project} />
+      <ProofTypesPanel projectId={project.id} settings={settings} mayChange={mayChange} />
+      <WebhooksPanel projectId={project.id} mayChange={mayChange} />
+    </>
+  );
+}
+
+function SettingsSkeleton() {
+  return (
+    <div className="flex flex-col gap-6">
+      <div className="grid gap-6 lg:grid-cols-2">
+        <Lines count={1} className="h-72" />
+        <Lines count={1} className="h-72" />
+      </div>
+      <Lines count={1} className="h-40" />
+    </div>
+  );
+}

@@ -1,0 +1,76 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { fund } from '../../lib/local/bank.ts';
+import { useEnvironment } from '../../lib/service/environment.ts';
+import { CopyButton } from '../../ui/copy/copy-button.tsx';
+import { QrCode } from '../../ui/drawn/qr-code.tsx';
+import { Button } from '../../ui/form/button.tsx';
+import { ErrorNotice } from '../../ui/state/notice.tsx';
+import { Panel } from '../../ui/state/panel.tsx';
+
+export interface DepositPanelProps {
+  readonly vault: string;
+  readonly mint: string;
+  readonly decimals: number;
+}
+
+/** Where to send SOL and tokens: the address, a QR code, links that open a wallet (Solana Pay). */
+export function DepositPanel({ vault, mint, decimals }: DepositPanelProps) {
+  const environment = useEnvironment();
+  const solLink = `solana:${vault}?label=Flywheel%20vault`;
+  const tokenLink = `${solLink}&spl-token=${mint}`;
+  return (
+    <Panel title="Fund the vault">
+      <div className="flex flex-col gap-5 sm:flex-row">
+        <QrCode text={tokenLink} label="QR code: a token deposit to the vault, for a wallet to scan" />
+        <div className="flex min-w-0 flex-1 flex-col items-start gap-3">
+          <p>The vault pays with tokens, and with SOL for recipients’ new token accounts. Anyone may deposit.</p>
+          <p className="font-mono text-sm break-all" data-testid="vault-address">
+            {vault}
+          </p>
+          <div className="flex flex-wrap gap-2">
+            <CopyButton text={vault} label="Copy address" />
+            <a href={tokenLink} className={LINK}>
+              Send tokens
+            </a>
+            <a href={solLink} className={LINK}>
+              Send SOL
+            </a>
+          </div>
+          {environment?.isLocal && <LocalDeposit rpcUrl={environment.rpcUrl} {...{ vault, mint, decimals }} />}
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+const LINK =
+  'inline-flex h-8 items-center rounded border border-line-strong/60 px-2.5 text-sm font-medium hover:bg-sunken md:h-7';
+const LOCAL_LAMPORTS = 1_000_000_000n;
+const LOCAL_TOKENS = 1_000n;
+
+function LocalDeposit({ rpcUrl, vault, mint, decimals }: DepositPanelProps & { readonly rpcUrl: string }) {
+  const queries = useQueryClient();
+  const deposit = useMutation({
+    mutationFn: () =>
+      fund(rpcUrl, {
+        address: vault,
+        lamports: LOCAL_LAMPORTS,
+        mint,
+        baseUnits: LOCAL_TOKENS * 10n ** BigInt(decimals),
+      }),
+    onSuccess: () => queries.invalidateQueries(),
+  });
+  return (
+    <>
+      <Button size="small" isBusy={deposit.isPending} onClick={() => deposit.mutate()}>
+        Local cluster: deposit 1 SOL and 1,000 tokens
+      </Button>
+      {deposit.isSuccess && (
+        <p role="status" className="text-sm text-done">
+          Deposited 1 SOL and 1,000 tokens.
+        </p>
+      )}
+      {deposit.error && <ErrorNotice error={deposit.error} />}
+    </>
+  );
+}

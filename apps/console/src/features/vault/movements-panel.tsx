@@ -1,0 +1,84 @@
+import { useQuery } from '@tanstack/react-query';
+import { ArrowDownLeft, ArrowUpRight } from 'lucide-react';
+import { type Movement, readMovements, type VaultAccounts } from '../../lib/chain/read-movements.ts';
+import { useEnvironment } from '../../lib/service/environment.ts';
+import { formatBaseUnits, SOL_DECIMALS } from '../../lib/text/amount.ts';
+import { classes } from '../../ui/classes.ts';
+import { Table } from '../../ui/layout/table.tsx';
+import { AddressText } from '../../ui/show/address-text.tsx';
+import { TimeText } from '../../ui/show/time-text.tsx';
+import { Empty } from '../../ui/state/empty.tsx';
+import { Loaded } from '../../ui/state/loaded.tsx';
+import { Panel } from '../../ui/state/panel.tsx';
+import { Lines } from '../../ui/state/skeleton.tsx';
+
+export interface MovementsPanelProps {
+  readonly accounts: VaultAccounts;
+  readonly decimals: number;
+  readonly unit: string;
+}
+
+const EVERY_MS = 10_000;
+
+/** What came into the vault and went out of it, straight from the cluster. */
+export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps) {
+  const rpcUrl = useEnvironment()?.rpcUrl;
+  const movements = useQuery({
+    queryKey: ['movements', accounts.vault],
+    queryFn: () => readMovements(rpcUrl ?? '', accounts),
+    enabled: rpcUrl !== undefined,
+    refetchInterval: EVERY_MS,
+  });
+  return (
+    <Panel
+      title="Deposits and spendings"
+      aside={<span className="text-sm text-quiet">read from the chain</span>}
+      isFlush
+    >
+      <Loaded query={movements} skeleton={<Lines count={4} className="m-3 h-9" />} isFlush>
+        {(found) =>
+          found.length === 0 ? (
+            <div className="p-4">
+              <Empty title="Nothing has come or gone yet">
+                <p>Deposits appear here within seconds of being confirmed.</p>
+              </Empty>
+            </div>
+          ) : (
+            <Table
+              label="Deposits and spendings"
+              rows={found}
+              keyOf={({ signature }) => signature}
+              columns={[
+                { name: 'What', isPlain: true, show: (movement) => <Direction movement={movement} /> },
+                { name: 'When', show: ({ at, slot }) => (at === null ? `slot ${slot}` : <TimeText at={at} />) },
+                {
+                  name: 'Transaction',
+                  show: ({ signature }) => <AddressText address={signature} kind="signature" isLinked />,
+                },
+                { name: unit, isAmount: true, show: ({ baseUnits }) => signed(baseUnits, decimals) },
+                { name: 'SOL', isAmount: true, show: ({ lamports }) => signed(lamports, SOL_DECIMALS) },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Direction({ movement: { lamports, baseUnits } }: { readonly movement: Movement }) {
+  const isIn = lamports >= 0n && baseUnits >= 0n;
+  const Icon = isIn ? ArrowDownLeft : ArrowUpRight;
+  return (
+    <span className="inline-flex items-center gap-2 font-medium">
+      <Icon size={16} aria-hidden className={classes(isIn ? 'text-done' : 'text-quiet')} />
+      {isIn ? 'Deposit' : 'Spent'}
+    </span>
+  );
+}
+
+/** `+1.5` or `−1.5`; a dash where nothing changed. */
+function signed(amount: bigint, decimals: number): string {
+  if (amount === 0n) return '–';
+  return amount > 0n ? `+${formatBaseUnits(amount, decimals)}` : `−${formatBaseUnits(-amount, decimals)}`;
+}
