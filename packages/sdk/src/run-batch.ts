@@ -120,7 +120,7 @@ function knownOf({ vaultAddress, mintAddress }: LookOptions) {
 
 /**
  * Asks for the execution again and again while it goes on: an answer to it says at once, as an error, when the service
- * gave the request back, which reading the batch does not tell apart from a hindrance that the service waits out.
+ * gave the request back, which reading the batch does not tell apart from a blocker that the service waits out.
  */
 async function executeToEnd(
   client: FlywheelClient,

@@ -67,13 +67,13 @@ function fractionOf(parts: Parts, part: number, { stage, executedPipelines }: Pa
   return (before + size * (share + (1 - STAGE_SHARES.execute) * (executedPipelines / Math.max(size, 1)))) / total;
 }
 
-function textOf(parts: Parts, part: number, { stage, batchId, executedPipelines, hindrance }: PartProgress): string {
+function textOf(parts: Parts, part: number, { stage, batchId, executedPipelines, blocker }: PartProgress): string {
   const size = parts[part]?.length ?? 0;
   const which = parts.length === 1 ? '' : `Batch ${part + 1} of ${parts.length}: `;
   const what =
     stage === 'execute' && executedPipelines > 0
       ? `execute, ${executedPipelines} of ${count(size, 'pipeline')}`
       : `${stage}, ${count(size, 'pipeline')}`;
-  const held = hindrance === null ? '' : `, held up: ${hindrance}`;
+  const held = blocker === null ? '' : `, held up: ${blocker}`;
   return `${which}${what}${batchId === null ? '' : ` (${batchId})`}${held}`;
 }

@@ -29,7 +29,7 @@ export interface PartProgress {
   /** Of the part’s own, those of failed batches before it included. */
   readonly executedPipelines: number;
   /** What holds it up, if anything does. */
-  readonly hindrance: string | null;
+  readonly blocker: string | null;
 }
 
 export interface PartResult {
@@ -74,7 +74,7 @@ export async function sendPart(
   }
 }
 
-const NOTHING_YET: PartProgress = { stage: 'compile', batchId: null, executedPipelines: 0, hindrance: null };
+const NOTHING_YET: PartProgress = { stage: 'compile', batchId: null, executedPipelines: 0, blocker: null };
 
 async function sendBatch(
   { client, console, projectId, wallet, look, signal }: SendDeps,
@@ -97,7 +97,7 @@ async function sendBatch(
       onProgress: (event) => {
         if (event.stage === 'setUp') onProgress({ ...known, stage: 'approve' });
         if (event.stage === 'hindered') {
-          onProgress({ ...known, stage: 'execute', hindrance: event.executionError.message });
+          onProgress({ ...known, stage: 'execute', blocker: event.executionError.message });
         }
         if (event.stage !== 'approved') return;
         onProgress({ ...known, stage: 'execute' });

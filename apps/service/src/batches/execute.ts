@@ -1,19 +1,18 @@
 import { ApiError, type ExecuteBatchRequest } from '@flywheel/api';
 import type { Address, Base64EncodedWireTransaction } from '@solana/kit';
-import { type Batch, type BatchWithoutPipelines, type ExecutionTrouble, isFinal } from '../model/batch.ts';
+import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
-import { troubleError } from '../model/trouble-error.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { hasExecutionBegun, requestExecution } from '../store/batches/executions.ts';
 import { askCompany } from '../store/company/approvals.ts';
 import { DamagedRecord } from '../store/damaged-record.ts';
-import { askForLook } from '../store/webhooks/vault-watch.ts';
+import { scheduleBalanceCheck } from '../store/webhooks/vault-watch.ts';
 import { awaitBatch, type Wait } from './await-batch.ts';
-import { checkBatch, troubleOf } from './check/check-batch.ts';
+import { checkBatch, toExecutionIssue } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
 import { readBatch, readBatchWithoutPipelines } from './read.ts';
-import { refusePaused } from './refuse-paused.ts';
+import { requireUnpausedProject } from './refuse-paused.ts';
 
 /**
  * Asks for a batch to be executed and waits for its end for at most `wait`. Repeating joins what was sent before:
@@ -31,7 +30,7 @@ export async function executeBatch(
   const { batchId } = execution;
   const batch = await readBatch(deps, project, batchId).catch(refuseDamaged);
   // How a batch has ended may be read at any time.
-  if (!isFinal(batch.status)) await refusePaused(deps, project);
+  if (!isFinal(batch.status)) await requireUnpausedProject(deps, project);
   if (!isFinal(batch.status) && !(await hasExecutionBegun(deps.db, batchId))) {
     // A person may take days, and the caller is told at once.
     if ((await request(deps, project, batch, execution)) === 'waits for company') {
@@ -44,7 +43,7 @@ export async function executeBatch(
     const reason = awaited.executeResult?.failedTxMsg ?? 'it ended without being executed.';
     throw new ApiError('ERR_BATCH_NOT_EXECUTABLE', { batchId, reason });
   }
-  if (isStopped(awaited)) throw troubleError(awaited.executionError);
+  if (isStopped(awaited)) throw toApiError(awaited.executionError);
   return awaited;
 }
 
@@ -61,9 +60,9 @@ async function request(
 ): Promise<'waits for company' | 'goes on'> {
   const { multisig } = project.flywheel;
   await checkApproval(signedTx, { batchId: batch.id, batchIndex: batch.batchIndex, multisig, nonce: batch.nonce });
-  const trouble = troubleOf((await checkBatch(deps, project, batch.pipelines)).problems);
-  if (trouble?.code === 'ERR_VAULT_UNDERFUNDED') await askForLook(deps.db, project.id, deps.clock.now());
-  if (trouble !== null) throw troubleError(trouble);
+  const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).problems);
+  if (issue?.code === 'ERR_VAULT_UNDERFUNDED') await scheduleBalanceCheck(deps.db, project.id, deps.clock.now());
+  if (issue !== null) throw toApiError(issue);
   return deps.db.transaction().execute(async (trx) => {
     const wire = signedTx as Base64EncodedWireTransaction; // checkApproval has decoded it whole
     const now = deps.clock.now();
@@ -83,6 +82,6 @@ async function request(
 /** The worker gave the request back before it sent anything. */
 function isStopped(
   batch: BatchWithoutPipelines,
-): batch is BatchWithoutPipelines & { readonly executionError: ExecutionTrouble } {
+): batch is BatchWithoutPipelines & { readonly executionError: ExecutionIssue } {
   return batch.signedTx === null && batch.executionError !== null;
 }

@@ -11,7 +11,7 @@ export interface RunDeps extends WorkerDeps {
  * Writes in the name of this run, or not at all: a worker that was held up until another took over changes nothing.
  * @throws StaleRun
  */
-export function inRun<T>({ db, run }: RunDeps, write: (trx: Db) => Promise<T>): Promise<T> {
+export function fencedTransaction<T>({ db, run }: RunDeps, write: (trx: Db) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
     await requireRun(trx, run);
     return write(trx);

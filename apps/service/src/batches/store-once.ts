@@ -8,7 +8,7 @@ import { findOpenRotation } from '../store/batches/rotations.ts';
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/landing/nonces.ts';
 import type { Deps } from './deps.ts';
-import { refusePaused } from './refuse-paused.ts';
+import { requireUnpausedProject } from './refuse-paused.ts';
 
 export interface StoreRequest {
   readonly project: Project;
@@ -50,7 +50,7 @@ export async function storeOnce(deps: Deps, request: StoreRequest, steps: StoreS
   const requestHash = hashOf(request.body);
   const seen = await findReplay(deps.db, request, requestHash);
   if (seen) return seen;
-  await refusePaused(deps, request.project);
+  await requireUnpausedProject(deps, request.project);
   const pipelines = await steps.compile();
   try {
     return await deps.db

@@ -1,16 +1,16 @@
 import { ApiError, isApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
-import { checkBatch, troubleOf } from '../batches/check/check-batch.ts';
-import { describeForeign, findForeignPosition } from '../batches/check/find-foreign-position.ts';
-import { findNonceProblem } from '../batches/check/find-nonce-problem.ts';
+import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
+import { findNonceMismatch } from '../batches/check/find-nonce-problem.ts';
+import { describeMismatch, findMismatchedPipeline } from '../batches/check/mismatches.ts';
 import type { Deps } from '../batches/deps.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
-import type { Batch, BatchWithoutPipelines, ExecutionTrouble } from '../model/batch.ts';
+import type { Batch, BatchWithoutPipelines, ExecutionIssue } from '../model/batch.ts';
+import { toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
-import { troubleError } from '../model/trouble-error.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
-import { reportTrouble } from '../store/batches/executions.ts';
+import { recordExecutionIssue } from '../store/batches/executions.ts';
 import { decideForCompany, findCompanyDecision } from '../store/company/approvals.ts';
 import { findProjectOfBatch } from '../store/projects/projects.ts';
 import { notWaiting } from './not-waiting.ts';
@@ -28,13 +28,13 @@ export async function approveBatch(deps: Deps, operator: Address, batchId: strin
     const project = await findProjectOfBatch(deps.db, batch);
     // Two approvals are two people's.
     if (project.wallet === operator) throw new ApiError('ERR_OWN_BATCH', { batchId });
-    const trouble = await checkAgain(deps, project, batch);
-    if (trouble !== null) {
+    const issue = await checkAgain(deps, project, batch);
+    if (issue !== null) {
       // The project reads it too: it is who can mend it.
-      const keepRequest = trouble.code !== 'ERR_SIGNED_TX_INVALID';
+      const keepRequest = issue.code !== 'ERR_SIGNED_TX_INVALID';
       const { signedTx: judged } = batch;
-      await reportTrouble(deps.db, batchId, trouble, { keepRequest, judged }, deps.clock.now());
-      throw troubleError(trouble);
+      await recordExecutionIssue(deps.db, batchId, issue, { keepRequest, judged }, deps.clock.now());
+      throw toApiError(issue);
     }
     await record(deps, project, batch, operator);
   }
@@ -47,7 +47,7 @@ async function isWaiting({ db }: Deps, { id, endedAt }: Batch): Promise<boolean>
 }
 
 /** What stands against it as the chain is now, or null. The worker looks once more before it signs. */
-async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<ExecutionTrouble | null> {
+async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<ExecutionIssue | null> {
   const { multisig } = project.flywheel;
   // Not on chain yet: there is nothing there to compare with, and the worker compares it.
   const progress = batch.status === 'FINALIZED' ? await readProgress(deps, multisig, batch) : null;
@@ -60,11 +60,11 @@ async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<E
   if (progress !== null) {
     if (progress.status !== 'Active' && progress.status !== 'Approved')
       return wouldFail(`Its proposal is ${progress.status} on chain. Reject the batch.`);
-    const foreign = await findForeignPosition(deps, multisig, batch);
-    if (foreign !== null) return wouldFail(`${describeForeign(foreign, batch)} Reject the batch.`);
+    const foreign = await findMismatchedPipeline(deps, multisig, batch);
+    if (foreign !== null) return wouldFail(`${describeMismatch(foreign, batch)} Reject the batch.`);
   }
-  const trouble = troubleOf((await checkBatch(deps, project, batch.pipelines)).problems);
-  if (trouble !== null || progress === null || hasVoted) return trouble;
+  const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).problems);
+  if (issue !== null || progress === null || hasVoted) return issue;
   return simulateApproval(deps, batch);
 }
 
@@ -78,17 +78,17 @@ async function findApprovalProblem(deps: Deps, { flywheel }: Project, batch: Bat
     if (isApiError(error, 'ERR_SIGNED_TX_INVALID')) return error.context.problem;
     throw error;
   }
-  return findNonceProblem(deps, multisig, batch);
+  return findNonceMismatch(deps, multisig, batch);
 }
 
 /** As far as it goes without the company's and the operator's signatures, which this process cannot give. */
-async function simulateApproval({ chain }: Deps, { signedTx }: Batch): Promise<ExecutionTrouble | null> {
+async function simulateApproval({ chain }: Deps, { signedTx }: Batch): Promise<ExecutionIssue | null> {
   if (signedTx === null) return null;
   const { err } = await chain.simulate(signedTx, { sigVerify: false, replaceRecentBlockhash: false });
   return err === null ? null : wouldFail(`The approval fails: ${err}.`);
 }
 
-function wouldFail(problem: string): ExecutionTrouble {
+function wouldFail(problem: string): ExecutionIssue {
   return { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: [problem] } };
 }
 

@@ -12,9 +12,9 @@ import type { Ledger } from '../batches/read.ts';
 import { encodeInstruction } from '../compile/instruction-bytes.ts';
 import { MAX_VAULT_MESSAGE_BYTES } from '../compile/size.ts';
 import { formatTokens } from '../model/amount.ts';
-import type { BatchWithoutPipelines, ExecutionTrouble, LedgerEntry } from '../model/batch.ts';
+import type { BatchWithoutPipelines, ExecutionIssue, LedgerEntry } from '../model/batch.ts';
+import { toApiError } from '../model/batch.ts';
 import type { Project, Token } from '../model/project.ts';
-import { troubleError } from '../model/trouble-error.ts';
 import type { Balance } from '../model/vault-balance.ts';
 
 /** What a caller may ask for beside a batch's own fields. */
@@ -41,7 +41,7 @@ export function presentBatch(batch: BatchWithoutPipelines, project: Project, inc
     vaultAddress: multisig.vault,
     ...(batch.initResult && { initResult: batch.initResult }),
     ...(batch.executeResult && { executeResult: batch.executeResult }),
-    ...(batch.executionError && { executionError: presentTrouble(batch.executionError) }),
+    ...(batch.executionError && { executionError: presentExecutionIssue(batch.executionError) }),
     dateCreated: batch.createdAt.toISOString(),
     dateUpdated: batch.updatedAt.toISOString(),
     ...(included.pipelines && { pipelines: [...included.pipelines] }),
@@ -154,7 +154,7 @@ function presentLimit(
   };
 }
 
-function presentTrouble(trouble: ExecutionTrouble): ExecutionError {
-  const { code, message } = troubleError(trouble);
+function presentExecutionIssue(issue: ExecutionIssue): ExecutionError {
+  const { code, message } = toApiError(issue);
   return { code, message };
 }

@@ -1,13 +1,14 @@
-import type {
-  Action,
-  BatchKind,
-  BatchStatus,
-  ErrorContext,
-  ExecuteResult,
-  InitResult,
-  Pipeline,
-  RotateAction,
-  WithdrawAction,
+import {
+  type Action,
+  ApiError,
+  type BatchKind,
+  type BatchStatus,
+  type ErrorContext,
+  type ExecuteResult,
+  type InitResult,
+  type Pipeline,
+  type RotateAction,
+  type WithdrawAction,
 } from '@flywheel/api';
 import type { Address, Base64EncodedWireTransaction, Instruction, Nonce } from '@solana/kit';
 
@@ -47,23 +48,39 @@ export interface Batch {
   readonly signedTx: Base64EncodedWireTransaction | null;
   readonly initResult: InitResult | null;
   readonly executeResult: ExecuteResult | null;
-  readonly executionError: ExecutionTrouble | null;
+  readonly executionError: ExecutionIssue | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   /** When it became EXECUTED or FAILED. */
   readonly endedAt: Date | null;
 }
 
-type TroubleCode =
+type ExecutionIssueCode =
   | 'ERR_SIGNED_TX_INVALID'
   | 'ERR_VAULT_UNDERFUNDED'
   | 'ERR_BATCH_WOULD_FAIL'
   | 'ERR_BATCH_EXECUTE_FAILED';
 
-/** Trouble found after execute was asked for: what its answer would have said. */
-export type ExecutionTrouble = {
-  [Code in TroubleCode]: { readonly code: Code; readonly context: ErrorContext<Code> };
-}[TroubleCode];
+/** An issue that keeps a requested execution from going on: the error that execute would have answered with. */
+export type ExecutionIssue = {
+  [Code in ExecutionIssueCode]: { readonly code: Code; readonly context: ErrorContext<Code> };
+}[ExecutionIssueCode];
+
+/** The error that an answer carries for an issue. */
+export function toApiError(issue: ExecutionIssue): ApiError {
+  switch (issue.code) {
+    case 'ERR_SIGNED_TX_INVALID':
+      return new ApiError(issue.code, issue.context);
+    case 'ERR_VAULT_UNDERFUNDED':
+      return new ApiError(issue.code, issue.context);
+    case 'ERR_BATCH_WOULD_FAIL':
+      return new ApiError(issue.code, issue.context);
+    case 'ERR_BATCH_EXECUTE_FAILED':
+      return new ApiError(issue.code);
+    default:
+      throw issue satisfies never;
+  }
+}
 
 /** What the status endpoints need: a batch of a thousand pipelines is polled as cheaply as one of a single pipeline. */
 export type BatchWithoutPipelines = Omit<Batch, 'pipelines'>;

@@ -15,7 +15,7 @@ import type {
 } from '@flywheel/api';
 import type { AccountMeta, Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
-import type { BatchAction, Bundle, EndCause, ExecutionTrouble } from '../model/batch.ts';
+import type { BatchAction, Bundle, EndCause, ExecutionIssue } from '../model/batch.ts';
 import type { Multisig, Token } from '../model/project.ts';
 
 /** The tables as migrations/ leaves them. */
@@ -126,7 +126,7 @@ export interface BatchesTable {
   warnings: Json<InitWarning[]>;
   init_result: JsonOrNull<InitResult>;
   execute_result: JsonOrNull<ExecuteResult>;
-  execution_error: JsonOrNull<ExecutionTrouble>;
+  execution_error: JsonOrNull<ExecutionIssue>;
   created_at: Date;
   updated_at: Date;
   ended_at: Date | null;

@@ -6,7 +6,7 @@ import type { Base64EncodedWireTransaction } from '@solana/kit';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch, findBatch } from '../../src/store/batches/batches.ts';
-import { reportTrouble, requestExecution } from '../../src/store/batches/executions.ts';
+import { recordExecutionIssue, requestExecution } from '../../src/store/batches/executions.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { findBundles, insertBundle, settleBundle } from '../../src/store/landing/bundles.ts';
 import { openTestDatabase, quietLog } from '../postgres.ts';
@@ -50,7 +50,7 @@ test('setup is recorded once, and only for a batch that waits for it', async () 
 
 test('an executed batch keeps its amounts, forgets its trouble and gives its nonce back', async () => {
   const { batch, project } = await stored('FINALIZED');
-  await reportTrouble(db, batch.id, TROUBLE, { keepRequest: true }, NOW);
+  await recordExecutionIssue(db, batch.id, TROUBLE, { keepRequest: true }, NOW);
   const ended = await endBatch(
     db,
     batch.id,
@@ -128,7 +128,7 @@ test('a move that does not exist is an error and changes nothing', async () => {
 test('execution can be asked for again until a bundle of it is recorded', async () => {
   const { batch } = await stored('FINALIZED');
   assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(1)), true);
-  assert.equal(await reportTrouble(db, batch.id, TROUBLE, { keepRequest: false }, later(2)), true);
+  assert.equal(await recordExecutionIssue(db, batch.id, TROUBLE, { keepRequest: false }, later(2)), true);
   assert.deepEqual(await request(batch), { signedTx: null, executionError: TROUBLE, updatedAt: later(2) });
   assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(3)), true);
   assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: null, updatedAt: later(3) });
@@ -136,9 +136,9 @@ test('execution can be asked for again until a bundle of it is recorded', async 
   await insertBundle(db, newBundle(batch, { phase: 'execution', pipelineCounts: [2] }));
   const other = 'b3RoZXI=' as Base64EncodedWireTransaction;
   assert.equal(await requestExecution(db, batch.id, other, later(4)), false);
-  assert.equal(await reportTrouble(db, batch.id, TROUBLE, { keepRequest: false }, later(5)), false);
+  assert.equal(await recordExecutionIssue(db, batch.id, TROUBLE, { keepRequest: false }, later(5)), false);
   assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: null, updatedAt: later(3) });
-  assert.equal(await reportTrouble(db, batch.id, TROUBLE, { keepRequest: true }, later(6)), true);
+  assert.equal(await recordExecutionIssue(db, batch.id, TROUBLE, { keepRequest: true }, later(6)), true);
   assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: TROUBLE, updatedAt: later(6) });
 });
 
@@ -164,7 +164,7 @@ test('nothing is asked of, and no trouble shown on, a batch that has ended', asy
   await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW);
   const before = await reread(batch);
   assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(1)), false);
-  assert.equal(await reportTrouble(db, batch.id, TROUBLE, { keepRequest: true }, later(1)), false);
+  assert.equal(await recordExecutionIssue(db, batch.id, TROUBLE, { keepRequest: true }, later(1)), false);
   assert.equal(await finalizeBatch(db, batch.id, INIT_RESULT, later(1)), false);
   assert.deepEqual(await reread(batch), before);
 });

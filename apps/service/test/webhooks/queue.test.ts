@@ -5,10 +5,10 @@ import { WebhookEvent } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
-import { reportTrouble } from '../../src/store/batches/executions.ts';
+import { recordExecutionIssue } from '../../src/store/batches/executions.ts';
 import { forgetDeliveries } from '../../src/store/webhooks/deliveries.ts';
 import { deleteEndpoint } from '../../src/store/webhooks/endpoints.ts';
-import { markVaultFilled, takeVaults, tellVaultLow } from '../../src/store/webhooks/vault-watch.ts';
+import { claimDueVaults, emitVaultLow, markVaultFilled } from '../../src/store/webhooks/vault-watch.ts';
 import { openTestDatabase } from '../postgres.ts';
 import { later, NOW, RESERVED, storeBatch, storeNonces, storeProject } from '../store/records.ts';
 import { deliveriesOf, queueEvent, storeEndpoint } from './delivering.ts';
@@ -126,7 +126,7 @@ describe('deliveries that are over', () => {
 });
 
 describe('a vault', () => {
-  const taken = (now: Date) => takeVaults(db, { now, until: new Date(now.getTime() + 30_000), limit: 10 });
+  const taken = (now: Date) => claimDueVaults(db, { now, until: new Date(now.getTime() + 30_000), limit: 10 });
   const lowAt = ({ id: projectId, token, flywheel }: Project, at: Date): WebhookEvent => {
     const balance = { available: '0', needed: '1', missing: '1' };
     return {
@@ -141,8 +141,8 @@ describe('a vault', () => {
       },
     };
   };
-  const tell = (project: Project, vault: Parameters<typeof tellVaultLow>[1], at: Date) =>
-    tellVaultLow(db, vault, { event: lowAt(project, at), toldBefore: new Date(at.getTime() - DAY_MS) });
+  const tell = (project: Project, vault: Parameters<typeof emitVaultLow>[1], at: Date) =>
+    emitVaultLow(db, vault, { event: lowAt(project, at), toldBefore: new Date(at.getTime() - DAY_MS) });
 
   it('is looked at when a batch has ended or lacks funds, where anybody wants to know, by one worker at a time', async () => {
     const [project, indifferent] = await Promise.all([storeProject(db), storeProject(db)]);
@@ -161,7 +161,7 @@ describe('a vault', () => {
     await markVaultFilled(db, vault);
     assert.deepEqual(await taken(later(DAY_MS)), []);
     const trouble = { code: 'ERR_VAULT_UNDERFUNDED', context: { problems: [randomUUID()] } } as const;
-    await reportTrouble(db, lacking.id, trouble, { keepRequest: true }, later(1));
+    await recordExecutionIssue(db, lacking.id, trouble, { keepRequest: true }, later(1));
     const [again] = await taken(later(2));
     assert.ok(again, 'it lacks funds');
     assert.equal((await taken(later(40_000)))[0]?.projectId, project.id, 'whoever looked has not said what it saw');

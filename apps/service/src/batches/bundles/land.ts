@@ -8,7 +8,7 @@ import { findBundles, insertBundle, settleBundle } from '../../store/landing/bun
 import { bundleSeconds, bundlesSettled, tipLamports } from '../../telemetry/metrics.ts';
 import { traced } from '../../telemetry/tracing.ts';
 import type { WorkerDeps } from '../deps.ts';
-import { inRun, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../in-run.ts';
 
 /** What became of a bundle, by the chain’s own word. */
 export type Landing =
@@ -62,7 +62,7 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing>
     signatures,
     createdAt: deps.clock.now(),
   };
-  const bundle = await inRun(deps, async (trx) => {
+  const bundle = await fencedTransaction(deps, async (trx) => {
     await requireUnpaused(trx, deps.run.flywheelId);
     return insertBundle(trx, newBundle);
   });
@@ -139,7 +139,7 @@ function errorOf(outcome: 'unknown' | { readonly err: string | null } | undefine
 async function settle(deps: RunDeps, bundle: Bundle, landed: readonly Signature[], landing: Landing): Promise<Landing> {
   const state = landing.state === 'landed' ? 'landed' : 'failed';
   const { phase } = bundle;
-  const isFirst = await inRun(deps, (trx) => settleBundle(trx, bundle.id, state, landed, deps.clock.now()));
+  const isFirst = await fencedTransaction(deps, (trx) => settleBundle(trx, bundle.id, state, landed, deps.clock.now()));
   if (isFirst) {
     bundlesSettled.inc({ phase, outcome: landing.state });
     if (landing.state === 'landed') tipLamports.inc({ phase }, Number(bundle.tipLamports));

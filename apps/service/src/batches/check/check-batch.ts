@@ -1,5 +1,5 @@
 import { movesTokens } from '../../compile/totals.ts';
-import type { CompiledPipeline, ExecutionTrouble } from '../../model/batch.ts';
+import type { CompiledPipeline, ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { Deps } from '../deps.ts';
 import { describeMissingFunds, type Funds, isShortOfFunds, readFunds } from './funds.ts';
@@ -60,7 +60,7 @@ export async function checkBatch(
 const MAX_PROBLEMS_NAMED = 20;
 
 /** What execute answers to problems, or null when there are none. Only where funds are all that is missing a deposit helps. */
-export function troubleOf(problems: readonly BatchProblem[]): ExecutionTrouble | null {
+export function toExecutionIssue(problems: readonly BatchProblem[]): ExecutionIssue | null {
   if (problems.length === 0) return null;
   const sentences = problems
     .slice(0, MAX_PROBLEMS_NAMED)

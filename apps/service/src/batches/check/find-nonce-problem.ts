@@ -4,7 +4,7 @@ import { readNonces } from '../../solana/nonces.ts';
 import type { Deps } from '../deps.ts';
 
 /** Why what the wallet signed is void, where the chain has moved the nonce that it is built on; else null. */
-export async function findNonceProblem(
+export async function findNonceMismatch(
   { chain }: Pick<Deps, 'chain'>,
   { operator }: Multisig,
   { nonce }: Pick<Batch, 'nonce'>,

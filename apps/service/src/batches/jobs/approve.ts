@@ -11,13 +11,13 @@ import { requireUnpaused } from '../../store/company/pauses.ts';
 import { planTokenAccounts } from '../../store/landing/created-token-accounts.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { settleBundles } from '../bundles/land.ts';
-import { type BatchCheck, checkBatch, troubleOf } from '../check/check-batch.ts';
-import { describeForeign, findForeignPosition } from '../check/find-foreign-position.ts';
-import { findNonceProblem } from '../check/find-nonce-problem.ts';
-import { inRun, type RunDeps } from '../in-run.ts';
+import { type BatchCheck, checkBatch, toExecutionIssue } from '../check/check-batch.ts';
+import { findNonceMismatch } from '../check/find-nonce-problem.ts';
+import { describeMismatch, findMismatchedPipeline } from '../check/mismatches.ts';
+import { fencedTransaction, type RunDeps } from '../in-run.ts';
 import { end } from './end.ts';
+import { releaseRequest } from './execution-issues.ts';
 import { type Progress, readProgress } from './progress.ts';
-import { giveBack } from './trouble.ts';
 
 export interface Approval {
   readonly transaction: SignedTransaction;
@@ -39,13 +39,13 @@ export async function approve(
 ): Promise<Approval | 'stopped' | 'overtaken' | 'waits'> {
   const { multisig } = project.flywheel;
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
-  const foreign = await findForeignPosition(deps, multisig, batch);
-  if (foreign !== null) return stopForGood(deps, project, batch, describeForeign(foreign, batch));
+  const foreign = await findMismatchedPipeline(deps, multisig, batch);
+  if (foreign !== null) return stopForGood(deps, project, batch, describeMismatch(foreign, batch));
   const { problems, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
-  const trouble = troubleOf(problems);
-  if (trouble !== null) return stop(deps, project, batch, trouble);
+  const issue = toExecutionIssue(problems);
+  if (issue !== null) return stop(deps, project, batch, issue);
   const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
-  const waits = await inRun(deps, async (trx) => {
+  const waits = await fencedTransaction(deps, async (trx) => {
     await planTokenAccounts(trx, batch, toCreate);
     await requireUnpaused(trx, batch.flywheelId);
     return askCompany(trx, batch.id, deps.clock.now());
@@ -59,7 +59,7 @@ export async function approve(
   if ('problem' in approval) return stop(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: approval });
   const { err } = await deps.chain.simulate(approval.wire, { sigVerify: true, replaceRecentBlockhash: false });
   if (err === null) return { transaction: approval, computeUnits };
-  const problem = await findNonceProblem(deps, multisig, batch);
+  const problem = await findNonceMismatch(deps, multisig, batch);
   return problem === null
     ? stop(deps, project, batch, {
         code: 'ERR_BATCH_WOULD_FAIL',
@@ -102,10 +102,10 @@ async function stop(
   deps: RunDeps,
   project: Project,
   batch: Batch,
-  trouble: Parameters<typeof giveBack>[2],
+  issue: Parameters<typeof releaseRequest>[2],
 ): Promise<'stopped' | 'overtaken'> {
   if (await isOvertaken(deps, project, batch)) return 'overtaken';
-  await giveBack(deps, batch, trouble);
+  await releaseRequest(deps, batch, issue);
   return 'stopped';
 }
 

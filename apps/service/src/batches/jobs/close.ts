@@ -10,7 +10,7 @@ import { ACTIVATE_WEIGHT, sumOfWeights, VOTE_WEIGHT } from '../../squads/weight.
 import { markClosed } from '../../store/batches/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landBundle, settleBundles } from '../bundles/land.ts';
-import { inRun, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../in-run.ts';
 import { completeLedger } from './ledger.ts';
 
 /** How often it is worth looking whether the wallet has cast its cancel. */
@@ -31,7 +31,7 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
     const step = await nextStep(deps, multisig, batch);
     if (step === 'closed') {
       await completeLedger(deps, multisig, batch);
-      await inRun(deps, (trx) => markClosed(trx, batch.id, deps.clock.now()));
+      await fencedTransaction(deps, (trx) => markClosed(trx, batch.id, deps.clock.now()));
       return deps.log.info({ batchId: batch.id }, 'batch closed on chain');
     }
     if (step === 'unreached') return;

@@ -9,7 +9,7 @@ import { markTokenAccountsCreated } from '../../store/landing/created-token-acco
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import type { Deps } from '../deps.ts';
-import { inRun, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../in-run.ts';
 import { readProgress } from './progress.ts';
 
 export interface Ending {
@@ -23,7 +23,7 @@ export interface Ending {
 
 /** Ends a batch for good, in the name of a run. */
 export async function end(deps: RunDeps, project: Project, batch: Batch, ending: Ending): Promise<void> {
-  await inRun(deps, (trx) => recordEnd(deps, trx, project, batch, ending));
+  await fencedTransaction(deps, (trx) => recordEnd(deps, trx, project, batch, ending));
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Batch, ExecutionTrouble } from '../../model/batch.ts';
+import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { signTransaction } from '../../solana/transactions.ts';
 import { batchExecutionGroup } from '../../squads/execute.ts';
@@ -12,7 +12,7 @@ import { readProgress } from './progress.ts';
 
 export type Failure =
   /** Waiting may help: a deposit, for one. */
-  | { readonly mends: true; readonly trouble: ExecutionTrouble }
+  | { readonly mends: true; readonly issue: ExecutionIssue }
   /** This pipeline fails whenever it is tried. */
   | { readonly mends: false; readonly pipeline: number; readonly message: string };
 
@@ -34,9 +34,9 @@ export async function explainFailure(
   const err = landing.state === 'failed' ? landing.err : await simulatePipeline(deps, project, batch, pipeline);
   if (err === null) return null;
   const problems = isShortOfFunds(err) ? await findMissingFunds(deps, project, batch, pipeline) : [];
-  if (problems.length > 0) return { mends: true, trouble: { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } } };
+  if (problems.length > 0) return { mends: true, issue: { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } } };
   if (!isPipelinesOwn(err)) {
-    return { mends: true, trouble: { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } };
+    return { mends: true, issue: { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } };
   }
   return { mends: false, pipeline, message: `pipelines[${pipeline}] failed on chain: ${err}` };
 }

@@ -4,14 +4,14 @@ import { findBatch } from '../../store/batches/batches.ts';
 import { askCompany } from '../../store/company/approvals.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { settleBundles } from '../bundles/land.ts';
-import { inRun, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../in-run.ts';
 import { approve } from './approve.ts';
 import { end } from './end.ts';
+import { reschedule } from './execution-issues.ts';
 import { explainFailure } from './explain-failure.ts';
 import { landNext, type Next } from './land-next.ts';
 import { readProgress } from './progress.ts';
 import { setUpBatch } from './setup.ts';
-import { postpone } from './trouble.ts';
 
 /** So many bundles in a row that neither landed nor say why: the cluster is in trouble, and later is better than now. */
 const MAX_FRUITLESS_BUNDLES = 5;
@@ -27,9 +27,9 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
   const batch = await findBatch(deps.db, requested.id);
   if (!batch || isFinal(batch.status) || batch.signedTx === null) return;
   // Whoever approves for the company has it executed.
-  if (await inRun(deps, (trx) => askCompany(trx, batch.id, deps.clock.now()))) return;
+  if (await fencedTransaction(deps, (trx) => askCompany(trx, batch.id, deps.clock.now()))) return;
   const paused = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } as const;
-  if (batch.status === 'AVAILABLE_TO_QUEUE') return postpone(deps, project, batch, paused);
+  if (batch.status === 'AVAILABLE_TO_QUEUE') return reschedule(deps, project, batch, paused);
   await settleBundles(deps, batch);
   const computeUnits = new Map<number, number>();
   let singleUntil = 0;
@@ -45,7 +45,7 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
       return end(deps, project, batch, { event: 'EXECUTION_FAILED', executed, failure });
     }
     // Before the checks too: what they find while nothing is sent is no trouble of the batch’s.
-    await inRun(deps, (trx) => requireUnpaused(trx, batch.flywheelId));
+    await fencedTransaction(deps, (trx) => requireUnpaused(trx, batch.flywheelId));
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
     if (approval === 'stopped' || approval === 'waits') return;
     if (approval === 'overtaken') continue;
@@ -61,11 +61,11 @@ export async function runBatch(deps: RunDeps, project: Project, requested: Batch
     if (failure === null) {
       fruitless += 1;
       if (fruitless > MAX_FRUITLESS_BUNDLES)
-        return postpone(deps, project, batch, { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined });
+        return reschedule(deps, project, batch, { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined });
       singleUntil = Math.max(singleUntil, endPipeline);
       continue;
     }
-    if (failure.mends) return postpone(deps, project, batch, failure.trouble);
+    if (failure.mends) return reschedule(deps, project, batch, failure.issue);
     // What was given up too early may have landed since: FAILED is final, and says what the chain says.
     await settleBundles(deps, batch);
     if ((await readProgress(deps, multisig, batch)).executed > failure.pipeline) continue;

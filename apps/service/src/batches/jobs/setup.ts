@@ -13,7 +13,7 @@ import { findBundles } from '../../store/landing/bundles.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
-import { inRun, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../in-run.ts';
 import { end } from './end.ts';
 import { completeLedger } from './ledger.ts';
 import { readClosed } from './progress.ts';
@@ -25,13 +25,13 @@ import { readClosed } from './progress.ts';
 export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   for (const next of await findBatchesToSetUp(deps.db, batch.flywheelId, batch.batchIndex)) {
     await burnDeadIndices(deps, project.flywheel.multisig, next);
-    const hindrance = await setUpOne(deps, project, next);
-    if (hindrance !== null) return pause(deps, project.flywheel.multisig, batch, hindrance);
+    const blocker = await setUpOne(deps, project, next);
+    if (blocker !== null) return pause(deps, project.flywheel.multisig, batch, blocker);
   }
 }
 
 /** What is not the batch's fault, for the log. */
-type Hindrance = { readonly shortLamports: string } | { readonly lostLandings: number };
+type SetupBlocker = { readonly shortLamports: string } | { readonly lostLandings: number };
 
 /** Sending again has not helped this often: the reason is in the batch, not in the weather. */
 const MAX_FAILED_LANDINGS = 3;
@@ -39,7 +39,7 @@ const MAX_FAILED_LANDINGS = 3;
 const MAX_LOST_LANDINGS = 4;
 
 /** null when the batch is on chain, or has ended; else what is in the way. */
-async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<Hindrance | null> {
+async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<SetupBlocker | null> {
   for (const bundle of await findBundles(deps.db, batch.id, 'setup')) {
     if (bundle.state === 'sent') await followBundle(deps, bundle);
   }
@@ -94,7 +94,7 @@ async function pause(
   { db, jobs, clock, log }: RunDeps,
   multisig: Multisig,
   batch: Batch,
-  why: Hindrance,
+  why: SetupBlocker,
 ): Promise<void> {
   const startAfter = new Date(clock.now().getTime() + PAUSE_MS);
   await jobs.enqueue(db, { type: 'setup', batchId: batch.id, multisig: multisig.address }, { startAfter });
@@ -159,7 +159,7 @@ async function readSetupCursor(
 async function finalize(deps: RunDeps, batch: Batch): Promise<null> {
   const { db, clock, log } = deps;
   const initResult = initResultOf(batch, { bundles: await findBundles(db, batch.id, 'setup'), failedTxMsg: null });
-  await inRun(deps, (trx) => finalizeBatch(trx, batch.id, initResult, clock.now()));
+  await fencedTransaction(deps, (trx) => finalizeBatch(trx, batch.id, initResult, clock.now()));
   log.info({ batchId: batch.id, batchIndex: String(batch.batchIndex), transactions: initResult.total }, 'batch set up');
   return null;
 }
@@ -204,7 +204,7 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
     if (landing.state !== 'landed' && (await readTransactionIndex(deps, multisig)) < dead.batchIndex) {
       throw new Error(`Index ${dead.batchIndex} of ${multisig.address} could not be burnt: ${JSON.stringify(landing)}`);
     }
-    await inRun(deps, (trx) => markClosed(trx, dead.id, deps.clock.now()));
+    await fencedTransaction(deps, (trx) => markClosed(trx, dead.id, deps.clock.now()));
     deps.log.info({ batchId: dead.id, batchIndex: String(dead.batchIndex) }, 'index burnt');
   }
 }
@@ -212,7 +212,7 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
 /** A member used an index by other means: ours go on after the chain’s. */
 async function followCounter(deps: RunDeps, multisig: Multisig, { flywheelId }: Batch): Promise<void> {
   const reached = await readTransactionIndex(deps, multisig);
-  await inRun(deps, (trx) => raiseBatchIndex(trx, flywheelId, reached));
+  await fencedTransaction(deps, (trx) => raiseBatchIndex(trx, flywheelId, reached));
 }
 
 async function readTransactionIndex({ chain }: RunDeps, multisig: Multisig): Promise<bigint> {

@@ -1,6 +1,6 @@
 import { ApiError, type BatchStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
-import type { ExecutionTrouble } from '../../model/batch.ts';
+import type { ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { BatchRecord } from '../../store/batches/batch-records.ts';
 import { explainChainError } from './chain-error.ts';
@@ -26,8 +26,8 @@ export function failureOf(report: BatchReport, { flywheel: { multisig } }: Proje
   if (status === 'FAILED') return failureOfEnd(report);
   if (executionError === null) return null;
   return {
-    message: describeTrouble(executionError, status),
-    remedy: remedyOfTrouble(executionError, signedTx !== null, multisig.vault),
+    message: describeExecutionIssue(executionError, status),
+    remedy: remedyOfExecutionIssue(executionError, signedTx !== null, multisig.vault),
     code: executionError.code,
     pipeline: null,
     isFinal: false,
@@ -35,25 +35,25 @@ export function failureOf(report: BatchReport, { flywheel: { multisig } }: Proje
 }
 
 /** What holds a batch up, a sentence. */
-export function describeTrouble(trouble: ExecutionTrouble, status: BatchStatus): string {
-  switch (trouble.code) {
+export function describeExecutionIssue(issue: ExecutionIssue, status: BatchStatus): string {
+  switch (issue.code) {
     case 'ERR_VAULT_UNDERFUNDED':
-      return trouble.context.problems.join(' ');
+      return issue.context.problems.join(' ');
     case 'ERR_BATCH_WOULD_FAIL':
-      return new ApiError(trouble.code, trouble.context).message;
+      return new ApiError(issue.code, issue.context).message;
     case 'ERR_SIGNED_TX_INVALID':
-      return `The approval was not accepted: ${trouble.context.problem}`;
+      return `The approval was not accepted: ${issue.context.problem}`;
     case 'ERR_BATCH_EXECUTE_FAILED': {
       const what = status === 'AVAILABLE_TO_QUEUE' ? 'Setting the batch up on chain' : 'The execution';
       return `${what} is held up for a reason of the service’s own.`;
     }
     default:
-      throw trouble satisfies never;
+      throw issue satisfies never;
   }
 }
 
 /** `goesOn`: the request was kept, and is tried again by itself. */
-function remedyOfTrouble({ code }: ExecutionTrouble, goesOn: boolean, vault: Address): string {
+function remedyOfExecutionIssue({ code }: ExecutionIssue, goesOn: boolean, vault: Address): string {
   switch (code) {
     case 'ERR_VAULT_UNDERFUNDED': {
       const then = goesOn

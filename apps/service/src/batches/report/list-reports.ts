@@ -3,7 +3,7 @@ import type { Project } from '../../model/project.ts';
 import { type ListedBatch, type ListFilter, listBatchRecords } from '../../store/batches/batch-records.ts';
 import type { Deps } from '../deps.ts';
 import { explainChainError } from './chain-error.ts';
-import { describeTrouble } from './failure.ts';
+import { describeExecutionIssue } from './failure.ts';
 
 export interface ListItem extends ListedBatch {
   /** What holds it up, or why it failed. */
@@ -31,5 +31,5 @@ export async function listReports(
 /** What a list says of a batch that is held up or failed. */
 export function problemOf({ status, executionError, failedTxMsg }: ListedBatch): string | null {
   if (status === 'FAILED') return failedTxMsg && explainChainError(failedTxMsg);
-  return executionError && describeTrouble(executionError, status);
+  return executionError && describeExecutionIssue(executionError, status);
 }

@@ -1,7 +1,7 @@
 import type { Attention, ProjectOverview } from '@flywheel/api';
 import { formatTokens } from '../../model/amount.ts';
+import { toApiError } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
-import { troubleError } from '../../model/trouble-error.ts';
 import type { OpenBatch } from '../../store/batches/open-batches.ts';
 import type { StoredKey } from '../../store/projects/api-keys.ts';
 import type { ProjectSummaryRecord } from '../../store/projects/project-summaries.ts';
@@ -27,15 +27,13 @@ export interface AttentionRules {
 /** What needs a person, most urgent first: what stops everything, what stops a batch, what waits, what will come. */
 export function findAttention(rules: AttentionRules, state: ProjectState): Attention[] {
   const { summary, open, needs, expiringKeys } = state;
-  const troubled = open.filter(({ trouble }) => trouble !== null);
-  const forCompany = open.filter(({ trouble, waitsForCompany }) => trouble === null && waitsForCompany);
-  const forWallet = open.filter(
-    ({ status, trouble, isSigned }) => status === 'FINALIZED' && trouble === null && !isSigned,
-  );
+  const withIssue = open.filter(({ issue }) => issue !== null);
+  const forCompany = open.filter(({ issue, waitsForCompany }) => issue === null && waitsForCompany);
+  const forWallet = open.filter(({ status, issue, isSigned }) => status === 'FINALIZED' && issue === null && !isSigned);
   return [
     ...(summary.isPaused ? [paused(summary.pauseReason)] : []),
     ...(needs === null ? [UNREACHABLE] : []),
-    ...inBatches(troubled, 'TROUBLE', ({ trouble }) => (trouble === null ? '' : troubleError(trouble).message)),
+    ...inBatches(withIssue, 'TROUBLE', ({ issue }) => (issue === null ? '' : toApiError(issue).message)),
     ...(needs === null ? [] : underfunded(needs, state.project)),
     ...inBatches(
       forWallet,

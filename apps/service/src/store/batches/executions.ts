@@ -1,12 +1,12 @@
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { sql } from 'kysely';
-import type { ExecutionTrouble } from '../../model/batch.ts';
-import { troubleError } from '../../model/trouble-error.ts';
+import type { ExecutionIssue } from '../../model/batch.ts';
+import { toApiError } from '../../model/batch.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from '../events/record-event.ts';
 
 /**
- * Keeps the approval that the wallet signed, and forgets the trouble of an earlier one. False, and nothing kept, when
+ * Keeps the approval that the wallet signed, and forgets the issue of an earlier one. False, and nothing kept, when
  * the batch has ended or a bundle of its execution was recorded: the execution goes on with what it began with. One that
  * is kept already has come in when it first did.
  */
@@ -52,10 +52,10 @@ export async function hasExecutionBegun(db: Db, batchId: string): Promise<boolea
  * be asked for again; that is refused, with false, while a bundle of the execution is in flight or once any of it has
  * landed, or when another approval than the one `judged` has come in since. False also for a batch that has ended.
  */
-export async function reportTrouble(
+export async function recordExecutionIssue(
   db: Db,
   batchId: string,
-  trouble: ExecutionTrouble,
+  issue: ExecutionIssue,
   { keepRequest, judged }: { readonly keepRequest: boolean; readonly judged?: Base64EncodedWireTransaction | null },
   now: Date,
 ): Promise<boolean> {
@@ -69,7 +69,7 @@ export async function reportTrouble(
     const { numUpdatedRows } = await trx
       .updateTable('batches')
       .set({
-        execution_error: JSON.stringify(trouble),
+        execution_error: JSON.stringify(issue),
         updated_at: now,
         ...(!keepRequest && {
           signed_tx: null,
@@ -86,8 +86,8 @@ export async function reportTrouble(
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return false;
     // What was tried again and is still in the way is no news, unless the approval is void by now.
-    if (!keepRequest || JSON.stringify(known.execution_error) !== JSON.stringify(trouble)) {
-      const { code, message } = troubleError(trouble);
+    if (!keepRequest || JSON.stringify(known.execution_error) !== JSON.stringify(issue)) {
+      const { code, message } = toApiError(issue);
       await recordEvent(trx, batchId, { type: 'batch.held_up', at: now, error: { code, message } });
     }
     return true;

@@ -1,7 +1,7 @@
 import type { BatchStatus } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
-import type { CompiledPipeline, ExecutionTrouble } from '../../model/batch.ts';
+import type { CompiledPipeline, ExecutionIssue } from '../../model/batch.ts';
 import type { Db } from '../db.ts';
 import { PIPELINE_COLUMNS, toPipeline } from './batch-rows.ts';
 
@@ -17,7 +17,7 @@ export interface OpenBatch {
   /** The wallet has handed its approval in. */
   readonly isSigned: boolean;
   readonly waitsForCompany: boolean;
-  readonly trouble: ExecutionTrouble | null;
+  readonly issue: ExecutionIssue | null;
   readonly createdAt: Date;
 }
 
@@ -48,7 +48,7 @@ export async function findOpenBatches(db: Db, projectId: string): Promise<OpenBa
     executedPipelines: Number(row.executed),
     isSigned: Boolean(row.is_signed),
     waitsForCompany: Boolean(row.waits_for_company),
-    trouble: row.execution_error,
+    issue: row.execution_error,
     createdAt: row.created_at,
   }));
 }

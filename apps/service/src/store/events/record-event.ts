@@ -2,7 +2,7 @@ import type { BatchEventDetails, BatchEventType, BatchKind, BatchStatus } from '
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 import { queueDeliveries } from '../webhooks/queue-deliveries.ts';
-import { askForLook } from '../webhooks/vault-watch.ts';
+import { scheduleBalanceCheck } from '../webhooks/vault-watch.ts';
 
 /** On which a batch’s id is sent with each event of it. */
 export const EVENTS_CHANNEL = 'batch_events';
@@ -32,7 +32,7 @@ export async function recordEvent(
   const [batch] = rows;
   if (batch === undefined) return;
   if (isTold(type)) await tell(trx, batch, type, at, details);
-  if (isTimeToLook(type, details)) await askForLook(trx, batch.project_id, at);
+  if (isTimeToLook(type, details)) await scheduleBalanceCheck(trx, batch.project_id, at);
 }
 
 interface ToldBatch {

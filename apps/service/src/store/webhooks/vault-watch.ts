@@ -4,7 +4,7 @@ import { type Db, inTransaction } from '../db.ts';
 import { queueDeliveries, WEBHOOKS_CHANNEL } from './queue-deliveries.ts';
 
 /** Has somebody look at a project’s vault, where anybody wants to be told that it is low. */
-export async function askForLook(db: Db, projectId: string, at: Date): Promise<void> {
+export async function scheduleBalanceCheck(db: Db, projectId: string, at: Date): Promise<void> {
   await sql`
     with asked as (
       insert into vault_watch (project_id, look_at)
@@ -20,17 +20,17 @@ export async function askForLook(db: Db, projectId: string, at: Date): Promise<v
   `.execute(db);
 }
 
-export interface VaultToLookAt {
+export interface DueVault {
   readonly projectId: string;
   /** Until then nobody else looks; from then on somebody does, unless this one has said what it saw. */
   readonly until: Date;
 }
 
 /** Vaults that somebody has to look at, the one asked for first before the others. Of two workers at once, each gets others. */
-export async function takeVaults(
+export async function claimDueVaults(
   db: Db,
   { now, until, limit }: { readonly now: Date; readonly until: Date; readonly limit: number },
-): Promise<VaultToLookAt[]> {
+): Promise<DueVault[]> {
   const { rows } = await sql<{ readonly project_id: string }>`
     update vault_watch set look_at = ${until}
     where project_id in (
@@ -42,7 +42,7 @@ export async function takeVaults(
 }
 
 /** It holds enough: the next time that it does not is told again. */
-export async function markVaultFilled(db: Db, { projectId, until }: VaultToLookAt): Promise<void> {
+export async function markVaultFilled(db: Db, { projectId, until }: DueVault): Promise<void> {
   await db
     .updateTable('vault_watch')
     .set({ told_at: null, look_at: stillAsked(until) })
@@ -51,9 +51,9 @@ export async function markVaultFilled(db: Db, { projectId, until }: VaultToLookA
 }
 
 /** It is low, which is told unless it was told after `toldBefore` and the vault has not been filled since. */
-export async function tellVaultLow(
+export async function emitVaultLow(
   db: Db,
-  { projectId, until }: VaultToLookAt,
+  { projectId, until }: DueVault,
   { event, toldBefore }: { readonly event: WebhookEvent; readonly toldBefore: Date },
 ): Promise<boolean> {
   return inTransaction(db, async (trx) => {

@@ -4,7 +4,7 @@ import type { Project } from '../../model/project.ts';
 import { type FundsDeps, presentFunds, readVaultNeeds, type VaultNeeds } from '../../projects/overview/vault-funds.ts';
 import { findOpenBatches } from '../../store/batches/open-batches.ts';
 import { findProject } from '../../store/projects/projects.ts';
-import { markVaultFilled, takeVaults, tellVaultLow, type VaultToLookAt } from '../../store/webhooks/vault-watch.ts';
+import { claimDueVaults, type DueVault, emitVaultLow, markVaultFilled } from '../../store/webhooks/vault-watch.ts';
 
 export interface WatchDeps extends FundsDeps {
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export function watchVaults(deps: WatchDeps): { stop(): Promise<void> } {
       try {
         const now = clock.now();
         const until = new Date(now.getTime() + LOOK_MS);
-        const taken = await takeVaults(db, { now, until, limit: LOOKS_AT_ONCE });
+        const taken = await claimDueVaults(db, { now, until, limit: LOOKS_AT_ONCE });
         await Promise.all(taken.map((vault) => look(deps, vault)));
         if (taken.length > 0) continue;
       } catch (error) {
@@ -52,7 +52,7 @@ export function watchVaults(deps: WatchDeps): { stop(): Promise<void> } {
   };
 }
 
-async function look(deps: WatchDeps, vault: VaultToLookAt): Promise<void> {
+async function look(deps: WatchDeps, vault: DueVault): Promise<void> {
   const { db, clock, log } = deps;
   const project = await findProject(db, vault.projectId);
   // Nothing more is executed from it.
@@ -64,7 +64,7 @@ async function look(deps: WatchDeps, vault: VaultToLookAt): Promise<void> {
   const now = clock.now();
   const event = vaultLow(project, needs, now);
   const toldBefore = new Date(now.getTime() - TELL_AGAIN_MS);
-  const isNews = await tellVaultLow(db, vault, { event, toldBefore });
+  const isNews = await emitVaultLow(db, vault, { event, toldBefore });
   if (isNews) log.warn({ projectId: project.id, ...presentFunds(needs, project.token) }, 'vault low');
 }
 

@@ -6,7 +6,7 @@ import { isRotation } from '../../squads/rotation/groups.ts';
 import type { Deps } from '../deps.ts';
 
 /** The first pipeline of a batch that was set up which the chain holds otherwise than it was compiled, or null. */
-export async function findForeignPosition(
+export async function findMismatchedPipeline(
   { chain }: Pick<Deps, 'chain'>,
   multisig: Multisig,
   batch: Batch,
@@ -28,6 +28,6 @@ export async function findForeignPosition(
 }
 
 /** The sentence about one. */
-export function describeForeign(position: number, { batchIndex }: Pick<Batch, 'batchIndex'>): string {
+export function describeMismatch(position: number, { batchIndex }: Pick<Batch, 'batchIndex'>): string {
   return `pipelines[${position}] is not what the chain holds at index ${batchIndex}.`;
 }
