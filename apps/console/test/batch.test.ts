@@ -2,12 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BatchDetail, BatchProgress } from '@flywheel/api';
 import vectors from '../../../vectors/instructions.json' with { type: 'json' };
-import { approvalStage } from '../src/features/approve/approval-stage.ts';
-import { batchState } from '../src/features/batch/batch-state.ts';
-import { instructionWords } from '../src/features/batch/pipelines/instruction-words.ts';
-import { readInstruction } from '../src/features/batch/pipelines/read-instruction.ts';
-import { writeReceipt } from '../src/features/batch/receipt/write-receipt.ts';
-import { totalsOf } from '../src/features/batch/totals.ts';
+import { approvalStage, batchState, totalsOf } from '../src/features/batch/batch-summary.ts';
+import { instructionWords, readInstruction } from '../src/features/batch/instruction.ts';
+import { writeReceipt } from '../src/features/batch/receipt.ts';
 import { applyProgress } from '../src/lib/service/apply-progress.ts';
 
 const WALLET = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';

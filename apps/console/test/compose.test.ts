@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pipeline, PreviewBatchResponse } from '@flywheel/api';
-import { readPipeline } from '../src/features/compose/by-hand/pipeline-draft.ts';
-import { sumPreviews } from '../src/features/compose/review/sum-previews.ts';
-import { splitPipelines } from '../src/features/compose/split-pipelines.ts';
+import { readPipeline } from '../src/features/compose/pipeline-draft.ts';
+import { splitPipelines, totalPreviews } from '../src/features/compose/planned-batches.ts';
 
 const WALLET = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
 
@@ -56,17 +55,17 @@ describe('a composed batch', () => {
   });
 
   it('of several batches is held to the limits and the vault as a whole', () => {
-    const sums = sumPreviews([preview({ asked: '60' }), preview({ asked: '60.5' })]);
+    const sums = totalPreviews([preview({ asked: '60' }), preview({ asked: '60.5' })]);
     assert.equal(sums.airdrop.asked, '120.5');
     assert.deepEqual(sums.tokens, { available: '100', needed: '120.5', missing: '20.5' });
     assert.equal(sums.cost.feeLamports, '10');
     assert.equal(sums.isRefused, true);
-    assert.equal(sumPreviews([preview({ asked: '60' })]).isRefused, false);
+    assert.equal(totalPreviews([preview({ asked: '60' })]).isRefused, false);
   });
 
   it('may be made while the vault lacks tokens, and not while a pipeline is wrong', () => {
     const withProblem = (code: string) =>
-      sumPreviews([{ ...preview({ asked: '1' }), problems: [{ code, message: '' }] }]);
+      totalPreviews([{ ...preview({ asked: '1' }), problems: [{ code, message: '' }] }]);
     assert.equal(withProblem('ERR_VAULT_UNDERFUNDED').isRefused, false);
     assert.equal(withProblem('ERR_FLYWHEEL_INVALID_PROOF_TYPE').isRefused, true);
   });

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pipelineSize } from '@flywheel/sdk';
 import { type Address, generateKeyPairSigner, getProgramDerivedAddress } from '@solana/kit';
-import { packRows } from '../src/features/compose/csv/pack-rows.ts';
-import { readCsv } from '../src/features/compose/csv/read-csv.ts';
+import { packRows, readCsv } from '../src/features/compose/airdrop-file.ts';
 
 const DECIMALS = 6;
 const MERGED = { decimals: DECIMALS, duplicates: 'merge' } as const;

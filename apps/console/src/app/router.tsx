@@ -38,7 +38,7 @@ const company = createRoute({
 const companyWaiting = createRoute({
   getParentRoute: () => company,
   path: '/',
-  component: lazyRouteComponent(() => import('../features/company/waiting/waiting.tsx'), 'Waiting'),
+  component: lazyRouteComponent(() => import('../features/company/approval-queue.tsx'), 'ApprovalQueue'),
 });
 const companyProjects = createRoute({
   getParentRoute: () => company,
@@ -53,14 +53,14 @@ const companyJobs = createRoute({
 const companyAudit = createRoute({
   getParentRoute: () => company,
   path: '/audit',
-  component: lazyRouteComponent(() => import('../features/company/audit-log.tsx'), 'AuditLog'),
+  component: lazyRouteComponent(() => import('../features/company/company.tsx'), 'AuditLog'),
 });
 const companyRoutes = company.addChildren([companyWaiting, companyProjects, companyJobs, companyAudit]);
 
 const project = createRoute({
   getParentRoute: () => root,
   path: '/p/$projectId',
-  component: lazyRouteComponent(() => import('../features/project/project-frame.tsx'), 'ProjectFrame'),
+  component: lazyRouteComponent(() => import('../features/project/project-layout.tsx'), 'ProjectLayout'),
 });
 const overview = createRoute({
   getParentRoute: () => project,

@@ -1,23 +1,29 @@
-import type { BatchDetail } from '@flywheel/api';
+import { BATCH_OPERATIONS, type BatchDetail, type BatchProgress, type TimelineStep } from '@flywheel/api';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { Download } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { explorerLink } from '../../app/explorer.ts';
+import { progressQuery } from '../../lib/service/batches.ts';
+import { call } from '../../lib/service/call.ts';
+import { useEnvironment } from '../../lib/service/environment.ts';
+import { useOwnsProject } from '../../lib/service/projects.ts';
 import { useLiveBatch } from '../../lib/service/use-live-batch.ts';
 import { count } from '../../lib/text/count.ts';
-import { ButtonLink } from '../../ui/form/button.tsx';
+import { Button, ButtonLink } from '../../ui/form/button.tsx';
+import { ConfirmDialog } from '../../ui/form/confirm-dialog.tsx';
+import { More } from '../../ui/layout/more.tsx';
 import { AddressText } from '../../ui/show/address-text.tsx';
 import { TimeText } from '../../ui/show/time-text.tsx';
+import { type TimelineStep as ShownStep, Timeline } from '../../ui/show/timeline.tsx';
 import { Loaded } from '../../ui/state/loaded.tsx';
 import { Page } from '../../ui/state/page.tsx';
 import { Panel } from '../../ui/state/panel.tsx';
-import { BatchSkeleton } from './batch-skeleton.tsx';
-import { BatchStanding } from './batch-standing.tsx';
-import { BatchTimeline } from './batch-timeline.tsx';
-import { CancelButton } from './cancel/cancel-button.tsx';
-import { FailureNotice } from './failure-notice.tsx';
-import { kindName } from './kind-name.ts';
-import { LedgerPanel } from './ledger-panel.tsx';
-import { PipelineList } from './pipelines/pipeline-list.tsx';
-import { ReceiptButton } from './receipt/receipt-button.tsx';
-import { ResultsPanel } from './results-panel.tsx';
+import { LedgerPanel, ResultsPanel } from './batch-results.tsx';
+import { BatchSkeleton, BatchStatusCard, FailureNotice } from './batch-status.tsx';
+import { batchKindName } from './batch-summary.ts';
+import { PipelineList } from './pipeline-list.tsx';
+import { writeReceipt } from './receipt.ts';
 
 /** A batch from init to the last lamport, as it moves. */
 export function BatchScreen() {
@@ -40,7 +46,7 @@ function Found({ projectId, batch }: { readonly projectId: string; readonly batc
   );
   return (
     <Page
-      title={`${kindName(batch.kind)} ${batchIndex}`}
+      title={`${batchKindName(batch.kind)} ${batchIndex}`}
       lead={
         <span className="flex flex-wrap items-center gap-x-3">
           <TimeText at={dateCreated} />
@@ -54,7 +60,7 @@ function Found({ projectId, batch }: { readonly projectId: string; readonly batc
         </div>
       }
     >
-      <BatchStanding batch={batch} />
+      <BatchStatusCard batch={batch} />
       {batch.failure && <FailureNotice failure={batch.failure} />}
       <div className="grid gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
         <div className="lg:sticky lg:top-20">
@@ -83,5 +89,148 @@ function PipelineCount({ batch: { pipelines } }: { readonly batch: BatchDetail }
     <span className="tabular text-sm text-quiet">
       {count(pipelines.length, 'pipeline')}, {count(actions, 'action')}, {count(instructions, 'instruction')}
     </span>
+  );
+}
+
+/** The service ends a bundle in flight before it answers. */
+const CANCEL_TIMEOUT_MS = 60_000;
+
+/** Ends an open batch for good, once its name is typed; nothing where there is nothing to end, or no right to. */
+function CancelButton({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
+  const queries = useQueryClient();
+  const mayChange = useOwnsProject(projectId);
+  const [isOpen, setOpen] = useState(false);
+  const { id: batchId, status, batchIndex } = batch.batch;
+  const name = `${batchKindName(batch.kind)} ${batchIndex}`;
+  const cancel = useMutation({
+    mutationFn: () =>
+      call(
+        BATCH_OPERATIONS.cancelProjectBatch,
+        { params: { projectId, batchId }, headers: { prefer: 'wait=20' }, body: {} },
+        { timeoutMs: CANCEL_TIMEOUT_MS, repeatable: true },
+      ),
+    onSuccess: async () => {
+      await queries.invalidateQueries(progressQuery(projectId, batchId));
+      setOpen(false);
+    },
+  });
+  const isOver = status === 'EXECUTED' || status === 'FAILED';
+  if (isOver || !mayChange) return null;
+  return (
+    <>
+      <Button tone="danger" onClick={() => setOpen(true)}>
+        Cancel
+      </Button>
+      <ConfirmDialog
+        title={`Cancel ${name.toLowerCase()}?`}
+        name={name}
+        verb={`Cancel the ${batchKindName(batch.kind).toLowerCase()}`}
+        isOpen={isOpen}
+        isBusy={cancel.isPending}
+        error={cancel.error}
+        onConfirm={() => cancel.mutate()}
+        onClose={() => setOpen(false)}
+      >
+        <p>
+          It ends, and what it had reserved of the day’s limits is given back. What has been executed by then stays so;
+          nothing more of it ever will be. It cannot be undone.
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** Downloads who got what by which transaction; only where a batch airdrops. */
+function ReceiptButton({ batch: { batch, pipelines } }: { readonly batch: BatchDetail }) {
+  const environment = useEnvironment();
+  if (!pipelines.some(({ actions }) => actions.some(({ action }) => action === 'AIRDROP'))) return null;
+  const download = () => {
+    const text = writeReceipt({
+      pipelines,
+      linkOf: (signature) => explorerLink(environment, 'signature', signature),
+    });
+    const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = `airdrops-of-batch-${batch.batchIndex}.csv`;
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <Button onClick={download}>
+      <Download size={15} aria-hidden /> Receipt
+    </Button>
+  );
+}
+
+interface BatchTimelineProps {
+  readonly progress: BatchProgress;
+  /** Where the wallet is asked; only while it is its turn. */
+  readonly approveAction?: ReactNode;
+}
+
+const NAMES = {
+  compiled: 'Compiled',
+  setUp: 'Set up on chain',
+  walletApproval: 'Your approval',
+  companyApproval: 'Company approval',
+  executed: 'Executed',
+  rentReturned: 'Rent returned',
+} as const satisfies Record<TimelineStep['step'], string>;
+
+/** From compiled to rent returned: what happened when, by which transactions, and whose turn it is. */
+function BatchTimeline({ progress, approveAction }: BatchTimelineProps) {
+  const { timeline, expiresAt } = progress;
+  return (
+    <Timeline
+      steps={timeline.map(({ step, state, at, note, signatures }): ShownStep => {
+        const isAsked = step === 'walletApproval' && state === 'waiting';
+        return {
+          name: NAMES[step],
+          state: state === 'upcoming' ? 'coming' : state,
+          at: at ?? null,
+          text: (
+            <>
+              {note}
+              {isAsked && expiresAt !== undefined && (
+                <p>
+                  Valid until <TimeText at={expiresAt} />
+                </p>
+              )}
+              <Signatures signatures={signatures} />
+            </>
+          ),
+          action: isAsked ? approveAction : null,
+        };
+      })}
+    />
+  );
+}
+
+/** A batch of a thousand pipelines has hundreds. */
+const SHOWN = 3;
+
+function Signatures({ signatures }: { readonly signatures: readonly string[] }) {
+  if (signatures.length === 0) return null;
+  const more = signatures.slice(SHOWN);
+  return (
+    <>
+      <SignatureList signatures={signatures.slice(0, SHOWN)} />
+      {more.length > 0 && (
+        <More words={`and ${more.length.toLocaleString('en')} more`}>{() => <SignatureList signatures={more} />}</More>
+      )}
+    </>
+  );
+}
+
+function SignatureList({ signatures }: { readonly signatures: readonly string[] }) {
+  return (
+    <ul className="flex flex-wrap gap-x-4 gap-y-0.5">
+      {signatures.map((signature) => (
+        <li key={signature}>
+          <AddressText address={signature} kind="signature" isLinked />
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -2,15 +2,14 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback } from 'react';
-import { batchesQuery } from '../../lib/service/batches.ts';
+import { type BatchFilter, batchesQuery } from '../../lib/service/batches.ts';
+import { classes } from '../../ui/classes.ts';
 import { CodeBlock } from '../../ui/copy/code-block.tsx';
 import { Button, ButtonLink } from '../../ui/form/button.tsx';
 import { Empty } from '../../ui/state/empty.tsx';
 import { ErrorNotice } from '../../ui/state/notice.tsx';
 import { Page } from '../../ui/state/page.tsx';
-import { BatchTable, TableSkeleton } from './list/batch-table.tsx';
-import { FilterChips } from './list/filter-chips.tsx';
-import { EVERYTHING, type Filter, findFilter } from './list/filters.ts';
+import { BatchTable, TableSkeleton } from './batch-table.tsx';
 
 /** A project’s batches: every one, or those that wait for you. */
 export function Batches() {
@@ -102,4 +101,65 @@ curl ${location.origin}/v1/flywheel/batch/init \\
   -H "x-service-api-key: $KEY" \\
   -H "x-idempotency-key: $(uuidgen)" \\
   --json '{"pipelines":[{"type":"WATCH_AD","payload":"{\\"adId\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'`;
+}
+
+interface FilterChipsProps {
+  readonly current: Filter;
+  readonly onChange: (filter: Filter) => void;
+}
+
+/** Which batches are listed; one at a time. */
+function FilterChips({ current, onChange }: FilterChipsProps) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset does not scroll sideways.
+    <div role="group" aria-label="Show" className="-mx-4 flex gap-2 overflow-x-auto px-4 py-1">
+      {FILTERS.map((filter) => {
+        const isCurrent = filter.name === current.name;
+        return (
+          <button
+            key={filter.name}
+            type="button"
+            aria-pressed={isCurrent}
+            onClick={() => onChange(filter)}
+            className={classes(
+              'h-9 shrink-0 rounded-full border px-3.5 text-sm whitespace-nowrap md:h-8',
+              isCurrent
+                ? 'border-accent bg-accent-wash font-medium text-accent'
+                : 'bg-raised text-quiet hover:text-ink',
+            )}
+          >
+            {filter.word}
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+/** What a chip shows, as it stands in the address of the screen. */
+type FilterName = 'all' | 'you' | 'company' | 'setup' | 'open' | 'executed' | 'failed';
+
+interface Filter {
+  readonly name: FilterName;
+  readonly word: string;
+  readonly asks: BatchFilter;
+}
+
+/** Where no filter is chosen. */
+const EVERYTHING: Filter = { name: 'all', word: 'All', asks: {} };
+
+/** In the order in which people look for them. */
+const FILTERS: readonly Filter[] = [
+  EVERYTHING,
+  { name: 'you', word: 'Waiting for you', asks: { waitsFor: 'wallet' } },
+  { name: 'company', word: 'With the company', asks: { waitsFor: 'company' } },
+  { name: 'setup', word: 'Setting up', asks: { status: 'AVAILABLE_TO_QUEUE' } },
+  { name: 'open', word: 'Set up', asks: { status: 'FINALIZED' } },
+  { name: 'executed', word: 'Executed', asks: { status: 'EXECUTED' } },
+  { name: 'failed', word: 'Failed', asks: { status: 'FAILED' } },
+];
+
+/** The filter of that name; everything for any other text. */
+function findFilter(name: string | undefined): Filter {
+  return FILTERS.find((filter) => filter.name === name) ?? EVERYTHING;
 }

@@ -8,11 +8,11 @@ import { Choice } from '../../ui/form/choice.tsx';
 import { Loaded } from '../../ui/state/loaded.tsx';
 import { Page } from '../../ui/state/page.tsx';
 import { Lines } from '../../ui/state/skeleton.tsx';
-import { newPipeline, type PipelineDraft, readPipeline } from './by-hand/pipeline-draft.ts';
-import { PipelineEditor } from './by-hand/pipeline-editor.tsx';
-import { type FileDraft, FromFile } from './csv/from-file.tsx';
-import { Review } from './review/review.tsx';
-import { splitPipelines } from './split-pipelines.ts';
+import { AirdropFileEditor, type FileDraft } from './airdrop-file-editor.tsx';
+import { newPipeline, type PipelineDraft, readPipeline } from './pipeline-draft.ts';
+import { PipelineEditor } from './pipeline-editor.tsx';
+import { splitPipelines } from './planned-batches.ts';
+import { Review } from './review.tsx';
 
 /** A batch made here: written by hand, or an airdrop from a file. */
 export function Compose() {
@@ -69,7 +69,7 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
       {way === 'hand' ? (
         <PipelineEditor drafts={drafts} onChange={setDrafts} proofTypes={proofTypes} decimals={token.decimals} />
       ) : (
-        <FromFile
+        <AirdropFileEditor
           draft={file}
           onChange={(change) => setFile((before) => ({ ...before, ...change }))}
           proofTypes={proofTypes}

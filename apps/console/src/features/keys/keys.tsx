@@ -4,7 +4,7 @@ import { useParams } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { keysQuery } from '../../lib/service/keys.ts';
-import { projectQuery } from '../../lib/service/projects.ts';
+import { projectQuery, useOwnsProject } from '../../lib/service/projects.ts';
 import { CodeBlock } from '../../ui/copy/code-block.tsx';
 import { Button } from '../../ui/form/button.tsx';
 import { Table } from '../../ui/layout/table.tsx';
@@ -13,7 +13,6 @@ import { Loaded } from '../../ui/state/loaded.tsx';
 import { Page } from '../../ui/state/page.tsx';
 import { Panel } from '../../ui/state/panel.tsx';
 import { Lines } from '../../ui/state/skeleton.tsx';
-import { useMayChange } from '../project/use-may-change.ts';
 import { CreateKeyDialog } from './create-key-dialog.tsx';
 import { KEY_COLUMNS, KeyActions } from './key-row.tsx';
 import { OverlapBars } from './overlap-bars.tsx';
@@ -23,7 +22,7 @@ export function Keys() {
   const { projectId } = useParams({ from: '/p/$projectId' });
   const keys = useQuery(keysQuery(projectId));
   const project = useQuery(projectQuery(projectId));
-  const mayChange = useMayChange(projectId);
+  const mayChange = useOwnsProject(projectId);
   const [isCreating, setCreating] = useState(false);
   const open = () => setCreating(true);
   return (

@@ -13,7 +13,7 @@ import { Empty } from '../../ui/state/empty.tsx';
 import { Loaded } from '../../ui/state/loaded.tsx';
 import { Panel } from '../../ui/state/panel.tsx';
 import { Lines } from '../../ui/state/skeleton.tsx';
-import { batchState } from '../batch/batch-state.ts';
+import { batchState } from '../batch/batch-summary.ts';
 
 const SHOWN = 5;
 

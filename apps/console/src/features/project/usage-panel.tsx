@@ -3,15 +3,15 @@ import { toBaseUnits } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { usageQuery } from '../../lib/service/projects.ts';
+import { formatBaseUnits, shareOf } from '../../lib/text/amount.ts';
 import { tokenUnit } from '../../lib/text/token-name.ts';
 import { Button } from '../../ui/form/button.tsx';
 import { Table } from '../../ui/layout/table.tsx';
 import { AmountText } from '../../ui/show/amount-text.tsx';
 import { Loaded } from '../../ui/state/loaded.tsx';
 import { Panel } from '../../ui/state/panel.tsx';
-import { UsageChart } from './usage-chart.tsx';
 
-export interface UsagePanelProps {
+interface UsagePanelProps {
   readonly projectId: string;
   readonly token: ProjectOverview['token'];
 }
@@ -81,4 +81,115 @@ function UsageTable({ days, unit }: { readonly days: readonly Day[]; readonly un
       />
     </section>
   );
+}
+
+/** What one UTC day used, base units. */
+interface ChartDay {
+  readonly day: string;
+  readonly burned: bigint;
+  readonly airdropped: bigint;
+}
+
+interface UsageChartProps {
+  readonly days: readonly ChartDay[];
+  readonly token: ProjectOverview['token'];
+}
+
+const HEIGHT = 100;
+/** Of what one day has to itself; the rest parts it from the next. */
+const BAR_SHARE = 0.38;
+
+/** Two bars a day: burned in ember, airdropped in tide. */
+function UsageChart({ days, token }: UsageChartProps) {
+  const [pointedAt, setPointedAt] = useState<string | null>(null);
+  const show = (baseUnits: bigint) => formatBaseUnits(baseUnits, token.decimals);
+  const most = largest(days.flatMap(({ burned, airdropped }) => [burned, airdropped]));
+  const shown = days.find(({ day }) => day === pointedAt) ?? days.at(-1);
+  const total = {
+    burned: days.reduce((sum, { burned }) => sum + burned, 0n),
+    airdropped: days.reduce((sum, { airdropped }) => sum + airdropped, 0n),
+  };
+  const unit = tokenUnit(token);
+  return (
+    <figure className="flex flex-col gap-3">
+      <figcaption className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1 text-sm">
+        <span className="flex flex-wrap gap-x-4">
+          <Key className="bg-ember" name="Burned" amount={show(shown?.burned ?? 0n)} />
+          <Key className="bg-tide" name="Airdropped" amount={show(shown?.airdropped ?? 0n)} />
+        </span>
+        <span className="tabular text-quiet">{shown ? `on ${dayName(shown.day)}` : ''}</span>
+      </figcaption>
+      <svg
+        role="img"
+        aria-label={`${days.length} days: ${show(total.burned)} ${unit} burned, ${show(total.airdropped)} airdropped, at most ${show(most)} a day. The table says each day.`}
+        viewBox={`0 0 ${days.length} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        className="h-48 w-full"
+        onPointerLeave={() => setPointedAt(null)}
+      >
+        {[0.25, 0.5, 0.75, 1].map((line) => (
+          <rect key={line} y={HEIGHT * (1 - line)} width={days.length} height="0.4" className="fill-line" />
+        ))}
+        {days.map(({ day, burned, airdropped }, place) => (
+          <g key={day} onPointerEnter={() => setPointedAt(day)}>
+            <rect
+              x={place}
+              width="1"
+              height={HEIGHT}
+              className={day === pointedAt ? 'fill-sunken' : 'fill-transparent'}
+            />
+            <Bar x={place + 0.1} share={shareOf(burned, most)} className="fill-ember" />
+            <Bar x={place + 0.1 + BAR_SHARE} share={shareOf(airdropped, most)} className="fill-tide" />
+          </g>
+        ))}
+        <rect y={HEIGHT - 0.4} width={days.length} height="0.4" className="fill-line-strong" />
+      </svg>
+      <div className="flex justify-between text-xs text-quiet">
+        <span>{dayName(days[0]?.day ?? '')}</span>
+        <span className="tabular">
+          {most === 0n ? 'Nothing was burned or airdropped in these days.' : `the highest bar: ${show(most)} ${unit}`}
+        </span>
+        <span>today, UTC</span>
+      </div>
+    </figure>
+  );
+}
+
+function largest(amounts: readonly bigint[]): bigint {
+  let found = 0n;
+  for (const amount of amounts) if (amount > found) found = amount;
+  return found;
+}
+
+function Key({
+  className,
+  name,
+  amount,
+}: {
+  readonly className: string;
+  readonly name: string;
+  readonly amount: string;
+}) {
+  return (
+    <span className="inline-flex items-center gap-1.5">
+      <span aria-hidden className={`size-2.5 rounded-xs ${className}`} />
+      <span className="text-quiet">{name}</span>
+      <span className="tabular font-medium">{amount}</span>
+    </span>
+  );
+}
+
+/** What is more than nothing is seen, however little it is. */
+const LEAST_HEIGHT = 1;
+
+function Bar({ x, share, className }: { readonly x: number; readonly share: number; readonly className: string }) {
+  const height = share === 0 ? 0 : Math.max(LEAST_HEIGHT, share * HEIGHT);
+  return <rect x={x} y={HEIGHT - height} width={BAR_SHARE} height={height} className={className} />;
+}
+
+const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+/** `2026-11-21` as `21 Nov`; a UTC day, so in no other zone. */
+function dayName(day: string): string {
+  return day === '' ? '' : DAY.format(new Date(`${day}T00:00:00Z`));
 }

@@ -1,18 +1,17 @@
 import type { ProjectOverview, ProjectSettings } from '@flywheel/api';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { historyQuery, projectQuery, settingsQuery } from '../../lib/service/projects.ts';
+import { historyQuery, projectQuery, settingsQuery, useOwnsProject } from '../../lib/service/projects.ts';
 import { Loaded } from '../../ui/state/loaded.tsx';
 import { Page } from '../../ui/state/page.tsx';
 import { Panel } from '../../ui/state/panel.tsx';
 import { Lines } from '../../ui/state/skeleton.tsx';
 import { AuditList } from '../audit/audit-list.tsx';
-import { useMayChange } from '../project/use-may-change.ts';
 import { ApprovalModePanel } from './approval-mode-panel.tsx';
+import { ApproversPanel } from './approvers-panel.tsx';
 import { LimitsPanel } from './limits-panel.tsx';
 import { ProofTypesPanel } from './proof-types-panel.tsx';
-import { RotatePanel } from './rotate-panel.tsx';
-import { WebhooksPanel } from './webhooks/webhooks-panel.tsx';
+import { WebhooksPanel } from './webhooks-panel.tsx';
 
 /** What a project may do and how its batches are approved; who changed it, and when. */
 export function Settings() {
@@ -42,14 +41,14 @@ interface PanelsProps {
 }
 
 function Panels({ project, settings }: PanelsProps) {
-  const mayChange = useMayChange(project.id);
+  const mayChange = useOwnsProject(project.id);
   return (
     <>
       <div className="grid gap-6 lg:grid-cols-2 lg:items-start">
         <LimitsPanel project={project} settings={settings} mayChange={mayChange} />
         <ApprovalModePanel projectId={project.id} settings={settings} />
       </div>
-      <RotatePanel project={project} />
+      <ApproversPanel project={project} />
       <ProofTypesPanel projectId={project.id} settings={settings} mayChange={mayChange} />
       <WebhooksPanel projectId={project.id} mayChange={mayChange} />
     </>

@@ -1,6 +1,7 @@
 import { type LimitsRequest, PROJECT_OPERATIONS, type ProofType } from '@flywheel/api';
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query';
 import { call } from './call.ts';
+import { useSession } from './session.ts';
 
 /** The projects of the wallet that is signed in. */
 export const projectsQuery = queryOptions({
@@ -18,6 +19,13 @@ export function projectQuery(projectId: string) {
     queryFn: () => call(PROJECT_OPERATIONS.getProject, { params: { projectId } }),
     refetchInterval: OVERVIEW_EVERY_MS,
   });
+}
+
+/** True when the signed-in wallet owns the project; the company’s operators may read it but change nothing. */
+export function useOwnsProject(projectId: string): boolean {
+  const session = useSession();
+  const { data } = useQuery(projectQuery(projectId));
+  return data !== undefined && data.wallet === session?.wallet;
 }
 
 /** What was burned and airdropped, per UTC day. */

@@ -1,0 +1,225 @@
+import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
+import { type Approval, approvalFee, isFlywheelError, type Look, signApproval } from '@flywheel/sdk';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { progressQuery } from '../../lib/service/batches.ts';
+import { call } from '../../lib/service/call.ts';
+import { useEnvironment } from '../../lib/service/environment.ts';
+import { formatSol } from '../../lib/text/amount.ts';
+import { chainOf } from '../../lib/wallet/chain-of.ts';
+import { walletSigner } from '../../lib/wallet/wallet-signer.ts';
+import { Button } from '../../ui/form/button.tsx';
+import { AddressText } from '../../ui/show/address-text.tsx';
+import { Facts } from '../../ui/show/facts.tsx';
+import { StateMark } from '../../ui/show/state-mark.tsx';
+import { TimeText } from '../../ui/show/time-text.tsx';
+import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
+import { Panel } from '../../ui/state/panel.tsx';
+import { FailureNotice } from '../batch/batch-status.tsx';
+import { PipelineList } from '../batch/pipeline-list.tsx';
+import { useVerification, VerificationNotice, verificationIssues } from './verification.tsx';
+
+interface SignBatchProps {
+  readonly projectId: string;
+  readonly batch: BatchDetail;
+  /** Whose vote the batch takes. */
+  readonly owner: string;
+  /** Who is signed in. */
+  readonly wallet: string;
+}
+
+/** Everything that a signature would let happen, looked at by this page; then the signature. */
+export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
+  const looked = useVerification({ projectId, batch, wallet: owner, isMyTurn: true });
+  const { approve, isSigned } = useSignAndExecute({
+    projectId,
+    batchId: batch.batch.id,
+    wallet: owner,
+    onStale: () => void looked.refetch(),
+  });
+  const { data } = looked;
+  const objections = data ? verificationIssues(data.look) : [];
+  const isSafe = data !== undefined && objections.length === 0 && !looked.isFetching;
+  const isOwn = owner === wallet;
+  // Who reads this has signed in again since.
+  const refusal = isFlywheelError(approve.error, 'ERR_UNAUTHORIZED') ? null : approve.error;
+  const button = (
+    <Button
+      tone="primary"
+      disabled={!isSafe || !isOwn}
+      isBusy={approve.isPending}
+      onClick={() => data && approve.mutate(data.proposalApproveTx)}
+    >
+      {buttonText(approve.isPending, isSigned, approve.isError)}
+    </Button>
+  );
+  return (
+    <div className="grid gap-6 pb-24 lg:pb-0 lg:grid-cols-[minmax(0,1fr)_400px] lg:items-start">
+      <div className="flex min-w-0 flex-col gap-4 lg:order-last">
+        <VerificationNotice query={looked} pipelineCount={batch.pipelines.length} />
+        {!isOwn && <WrongWallet owner={owner} wallet={wallet} />}
+        {batch.failure && <FailureNotice failure={batch.failure} />}
+        {refusal && <ErrorNotice error={refusal} />}
+        {data && <ApprovalPanel look={data.look} wallet={owner} batch={batch} />}
+        <SignBar expiresAt={batch.expiresAt}>{button}</SignBar>
+      </div>
+      <Panel title="The batch it approves">
+        <PipelineList pipelines={batch.pipelines} differences={objections} />
+      </Panel>
+    </div>
+  );
+}
+
+function buttonText(isPending: boolean, isSigned: boolean, isError: boolean): string {
+  if (isPending) return isSigned ? 'Checking and handing in' : 'Waiting for your wallet';
+  return isSigned && isError ? 'Execute again, as signed' : 'Approve with wallet';
+}
+
+/** In reach of a thumb on a phone; always in view elsewhere. */
+function SignBar({ expiresAt, children }: { readonly expiresAt: string | undefined; readonly children: ReactNode }) {
+  return (
+    <div className="fixed inset-x-0 bottom-0 z-10 flex flex-col gap-1.5 border-t bg-paper p-4 lg:sticky lg:border-0 lg:px-0">
+      {children}
+      {expiresAt !== undefined && (
+        <p className="text-center text-xs text-quiet">
+          Valid until <TimeText at={expiresAt} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+function WrongWallet({ owner, wallet }: { readonly owner: string; readonly wallet: string }) {
+  return (
+    <Notice tone="waiting" title="This takes another wallet">
+      The batch takes the vote of <AddressText address={owner} of="wallet that approves" />. You are signed in with{' '}
+      <AddressText address={wallet} of="your wallet" />. Sign out, and in again with the other.
+    </Notice>
+  );
+}
+
+/** Every pipeline is checked once more before the company signs. */
+const EXECUTE_TIMEOUT_MS = 120_000;
+
+interface SignAndExecuteInput {
+  readonly projectId: string;
+  readonly batchId: string;
+  readonly wallet: string;
+  /** The approval is no longer the one that was looked at. */
+  readonly onStale: () => void;
+}
+
+interface Signed {
+  /** What was signed. */
+  readonly of: string;
+  readonly signedTx: string;
+}
+
+/**
+ * Signs an approval with the wallet and hands it in. What has been signed is handed in again as it is, where the
+ * service refused for a reason that can be mended: an empty vault, a pause.
+ */
+function useSignAndExecute({ projectId, batchId, wallet, onStale }: SignAndExecuteInput) {
+  const queries = useQueryClient();
+  const environment = useEnvironment();
+  const [signed, setSigned] = useState<Signed | null>(null);
+  const approve = useMutation({
+    mutationFn: async (proposalApproveTx: string) => {
+      let signedTx = signed?.of === proposalApproveTx ? signed.signedTx : null;
+      if (signedTx === null) {
+        signedTx = await signApproval(proposalApproveTx, await walletSigner(wallet, chainOf(environment)));
+        setSigned({ of: proposalApproveTx, signedTx });
+      }
+      return call(
+        BATCH_OPERATIONS.executeProjectBatch,
+        { params: { projectId, batchId }, body: { signedTx } },
+        { timeoutMs: EXECUTE_TIMEOUT_MS },
+      );
+    },
+    onSuccess: (progress) => queries.setQueryData(progressQuery(projectId, batchId).queryKey, progress),
+    onError: (error) => {
+      if (!isFlywheelError(error, 'ERR_SIGNED_TX_INVALID')) return;
+      setSigned(null);
+      onStale();
+    },
+  });
+  return { approve, isSigned: signed !== null };
+}
+
+interface ApprovalPanelProps {
+  readonly look: Look;
+  /** Who is to sign. */
+  readonly wallet: string;
+  readonly batch: BatchDetail;
+}
+
+/** What the transaction does, decoded on this page from its own bytes. */
+function ApprovalPanel({ look: { approval, approvalFaults }, wallet, batch }: ApprovalPanelProps) {
+  return (
+    <Panel
+      title="What you sign"
+      aside={
+        approvalFaults.length === 0 ? (
+          <StateMark state="done" word="Two votes, nothing else" />
+        ) : (
+          <StateMark state="failed" word="It does something else" />
+        )
+      }
+    >
+      <ol className="flex flex-col gap-1.5">
+        {approval.steps.map((step, position) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the instructions of one transaction never move.
+          <li key={position} className="flex min-h-8 items-baseline gap-3">
+            <span className="tabular w-3 shrink-0 text-right text-xs text-quiet">{position}</span>
+            <StepText step={step} wallet={wallet} />
+          </li>
+        ))}
+      </ol>
+      <div className="mt-4">
+        <Facts
+          facts={[
+            { name: 'Fee', value: formatSol(approvalFee(approval)) },
+            { name: 'Paid by the operator', value: <AddressText address={approval.feePayer} of="operator" /> },
+            { name: 'You pay', value: 'nothing' },
+            { name: 'Approves batch', value: batch.batch.batchIndex },
+            { name: 'By its proposal', value: <AddressText address={proposalOf(approval)} of="proposal" isLinked /> },
+          ]}
+        />
+      </div>
+    </Panel>
+  );
+}
+
+function StepText({ step, wallet }: { readonly step: Approval['steps'][number]; readonly wallet: string }) {
+  switch (step.kind) {
+    case 'nonce':
+      return (
+        <span>
+          Advance the nonce <AddressText address={step.account} of="nonce" />, so that it counts once
+        </span>
+      );
+    case 'computeLimit':
+      return <span className="tabular">Use at most {step.units.toLocaleString('en')} compute units</span>;
+    case 'computePrice':
+      return <span className="tabular">Pay {step.microLamports.toLocaleString('en')} micro-lamports a unit</span>;
+    case 'vote':
+      return (
+        <span className="font-medium">
+          Vote yes as {step.member === wallet ? 'you' : 'the company'},{' '}
+          <AddressText address={step.member} of="member" />
+        </span>
+      );
+    case 'other':
+      return (
+        <span className="font-medium text-failed">
+          Call <AddressText address={step.program} of="program" /> with {step.bytes} bytes: no part of an approval
+        </span>
+      );
+    default:
+      return step satisfies never;
+  }
+}
+
+function proposalOf({ steps }: Approval): string {
+  return steps.find((step) => step.kind === 'vote')?.proposal ?? 'none';
+}

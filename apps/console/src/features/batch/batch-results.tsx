@@ -1,0 +1,134 @@
+import type { Batch, BundleExecution, Ledger } from '@flywheel/api';
+import { formatSol } from '../../lib/text/amount.ts';
+import { count } from '../../lib/text/count.ts';
+import { More } from '../../ui/layout/more.tsx';
+import { AddressText } from '../../ui/show/address-text.tsx';
+import { StateMark } from '../../ui/show/state-mark.tsx';
+import { Panel } from '../../ui/state/panel.tsx';
+
+/** What setup and execution came to: counts, bundles, signatures. */
+export function ResultsPanel({ batch }: { readonly batch: Batch }) {
+  const { initResult, executeResult } = batch;
+  if (!initResult && !executeResult) return null;
+  return (
+    <Panel title="Results">
+      <div className="grid gap-6 md:grid-cols-2">
+        {initResult && (
+          <Outcome
+            title="Setup"
+            text={`${initResult.totalSuccessful} of ${initResult.total} transactions`}
+            failure={initResult.failedTxMsg}
+            bundles={initResult.successfulExecutions}
+          />
+        )}
+        {executeResult && (
+          <Outcome
+            title="Execution"
+            text={`${executeResult.totalSuccessful} of ${executeResult.total} pipelines`}
+            failure={executeResult.failedTxMsg}
+            bundles={executeResult.successfulExecutions}
+          />
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+interface OutcomeProps {
+  readonly title: string;
+  readonly text: string;
+  readonly failure: string | undefined;
+  readonly bundles: readonly BundleExecution[];
+}
+
+function Outcome({ title, text, failure, bundles }: OutcomeProps) {
+  const more = bundles.slice(SHOWN);
+  return (
+    <div className="flex min-w-0 flex-col gap-2">
+      <h3 className="font-medium">
+        {title} <span className="tabular font-normal text-quiet">{text}</span>
+      </h3>
+      {failure && <p className="text-sm break-words text-failed">{failure}</p>}
+      <Bundles bundles={bundles.slice(0, SHOWN)} />
+      {more.length > 0 && (
+        <More words={`and ${count(more.length, 'more bundle')}`}>{() => <Bundles bundles={more} />}</More>
+      )}
+    </div>
+  );
+}
+
+/** A batch of a thousand pipelines takes hundreds. */
+const SHOWN = 3;
+
+function Bundles({ bundles }: { readonly bundles: readonly BundleExecution[] }) {
+  return (
+    <ul className="flex flex-col gap-2">
+      {bundles.map(({ bundleId, txHashes }) => (
+        <li key={bundleId} className="rounded border px-3 py-2">
+          <p className="flex items-center justify-between gap-2 text-sm text-quiet">
+            Bundle <AddressText address={bundleId} of="bundle" />
+          </p>
+          <ul className="mt-1 flex flex-wrap gap-x-4 gap-y-1">
+            {txHashes.map((signature) => (
+              <li key={signature}>
+                <AddressText address={signature} kind="signature" isLinked />
+              </li>
+            ))}
+          </ul>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What the batch cost, transaction by transaction; it adds up to the last lamport. */
+export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
+  const rows = [
+    { name: 'Fees', lamports: ledger.feeLamports },
+    { name: 'Tips', lamports: ledger.tipLamports },
+    { name: 'Rent locked', lamports: ledger.rentOutLamports },
+    { name: 'Rent returned', lamports: ledger.rentBackLamports },
+    { name: 'The operator paid', lamports: ledger.operatorNetLamports },
+    { name: 'The vault paid for token accounts', lamports: ledger.vaultRentLamports },
+  ];
+  return (
+    <Panel
+      title="What it cost"
+      aside={
+        ledger.isComplete ? (
+          <StateMark state="done" word="All rent is back" />
+        ) : (
+          <StateMark state="running" word="Rent is locked until the accounts close" />
+        )
+      }
+    >
+      <dl className="grid gap-x-8 gap-y-1 sm:grid-cols-2">
+        {rows.map(({ name, lamports }) => (
+          <div key={name} className="flex justify-between gap-4 border-b py-1.5">
+            <dt className="text-quiet">{name}</dt>
+            <dd className="tabular">{formatSol(lamports)}</dd>
+          </div>
+        ))}
+      </dl>
+      {ledger.entries.length > 0 && (
+        <div className="mt-4">
+          <More words={count(ledger.entries.length, 'transaction')}>{() => <Entries entries={ledger.entries} />}</More>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function Entries({ entries }: Pick<Ledger, 'entries'>) {
+  return (
+    <ul className="flex flex-col divide-y">
+      {entries.map((entry) => (
+        <li key={entry.signature} className="grid grid-cols-3 items-center gap-3 py-1.5">
+          <AddressText address={entry.signature} kind="signature" isLinked />
+          <span className="text-quiet">{entry.phase}</span>
+          <span className="tabular text-right">{formatSol(BigInt(entry.feeLamports) + BigInt(entry.tipLamports))}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

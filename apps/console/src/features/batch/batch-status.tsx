@@ -1,0 +1,143 @@
+import type { BatchDetail, BatchFailure } from '@flywheel/api';
+import { formatSol, withSeparators } from '../../lib/text/amount.ts';
+import { count } from '../../lib/text/count.ts';
+import { classes } from '../../ui/classes.ts';
+import { KindBar } from '../../ui/drawn/kind-bar.tsx';
+import { Ring } from '../../ui/drawn/ring.tsx';
+import { Prose } from '../../ui/show/prose.tsx';
+import { STATE_COLOURS } from '../../ui/show/state.ts';
+import { Notice } from '../../ui/state/notice.tsx';
+import { Panel } from '../../ui/state/panel.tsx';
+import { Lines } from '../../ui/state/skeleton.tsx';
+import { deriveBatchState, totalsOf } from './batch-summary.ts';
+
+/** Where a batch stands: the ring, the word, and its sums. */
+export function BatchStatusCard({ batch }: { readonly batch: BatchDetail }) {
+  const standing = deriveBatchState(batch);
+  const { counts } = totalsOf(batch.pipelines);
+  const cost = batch.batch.ledger?.operatorNetLamports;
+  return (
+    <section
+      aria-label="Where it stands"
+      className="grid gap-x-8 gap-y-4 rounded-lg border bg-raised p-4 sm:grid-cols-2 lg:grid-cols-[minmax(220px,1.3fr)_repeat(3,minmax(0,1fr))]"
+    >
+      <div role="status" className="flex items-center gap-4 sm:col-span-2 lg:col-span-1">
+        <Ring
+          size={52}
+          closed={standing.closed}
+          isTurning={standing.state === 'running'}
+          className={STATE_COLOURS[standing.state]}
+        />
+        <div>
+          <p className={classes('text-lg font-semibold', STATE_COLOURS[standing.state])}>{standing.word}</p>
+          <p className="tabular text-sm text-quiet">{progressText(batch)}</p>
+        </div>
+      </div>
+      <Moved batch={batch} />
+      <div className="flex flex-col gap-2">
+        <Sum name="The operator paid so far" value={cost === undefined ? 'not known yet' : formatSol(cost)} />
+        {isOfPipelines(batch) && <KindBar {...counts} />}
+      </div>
+    </section>
+  );
+}
+
+function isOfPipelines({ kind = 'pipelines' }: Pick<BatchDetail, 'kind'>): boolean {
+  return kind === 'pipelines';
+}
+
+/** What it burns and airdrops, or withdraws; a rotation moves nothing. */
+function Moved({ batch }: { readonly batch: BatchDetail }) {
+  const { pipelines } = batch;
+  const { status } = batch.batch;
+  if (!isOfPipelines(batch)) {
+    const actions = pipelines.flatMap((pipeline) => pipeline.actions);
+    return actions.map(
+      (action) =>
+        action.action === 'WITHDRAW' && (
+          <Sum
+            key={action.asset}
+            name={WITHDRAW_NAMES[status]}
+            value={`${withSeparators(action.amount)} ${action.asset === 'SOL' ? 'SOL' : 'tokens'}`}
+          />
+        ),
+    );
+  }
+  const { burned, airdropped } = totalsOf(pipelines);
+  return (
+    <>
+      <Sum name={BURN_NAMES[status]} value={withSeparators(burned)} />
+      <Sum name={AIRDROP_NAMES[status]} value={withSeparators(airdropped)} />
+    </>
+  );
+}
+
+/** What a failed batch has moved all the same, its pipelines say. */
+const WITHDRAW_NAMES = {
+  AVAILABLE_TO_QUEUE: 'To withdraw',
+  FINALIZED: 'To withdraw',
+  EXECUTED: 'Withdrawn',
+  FAILED: 'Was to withdraw',
+} as const;
+const BURN_NAMES = {
+  AVAILABLE_TO_QUEUE: 'To burn',
+  FINALIZED: 'To burn',
+  EXECUTED: 'Burned',
+  FAILED: 'Was to burn',
+} as const;
+const AIRDROP_NAMES = {
+  AVAILABLE_TO_QUEUE: 'To airdrop',
+  FINALIZED: 'To airdrop',
+  EXECUTED: 'Airdropped',
+  FAILED: 'Was to airdrop',
+} as const;
+
+function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDetail): string {
+  const all = count(pipelines.length, 'pipeline');
+  const hasBegun = waitsFor === 'execution' || batch.status === 'EXECUTED' || batch.status === 'FAILED';
+  return hasBegun ? `${executedPipelines.toLocaleString('en')} of ${all} executed` : all;
+}
+
+function Sum({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <div className="flex items-baseline justify-between gap-3 sm:flex-col sm:justify-start sm:gap-0">
+      <p className="text-sm text-quiet">{name}</p>
+      <p className="tabular text-lg font-medium break-all">{value}</p>
+    </div>
+  );
+}
+
+/** What is in the way of a batch, or ended it, and what to do about it. */
+export function FailureNotice({ failure }: { readonly failure: BatchFailure }) {
+  const { message, remedy, code, pipeline, isFinal } = failure;
+  return (
+    <Notice tone={isFinal ? 'failed' : 'waiting'} title={message}>
+      <p>
+        <Prose text={remedy} />
+      </p>
+      {(code !== undefined || pipeline !== undefined) && (
+        <p className="mt-1 font-mono text-xs">
+          {[code, pipeline === undefined ? undefined : `pipeline ${pipeline}`].filter(Boolean).join(' · ')}
+        </p>
+      )}
+    </Notice>
+  );
+}
+
+/** A batch before it is known, of the same size. */
+export function BatchSkeleton() {
+  return (
+    <div className="flex flex-col gap-6">
+      <div className="skeleton h-12 w-64" />
+      <div className="skeleton h-44 sm:h-36 lg:h-[86px]" />
+      <div className="grid gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
+        <Panel title="Timeline">
+          <Lines count={6} />
+        </Panel>
+        <Panel title="Pipelines">
+          <Lines count={5} className="h-20" />
+        </Panel>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,275 @@
+import type { BatchRow as Row } from '@flywheel/api';
+import { Link } from '@tanstack/react-router';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { formatSol, withSeparators } from '../../lib/text/amount.ts';
+import { count } from '../../lib/text/count.ts';
+import { classes } from '../../ui/classes.ts';
+import { KindBar } from '../../ui/drawn/kind-bar.tsx';
+import { Ring } from '../../ui/drawn/ring.tsx';
+import { STATE_COLOURS } from '../../ui/show/state.ts';
+import { TimeText } from '../../ui/show/time-text.tsx';
+import { useIsWide } from '../../ui/use-is-wide.ts';
+import { batchKindName, batchState } from './batch-summary.ts';
+
+/** A line of a table; a card with four of them. */
+const ROW_PX = { wide: 60, narrow: 172 } as const;
+/** Asked for before the last row is seen, so that scrolling does not stop. */
+const ROWS_AHEAD = 15;
+/** Shown below the last row while more is coming. */
+const COMING_ROWS = 4;
+/** The page’s own head covers the top of the window. */
+const HEAD_PX = 56;
+
+interface BatchTableProps {
+  readonly projectId: string;
+  readonly rows: readonly Row[];
+  readonly hasMore: boolean;
+  readonly onMore: () => void;
+}
+
+/** Batches as a table that only holds what is seen, however many there are. */
+export function BatchTable({ projectId, rows, hasMore, onMore }: BatchTableProps) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const isWide = useIsWide();
+  const [scrollMargin, setScrollMargin] = useState(0);
+  useLayoutEffect(() => {
+    if (body.current) setScrollMargin(body.current.getBoundingClientRect().top + window.scrollY);
+  }, []);
+  const rowPx = isWide ? ROW_PX.wide : ROW_PX.narrow;
+  const virtual = useWindowVirtualizer({
+    count: rows.length + (hasMore ? COMING_ROWS : 0),
+    estimateSize: () => rowPx,
+    overscan: 8,
+    scrollMargin,
+    scrollPaddingStart: HEAD_PX,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the estimate is read anew when the rows are of another height.
+  useEffect(() => virtual.measure(), [rowPx]);
+  const items = virtual.getVirtualItems();
+  const lastSeen = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && lastSeen >= rows.length - ROWS_AHEAD) onMore();
+  }, [hasMore, lastSeen, rows.length, onMore]);
+  useRowKeys({ count: rows.length, onGoTo: (index) => virtual.scrollToIndex(index, { align: 'auto' }) });
+  return (
+    <table aria-label="Batches" aria-rowcount={hasMore ? -1 : rows.length + 1} className="block">
+      <TableHead />
+      <tbody
+        ref={body}
+        className="relative block overflow-hidden rounded-lg border bg-raised md:rounded-t-none"
+        style={{ height: virtual.getTotalSize() }}
+      >
+        {items.map(({ index, start }) => {
+          const row = rows[index];
+          const place = { height: rowPx, transform: `translateY(${start - scrollMargin}px)` };
+          return row ? (
+            <BatchRow key={row.id} projectId={projectId} row={row} index={index} place={place} />
+          ) : (
+            <RowSkeleton key={index} place={place} />
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+const HEADS = [
+  { name: 'State', className: 'text-left' },
+  { name: 'Time', className: 'text-left' },
+  { name: 'What it does', className: 'text-left' },
+  { name: 'Pipelines', className: 'text-right' },
+  { name: 'Burned', className: 'text-right' },
+  { name: 'Airdropped', className: 'text-right' },
+  { name: 'Cost', className: 'text-right' },
+] as const;
+
+function TableHead() {
+  return (
+    <thead className="hidden md:block">
+      <tr className={classes('h-10 rounded-t-lg border border-b-0 bg-sunken text-sm text-quiet', COLUMNS)}>
+        {HEADS.map(({ name, className }) => (
+          <th key={name} scope="col" className={classes('font-normal', className)}>
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+/** A row where one will be. */
+function RowSkeleton({ place }: { readonly place: CSSProperties }) {
+  return (
+    <tr
+      aria-hidden
+      style={place}
+      className={classes('absolute inset-x-0 top-0 flex flex-col justify-center gap-3 border-b px-4', COLUMNS)}
+    >
+      {HEADS.map(({ name }) => (
+        <td key={name} className="skeleton h-4 first:h-6 md:first:h-8" />
+      ))}
+    </tr>
+  );
+}
+
+const FIRST_ROWS = 6;
+
+/** The table before anything is known of it, of the same size. */
+export function TableSkeleton() {
+  const isWide = useIsWide();
+  const rowPx = isWide ? ROW_PX.wide : ROW_PX.narrow;
+  return (
+    <div aria-busy="true">
+      <span role="status" className="sr-only">
+        Loading
+      </span>
+      <table aria-hidden className="block">
+        <TableHead />
+        <tbody
+          className="relative block overflow-hidden rounded-lg border bg-raised md:rounded-t-none"
+          style={{ height: rowPx * FIRST_ROWS }}
+        >
+          {Array.from({ length: FIRST_ROWS }, (_, row) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the rows are all alike and never move.
+            <RowSkeleton key={row} place={{ height: rowPx, transform: `translateY(${row * rowPx}px)` }} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The same columns for the head, every row and every skeleton: nothing moves when rows arrive. */
+const COLUMNS =
+  'md:grid md:grid-cols-[minmax(170px,1.4fr)_120px_minmax(90px,1fr)_80px_minmax(90px,1fr)_minmax(90px,1fr)_minmax(110px,1fr)] md:items-center md:gap-4 md:px-4';
+
+interface BatchRowProps {
+  readonly projectId: string;
+  readonly row: Row;
+  readonly index: number;
+  /** Where in the list it stands. */
+  readonly place: CSSProperties;
+}
+
+/** A batch on a line; on a phone, a card. The whole of it leads to the batch. */
+function BatchRow({ projectId, row, index, place }: BatchRowProps) {
+  const { state, word, closed } = batchState({ ...row, isHeldUp: row.problem !== undefined });
+  return (
+    <tr
+      aria-rowindex={index + 2}
+      style={place}
+      className={classes(
+        'absolute inset-x-0 top-0 flex flex-col justify-center gap-2.5 border-b px-4 last:border-b-0 hover:bg-sunken has-[:focus-visible]:bg-sunken',
+        COLUMNS,
+      )}
+    >
+      <td className="flex min-w-0 items-center gap-2.5">
+        <Ring size={22} closed={closed} isTurning={state === 'running'} className={STATE_COLOURS[state]} />
+        <span className="min-w-0 flex-1">
+          <Link
+            to="/p/$projectId/batches/$batchId"
+            params={{ projectId, batchId: row.id }}
+            data-row={index}
+            className={classes('font-medium outline-offset-4 after:absolute after:inset-0', STATE_COLOURS[state])}
+          >
+            {word}
+          </Link>
+          <span className="block truncate text-xs text-quiet">
+            {row.problem ?? (row.types.join(', ') || batchKindName(row.kind))}
+          </span>
+        </span>
+        <span className="text-sm text-quiet md:hidden">
+          <TimeText at={row.dateCreated} />
+        </span>
+      </td>
+      <td className="hidden text-sm md:block">
+        <TimeText at={row.dateCreated} />
+      </td>
+      <td className="flex items-center gap-3">
+        <KindBar burns={row.actions.burn} airdrops={row.actions.airdrop} memos={row.actions.memo} />
+        <span className="tabular text-xs whitespace-nowrap text-quiet md:hidden">
+          {count(row.pipelines, 'pipeline')}
+        </span>
+      </td>
+      <td className="tabular hidden text-right md:block">{row.pipelines.toLocaleString('en')}</td>
+      <Amount name="Burned" tokens={row.burned} isReal={row.status !== 'FAILED'} />
+      <Amount name="Airdropped" tokens={row.airdropped} isReal={row.status !== 'FAILED'} />
+      <td className="flex justify-between text-sm md:justify-end">
+        <span className="text-quiet md:sr-only">Cost</span>
+        <span className="tabular text-right text-quiet">{formatSol(row.operatorLamports)}</span>
+      </td>
+    </tr>
+  );
+}
+
+interface AmountProps {
+  readonly name: string;
+  readonly tokens: string;
+  /** A failed batch asked for it; whether any of it moved, the batch itself says. */
+  readonly isReal: boolean;
+}
+
+function Amount({ name, tokens, isReal }: AmountProps) {
+  return (
+    <td className="flex justify-between text-sm md:justify-end md:text-base">
+      <span className="text-quiet md:sr-only">{isReal ? name : `${name}, as asked for`}</span>
+      <span className={classes('tabular text-right', tokens === '0' || !isReal ? 'text-quiet' : 'font-medium')}>
+        {withSeparators(tokens)}
+      </span>
+    </td>
+  );
+}
+
+interface RowKeys {
+  readonly count: number;
+  /** Brings a row into the window. */
+  readonly onGoTo: (index: number) => void;
+}
+
+/** `j` and `k`, and the arrows once a row is focused, go from row to row; Enter is the link’s own. */
+function useRowKeys({ count, onGoTo }: RowKeys): void {
+  const latest = useRef({ count, onGoTo });
+  latest.current = { count, onGoTo };
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
+      const focused = focusedRow();
+      const step = stepOf(event.key, focused !== null);
+      if (step === 0 || isTyping(event)) return;
+      const next = focused === null ? 0 : Math.min(latest.current.count - 1, Math.max(0, focused + step));
+      if (latest.current.count === 0) return;
+      event.preventDefault();
+      latest.current.onGoTo(next);
+      focusRow(next);
+    };
+    addEventListener('keydown', listen);
+    return () => removeEventListener('keydown', listen);
+  }, []);
+}
+
+function stepOf(key: string, hasFocus: boolean): -1 | 0 | 1 {
+  if (key === 'j' || (hasFocus && key === 'ArrowDown')) return 1;
+  if (key === 'k' || (hasFocus && key === 'ArrowUp')) return -1;
+  return 0;
+}
+
+function focusedRow(): number | null {
+  const row = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.row : undefined;
+  return row === undefined ? null : Number(row);
+}
+
+/** A row that was outside the window is there a frame after scrolling to it. */
+const MAX_FRAMES = 10;
+
+function focusRow(index: number, frame = 0): void {
+  const row = document.querySelector<HTMLElement>(`[data-row="${index}"]`);
+  if (row) row.focus({ preventScroll: true });
+  else if (frame < MAX_FRAMES) requestAnimationFrame(() => focusRow(index, frame + 1));
+}
+
+function isTyping({ target }: KeyboardEvent): boolean {
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}

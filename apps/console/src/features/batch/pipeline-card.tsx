@@ -1,0 +1,262 @@
+import type { BatchDetail, Pipeline } from '@flywheel/api';
+import { type Difference, decimalOf, proofMemo } from '@flywheel/sdk';
+import { ChevronRight, CircleMinus } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { withSeparators } from '../../lib/text/amount.ts';
+import { classes } from '../../ui/classes.ts';
+import { CopyButton } from '../../ui/copy/copy-button.tsx';
+import { Gauge } from '../../ui/drawn/gauge.tsx';
+import { AddressText } from '../../ui/show/address-text.tsx';
+import type { State } from '../../ui/show/state.ts';
+import { StateIcon, StateMark } from '../../ui/show/state-mark.tsx';
+import type { BatchAction } from './batch-summary.ts';
+import { instructionWords, readInstruction } from './instruction.ts';
+
+type PipelineRecord = BatchDetail['pipelines'][number];
+
+/** As much of a pipeline as is known: one that is being written has no proof on chain yet. */
+export interface ShownPipeline extends Partial<Omit<PipelineRecord, 'type' | 'payload' | 'actions'>> {
+  readonly type: string;
+  readonly payload: string;
+  readonly actions: readonly BatchAction[];
+}
+
+interface PipelineCardProps {
+  readonly position: number;
+  readonly pipeline: ShownPipeline;
+  readonly faults: readonly Difference[];
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+}
+
+const STATES = {
+  waiting: null,
+  executed: { state: 'done', word: 'Executed' },
+  failed: { state: 'failed', word: 'Failed' },
+  skipped: { state: null, word: 'Not executed' },
+} as const satisfies Record<PipelineRecord['state'], { readonly state: State | null; readonly word: string } | null>;
+
+/** One pipeline: what it proves, what it does; opened, its memo and instructions as well. */
+export function PipelineCard({ position, pipeline, faults, isOpen, onToggle }: PipelineCardProps) {
+  const { type, payload, actions, state, signature, bytes, maxBytes } = pipeline;
+  const mark = state && STATES[state];
+  return (
+    <article className="flex flex-col gap-2">
+      <header className="flex min-h-7 items-center gap-2">
+        <button
+          type="button"
+          onClick={onToggle}
+          aria-expanded={isOpen}
+          className="flex min-w-0 flex-1 items-center gap-2 rounded-sm text-left"
+        >
+          <ChevronRight size={15} aria-hidden className={classes('shrink-0 text-quiet', isOpen && 'rotate-90')} />
+          <span className="tabular text-xs text-quiet">
+            <span className="sr-only">Pipeline </span>
+            {position}
+          </span>
+          <span className="font-mono text-sm font-medium">{type}</span>
+          {!isOpen && <code className="min-w-0 flex-1 truncate font-mono text-xs text-quiet">{payload}</code>}
+        </button>
+        {bytes !== undefined && maxBytes !== undefined && state === undefined && (
+          <span className="flex w-32 items-center gap-2">
+            <Gauge share={bytes / maxBytes} label={`Size of pipeline ${position}`} />
+            <span className="tabular w-16 text-right text-xs text-quiet">{bytes} B</span>
+          </span>
+        )}
+        {signature && <AddressText address={signature} kind="signature" isLinked />}
+        {mark && (
+          <span title={mark.word}>
+            {mark.state === null ? (
+              <CircleMinus size={15} aria-hidden className="text-quiet" />
+            ) : (
+              <StateIcon state={mark.state} size={15} />
+            )}
+            <span className="sr-only">{mark.word}</span>
+          </span>
+        )}
+      </header>
+      <ul className="flex flex-col gap-1 pl-[23px]">
+        {actions.map((action, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the actions of a pipeline never move.
+          <li key={index} className="flex min-h-6 items-center gap-2">
+            <ActionText action={action} />
+          </li>
+        ))}
+      </ul>
+      {faults.map(({ text }) => (
+        <p
+          key={text}
+          className="rounded border border-failed/50 bg-failed-wash px-3 py-2 text-sm break-words text-failed"
+        >
+          {text}
+        </p>
+      ))}
+      {isOpen && <Inside pipeline={pipeline} />}
+    </article>
+  );
+}
+
+function Inside({ pipeline }: { readonly pipeline: ShownPipeline }) {
+  const { payload, memo, instructions, bytes, maxBytes } = pipeline;
+  return (
+    <div className="arriving ml-[23px] flex flex-col gap-4 border-l pl-4">
+      <Part title="Payload">
+        <code className="block font-mono text-xs break-all whitespace-pre-wrap">{payload}</code>
+      </Part>
+      {memo !== undefined && (
+        <Part title="Proof memo">
+          <ProofLine pipeline={pipeline} memo={memo} />
+        </Part>
+      )}
+      {instructions && (
+        <Part title="Instructions, decoded from their bytes">
+          <InstructionList instructions={instructions} />
+        </Part>
+      )}
+      {bytes !== undefined && maxBytes !== undefined && (
+        <Part title={`Size: ${bytes} of ${maxBytes} bytes`}>
+          <Gauge share={bytes / maxBytes} label="Size of the pipeline" />
+        </Part>
+      )}
+    </div>
+  );
+}
+
+function Part({ title, children }: { readonly title: string; readonly children: React.ReactNode }) {
+  return (
+    <section className="flex min-w-0 flex-col gap-1">
+      <h4 className="text-xs text-quiet">{title}</h4>
+      {children}
+    </section>
+  );
+}
+
+/** One action in words, led by its colour. */
+function ActionText({ action }: { readonly action: BatchAction }) {
+  switch (action.action) {
+    case 'BURN':
+      return (
+        <>
+          <Kind className="bg-ember" word="Burn" />
+          <Amount amount={decimalOf(action.amount)} />
+        </>
+      );
+    case 'AIRDROP':
+      return (
+        <>
+          <Kind className="bg-tide" word="Airdrop" />
+          <AddressText address={action.toAddress} of="recipient" isLinked />
+          <Amount amount={decimalOf(action.amount)} />
+        </>
+      );
+    case 'MEMO':
+      return (
+        <>
+          <Kind className="bg-slate" word="Memo" />
+          <span className="min-w-0 truncate text-right" title={action.message}>
+            {action.message}
+          </span>
+        </>
+      );
+    case 'WITHDRAW':
+      return (
+        <>
+          <Kind className="bg-ink" word="Withdraw" />
+          <AddressText address={action.toAddress} of="recipient" isLinked />
+          <Amount amount={action.amount} unit={action.asset === 'SOL' ? 'SOL' : 'tokens'} />
+        </>
+      );
+    case 'ROTATE':
+      return (
+        <>
+          <Kind
+            className="bg-ink"
+            word={action.approver === 'wallet' ? 'Replace the wallet' : 'Replace the company’s approver'}
+          />
+          <AddressText address={action.from} of="who votes now" />
+          <span aria-hidden>→</span>
+          <AddressText address={action.to} of="who votes from then on" />
+        </>
+      );
+    default:
+      return action satisfies never;
+  }
+}
+
+function Kind({ className, word }: { readonly className: string; readonly word: string }) {
+  return (
+    <span className="inline-flex flex-1 items-center gap-2">
+      <span aria-hidden className={classes('size-2 rounded-full', className)} />
+      {word}
+    </span>
+  );
+}
+
+function Amount({ amount, unit }: { readonly amount: string; readonly unit?: string }) {
+  return (
+    <span className="tabular min-w-24 text-right font-medium">
+      {withSeparators(amount)}
+      {unit && ` ${unit}`}
+    </span>
+  );
+}
+
+interface ProofLineProps {
+  readonly pipeline: Pick<Pipeline, 'type' | 'payload'>;
+  /** As the service says that the transaction carries it. */
+  readonly memo: string;
+}
+
+/** A pipeline’s proof memo, its hash worked out again on this page. */
+function ProofLine({ pipeline: { type, payload }, memo }: ProofLineProps) {
+  const [expected, setExpected] = useState<string | null>(null);
+  useEffect(() => {
+    let isOver = false;
+    void proofMemo({ type, payload }).then((found) => {
+      if (!isOver) setExpected(found);
+    });
+    return () => {
+      isOver = true;
+    };
+  }, [type, payload]);
+  return (
+    <div className="flex flex-col gap-1.5">
+      <div className="flex min-h-8 flex-wrap items-center justify-between gap-2">
+        {expected !== null && <Verdict isSame={expected === memo} />}
+        <CopyButton text={memo} label="Copy the memo" />
+      </div>
+      <code className="rounded border bg-sunken px-2 py-1.5 font-mono text-xs break-all">{memo}</code>
+      {expected !== null && expected !== memo && (
+        <p className="text-sm break-all text-failed">Type and payload hash to {expected}.</p>
+      )}
+    </div>
+  );
+}
+
+function Verdict({ isSame }: { readonly isSame: boolean }) {
+  return isSame ? (
+    <StateMark state="done" word="Hash recomputed here: it matches" />
+  ) : (
+    <StateMark state="failed" word="Hash recomputed here: it differs" />
+  );
+}
+
+/** A pipeline’s instructions, decoded on this page from their own bytes. */
+function InstructionList({ instructions }: { readonly instructions: readonly string[] }) {
+  return (
+    <ol className="flex flex-col gap-1.5">
+      {instructions.map((base64, position) => {
+        const { program, text } = instructionWords(readInstruction(base64));
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the instructions of a pipeline never move.
+          <li key={position} className="flex gap-3 text-sm">
+            <span className="tabular w-4 shrink-0 text-right text-xs leading-5 text-quiet">{position + 1}</span>
+            <span className="min-w-0 break-words">
+              <span className="font-medium">{program}</span> <span className="text-quiet">{text}</span>
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}

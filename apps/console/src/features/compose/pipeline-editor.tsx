@@ -1,0 +1,228 @@
+import type { ProofType } from '@flywheel/api';
+import { MAX_PIPELINE_BYTES, MAX_PIPELINE_INSTRUCTIONS, type PipelineSize, pipelineSize } from '@flywheel/sdk';
+import { Plus, Trash2 } from 'lucide-react';
+import { classes } from '../../ui/classes.ts';
+import { Gauge } from '../../ui/drawn/gauge.tsx';
+import { Button } from '../../ui/form/button.tsx';
+import { SelectField, TextArea, TextField } from '../../ui/form/field.tsx';
+import {
+  type ActionDraft,
+  type ActionKind,
+  amountProblem,
+  newAction,
+  newPipeline,
+  type PipelineDraft,
+  readAction,
+  readPipeline,
+  recipientProblem,
+} from './pipeline-draft.ts';
+
+interface PipelineEditorProps {
+  readonly drafts: readonly PipelineDraft[];
+  readonly onChange: (drafts: readonly PipelineDraft[]) => void;
+  readonly proofTypes: readonly ProofType[];
+  readonly decimals: number;
+}
+
+/** Pipelines written by hand. */
+export function PipelineEditor({ drafts, onChange, proofTypes, decimals }: PipelineEditorProps) {
+  const replace = (key: string, change: Partial<PipelineDraft>) =>
+    onChange(drafts.map((draft) => (draft.key === key ? { ...draft, ...change } : draft)));
+  return (
+    <div className="flex flex-col gap-4">
+      {drafts.map((draft, position) => (
+        <PipelineFields
+          key={draft.key}
+          position={position}
+          draft={draft}
+          proofTypes={proofTypes}
+          decimals={decimals}
+          onChange={(change) => replace(draft.key, change)}
+          onRemove={drafts.length === 1 ? null : () => onChange(drafts.filter(({ key }) => key !== draft.key))}
+        />
+      ))}
+      <div>
+        <Button onClick={() => onChange([...drafts, newPipeline(drafts.at(-1)?.type ?? '')])}>
+          <Plus size={15} aria-hidden /> Add a pipeline
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+interface PipelineFieldsProps {
+  readonly position: number;
+  readonly draft: PipelineDraft;
+  readonly proofTypes: readonly ProofType[];
+  readonly decimals: number;
+  readonly onChange: (change: Partial<PipelineDraft>) => void;
+  readonly onRemove: (() => void) | null;
+}
+
+function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRemove }: PipelineFieldsProps) {
+  const read = readPipeline(draft, { decimals, proofTypes });
+  const isTouched = draft.actions.some(({ amount, message }) => amount !== '' || message !== '');
+  const replace = (key: string, change: Partial<ActionDraft>) =>
+    onChange({ actions: draft.actions.map((action) => (action.key === key ? { ...action, ...change } : action)) });
+  return (
+    <fieldset className="flex flex-col gap-4 rounded-lg border bg-raised p-4">
+      <legend className="sr-only">Pipeline {position}</legend>
+      <div className="flex items-start gap-3">
+        <TypeField type={draft.type} proofTypes={proofTypes} onChange={(type) => onChange({ type })} />
+        {onRemove && (
+          <Button tone="quiet" onClick={onRemove} aria-label={`Remove pipeline ${position}`} className="mt-6">
+            <Trash2 size={16} aria-hidden />
+          </Button>
+        )}
+      </div>
+      <TextArea
+        label="Payload: what it proves, as a JSON object"
+        rows={2}
+        value={draft.payload}
+        onChange={({ target }) => onChange({ payload: target.value })}
+      />
+      <ul className="flex flex-col gap-3">
+        {draft.actions.map((action) => (
+          <li key={action.key}>
+            <ActionFields
+              action={action}
+              decimals={decimals}
+              onChange={(change) => replace(action.key, change)}
+              onRemove={
+                draft.actions.length === 1
+                  ? null
+                  : () => onChange({ actions: draft.actions.filter(({ key }) => key !== action.key) })
+              }
+            />
+          </li>
+        ))}
+      </ul>
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <Button size="small" onClick={() => onChange({ actions: [...draft.actions, newAction()] })}>
+          <Plus size={14} aria-hidden /> Add an action
+        </Button>
+        <SizeGauge size={pipelineSize({ type: draft.type, actions: draft.actions.map(readAction) })} />
+      </div>
+      {isTouched && 'problem' in read && <p className="text-sm text-failed">{read.problem}</p>}
+    </fieldset>
+  );
+}
+
+interface TypeFieldProps {
+  readonly type: string;
+  readonly proofTypes: readonly ProofType[];
+  readonly onChange: (type: string) => void;
+}
+
+/** One of the registered types, or any where none is registered. */
+export function TypeField({ type, proofTypes, onChange }: TypeFieldProps) {
+  if (proofTypes.length === 0) {
+    return (
+      <TextField
+        label="Proof type"
+        placeholder="WATCH_AD"
+        value={type}
+        onChange={({ target }) => onChange(target.value)}
+        className="flex-1 [&_input]:font-mono"
+      />
+    );
+  }
+  const hint = proofTypes.find((known) => known.type === type)?.description;
+  return (
+    <SelectField
+      label="Proof type"
+      value={type}
+      hint={hint}
+      onChange={({ target }) => onChange(target.value)}
+      className="flex-1"
+    >
+      {proofTypes.map((known) => (
+        <option key={known.type}>{known.type}</option>
+      ))}
+    </SelectField>
+  );
+}
+
+interface ActionFieldsProps {
+  readonly action: ActionDraft;
+  readonly decimals: number;
+  readonly onChange: (change: Partial<ActionDraft>) => void;
+  readonly onRemove: (() => void) | null;
+}
+
+/** What an action takes, by its kind. */
+function ActionFields({ action, decimals, onChange, onRemove }: ActionFieldsProps) {
+  const choose = (chosen: string) => {
+    const kind = KINDS.find((known) => known.kind === chosen)?.kind;
+    if (kind) onChange({ kind });
+  };
+  return (
+    <div className="flex flex-wrap items-start gap-3">
+      <SelectField label="Action" value={action.kind} onChange={({ target }) => choose(target.value)} className="w-28">
+        {KINDS.map(({ kind, word }) => (
+          <option key={kind} value={kind}>
+            {word}
+          </option>
+        ))}
+      </SelectField>
+      {action.kind === 'AIRDROP' && (
+        <TextField
+          label="Recipient’s wallet"
+          value={action.toAddress}
+          onChange={({ target }) => onChange({ toAddress: target.value.trim() })}
+          error={action.toAddress === '' ? null : recipientProblem(action)}
+          className="min-w-56 flex-1 [&_input]:font-mono"
+        />
+      )}
+      <div className={classes('flex items-start gap-3', action.kind === 'MEMO' && 'min-w-56 flex-1')}>
+        {action.kind === 'MEMO' ? (
+          <TextField
+            label="Text"
+            value={action.message}
+            onChange={({ target }) => onChange({ message: target.value })}
+            className="min-w-0 flex-1"
+          />
+        ) : (
+          <TextField
+            label="Whole tokens"
+            inputMode="decimal"
+            value={action.amount}
+            onChange={({ target }) => onChange({ amount: target.value.replaceAll(',', '').trim() })}
+            error={action.amount === '' ? null : amountProblem(action, { decimals })}
+            className="w-32 sm:w-36 [&_input]:text-right"
+          />
+        )}
+        {onRemove && (
+          <Button tone="quiet" onClick={onRemove} aria-label="Remove this action" className="mt-6">
+            <Trash2 size={16} aria-hidden />
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+const KINDS: readonly { readonly kind: ActionKind; readonly word: string }[] = [
+  { kind: 'BURN', word: 'Burn' },
+  { kind: 'AIRDROP', word: 'Airdrop' },
+  { kind: 'MEMO', word: 'Memo' },
+];
+
+/** How full a pipeline’s one transaction is. */
+function SizeGauge({ size }: { readonly size: PipelineSize }) {
+  const isTooBig = size.share > 1;
+  return (
+    <div className="flex w-52 flex-col gap-1">
+      <Gauge share={size.share} label="Size of the pipeline" tone={isTooBig ? 'failed' : 'accent'} />
+      <p className={classes('tabular text-right text-xs', isTooBig ? 'text-failed' : 'text-quiet')}>{textOf(size)}</p>
+    </div>
+  );
+}
+
+function textOf({ bytes, instructions }: PipelineSize): string {
+  if (bytes > MAX_PIPELINE_BYTES) return `${bytes} bytes; one transaction holds ${MAX_PIPELINE_BYTES}`;
+  if (instructions > MAX_PIPELINE_INSTRUCTIONS) {
+    return `${instructions} instructions; one transaction runs ${MAX_PIPELINE_INSTRUCTIONS}`;
+  }
+  return `${bytes} of ${MAX_PIPELINE_BYTES} bytes`;
+}

@@ -1,0 +1,103 @@
+import type { ProjectOverview } from '@flywheel/api';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { formatSol, shareOf } from '../../lib/text/amount.ts';
+import { tokenName } from '../../lib/text/token-name.ts';
+import { unitsOf } from '../../lib/text/units.ts';
+import { Gauge } from '../../ui/drawn/gauge.tsx';
+import { Stat, Stats } from '../../ui/layout/stat.tsx';
+import { AmountText } from '../../ui/show/amount-text.tsx';
+import { TimeText } from '../../ui/show/time-text.tsx';
+import { exceeds, type PreviewTotals } from './planned-batches.ts';
+
+interface ReviewTotalsProps {
+  readonly projectId: string;
+  readonly sums: PreviewTotals;
+  readonly token: ProjectOverview['token'];
+}
+
+/** What is asked for, against the day’s limits and what the vault holds; what it will cost. */
+export function ReviewTotals({ projectId, sums, token }: ReviewTotalsProps) {
+  const { burn, airdrop, tokens, lamports, cost } = sums;
+  const unit = tokenName(token);
+  return (
+    <Stats>
+      <LimitStat name="Burns" limit={burn} tone="ember" token={token} />
+      <LimitStat name="Airdrops" limit={airdrop} tone="tide" token={token} />
+      <Stat
+        name="From the vault"
+        value={<AmountText amount={tokens.needed} unit={unit} />}
+        note={
+          <Balance
+            projectId={projectId}
+            missing={tokens.missing !== '0' && <AmountText amount={tokens.missing} unit={unit} />}
+          >
+            of <AmountText amount={tokens.available} /> it holds
+            {lamports.needed !== '0' && <>; {formatSol(lamports.needed)} for token accounts</>}
+          </Balance>
+        }
+      />
+      <Stat
+        name="Cost to the operator"
+        value={formatSol(cost.operatorNetLamports)}
+        note={
+          <Balance
+            projectId={projectId}
+            missing={lamports.missing !== '0' && <>{formatSol(lamports.missing)} for token accounts</>}
+          >
+            fees and tips; {formatSol(cost.rentLockedLamports)} of rent comes back
+          </Balance>
+        }
+      />
+    </Stats>
+  );
+}
+
+interface LimitStatProps {
+  readonly name: string;
+  readonly limit: PreviewTotals['burn'];
+  readonly tone: 'ember' | 'tide';
+  readonly token: ProjectOverview['token'];
+}
+
+function LimitStat({ name, limit, tone, token }: LimitStatProps) {
+  const isTooMuch = exceeds(limit);
+  return (
+    <Stat
+      name={name}
+      value={<AmountText amount={limit.asked} unit={tokenName(token)} />}
+      note={
+        <span className="flex flex-col gap-1.5">
+          <Gauge
+            share={shareOf(unitsOf(limit.used) + unitsOf(limit.asked), unitsOf(limit.cap))}
+            label={`${name} of the day’s limit`}
+            tone={isTooMuch ? 'failed' : tone}
+          />
+          <span className={isTooMuch ? 'font-medium text-failed' : undefined}>
+            <AmountText amount={limit.left} /> left today, until <TimeText at={limit.resetsAt} form="hour" />
+          </span>
+        </span>
+      }
+    />
+  );
+}
+
+interface BalanceProps {
+  readonly projectId: string;
+  /** False when nothing is. */
+  readonly missing: ReactNode;
+  readonly children: ReactNode;
+}
+
+function Balance({ projectId, missing, children }: BalanceProps) {
+  if (missing === false) return <span>{children}</span>;
+  return (
+    <Link
+      to="/p/$projectId/vault"
+      params={{ projectId }}
+      className="font-medium text-failed underline underline-offset-2"
+    >
+      {missing} missing
+    </Link>
+  );
+}

@@ -1,0 +1,283 @@
+import { BATCH_OPERATIONS, type Pipeline, type PreviewBatchResponse, type ProjectOverview } from '@flywheel/api';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { ArrowLeft } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { call } from '../../lib/service/call.ts';
+import { count } from '../../lib/text/count.ts';
+import { Ring } from '../../ui/drawn/ring.tsx';
+import { Button, ButtonLink } from '../../ui/form/button.tsx';
+import { AddressText } from '../../ui/show/address-text.tsx';
+import { Prose } from '../../ui/show/prose.tsx';
+import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
+import { Panel } from '../../ui/state/panel.tsx';
+import { PipelineList } from '../batch/pipeline-list.tsx';
+import { type PreviewTotals, totalPreviews } from './planned-batches.ts';
+import { ReviewTotals } from './review-totals.tsx';
+
+interface ReviewProps {
+  readonly projectId: string;
+  readonly token: ProjectOverview['token'];
+  readonly batches: readonly (readonly Pipeline[])[];
+  readonly onBack: () => void;
+}
+
+/** What the service says of the batches before they are made; then they are. */
+export function Review({ projectId, token, batches, onBack }: ReviewProps) {
+  const navigate = useNavigate();
+  const [id] = useState(() => crypto.randomUUID());
+  const [checked, setChecked] = useState(0);
+  const preview = useQuery({
+    queryKey: ['preview', id],
+    queryFn: () => previewBatches({ projectId, batches, onProgress: setChecked }),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  const { create, created } = useCreateBatches({ projectId, batches });
+  const begin = () =>
+    create.mutate(undefined, {
+      onSuccess: ([batchId, ...others]) => {
+        if (batchId === undefined || others.length > 0) return;
+        void navigate({ to: '/p/$projectId/approve/$batchId', params: { projectId, batchId } });
+      },
+    });
+  if (created.length > 0 && batches.length > 1) {
+    return (
+      <CreatedBatches
+        projectId={projectId}
+        batchIds={created}
+        expected={batches.length}
+        error={create.error}
+        isBusy={create.isPending}
+        onRetry={begin}
+      />
+    );
+  }
+  const sums = preview.data && totalPreviews(preview.data);
+  const sizes = preview.data?.flatMap((found) => found.pipelines) ?? [];
+  const pipelines = batches.flat().map((pipeline, position) => ({ ...pipeline, ...sizes[position] }));
+  return (
+    <div className="flex flex-col gap-6">
+      <div>
+        <Button size="small" onClick={onBack}>
+          <ArrowLeft size={14} aria-hidden /> Back to editing
+        </Button>
+      </div>
+      {preview.isPending && <Checking checked={checked} total={batches.length} />}
+      {preview.error && <ErrorNotice error={preview.error} onRetry={() => void preview.refetch()} />}
+      {sums && (
+        <>
+          <PreviewIssues sums={sums} rowOf={(batch, place) => rowOf(batches[batch] ?? [], place)} />
+          <ReviewTotals projectId={projectId} sums={sums} token={token} />
+        </>
+      )}
+      <Panel
+        title={batches.length === 1 ? 'The batch' : `${batches.length} batches`}
+        aside={<span className="tabular text-sm text-quiet">{count(pipelines.length, 'pipeline')}</span>}
+      >
+        <PipelineList pipelines={pipelines} />
+      </Panel>
+      {create.error && <ErrorNotice error={create.error} onRetry={begin} />}
+      <Footer>
+        <Button tone="primary" disabled={!sums || sums.isRefused} isBusy={create.isPending} onClick={begin}>
+          {batches.length === 1 ? 'Create the batch' : `Create ${batches.length} batches`}
+        </Button>
+        <p className="text-sm text-quiet">Nothing moves yet: you look at what is on chain and sign, next.</p>
+      </Footer>
+    </div>
+  );
+}
+
+function Checking({ checked, total }: { readonly checked: number; readonly total: number }) {
+  return (
+    <div role="status" className="flex min-h-28 items-center gap-3 rounded-lg border bg-raised p-4">
+      <Ring size={24} closed={0.7} isTurning className="text-accent" />
+      <p>
+        Compiling and simulating every pipeline{total > 1 && `, ${checked} of ${total} batches done`}. Nothing is
+        stored.
+      </p>
+    </div>
+  );
+}
+
+function Footer({ children }: { readonly children: ReactNode }) {
+  return (
+    <div className="sticky bottom-0 -mx-4 -mb-6 flex flex-col gap-2 border-t bg-paper p-4 md:static md:m-0 md:flex-row md:items-center md:gap-4 md:border-0 md:p-0">
+      {children}
+    </div>
+  );
+}
+
+/** The row of a file that an action came from, by what its pipeline’s payload says of it. */
+function rowOf(pipelines: readonly Pipeline[], place: string): number | null {
+  const [, pipeline, action] = /^pipelines\[(\d+)\]\.actions\[(\d+)\]/.exec(place) ?? [];
+  const found = pipelines[Number(pipeline)];
+  if (!found || action === undefined) return null;
+  const payload: unknown = JSON.parse(found.payload);
+  const isFromFile = typeof payload === 'object' && payload !== null && 'sha256' in payload && 'lines' in payload;
+  if (!isFromFile || !Array.isArray(payload.lines) || payload.lines.length !== found.actions.length) return null;
+  const line: unknown = payload.lines[Number(action)];
+  return typeof line === 'number' ? line : null;
+}
+
+interface PreviewInput {
+  readonly projectId: string;
+  readonly batches: readonly (readonly Pipeline[])[];
+  readonly onProgress?: (checked: number) => void;
+}
+
+/** Every pipeline is compiled and simulated. */
+const PREVIEW_TIMEOUT_MS = 120_000;
+
+/** What the service says of each batch, one after the other: nothing is stored. @throws FlywheelError */
+async function previewBatches({ projectId, batches, onProgress }: PreviewInput): Promise<PreviewBatchResponse[]> {
+  const previews: PreviewBatchResponse[] = [];
+  for (const pipelines of batches) {
+    const body = { pipelines: [...pipelines] };
+    previews.push(
+      await call(
+        BATCH_OPERATIONS.previewProjectBatch,
+        { params: { projectId }, body },
+        { timeoutMs: PREVIEW_TIMEOUT_MS },
+      ),
+    );
+    onProgress?.(previews.length);
+  }
+  return previews;
+}
+
+/** A thousand pipelines are compiled before the service answers. */
+const INIT_TIMEOUT_MS = 120_000;
+
+interface CreateRequest {
+  readonly projectId: string;
+  readonly batches: readonly (readonly Pipeline[])[];
+}
+
+/**
+ * Makes the batches one after the other. What failed is tried again from there: every batch has a key of its own, so
+ * that one whose answer was lost is not made twice.
+ */
+function useCreateBatches({ projectId, batches }: CreateRequest) {
+  const queries = useQueryClient();
+  const [keys] = useState(() => batches.map(() => crypto.randomUUID()));
+  const [created, setCreated] = useState<readonly string[]>([]);
+  const create = useMutation({
+    mutationFn: async () => {
+      const ids = [...created];
+      for (const [position, pipelines] of batches.entries()) {
+        const key = keys[position];
+        if (position < ids.length || key === undefined) continue;
+        const { batch } = await call(
+          BATCH_OPERATIONS.initProjectBatch,
+          { params: { projectId }, headers: { 'x-idempotency-key': key }, body: { pipelines: [...pipelines] } },
+          { timeoutMs: INIT_TIMEOUT_MS, repeatable: true },
+        );
+        ids.push(batch.id);
+        setCreated([...ids]);
+      }
+      return ids;
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ['batches', projectId] }),
+  });
+  return { create, created };
+}
+
+interface CreatedBatchesProps {
+  readonly projectId: string;
+  readonly batchIds: readonly string[];
+  readonly expected: number;
+  readonly error: Error | null;
+  readonly isBusy: boolean;
+  readonly onRetry: () => void;
+}
+
+/** Several batches of one file: each takes an approval of its own. */
+function CreatedBatches({ projectId, batchIds, expected, error, isBusy, onRetry }: CreatedBatchesProps) {
+  return (
+    <div className="flex flex-col gap-6">
+      <div role="status" className="flex items-center gap-4">
+        <Ring size={40} closed={batchIds.length / expected} isTurning={isBusy} className="text-accent" />
+        <div>
+          <p className="text-lg font-semibold">
+            {batchIds.length} of {expected} batches created
+          </p>
+          <p className="text-quiet">A batch holds 1,000 pipelines at most. Each one takes your approval.</p>
+        </div>
+      </div>
+      {error && <ErrorNotice error={error} onRetry={onRetry} />}
+      <Panel title="To approve">
+        <ul className="flex flex-col divide-y">
+          {batchIds.map((batchId, position) => (
+            <li key={batchId} className="flex min-h-12 items-center justify-between gap-4 py-2">
+              <span>
+                Part {position + 1} of {expected} <AddressText address={batchId} of="batch id" />
+              </span>
+              <ButtonLink
+                to="/p/$projectId/approve/$batchId"
+                params={{ projectId, batchId }}
+                target="_blank"
+                size="small"
+              >
+                Look and approve
+              </ButtonLink>
+            </li>
+          ))}
+        </ul>
+      </Panel>
+    </div>
+  );
+}
+
+/** More than this is more than anyone reads at once. */
+const MAX_SHOWN = 20;
+
+interface PreviewIssuesProps {
+  readonly sums: PreviewTotals;
+  /** Where in a file a pipeline’s action stands; null where there is no file, or no such place. */
+  readonly rowOf: (batch: number, place: string) => number | null;
+}
+
+/** What stands against the batches, each with its place; what is worth a look. */
+function PreviewIssues({ sums: { problems, warnings, isRefused }, rowOf }: PreviewIssuesProps) {
+  const more = problems.length - MAX_SHOWN;
+  return (
+    <>
+      {problems.length > 0 && (
+        <Notice
+          tone={isRefused ? 'failed' : 'waiting'}
+          title={
+            isRefused
+              ? `${count(problems.length, 'problem')} to mend first`
+              : 'It can be created now, and executed once this is mended'
+          }
+        >
+          <ul className="mt-1 flex flex-col gap-1">
+            {problems.slice(0, MAX_SHOWN).map(({ batch, code, place, message }) => {
+              const row = place === undefined ? null : rowOf(batch, place);
+              return (
+                <li key={`${batch} ${place} ${code} ${message}`} className="break-words">
+                  {row !== null && <span className="font-medium">Row {row}. </span>}
+                  <Prose text={message} /> <span className="font-mono text-xs text-quiet">{code}</span>
+                </li>
+              );
+            })}
+            {more > 0 && <li>and {more.toLocaleString('en')} more</li>}
+          </ul>
+        </Notice>
+      )}
+      {warnings.length > 0 && (
+        <Notice tone="waiting" title={`${count(warnings.length, 'thing')} worth a look`}>
+          <ul className="mt-1 flex flex-col gap-1">
+            {warnings.slice(0, MAX_SHOWN).map(({ batch, pipeline, message }) => (
+              <li key={`${batch} ${pipeline} ${message}`} className="break-words">
+                Pipeline {pipeline}: {message}
+              </li>
+            ))}
+            {warnings.length > MAX_SHOWN && <li>and {(warnings.length - MAX_SHOWN).toLocaleString('en')} more</li>}
+          </ul>
+        </Notice>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import { useQuery } from '@tanstack/react-query';
+import { Outlet, useParams } from '@tanstack/react-router';
+import { Activity, useState } from 'react';
+import { SignInPrompt } from '../../app/session/sign-in-prompt.tsx';
+import { projectQuery } from '../../lib/service/projects.ts';
+import { useSession } from '../../lib/service/session.ts';
+import { Tab, Tabs } from '../../ui/layout/tabs.tsx';
+import { AddressText } from '../../ui/show/address-text.tsx';
+import { Notice } from '../../ui/state/notice.tsx';
+import { Lines } from '../../ui/state/skeleton.tsx';
+
+const TABS = [
+  { to: '/p/$projectId', name: 'Overview', exact: true },
+  { to: '/p/$projectId/batches', name: 'Batches', exact: false },
+  { to: '/p/$projectId/new', name: 'New batch', exact: false },
+  { to: '/p/$projectId/vault', name: 'Vault', exact: false },
+  { to: '/p/$projectId/keys', name: 'Keys', exact: false },
+  { to: '/p/$projectId/settings', name: 'Settings', exact: false },
+] as const;
+
+/**
+ * The screens of one project, and the way from one to the next. When the session ends they wait, out of sight, with
+ * what has been typed and signed in them: whoever signs in again with the same wallet goes on where he was.
+ */
+export function ProjectLayout() {
+  const { projectId } = useParams({ from: '/p/$projectId' });
+  const session = useSession();
+  const [wallet, setWallet] = useState<string | null>(null);
+  if (session && session.wallet !== wallet) setWallet(session.wallet);
+  if (session === undefined && wallet === null) return <Lines count={4} />;
+  return (
+    <>
+      {session === null && <SignInPrompt />}
+      {wallet !== null && (
+        <Activity key={wallet} mode={session ? 'visible' : 'hidden'}>
+          <Tabs label="Project">
+            {TABS.map(({ to, name, exact }) => (
+              <Tab key={to} to={to} params={{ projectId }} activeOptions={{ exact }}>
+                {name}
+              </Tab>
+            ))}
+          </Tabs>
+          <ProjectNotices projectId={projectId} wallet={wallet} />
+          <Outlet />
+        </Activity>
+      )}
+    </>
+  );
+}
+
+/** What holds for every screen of the project: that it is paused, that it is another wallet’s. */
+function ProjectNotices({ projectId, wallet }: { readonly projectId: string; readonly wallet: string }) {
+  const { data: project } = useQuery(projectQuery(projectId));
+  if (!project) return null;
+  const isForeign = project.wallet !== wallet;
+  if (!isForeign && !project.isPaused) return null;
+  return (
+    <div className="mb-6 flex flex-col gap-3">
+      {project.isPaused && (
+        <Notice tone="waiting" title="The company has paused this project">
+          {project.pauseReason !== undefined && `“${project.pauseReason}” `}
+          Nothing new is taken and nothing of its batches is sent until it goes on. What was approved stays so.
+        </Notice>
+      )}
+      {isForeign && (
+        <Notice tone="plain" title="You see this project for the company">
+          You can read everything here. Its batches, keys and limits are those of its wallet,{' '}
+          <AddressText address={project.wallet} of="wallet" />.
+        </Notice>
+      )}
+    </div>
+  );
+}
