@@ -1,7 +1,7 @@
 import { createFlywheelClient, type FlywheelClient } from '@flywheel/sdk';
-import { CliError } from './cli-error.ts';
 import { createConsoleClient } from './console-client.ts';
-import type { Output } from './terminal/output.ts';
+import { CliError } from './errors.ts';
+import type { Output } from './output.ts';
 
 /** What every command is given. */
 export interface Context {

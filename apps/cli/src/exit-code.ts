@@ -1,5 +1,5 @@
 import { isFlywheelError } from '@flywheel/sdk';
-import { CliError, type CliErrorCode } from './cli-error.ts';
+import { CliError, type CliErrorCode } from './errors.ts';
 
 /** What a script can tell apart without reading a word; printed by `flywheel --help`, and in docs/cli.md. */
 export const EXIT_CODES = [

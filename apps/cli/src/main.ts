@@ -2,27 +2,27 @@ import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
-import { CliError } from './cli-error.ts';
-import { addAirdropCommand } from './commands/batch/airdrop.ts';
-import { addExecuteCommand } from './commands/batch/execute.ts';
+import { addAirdropCommand } from './commands/airdrop/airdrop.ts';
 import { addInitCommand } from './commands/batch/init.ts';
 import { addRunCommand } from './commands/batch/run.ts';
 import { addSignCommand } from './commands/batch/sign.ts';
 import { addStatusCommand } from './commands/batch/status.ts';
+import { addExecuteCommand } from './commands/batch/steps.ts';
 import { addCompletionCommand } from './commands/completion.ts';
+import { addDemoCommand } from './commands/demo/command.ts';
+import { addDoctorCommand } from './commands/doctor/command.ts';
+import { addJobsCommands } from './commands/jobs.ts';
+import { addLocalnetCommands } from './commands/localnet.ts';
 import { addKeysCommands } from './commands/project/keys.ts';
 import { addProjectCommands } from './commands/project/project.ts';
 import { addRegisterCommand } from './commands/project/register.ts';
 import { addWebhooksCommands } from './commands/project/webhooks.ts';
 import { addProofCommands } from './commands/proof.ts';
-import { addDemoCommand } from './commands/service/demo.ts';
-import { addDoctorCommand } from './commands/service/doctor.ts';
-import { addJobsCommands } from './commands/service/jobs.ts';
-import { addLocalnetCommands } from './commands/service/localnet.ts';
-import { addServiceCommands } from './commands/service/service.ts';
+import { addServiceCommands } from './commands/service.ts';
 import type { Context } from './context.ts';
+import { CliError } from './errors.ts';
 import { EXIT_CODES } from './exit-code.ts';
-import { createOutput } from './terminal/output.ts';
+import { createOutput } from './output.ts';
 
 /** What a command line reads from and writes to; the process itself, or a test’s stand-in. */
 export interface Surroundings {

@@ -6,7 +6,7 @@ import { startJobs } from '../../service/src/store/jobs/jobs.ts';
 import { migrate } from '../../service/src/store/migrate.ts';
 import { openTestDatabase } from '../../service/test/postgres.ts';
 import { setJobs } from '../../service/test/store/job-rows.ts';
-import type { Finding } from '../src/doctor/finding.ts';
+import type { Finding } from '../src/commands/doctor/check.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 import { startTestService, type TestService } from './test-service.ts';
 import { type TemporaryFolder, writeWallet } from './wallet-files.ts';

@@ -12,7 +12,7 @@ import type {
   RotatedKey,
 } from '@flywheel/api';
 import { createFlywheelClient } from '@flywheel/sdk';
-import { type LocalService, startLocalService } from '../src/demo/local-service.ts';
+import { type LocalService, startLocalService } from '../src/commands/demo/local-service.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { CliError } from '../src/cli-error.ts';
-import { readWallet } from '../src/input/wallet.ts';
+import { CliError } from '../src/errors.ts';
+import { readWallet } from '../src/files.ts';
 import { makeTemporaryFolder, newKeypairBytes, writeWallet } from './wallet-files.ts';
 
 describe('readWallet', () => {

@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander';
-import { completeBash } from '../completion/bash.ts';
-import { completeFish } from '../completion/fish.ts';
-import { listCommands } from '../completion/list-commands.ts';
-import { completeZsh } from '../completion/zsh.ts';
 import type { Context } from '../context.ts';
+import { completeBash } from './complete-bash.ts';
+import { completeFish } from './complete-fish.ts';
+import { completeZsh } from './complete-zsh.ts';
+import { listCommands } from './list-commands.ts';
 
 const SCRIPTS = { bash: completeBash, zsh: completeZsh, fish: completeFish } as const;
 

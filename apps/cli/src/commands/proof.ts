@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { isAddress, isSignature } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
-import { CliError } from '../cli-error.ts';
 import { askedRpcUrlOf, type Context, openConsole, type RpcUrlOption, type UrlOption } from '../context.ts';
-import { describeVerification } from '../describe/describe-verification.ts';
-import { type ProofQuestion, verifyProof } from '../proof/verify-proof.ts';
+import { CliError } from '../errors.ts';
+import { describeVerification } from './describe-verification.ts';
+import { type ProofQuestion, verifyProof } from './verify-proof.ts';
 
 interface VerifyOptions extends UrlOption, RpcUrlOption {
   readonly type?: string;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
-import { readRequestFile } from '../../input/request-file.ts';
+import { readRequestFile } from '../../request-file.ts';
 
 interface InitOptions extends UrlOption {
   readonly idempotencyKey?: string;

@@ -1,5 +1,5 @@
 import type { Batch } from '@flywheel/api';
-import { CliError } from '../../cli-error.ts';
+import { CliError } from '../../errors.ts';
 
 /** @throws CliError `ERR_BATCH_FAILED` with the reason that the batch failed for. */
 export function requireExecuted({ id, status, executeResult, initResult, executionError }: Batch): void {

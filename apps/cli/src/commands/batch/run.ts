@@ -2,13 +2,13 @@ import type { InitWarning } from '@flywheel/api';
 import { type BatchProgress, runBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import { askedRpcUrlOf, type Context, openClient, type RpcUrlOption, type UrlOption } from '../../context.ts';
-import { describeBatch } from '../../describe/describe-batch.ts';
-import { count } from '../../describe/words.ts';
-import { readRequestFile } from '../../input/request-file.ts';
-import { readWallet } from '../../input/wallet.ts';
-import { showBatchProgress } from '../../terminal/batch-progress.ts';
-import { interruptible } from '../../terminal/interrupt.ts';
-import { createProgress } from '../../terminal/progress.ts';
+import { readWallet } from '../../files.ts';
+import { interruptible } from '../../interrupt.ts';
+import { createProgress } from '../../progress.ts';
+import { readRequestFile } from '../../request-file.ts';
+import { count } from '../../words.ts';
+import { showBatchProgress } from './batch-progress.ts';
+import { describeBatch } from './describe-batch.ts';
 import { requireExecuted } from './require-executed.ts';
 
 interface RunOptions extends UrlOption, RpcUrlOption {

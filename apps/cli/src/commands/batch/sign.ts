@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers';
 import { signApproval } from '@flywheel/sdk';
 import type { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
-import { readWallet } from '../../input/wallet.ts';
+import { CliError } from '../../errors.ts';
+import { readWallet } from '../../files.ts';
 
 interface SignOptions {
   readonly wallet: string;

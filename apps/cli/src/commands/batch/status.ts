@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
-import { describeBatch } from '../../describe/describe-batch.ts';
-import { interruptible } from '../../terminal/interrupt.ts';
-import { watchBatch } from '../../terminal/watch-batch.ts';
+import { interruptible } from '../../interrupt.ts';
+import { describeBatch } from './describe-batch.ts';
 import { requireExecuted } from './require-executed.ts';
+import { watchBatch } from './watch-batch.ts';
 
 interface StatusOptions extends UrlOption {
   readonly watch?: boolean;

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { describeKeys } from '../../describe/describe-keys.ts';
-import { parseScopes } from '../../input/scopes.ts';
-import { parseWholeNumber } from '../../input/whole-number.ts';
+import { parseWholeNumber } from '../../options.ts';
+import { parseScopes } from '../../scopes.ts';
+import { describeKeys } from './describe-keys.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface CreateOptions extends ProjectOptions {

@@ -1,9 +1,9 @@
 import type { ProofType } from '@flywheel/api';
 import type { Command } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import type { Context } from '../../context.ts';
-import { describeProject, describeSettings } from '../../describe/describe-project.ts';
-import { addProofType } from '../../input/proof-type.ts';
+import { CliError } from '../../errors.ts';
+import { addProofType } from '../../proof-type.ts';
+import { describeProject, describeSettings } from './describe-project.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface LimitsOptions extends ProjectOptions {

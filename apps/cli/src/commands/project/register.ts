@@ -1,9 +1,9 @@
 import { ApprovalMode, type ProofType, type RegisteredProject } from '@flywheel/api';
 import { type Command, Option } from 'commander';
 import { type Context, openConsole, type UrlOption } from '../../context.ts';
-import { addProofType } from '../../input/proof-type.ts';
-import { parseScopes } from '../../input/scopes.ts';
-import { readWallet } from '../../input/wallet.ts';
+import { readWallet } from '../../files.ts';
+import { addProofType } from '../../proof-type.ts';
+import { parseScopes } from '../../scopes.ts';
 
 interface RegisterOptions extends UrlOption {
   readonly wallet: string;

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { CliError } from '../../cli-error.ts';
 import type { ConsoleClient } from '../../console-client.ts';
 import { type Context, openConsole, type UrlOption } from '../../context.ts';
-import { readWallet } from '../../input/wallet.ts';
+import { CliError } from '../../errors.ts';
+import { readWallet } from '../../files.ts';
 
 export interface ProjectOptions extends UrlOption {
   readonly wallet: string;

@@ -1,9 +1,9 @@
 import { type CreatedWebhook, DeliveryState, type WebhookDelivery, WebhookTopic } from '@flywheel/api';
 import { type Command, Option } from 'commander';
 import type { Context } from '../../context.ts';
-import { describeDeliveries, describeWebhooks } from '../../describe/describe-webhooks.ts';
-import { parseWebhookTopics } from '../../input/webhook-topics.ts';
-import { parseWholeNumber } from '../../input/whole-number.ts';
+import { parseWholeNumber } from '../../options.ts';
+import { parseWebhookTopics } from '../../webhook-topics.ts';
+import { describeDeliveries, describeWebhooks } from './describe-webhooks.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface CreateOptions extends ProjectOptions {

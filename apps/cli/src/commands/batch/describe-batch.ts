@@ -1,0 +1,69 @@
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import type { Batch, BatchStatus, BundleExecution } from '@flywheel/api';
+import { layOutPairs } from '../../format.ts';
+import { count, shorten } from '../../words.ts';
+
+const STATES: {
+  readonly [S in BatchStatus]: { readonly mark: string; readonly color: 'yellow' | 'cyan' | 'green' | 'red' };
+} = {
+  AVAILABLE_TO_QUEUE: { mark: '◔', color: 'cyan' },
+  FINALIZED: { mark: '◑', color: 'yellow' },
+  EXECUTED: { mark: '●', color: 'green' },
+  FAILED: { mark: '✗', color: 'red' },
+};
+
+/** A batch for people: its state, where it lives on chain, what became of it, and what to do next. */
+export function describeBatch(batch: Batch, stream: Writable): string {
+  const { mark, color } = STATES[batch.status];
+  const rows: [string, string][] = [
+    ['token', batch.mintAddress],
+    ['multisig', `${batch.multisig}, batch index ${batch.batchIndex}`],
+    ['vault', batch.vaultAddress],
+    ['created', batch.dateCreated],
+  ];
+  if (batch.initResult) rows.push(['set up', describeSetup(batch.initResult)]);
+  if (batch.executeResult) rows.push(['executed', describeExecution(batch.executeResult)]);
+  if (batch.initResult?.failedTxMsg) rows.push(['failed', batch.initResult.failedTxMsg]);
+  if (batch.executeResult?.failedTxMsg) rows.push(['failed', batch.executeResult.failedTxMsg]);
+  if (batch.executionError) rows.push([batch.executionError.code, batch.executionError.message]);
+  return [
+    `${styleText(color, `${mark} ${batch.status}`, { stream })}  batch ${batch.id}`,
+    ...layOutPairs(rows, stream),
+    ...nextStepOf(batch).map((line) => `  ${line}`),
+  ].join('\n');
+}
+
+function describeSetup({ totalSuccessful, total, successfulExecutions }: NonNullable<Batch['initResult']>): string {
+  return `${totalSuccessful} of ${count(total, 'transaction')}${describeBundles(successfulExecutions)}`;
+}
+
+function describeExecution(result: NonNullable<Batch['executeResult']>): string {
+  return `${result.totalSuccessful} of ${count(result.total, 'pipeline')}${describeBundles(result.successfulExecutions)}`;
+}
+
+function describeBundles(bundles: readonly BundleExecution[]): string {
+  if (bundles.length === 0) return '';
+  const signatures = bundles.flatMap(({ txHashes }) => txHashes);
+  const shown = signatures.slice(0, 3).map(shorten).join(' ');
+  return `, ${count(signatures.length, 'signature')}: ${shown}${signatures.length > 3 ? ' …' : ''}`;
+}
+
+function nextStepOf({ id, status, executionError }: Batch): string[] {
+  switch (status) {
+    case 'AVAILABLE_TO_QUEUE':
+      return [`It is being set up on chain. Follow it with flywheel status ${id} --watch.`];
+    case 'FINALIZED':
+      return executionError
+        ? []
+        : [
+            `It waits for its approval or is being executed. To approve it: flywheel sign, then flywheel execute ${id} SIGNED_TX.`,
+          ];
+    case 'EXECUTED':
+      return [];
+    case 'FAILED':
+      return ['Nothing of it will be sent again. Its daily amounts are free; send its pipelines in a new batch.'];
+    default:
+      return status satisfies never;
+  }
+}

@@ -1,0 +1,104 @@
+import type { Pipeline, ProofType } from '@flywheel/api';
+import { createSolanaRpc, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { formatAmount } from '../../amount.ts';
+import { createConsoleClient } from '../../console-client.ts';
+import { createMint, fund } from '../../localnet-control.ts';
+import type { ExpectedEffects } from './expectation.ts';
+
+export interface Token {
+  readonly mint: string;
+}
+
+export interface DemoProject extends Token {
+  readonly wallet: KeyPairSigner;
+  readonly apiKey: string;
+  readonly vaultAddress: string;
+}
+
+export interface FundedProject {
+  readonly vaultTokens: string;
+  /** Recipients that held the token before their first airdrop. */
+  readonly holders: number;
+}
+
+/** As many as USDC has. */
+export const TOKEN_DECIMALS = 6;
+/** Pays for the multisig and its lookup table. */
+const WALLET_LAMPORTS = 5_000_000_000n;
+/** A token account’s size, and so its rent (SPL Token, Account). */
+const TOKEN_ACCOUNT_BYTES = 165n;
+/** Beyond the rent of new token accounts, so that the vault stays rent-exempt. */
+const VAULT_SPARE_LAMPORTS = 10_000_000n;
+/** Tokens left in the vault at the end, in whole tokens. */
+const VAULT_SPARE_TOKENS = 1_000n;
+/** What wallets that already hold the token have. */
+const HELD_TOKENS = 25n;
+
+const DESCRIPTIONS: { readonly [type: string]: string } = {
+  WATCH_AD: 'A rewarded video, watched to its end',
+  PRODUCT_PURCHASE: 'An order, paid',
+  REFERRAL: 'A friend who joined by an invitation',
+  COMMUNITY_DRAW: 'A draw among members, with its seed',
+  DAILY_STREAK: 'Days in a row',
+  BUYBACK_REPORT: 'A share of the month’s revenue, burned',
+  SURVEY: 'A survey, answered',
+};
+
+/** Creates the token. */
+export async function createToken(rpcUrl: string): Promise<Token> {
+  return { mint: await createMint(rpcUrl, { decimals: TOKEN_DECIMALS }) };
+}
+
+/** Registers a project over HTTP, with a new wallet, daily limits at twice the need, and the file’s proof types. */
+export async function registerProject(
+  { url, rpcUrl }: { readonly url: string; readonly rpcUrl: string },
+  { mint }: Token,
+  pipelines: readonly Pipeline[],
+  expected: ExpectedEffects,
+): Promise<DemoProject> {
+  const wallet = await generateKeyPairSigner();
+  await fund(rpcUrl, { address: wallet.address, lamports: WALLET_LAMPORTS });
+  const console = createConsoleClient({ url });
+  await console.signIn(wallet);
+  const { project } = await console.register(wallet, {
+    mint,
+    burnLimit: twice(expected.burnedBaseUnits),
+    airdropLimit: twice(expected.airdroppedBaseUnits),
+    scopes: ['burn', 'airdrop'],
+    proofTypes: proofTypesOf(pipelines),
+  });
+  return { mint, wallet, apiKey: project.apiKey, vaultAddress: project.vaultAddress };
+}
+
+/** Fills the vault, and gives every second recipient a token account, so that airdrops meet old ones and new ones. */
+export async function fundProject(
+  rpcUrl: string,
+  { mint, vaultAddress }: DemoProject,
+  { airdrops, airdroppedBaseUnits, burnedBaseUnits }: ExpectedEffects,
+): Promise<FundedProject> {
+  const unit = 10n ** BigInt(TOKEN_DECIMALS);
+  const recipients = [...airdrops.keys()];
+  const holders = recipients.filter((_, position) => position % 2 === 0);
+  const newAccounts = BigInt(recipients.length - holders.length);
+  const rentLamports = await createSolanaRpc(rpcUrl).getMinimumBalanceForRentExemption(TOKEN_ACCOUNT_BYTES).send();
+  const amountBaseUnits = airdroppedBaseUnits + burnedBaseUnits + VAULT_SPARE_TOKENS * unit;
+  await fund(rpcUrl, {
+    address: vaultAddress,
+    lamports: newAccounts * rentLamports + VAULT_SPARE_LAMPORTS,
+    mint,
+    amountBaseUnits,
+  });
+  for (const address of holders) await fund(rpcUrl, { address, mint, amountBaseUnits: HELD_TOKENS * unit });
+  return { vaultTokens: formatAmount(amountBaseUnits, TOKEN_DECIMALS), holders: holders.length };
+}
+
+function twice(baseUnits: bigint): string {
+  return formatAmount(2n * baseUnits, TOKEN_DECIMALS);
+}
+
+function proofTypesOf(pipelines: readonly Pipeline[]): ProofType[] {
+  return [...new Set(pipelines.map(({ type }) => type))].map((type) => {
+    const description = DESCRIPTIONS[type];
+    return description === undefined ? { type } : { type, description };
+  });
+}

@@ -1,0 +1,94 @@
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { formatDuration } from '../../progress.ts';
+import { count, shorten } from '../../words.ts';
+import type { DemoReport } from './demo.ts';
+
+const SHOWN_SIGNATURES = 4;
+const INDENT = '  ';
+/** What fits a line of a terminal together with the command around it. */
+const MAX_SHOWN_PAYLOAD = 60;
+
+/** The demo’s last words: figures, signatures, time, and what to try next. */
+export function describeDemo(report: DemoReport, stream: Writable): string {
+  const { verification, durationMs } = report;
+  const dim = (text: string) => styleText('dim', text, { stream });
+  const headline = verification.ok
+    ? styleText(['green', 'bold'], '● Executed and verified on chain', { stream })
+    : styleText(['red', 'bold'], '✗ Not as it must be', { stream });
+  const rows = figures(report);
+  const nameWidth = Math.max(...rows.map(([name]) => name.length));
+  const valueWidth = Math.max(...rows.map(([, value]) => value.length));
+  return [
+    '',
+    `${INDENT}${headline}  ${dim(`in ${formatDuration(durationMs)}`)}`,
+    '',
+    ...rows.map(([name, value, aside]) =>
+      `${INDENT}${INDENT}${dim(name.padEnd(nameWidth))}  ${value.padStart(valueWidth)}  ${dim(aside)}`.trimEnd(),
+    ),
+    ...(verification.ok ? ['', ...nextSteps(report).map((line) => `${INDENT}${line}`)] : []),
+    '',
+  ].join('\n');
+}
+
+type Figure = readonly [name: string, value: string, aside: string];
+
+function figures({ batch, pipelines, verification }: DemoReport): readonly Figure[] {
+  const { supply, recipients, proofs, messages, vault, burned, airdropped } = verification;
+  const actions = pipelines.flatMap((pipeline) => pipeline.actions);
+  const countOf = (name: string) => actions.filter(({ action }) => action === name).length;
+  const signatures = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
+  const proven = proofs.filter(({ ok }) => ok).length;
+  const found = messages.filter(({ ok }) => ok).length;
+  const created = recipients.filter(({ isNew }) => isNew).length;
+  return [
+    ['pipelines', String(pipelines.length), typeMix(pipelines)],
+    [
+      'burned',
+      grouped(burned),
+      `tokens in ${count(countOf('BURN'), 'burn')}; supply ${grouped(supply.before)} → ${grouped(supply.after)}`,
+    ],
+    [
+      'airdropped',
+      grouped(airdropped),
+      `tokens in ${count(countOf('AIRDROP'), 'airdrop')} to ${count(recipients.length, 'wallet')}, ${created} of them new`,
+    ],
+    ['vault', grouped(vault.after), `tokens left of ${grouped(vault.before)}`],
+    ['proofs', `${proven} of ${proofs.length}`, 'on chain, signed by the vault, recomputed from type and payload'],
+    ['memos', `${found} of ${messages.length}`, 'on chain, signed by the vault'],
+    ['transactions', String(signatures.length), shownSignatures(signatures)],
+  ];
+}
+
+function typeMix(pipelines: DemoReport['pipelines']): string {
+  const amounts = new Map<string, number>();
+  for (const { type } of pipelines) amounts.set(type, (amounts.get(type) ?? 0) + 1);
+  return [...amounts].map(([type, amount]) => `${amount} ${type}`).join(', ');
+}
+
+function shownSignatures(signatures: readonly string[]): string {
+  const shown = signatures.slice(0, SHOWN_SIGNATURES).map(shorten).join(' ');
+  return signatures.length > SHOWN_SIGNATURES ? `${shown} …` : shown;
+}
+
+/** `12345.5` as `12,345.5`. */
+function grouped(tokens: string): string {
+  const [whole = '', fraction] = tokens.split('.');
+  const digits = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? digits : `${digits}.${fraction}`;
+}
+
+function nextSteps({ pipelines, verification }: DemoReport): string[] {
+  const commands: [string, string][] = [
+    ['npm start', 'the service, kept in .flywheel/'],
+    ['npx flywheel register --help', 'a project and an API key of your own'],
+  ];
+  const example = pipelines.find(({ payload }) => payload.length <= MAX_SHOWN_PAYLOAD && !/['%\\]/.test(payload));
+  const proof = verification.proofs.find(({ pipeline }) => example !== undefined && pipelines[pipeline] === example);
+  if (example && proof) {
+    const hash = proof.memo.split(':').at(-1) ?? '';
+    commands.push([`printf '${example.type}\\0${example.payload}' | sha256sum`, `a proof, by hand: ${shorten(hash)}`]);
+  }
+  const width = Math.max(...commands.map(([command]) => command.length));
+  return ['Try next', ...commands.map(([command, what]) => `${INDENT}${command.padEnd(width)}  ${what}`)];
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type BatchDetail, type BatchStatus, InitBatchRequest, type Pipeline } from '@flywheel/api';
+import { createFlywheelClient } from '@flywheel/sdk';
+import { generateKeyPairSigner } from '@solana/kit';
+import { keyOfPart, planAirdrop } from '../src/commands/airdrop/plan.ts';
+import { sendPart } from '../src/commands/airdrop/send.ts';
+
+const recipients = await Promise.all(Array.from({ length: 24 }, async () => (await generateKeyPairSigner()).address));
+const rows = recipients.map((address, i) => ({ lines: [i + 1], address, amount: '1' }));
+const { identity, parts } = planAirdrop(rows, { type: 'SEASON', round: '', token: {} });
+const [pipelines = []] = parts;
+
+describe('a batch that failed in its midst', () => {
+  it('is followed by one of exactly what it left unsent, under the key of the next attempt', async () => {
+    assert.ok(pipelines.length >= 4);
+    const service = stubService([
+      { status: 'FAILED', executed: 2 },
+      { status: 'FAILED', executed: 1 },
+      { status: 'EXECUTED', executed: pipelines.length - 3 },
+    ]);
+    const { outcomes, failure } = await send(service, { retryFailed: true });
+    assert.equal(failure, null);
+    assert.deepEqual(
+      service.asked.map(({ key }) => key),
+      await Promise.all([0, 1, 2].map((attempt) => keyOfPart(identity, 0, attempt))),
+    );
+    const proofsFrom = (position: number) => pipelines.slice(position).map(({ pipeline }) => pipeline.payload);
+    assert.deepEqual(
+      service.asked.map((request) => request.pipelines.map(({ payload }) => payload)),
+      [proofsFrom(0), proofsFrom(2), proofsFrom(3)],
+    );
+    assert.deepEqual(
+      rows.map((_, row) => outcomes.get(row)?.status),
+      rows.map(() => 'executed'),
+    );
+    const batchOf = (position: number) => outcomes.get(pipelines[position]?.rows[0] ?? -1)?.batchId;
+    assert.deepEqual([0, 1, 2, 3].map(batchOf), [idOf(0), idOf(0), idOf(1), idOf(2)]);
+  });
+
+  it('is left as it is without being asked to, and says which rows were paid', async () => {
+    const service = stubService([{ status: 'FAILED', executed: 2 }]);
+    const { outcomes, failure } = await send(service, { retryFailed: false });
+    assert.deepEqual(failure, { batchId: idOf(0), message: 'Pipeline 2 failed.' });
+    assert.equal(service.asked.length, 1);
+    const paid = pipelines.slice(0, 2).flatMap((planned) => planned.rows);
+    const atFault = pipelines[2]?.rows ?? [];
+    for (const row of rows.keys()) {
+      const expected = paid.includes(row) ? 'executed' : atFault.includes(row) ? 'failed' : 'waiting';
+      assert.equal(outcomes.get(row)?.status, expected, `row ${row}`);
+    }
+  });
+});
+
+interface Outcome {
+  readonly status: BatchStatus;
+  readonly executed: number;
+}
+
+/** A service that has ended each batch before it is asked for it. */
+function stubService(outcomes: readonly Outcome[]) {
+  const asked: { readonly key: string; readonly pipelines: readonly Pipeline[] }[] = [];
+  const answer = (body: object) =>
+    new Response(JSON.stringify(body), { headers: { 'content-type': 'application/json' } });
+  const client = createFlywheelClient({
+    url: 'http://stub',
+    apiKey: 'key',
+    fetch: async (target, init) => {
+      if (init?.method !== 'POST') return answer(batchOf(String(target).split('/').at(-1) ?? ''));
+      const request = InitBatchRequest.parse(JSON.parse(String(init.body)));
+      asked.push({ key: new Headers(init.headers).get('x-idempotency-key') ?? '', pipelines: request.pipelines });
+      const compiled = request.pipelines.map((pipeline) => ({ ...pipeline, instructions: [] }));
+      const { id, flywheelId, dateCreated } = batchOf(idOf(asked.length - 1));
+      const batch = { id, flywheelId, dateCreated, status: 'AVAILABLE_TO_QUEUE', pipelines: compiled };
+      return answer({ proposalApproveTx: '', batch });
+    },
+  });
+
+  function batchOf(id: string): BatchDetail['batch'] {
+    const { status = 'FAILED' } = outcomes[attemptOf(id)] ?? {};
+    const now = new Date(0).toISOString();
+    return {
+      ...{ id, flywheelId: 'f', tokenId: 't', mintAddress: 'm', status, batchIndex: '1', vaultIndex: '0' },
+      ...{ multisig: 's', vaultAddress: 'v', dateCreated: now, dateUpdated: now },
+    };
+  }
+
+  async function readBatch(_projectId: string, id: string): Promise<BatchDetail> {
+    const attempt = attemptOf(id);
+    const { status = 'FAILED', executed = 0 } = outcomes[attempt] ?? {};
+    const stateOf = (position: number) =>
+      position < executed ? 'executed' : position === executed ? 'failed' : 'skipped';
+    return {
+      batch: batchOf(id),
+      projectId: idOf(99),
+      ...{ waitsFor: 'nothing', timeline: [], bundles: [], executedPipelines: executed },
+      ...(status === 'FAILED' && {
+        failure: { message: `Pipeline ${executed} failed.`, remedy: '', isFinal: true },
+      }),
+      pipelines: (asked[attempt]?.pipelines ?? []).map((pipeline, position) => ({
+        ...{ ...pipeline, instructions: [], memo: '', bytes: 0, maxBytes: 0, state: stateOf(position) },
+        ...(position < executed && { signature: `signature-${attempt}` }),
+      })),
+    };
+  }
+
+  const readBatchProgress = () => Promise.reject(new Error('Nothing is under way.'));
+  return { asked, client, console: { readBatch, readBatchProgress } };
+}
+
+async function send(service: ReturnType<typeof stubService>, { retryFailed }: { readonly retryFailed: boolean }) {
+  const deps = {
+    ...{ client: service.client, console: service.console, projectId: idOf(99), wallet: await generateKeyPairSigner() },
+    ...{ look: { rpcUrl: 'http://stub' }, signal: new AbortController().signal },
+  };
+  return sendPart(deps, { identity, part: 0, pipelines, retryFailed }, () => undefined);
+}
+
+function idOf(attempt: number): string {
+  return `00000000-0000-8000-8000-${String(attempt).padStart(12, '0')}`;
+}
+
+function attemptOf(id: string): number {
+  return Number(id.slice(-12));
+}

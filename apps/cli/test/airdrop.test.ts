@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { RegisteredProject } from '@flywheel/api';
+import { createFlywheelClient } from '@flywheel/sdk';
+import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import type { Bar } from '../src/bar.ts';
+import { keyOfPart, planAirdrop } from '../src/commands/airdrop/plan.ts';
+import { readRows } from '../src/commands/airdrop/rows.ts';
+import { sendAirdrop } from '../src/commands/airdrop/send-airdrop.ts';
+import { createChainReader } from '../src/commands/demo/chain-reader.ts';
+import { createConsoleClient } from '../src/console-client.ts';
+import { parseDocument, runCommand } from './run-command.ts';
+import { startTestService, type TestService } from './test-service.ts';
+import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
+
+const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
+const SILENT: Bar = { show: () => undefined, close: () => undefined };
+
+describe('flywheel airdrop', () => {
+  let service: TestService;
+  let folder: TemporaryFolder;
+  let env: Record<string, string>;
+  let wallet: { readonly file: string; readonly signer: KeyPairSigner };
+  let project: RegisteredProject;
+
+  before(async () => {
+    service = await startTestService();
+    folder = service.folder;
+    env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
+    wallet = await writeWallet(folder);
+    await run('localnet', 'fund', wallet.signer.address, '--sol', '5');
+    const { mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6');
+    const limits = ['--burn-limit', '0', '--airdrop-limit', '1000', '--scopes', 'airdrop'];
+    project = await run('register', '--wallet', wallet.file, '--mint', mint, ...limits);
+    env.FLYWHEEL_API_KEY = project.apiKey;
+    await run('localnet', 'fund', project.vaultAddress, '--sol', '2', '--mint', mint, '--tokens', '500');
+  });
+
+  after(async () => {
+    await service?.stop();
+  });
+
+  async function run<Document>(...words: string[]): Promise<Document> {
+    return parseDocument<Document>(await runCommand([...words, '--json'], env));
+  }
+
+  function airdrop(file: string, ...words: string[]) {
+    return runCommand(['airdrop', file, '--wallet', wallet.file, '--json', ...words], env);
+  }
+
+  async function makeRows(name: string, count: number, amount: string) {
+    const addresses = await Promise.all(
+      Array.from({ length: count }, async () => String((await generateKeyPairSigner()).address)),
+    );
+    const file = await folder.write(name, addresses.map((address) => `${address},${amount}\n`).join(''));
+    return { file, addresses };
+  }
+
+  /** Whole tokens by wallet, as the chain has them. */
+  async function balances(addresses: readonly string[]): Promise<(string | null)[]> {
+    const reader = createChainReader(service.rpcUrl, { mint: project.mintAddress, vaultAddress: project.vaultAddress });
+    const { balances: found } = await reader.readState(addresses);
+    return addresses.map((address) => found.get(address)?.toString() ?? null);
+  }
+
+  it('pays every row once, however often it is run, and writes who was paid by which transaction', async () => {
+    const { file, addresses } = await makeRows('season.csv', 20, '1.5');
+    const dry = await airdrop(file, '--dry-run');
+    assert.equal(dry.exitCode, 0, dry.stderr);
+    assert.deepEqual(
+      await balances(addresses),
+      addresses.map(() => null),
+    );
+
+    const first = await airdrop(file);
+    assert.deepEqual([first.exitCode, first.stderr], [0, '']);
+    const { executedRows, total, batches, receipt, batchIds } = JSON.parse(first.stdout);
+    assert.deepEqual([executedRows, total, batches, batchIds.length], [20, '30', 1, 1]);
+    assert.deepEqual(
+      await balances(addresses),
+      addresses.map(() => '1500000'),
+    );
+
+    const rows = (await readFile(receipt, 'utf8')).trimEnd().split('\n');
+    assert.equal(rows[0], 'line,address,amount,status,signature,batch');
+    assert.match(rows[20] ?? '', new RegExp(`^20,${addresses[19]},1.5,executed,\\w{80,},${batchIds[0]}$`));
+    const [, , , , signature = ''] = rows[1]?.split(',') ?? [];
+    const proof = await runCommand(['proof', 'verify', '--signature', signature, '--vault', project.vaultAddress], env);
+    assert.equal(proof.exitCode, 0, proof.stderr);
+
+    const { exitCode, stdout, stderr } = await runCommand(['airdrop', file, '--wallet', wallet.file], env);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /^20 rows, 30 tokens, in \d+ pipelines, 1 batch\. 1 batch of them begun before/);
+    assert.match(stdout, /20 of 20 rows executed, in \d+ transactions?\. Receipt: .*season\.receipt\.csv\n$/);
+    assert.deepEqual(
+      await balances(addresses),
+      addresses.map(() => '1500000'),
+    );
+  });
+
+  it('refuses a file that was changed since it was sent, until another receipt is named', async () => {
+    const { file, addresses } = await makeRows('changed.csv', 2, '1');
+    assert.equal((await airdrop(file)).exitCode, 0);
+    await folder.write('changed.csv', `${addresses[0]},1\n${addresses[1]},2\n`);
+    const { exitCode, stderr } = await airdrop(file);
+    assert.equal(exitCode, 2);
+    assert.match(JSON.parse(stderr).message, /is the receipt of other rows than these/);
+    const again = await airdrop(file, '--receipt', `${folder.path}/second.csv`, '--round', 'two');
+    assert.equal(again.exitCode, 0, again.stderr);
+    assert.deepEqual(await balances(addresses), ['2000000', '3000000']);
+  });
+
+  it('names every faulty row and sends nothing', async () => {
+    const { file } = await makeRows('faulty.csv', 2, '1');
+    await folder.write('faulty.csv', `${await readFile(file, 'utf8')}nobody,1\n${project.vaultAddress},2\n`);
+    const { exitCode, stderr } = await airdrop(file);
+    assert.equal(exitCode, 2);
+    const { error, message } = JSON.parse(stderr);
+    assert.equal(error, 'ERR_FILE');
+    assert.match(
+      message,
+      /^faulty\.csv has 2 faults, beside 2 good rows; nothing was sent\.\n {2}line 3: “nobody” is no/,
+    );
+    assert.match(message, /line 4: \w+ belongs to a program/);
+  });
+
+  it('holds the total to the limits and the vault before anything is sent', async () => {
+    const { file, addresses } = await makeRows('rich.csv', 2, '600');
+    const { exitCode, stderr } = await airdrop(file);
+    assert.equal(exitCode, 3);
+    const { error, message } = JSON.parse(stderr);
+    assert.equal(error, 'ERR_AIRDROP_REFUSED');
+    assert.match(message, /^Nothing was sent\. /);
+    assert.match(message, /1200/);
+    assert.deepEqual(await balances(addresses), [null, null]);
+  });
+
+  it('goes on where it was killed', async () => {
+    const { file, addresses } = await makeRows('killed.csv', 30, '0.5');
+    for (const stage of ['set up', 'execute']) {
+      const child = spawn(process.execPath, [FLYWHEEL, 'airdrop', file, '--wallet', wallet.file], {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      const exited = once(child, 'exit');
+      for await (const text of child.stderr)
+        if (new RegExp(`^${stage}, `, 'm').test(String(text))) child.kill('SIGKILL');
+      assert.deepEqual(await exited, [null, 'SIGKILL'], stage);
+    }
+    const finished = await airdrop(file);
+    assert.equal(finished.exitCode, 0, finished.stderr);
+    assert.deepEqual(
+      await balances(addresses),
+      addresses.map(() => '500000'),
+    );
+    assert.equal(JSON.parse(finished.stdout).batchIds.length, 1);
+  });
+
+  it('sends what a failed batch left unsent when asked to, and only then', async () => {
+    const { file, addresses } = await makeRows('failed.csv', 9, '0.25');
+    const { rows } = readRows(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
+    const { identity, parts } = planAirdrop(rows, { type: 'AIRDROP', round: '', token: { mint: project.mintAddress } });
+    const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
+    const pipelines = parts[0]?.map(({ pipeline }) => pipeline) ?? [];
+    const { batch } = await client.initBatch({ pipelines }, { idempotencyKey: await keyOfPart(identity, 0, 0) });
+    await client.cancelBatch(batch.id);
+
+    const { exitCode, stderr } = await airdrop(file);
+    assert.equal(exitCode, 3);
+    assert.match(
+      JSON.parse(stderr).message,
+      new RegExp(`^Batch ${batch.id} failed: .*9 rows were not sent\\..*--retry-failed`),
+    );
+    assert.deepEqual(
+      await balances(addresses),
+      addresses.map(() => null),
+    );
+    for (let i = 0; i < 2; i += 1) {
+      const retried = await airdrop(file, '--retry-failed');
+      assert.equal(retried.exitCode, 0, retried.stderr);
+      assert.deepEqual(
+        await balances(addresses),
+        addresses.map(() => '250000'),
+      );
+    }
+  });
+
+  it('sends as many batches as it takes, and after a stop in between each row once', async () => {
+    const { file, addresses } = await makeRows('many.csv', 36, '0.1');
+    const { rows } = readRows(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
+    const token = { mint: project.mintAddress };
+    const plan = planAirdrop(rows, { type: 'MANY', round: '', token, pipelinesPerBatch: 2 });
+    assert.ok(plan.parts.length >= 3);
+    const console = createConsoleClient({ url: service.url });
+    await console.signIn(wallet.signer);
+    const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
+    const send = (signal: AbortSignal, bar: Bar) =>
+      sendAirdrop(
+        {
+          client,
+          console,
+          projectId: project.projectId,
+          wallet: wallet.signer,
+          look: { rpcUrl: service.rpcUrl },
+          signal,
+        },
+        { rows, plan, receiptFile: `${folder.path}/many.receipt.csv`, retryFailed: false },
+        bar,
+      );
+    const stop = new AbortController();
+    const stopInTheSecond: Bar = {
+      show: ({ text }) => {
+        if (text.startsWith('Batch 2 of') && text.includes('execute')) stop.abort(new Error('stopped'));
+      },
+      close: () => undefined,
+    };
+    await assert.rejects(send(stop.signal, stopInTheSecond), /stopped/);
+    const { failure, batchIds } = await send(new AbortController().signal, SILENT);
+    assert.equal(failure, null);
+    assert.equal(batchIds.length, plan.parts.length);
+    assert.deepEqual(
+      await balances(addresses),
+      addresses.map(() => '100000'),
+    );
+  });
+});
