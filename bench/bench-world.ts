@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openWorld, type World, type WorldDatabase, type WorldOptions } from '@flywheel/testing/world';
 import { createLog } from '../apps/service/src/log.ts';
 import { startPostgres } from '../apps/service/src/store/postgres.ts';
-import { openWorld, type World, type WorldDatabase, type WorldOptions } from '../apps/service/test/world.ts';
 
 /** A whole service as in production: the database flushes every commit to disk. */
 export function openBenchWorld(

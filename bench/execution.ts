@@ -1,3 +1,6 @@
+import { execute, getBatch, init } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
 import {
   type Address,
   type EncodedAccount,
@@ -14,9 +17,6 @@ import { executeInstruction } from '../apps/service/src/squads/execute.ts';
 import { findBatch } from '../apps/service/src/store/batches/batches.ts';
 import { findBundles } from '../apps/service/src/store/landing/bundles.ts';
 import { findProjectOfBatch } from '../apps/service/src/store/projects/projects.ts';
-import { execute, getBatch, init } from '../apps/service/test/client.ts';
-import { createProject, requireOk, signWith, type TestProject } from '../apps/service/test/project.ts';
-import type { World } from '../apps/service/test/world.ts';
 import { TIP_ACCOUNTS } from '../packages/localnet/src/genesis.ts';
 import { createRealProgram } from '../packages/localnet/src/real-program.ts';
 import type { Runtime } from '../packages/localnet/src/runtime.ts';

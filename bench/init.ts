@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Pipeline } from '@flywheel/api';
+import { init } from '@flywheel/testing/client';
+import { createProject, requireOk } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
 import type { Deps } from '../apps/service/src/batches/deps.ts';
 import { initBatch } from '../apps/service/src/batches/init.ts';
@@ -10,9 +13,6 @@ import type { Project } from '../apps/service/src/model/project.ts';
 import { createChain } from '../apps/service/src/solana/chain.ts';
 import { startJobs } from '../apps/service/src/store/jobs/jobs.ts';
 import { findProject } from '../apps/service/src/store/projects/projects.ts';
-import { init } from '../apps/service/test/client.ts';
-import { createProject, requireOk } from '../apps/service/test/project.ts';
-import type { World } from '../apps/service/test/world.ts';
 import { openBenchWorld } from './bench-world.ts';
 import { type Figures, ms, percent, percentile, timeMs } from './figures.ts';
 

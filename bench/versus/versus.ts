@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { execute, getBatch, init } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { findBundles } from '../../apps/service/src/store/landing/bundles.ts';
-import { execute, getBatch, init } from '../../apps/service/test/client.ts';
-import { createProject, requireOk, signWith } from '../../apps/service/test/project.ts';
-import type { World } from '../../apps/service/test/world.ts';
 import { openBenchWorld } from '../bench-world.ts';
 import type { Figures } from '../figures.ts';
 

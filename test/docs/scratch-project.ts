@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createProject, type ProjectWorld } from '@flywheel/testing/project';
 import { type Address, createKeyPairSignerFromPrivateKeyBytes, getAddressEncoder } from '@solana/kit';
-import { createProject, type ProjectWorld } from '../../apps/service/test/project.ts';
 import type { ScratchService } from './scratch-service.ts';
 
 /** What the tutorial leaves behind: a project with a token, a vault that can pay, and files that say so. */

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Operations } from '@flywheel/service';
+import { clearJobs, setJobs } from '@flywheel/testing/jobs';
+import { openTestDatabase, quietLog, type TestDatabase } from '@flywheel/testing/postgres';
+import { randomAddress } from '@flywheel/testing/records';
 import { type Job, type Jobs, startJobs } from '../../service/src/store/jobs/jobs.ts';
-import { openTestDatabase, quietLog, type TestDatabase } from '../../service/test/postgres.ts';
-import { clearJobs, setJobs } from '../../service/test/store/job-rows.ts';
-import { randomAddress } from '../../service/test/store/records.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 
 type JobRecord = Awaited<ReturnType<Operations['listJobs']>>[number];

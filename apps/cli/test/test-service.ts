@@ -1,5 +1,5 @@
 import { type App, createLog, parseConfig, startApp } from '@flywheel/service';
-import { openTestDatabase, type TestDatabase } from '../../service/test/postgres.ts';
+import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
 import { makeTemporaryFolder, type TemporaryFolder } from './wallet-files.ts';
 
 export interface TestService extends Pick<App, 'rpcUrl' | 'stop'> {

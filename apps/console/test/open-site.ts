@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
+import { startTestServer } from '@flywheel/testing/test-server';
 import { readSite } from '../../service/src/http/static/read-site.ts';
-import { startTestServer } from '../../service/test/http/test-server.ts';
 import { openVisit, type Visit } from './browser.ts';
 
 const DIST = fileURLToPath(new URL('../dist/', import.meta.url));

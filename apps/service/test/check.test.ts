@@ -1,5 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { land } from '@flywheel/testing/chain';
+import { airdropPipeline, burnPipeline, execute, init } from '@flywheel/testing/client';
+import {
+  associatedTokenAccount,
+  createOwnMint,
+  createPlainTokenAccount,
+  fundedSigner,
+  mintTo,
+  type OwnMint,
+} from '@flywheel/testing/mints';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
 import {
   AuthorityType,
@@ -9,18 +21,6 @@ import {
   getSetAuthorityInstruction,
   getThawAccountInstruction,
 } from '@solana-program/token';
-import { airdropPipeline, burnPipeline, execute, init } from './client.ts';
-import {
-  createOwnMint,
-  createPlainTokenAccount,
-  fundedSigner,
-  land,
-  mintTo,
-  type OwnMint,
-  tokenAccountOf,
-} from './mint.ts';
-import { createProject, requireOk, signWith, type TestProject } from './project.ts';
-import { openWorld, type World } from './world.ts';
 
 let world: World;
 before(async () => {
@@ -82,7 +82,7 @@ for (const isToken2022 of [false, true]) {
 
     it('names a frozen vault once', async () => {
       const { programAddress, authority } = mint;
-      const account = await tokenAccountOf(mint, project.vaultAddress as Address);
+      const account = await associatedTokenAccount(mint, project.vaultAddress as Address);
       const freezing = { account, mint: mint.address, owner: authority };
       await land(world, authority, [getFreezeAccountInstruction(freezing, { programAddress })]);
       const { status, body } = await request(project, [burnPipeline(1), burnPipeline(2)]);
@@ -125,7 +125,7 @@ for (const isToken2022 of [false, true]) {
     it('does not pay twice for the token account of a recipient who closed it', async () => {
       const recipient = await fundedSigner(world);
       assert.equal(requireOk(await request(project, [airdropPipeline(recipient.address, 1)])).status, 'EXECUTED');
-      const account = await tokenAccountOf(mint, recipient.address);
+      const account = await associatedTokenAccount(mint, recipient.address);
       const { programAddress } = mint;
       await land(world, recipient, [
         getBurnInstruction(

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner, signature } from '@solana/kit';
 import { decodeMultisig } from '../src/squads/accounts.ts';
 import { batchAddress, proposalAddress } from '../src/squads/addresses.ts';
-import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from './client.ts';
-import { createProject, requireOk, signWith, type TestProject } from './project.ts';
-import { openWorld, type World } from './world.ts';
 
 let world: World;
 before(async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { airdropPipeline, burnPipeline, execute, getBatch, init } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
-import { airdropPipeline, burnPipeline, execute, getBatch, init } from './client.ts';
-import { createProject, requireOk, signWith } from './project.ts';
-import { openWorld, type World } from './world.ts';
 
 describe('a batch, from pipelines to tokens moved', () => {
   let world: World;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { errorsByStatus, OPERATIONS, type Operation } from '@flywheel/api';
+import { burnPipeline, send } from '@flywheel/testing/client';
+import { createProject, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import fc from 'fast-check';
-import { burnPipeline, send } from './client.ts';
-import { createProject, type TestProject } from './project.ts';
-import { openWorld, type World } from './world.ts';
 
 let world: World;
 let project: TestProject;

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { waitForBatch } from '@flywheel/testing/batches';
+import { burnPipeline, execute, getBatch, init } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith } from '@flywheel/testing/project';
 import { type Address, createSolanaRpc } from '@solana/kit';
 import { removePostgres } from '../src/store/postgres.ts';
-import { burnPipeline, execute, getBatch, init } from './client.ts';
-import { untilBatch } from './execution/batches.ts';
-import { createProject, requireOk, signWith } from './project.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const VAULT_BASE_UNITS = 10n ** 9n;
@@ -31,7 +31,7 @@ after(async () => {
 it('finds the same projects, keys, batches and chain after a stop', async () => {
   const project = await createProject(service, { vaultBaseUnits: VAULT_BASE_UNITS });
   const { batch, proposalApproveTx } = requireOk(await init(service.url, project.apiKey, [burnPipeline(2)]));
-  await untilBatch(service, project, batch.id, ({ status }) => status === 'FINALIZED');
+  await waitForBatch(service, project, batch.id, ({ status }) => status === 'FINALIZED');
   assert.equal(await end(service, 'SIGTERM'), 0);
   service = await start();
   const signedTx = await signWith(project.wallet, proposalApproveTx);
@@ -47,7 +47,7 @@ for (const phase of ['setup', 'execution'] as const) {
     const { batch, proposalApproveTx } = requireOk(await init(service.url, project.apiKey, pipelines));
     const signedTx = await signWith(project.wallet, proposalApproveTx);
     if (phase === 'execution') {
-      await untilBatch(service, project, batch.id, ({ status }) => status === 'FINALIZED');
+      await waitForBatch(service, project, batch.id, ({ status }) => status === 'FINALIZED');
       await execute(service.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=0' });
     }
     await new Promise((resolve) => setTimeout(resolve, 250));
@@ -57,7 +57,7 @@ for (const phase of ['setup', 'execution'] as const) {
     assert.notEqual(status, 'FAILED');
     // The dead process's job is taken over when its heartbeat has been missed.
     await execute(service.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=60' });
-    await untilBatch(service, project, batch.id, (seen) => seen.status === 'EXECUTED');
+    await waitForBatch(service, project, batch.id, (seen) => seen.status === 'EXECUTED');
     assert.equal(await supplyOf(project.mint), VAULT_BASE_UNITS - 40_000_000n);
   });
 }

@@ -11,14 +11,14 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { burn, createFlywheelClient, type FlywheelClient, followBatch, pipeline } from '@flywheel/sdk';
+import { createProject, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import {
   createKeyPairSignerFromPrivateKeyBytes,
   generateKeyPairSigner,
   getAddressEncoder,
   signBytes,
 } from '@solana/kit';
-import { createProject, type TestProject } from '../../../apps/service/test/project.ts';
-import { openWorld, type World } from '../../../apps/service/test/world.ts';
 
 const run = promisify(execFile);
 

@@ -14,6 +14,8 @@ import {
   runBatch,
   walletStandardSigner,
 } from '@flywheel/sdk';
+import { createProject, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import {
   generateKeyPairSigner,
   getTransactionDecoder,
@@ -21,8 +23,6 @@ import {
   partiallySignTransaction,
   signBytes,
 } from '@solana/kit';
-import { createProject, type TestProject } from '../../../apps/service/test/project.ts';
-import { openWorld, type World } from '../../../apps/service/test/world.ts';
 
 describe('the SDK with a service and its cluster', () => {
   let world: World;

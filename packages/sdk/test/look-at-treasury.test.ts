@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type LookInput, lookBeforeSign } from '@flywheel/sdk';
+import { send } from '@flywheel/testing/client';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { readWithdrawal, rotateWallet, setUpWithdrawal, waitForWithdrawal } from '@flywheel/testing/treasury';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
-import { send } from '../../../apps/service/test/client.ts';
-import { createProject, requireOk, type TestProject } from '../../../apps/service/test/project.ts';
-import { rotateWallet } from '../../../apps/service/test/treasury/rotations.ts';
-import { readWithdrawal, setUpWithdrawal, untilWithdrawal } from '../../../apps/service/test/treasury/withdrawals.ts';
-import { openWorld, type World } from '../../../apps/service/test/world.ts';
 
 describe('the look before signing what leaves the vault, or who decides over it', () => {
   let world: World;
@@ -59,7 +58,7 @@ describe('the look before signing what leaves the vault, or who decides over it'
     const project = await createProject(world);
     const [to, stranger] = [await generateKeyPairSigner(), (await generateKeyPairSigner()).address];
     const { batchId } = requireOk(await rotateWallet(world, project, to));
-    await untilWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
+    await waitForWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
     const input = await inputOf(project, batchId);
     assert.equal(await textOf(input), '');
     assert.match(

@@ -4,6 +4,9 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { lookBeforeSign } from '@flywheel/sdk';
+import { setUpBatch } from '@flywheel/testing/batches';
+import { createProject, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import {
   generateKeyPairSigner,
   getBase64Encoder,
@@ -11,9 +14,6 @@ import {
   getCompiledTransactionMessageEncoder,
   getTransactionDecoder,
 } from '@solana/kit';
-import { setUpBatch } from '../../../apps/service/test/execution/batches.ts';
-import { createProject, type TestProject } from '../../../apps/service/test/project.ts';
-import { openWorld, type World } from '../../../apps/service/test/world.ts';
 
 describe('the look before signing', () => {
   let world: World;

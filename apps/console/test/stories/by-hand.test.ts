@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { burnPipeline } from '@flywheel/testing/client';
 import { generateKeyPairSigner } from '@solana/kit';
-import { burnPipeline } from '../../../service/test/client.ts';
 import { noBrowser } from '../browser.ts';
 import { alterAnswers } from './altered/alter-answers.ts';
 import { BASE_UNITS, tokensOf } from './balances.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { burnPipeline, init } from '@flywheel/testing/client';
 import { sql } from 'kysely';
-import { burnPipeline, init } from '../../../service/test/client.ts';
 import { noBrowser } from '../browser.ts';
 import {
   approve,

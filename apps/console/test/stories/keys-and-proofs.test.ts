@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { burnPipeline, getCurrent } from '../../../service/test/client.ts';
+import { burnPipeline, getCurrent } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
 import { approve, fund, initByApi, look, openApproval, openStory, register, type Story, signIn } from './story.ts';
 

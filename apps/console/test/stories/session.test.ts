@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { burnPipeline } from '../../../service/test/client.ts';
+import { burnPipeline } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
 import {
   approve,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { init } from '@flywheel/testing/client';
+import { requireOk } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import type { Page } from 'playwright-core';
-import { init } from '../../../service/test/client.ts';
-import { requireOk } from '../../../service/test/project.ts';
-import { openWorld, type World } from '../../../service/test/world.ts';
 import { assertAccessible } from '../accessibility.ts';
 import { keepScreenshot, openVisit, SIZES, type Visit, type VisitOptions } from '../browser.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rotationMessage } from '@flywheel/api';
+import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
 import {
   type Address,
   address,
@@ -9,7 +10,6 @@ import {
   getBase58Decoder,
   type KeyPairSigner,
 } from '@solana/kit';
-import { airdropPipeline, burnPipeline } from '../../../service/test/client.ts';
 import { noBrowser } from '../browser.ts';
 import { alterAccount, OFFSETS, replaceAmount } from './altered/alter-account.ts';
 import { type Alteration, alterAnswers } from './altered/alter-answers.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rotationMessage } from '@flywheel/api';
+import { waitUntil } from '@flywheel/testing/batches';
+import { requireOk, signIn as signInByApi } from '@flywheel/testing/project';
+import { approveForCompany } from '@flywheel/testing/treasury';
 import { type Address, createSignableMessage, generateKeyPairSigner, getBase58Decoder } from '@solana/kit';
-import { until } from '../../../service/test/execution/batches.ts';
-import { requireOk, signIn as signInByApi } from '../../../service/test/project.ts';
-import { approveForCompany } from '../../../service/test/treasury/withdrawals.ts';
 import { noBrowser } from '../browser.ts';
 import { approve, fund, look, openStory, type Person, type Registered, register, type Story, signIn } from './story.ts';
 
@@ -44,7 +44,7 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
       await look(person, 'withdraw-approve');
       await approveByBoth(person);
       const lamports = async () => (await story.world.rpc.getBalance(to as Address).send()).value;
-      await until('the withdrawal', lamports, (held) => held === 250_000_000n);
+      await waitUntil('the withdrawal', lamports, (held) => held === 250_000_000n);
 
       const next = await generateKeyPairSigner();
       await page.goto(`/p/${project.projectId}/settings`);
@@ -66,7 +66,7 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
       await look(person, 'rotate-approve');
       await approveByBoth(person);
       const wallet = async () => (await rowOf(project)).wallet;
-      await until('the new wallet', wallet, (found) => found === next.address);
+      await waitUntil('the new wallet', wallet, (found) => found === next.address);
     });
   }
 

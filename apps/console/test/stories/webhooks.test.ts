@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { openReceiver, type Receiver, verify } from '../../../service/test/webhooks/receiver.ts';
+import { openReceiver, type Receiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
 import { noBrowser } from '../browser.ts';
 import { look, lookOnBoth, openStory, register, type Story, signIn } from './story.ts';
 
@@ -42,7 +42,7 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Send a test event' }).click();
     const [received] = await receiver.until(1);
     assert.ok(received);
-    assert.equal(verify(received, secret).type, 'webhook.test');
+    assert.equal(verifyWebhook(received, secret).type, 'webhook.test');
     await page.getByText('Taking events').waitFor();
     await page.getByText('What was sent and answered').click();
     await page.getByText('{"taken":true}').waitFor();

@@ -1,5 +1,5 @@
 import { after, before, describe, it } from 'node:test';
-import { burnPipeline } from '../../../service/test/client.ts';
+import { burnPipeline } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
 import { alterAnswers } from './altered/alter-answers.ts';
 import {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { executeSigned, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline } from '@flywheel/testing/client';
+import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { expireHeartbeats, findJobIds } from '@flywheel/testing/jobs';
+import { requireOk } from '@flywheel/testing/project';
 import type { Role } from '../../src/app.ts';
 import { findBundles } from '../../src/store/landing/bundles.ts';
-import { burnPipeline } from '../client.ts';
-import { executeSigned, setUpBatch, untilBatch } from '../execution/batches.ts';
-import { supplyOf } from '../execution/chain.ts';
 import { type ServiceProcess, startServiceProcess } from '../fleet/service-process.ts';
-import { requireOk } from '../project.ts';
-import { findJobIds, missHeartbeats } from '../soak/queue-time.ts';
-import { type GatedWorld, openGatedWorld } from '../trouble/gate.ts';
 import { approve, createManualProject, type Operator, openCompanyWorld } from './operators.ts';
 
 const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);
@@ -30,14 +30,14 @@ it('a batch that a person approved is executed once, whenever workers die betwee
   const first = await startWorker();
   const project = await createManualProject(world);
   const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
-  const supply = await supplyOf(world, project.mint);
+  const supply = await tokenSupply(world, project.mint);
   assert.equal((await executeSigned(world, project, batch)).status, 202);
   await first.kill();
   requireOk(await approve(world, operator, batch.id));
   assert.deepEqual(await findBundles(world.db, batch.id, 'execution'), []);
 
   const reached = Promise.withResolvers<void>();
-  world.gate.treat('sendBundle', async (_call, pass) => {
+  world.gate.intercept('sendBundle', async (_call, pass) => {
     const answer = await pass();
     reached.resolve();
     // It has arrived, and its sender never hears of it.
@@ -50,10 +50,10 @@ it('a batch that a person approved is executed once, whenever workers die betwee
   world.gate.clear();
 
   await startWorker();
-  await missHeartbeats(world, await findJobIds(world, 'execute', batch.id));
-  const { executeResult } = await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  await expireHeartbeats(world, await findJobIds(world, 'execute', batch.id));
+  const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   assert.equal(executeResult?.totalSuccessful, 2);
-  assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
+  assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
 });
 
 async function startWorker(): Promise<ServiceProcess> {

@@ -1,26 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { address } from '@solana/kit';
-import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
-import { createLog } from '../../src/log.ts';
-import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
-import { findBundles } from '../../src/store/landing/bundles.ts';
-import { burnPipeline, getBatch, init, send } from '../client.ts';
 import {
   assertError,
   executeSigned,
   openBatch,
   readBatch,
   setUpBatch,
-  until,
-  untilBatch,
-} from '../execution/batches.ts';
-import { land, readBatchOnChain, supplyOf } from '../execution/chain.ts';
-import { mintTo } from '../mint.ts';
-import { createProject, requireOk, signWith, type TestProject } from '../project.ts';
-import { countUndone, makeDue } from '../soak/queue-time.ts';
-import type { GatedWorld } from '../trouble/gate.ts';
-import { createSeizableMint, seize } from '../trouble/seizable-mint.ts';
+  waitForBatch,
+  waitUntil,
+} from '@flywheel/testing/batches';
+import { land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
+import type { GatedWorld } from '@flywheel/testing/gate';
+import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
+import { createSeizableMint, mintTo, seize } from '@flywheel/testing/mints';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { address } from '@solana/kit';
+import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
+import { createLog } from '../../src/log.ts';
+import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
+import { findBundles } from '../../src/store/landing/bundles.ts';
 import { approve, createManualProject, type Operator, openCompanyWorld, reject } from './operators.ts';
 
 describe('a project whose batches a person approves for the company', () => {
@@ -36,7 +35,7 @@ describe('a project whose batches a person approves for the company', () => {
   it('answers execute 202 at once, sends nothing, and is executed once an operator approves', async () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(2), burnPipeline(3)]);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     await ask(project, batch);
     await ask(project, batch);
     const received = await world.db
@@ -53,9 +52,9 @@ describe('a project whose batches a person approves for the company', () => {
       batchId: batch.id,
       status: 'FINALIZED',
     });
-    const { executeResult } = await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
     assert.equal(executeResult?.totalSuccessful, 2);
-    assert.equal(await supplyOf(world, project.mint), supply - 5_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 5_000_000n);
     // Repeating answers as it stands, to the other operator too, and nothing is done twice.
     for (const each of [first, second]) {
       assert.equal(requireOk(await approve(world, operator(each), batch.id)).status, 'EXECUTED');
@@ -75,7 +74,7 @@ describe('a project whose batches a person approves for the company', () => {
     assertError(await approve(world, operator(first), batch.id), 403, 'ERR_OWN_BATCH', /Another operator/);
     await assertUntouched(project, batch);
     requireOk(await approve(world, operator(second), batch.id));
-    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
   it('may be asked for and approved before it is set up', async () => {
@@ -85,7 +84,7 @@ describe('a project whose batches a person approves for the company', () => {
     await ask(project, batch, 'AVAILABLE_TO_QUEUE');
     assert.equal(requireOk(await approve(world, operator(first), batch.id)).status, 'AVAILABLE_TO_QUEUE');
     sending.release();
-    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
   it('ends FAILED with the reason when an operator rejects: limits and rent come back, nothing is executed', async () => {
@@ -121,7 +120,7 @@ describe('a project whose batches a person approves for the company', () => {
     assert.deepEqual(await auditOf(batch.id), [['batch.rejected', operator(second).address, reason]]);
 
     requireOk(await init(world.url, project.apiKey, [burnPipeline(5)]));
-    const { ledger } = await until(
+    const { ledger } = await waitUntil(
       `the closing of ${batch.id}`,
       async () => requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=ledger')),
       (seen) => seen.ledger.isComplete,
@@ -150,7 +149,7 @@ describe('a project whose batches a person approves for the company', () => {
       }
       assert.equal((await auditOf(batch.id)).length, 1);
       const wanted = isApproved ? 'EXECUTED' : 'FAILED';
-      await untilBatch(world, project, batch.id, ({ status }) => status === wanted);
+      await waitForBatch(world, project, batch.id, ({ status }) => status === wanted);
     }
   });
 
@@ -171,7 +170,7 @@ describe('a project whose batches a person approves for the company', () => {
 
     await mintTo(world, mint, vault, 2_000_000n);
     requireOk(await approve(world, operator(first), batch.id));
-    const executed = await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    const executed = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
     assert.equal('executionError' in executed, false);
   });
 
@@ -196,7 +195,7 @@ describe('a project whose batches a person approves for the company', () => {
     const signedTx = await signWith(project.wallet, rebuilt.proposalApproveTx);
     await ask(project, { id: batch.id, signedTx });
     requireOk(await approve(world, operator(first), batch.id));
-    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
   it('waits on when its project becomes automatic, and later batches do not', async () => {
@@ -210,14 +209,14 @@ describe('a project whose batches a person approves for the company', () => {
     const later = await setUpBatch(world, project, [burnPipeline()]);
     assert.equal(requireOk(await executeSigned(world, project, later)).status, 'EXECUTED');
     requireOk(await approve(world, operator(first), batch.id));
-    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
   it('is not executed by what was signed a moment before its project became manual', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     const [signed, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    world.gate.treat('simulateTransaction', async ({ params: [, config] }, pass) => {
+    world.gate.intercept('simulateTransaction', async ({ params: [, config] }, pass) => {
       // Only what the company has signed too can be verified.
       if (JSON.stringify(config).includes('"sigVerify":true')) {
         signed.resolve();
@@ -235,20 +234,20 @@ describe('a project whose batches a person approves for the company', () => {
     );
     released.resolve();
     assert.equal((await answered).status, 202);
-    await until(
+    await waitUntil(
       `a person being asked about ${batch.id}`,
       () => company(batch.id),
       ({ company_asked_at }) => company_asked_at !== null,
     );
-    await until(
+    await waitUntil(
       `the job of ${batch.id}`,
-      () => countUndone(world, 'execute', batch.id),
+      () => countOpenJobs(world, 'execute', batch.id),
       (count) => count === 0,
     );
     await assertUntouched(project, batch);
     world.gate.clear();
     requireOk(await approve(world, operator(first), batch.id));
-    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
   it('is not signed for by a worker, whoever has the job and whatever was forgotten, before a person decides', async () => {
@@ -263,7 +262,7 @@ describe('a project whose batches a person approves for the company', () => {
     await assertUntouched(project, batch);
     assert.notEqual((await company(batch.id)).company_asked_at, null);
     requireOk(await approve(world, operator(first), batch.id));
-    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
   it('expires while it waits, and can be cancelled: there is nothing to approve then', async () => {
@@ -273,7 +272,7 @@ describe('a project whose batches a person approves for the company', () => {
       await ask(project, batch);
       if (ending === 'expire') await makeDue(world, 'expire', batch.id);
       else await work(project, batch.id, 'cancel');
-      await untilBatch(world, project, batch.id, ({ status }) => status === 'FAILED');
+      await waitForBatch(world, project, batch.id, ({ status }) => status === 'FAILED');
       assertError(await approve(world, operator(first), batch.id), 409, 'ERR_BATCH_NOT_WAITING', /it is FAILED/);
       assertError(await reject(world, operator(first), batch.id, 'No.'), 409, 'ERR_BATCH_NOT_WAITING', /it is FAILED/);
     }
@@ -319,9 +318,9 @@ describe('a project whose batches a person approves for the company', () => {
     const job: Job = { type, batchId, multisig: address(project.multisig) };
     await jobs.enqueue(world.db, job);
     await jobs.stop();
-    await until(
+    await waitUntil(
       `job ${type} of ${batchId}`,
-      () => countUndone(world, type, batchId),
+      () => countOpenJobs(world, type, batchId),
       (count) => count === 0,
     );
   }

@@ -1,8 +1,8 @@
+import { type Answer, send } from '@flywheel/testing/client';
+import { openGatedWorld } from '@flywheel/testing/gate';
+import { createProject, type ProjectOptions, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
-import { type Answer, send } from '../client.ts';
-import { createProject, type ProjectOptions, requireOk, signIn, type TestProject } from '../project.ts';
-import { openGatedWorld } from '../trouble/gate.ts';
-import type { World } from '../world.ts';
 
 /** Somebody who acts for the company. */
 export interface Operator {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline, getBatch } from '@flywheel/testing/client';
+import type { GatedWorld } from '@flywheel/testing/gate';
+import { countOpenJobs, findJobIds } from '@flywheel/testing/jobs';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { address } from '@solana/kit';
 import { createLog } from '../../src/log.ts';
 import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
-import { burnPipeline, getBatch } from '../client.ts';
-import { assertError, executeSigned, openBatch, setUpBatch, until, untilBatch } from '../execution/batches.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import { countUndone, findJobIds } from '../soak/queue-time.ts';
-import type { GatedWorld } from '../trouble/gate.ts';
 import {
   approve,
   askCompany,
@@ -43,7 +43,7 @@ describe('what the company’s operators see', () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     const balance = (await world.rpc.getBalance(world.operator.address).send()).value;
-    const open = await until(
+    const open = await waitUntil(
       'the rent that is out',
       () => read(''),
       ({ operator: { rentOutLamports } }) => rentOutLamports !== '0',
@@ -69,7 +69,7 @@ describe('what the company’s operators see', () => {
   });
 
   it('says so when the cluster does not answer, and all the rest', async () => {
-    world.gate.treat('getMultipleAccounts', async () => ({ status: 500, body: '' }));
+    world.gate.intercept('getMultipleAccounts', async () => ({ status: 500, body: '' }));
     const { operator: signer, projects } = await read('');
     world.gate.clear();
     assert.deepEqual([signer.lamports, signer.runwayDays], [null, null]);
@@ -122,7 +122,7 @@ describe('what the company’s operators see', () => {
   }
 
   async function untilClosed({ apiKey }: TestProject, batchId: string): Promise<void> {
-    await until(
+    await waitUntil(
       `the closing of ${batchId}`,
       async () => requireOk(await getBatch(world.url, apiKey, batchId, '?include=ledger')),
       ({ ledger }) => ledger.isComplete,
@@ -151,15 +151,15 @@ describe('what the company’s operators change', () => {
     await setMode(project, 'manual');
     sending.release();
     const waiting = () => askCompany(world, operator, 'GET', 'waiting');
-    await until(
+    await waitUntil(
       'the batch to wait',
       async () => requireOk(await waiting()).batches,
       ({ length }) => length === 1,
     );
-    await untilBatch(world, project, batch.id, ({ status }) => status === 'FINALIZED');
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'FINALIZED');
     world.gate.clear();
     requireOk(await approve(world, operator, batch.id));
-    await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
 
     await setMode(project, 'automatic');
     const { entries } = await readAudit(`?projectId=${project.projectId}&limit=3`);
@@ -198,9 +198,9 @@ describe('what the company’s operators change', () => {
       .where('id', '=', batch.id)
       .execute();
     assert.deepEqual(requireOk(await retry(mine[0].id)), { jobId: mine[0].id });
-    await until(
+    await waitUntil(
       'the job',
-      () => countUndone(world, 'close', batch.id),
+      () => countOpenJobs(world, 'close', batch.id),
       (count) => count === 0,
     );
     assertError(await retry(mine[0].id), 404, 'ERR_JOB_NOT_FOUND');

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { sql } from 'kysely';
-import { requireUnpaused } from '../../src/store/company/pauses.ts';
-import { findBundles } from '../../src/store/landing/bundles.ts';
-import { burnPipeline, getBatch, init, send } from '../client.ts';
 import {
   assertError,
   executeSigned,
   openBatch,
   readBatch,
   setUpBatch,
-  until,
-  untilBatch,
-} from '../execution/batches.ts';
-import { readBatchOnChain, supplyOf } from '../execution/chain.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import { countUndone } from '../soak/queue-time.ts';
-import type { GatedWorld } from '../trouble/gate.ts';
-import { ENGINES, type Engine, holdSends } from '../trouble/hold-sends.ts';
+  waitForBatch,
+  waitUntil,
+} from '@flywheel/testing/batches';
+import { readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
+import type { GatedWorld } from '@flywheel/testing/gate';
+import { ENGINES, type Engine, holdSends } from '@flywheel/testing/gate';
+import { countOpenJobs } from '@flywheel/testing/jobs';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { sql } from 'kysely';
+import { requireUnpaused } from '../../src/store/company/pauses.ts';
+import { findBundles } from '../../src/store/landing/bundles.ts';
 import {
   approve,
   askCompany,
@@ -45,7 +45,7 @@ describe('a project that the company has paused', () => {
     const project = await createProject(world);
     const pipelines = [burnPipeline()];
     const batch = await setUpBatch(world, project, pipelines);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     await setPause(world, operator, project, true, 'The mint’s authority changes hands.');
     const paused = /paused this project: The mint’s authority changes hands\./;
     assertError(await init(world.url, project.apiKey, [burnPipeline()]), 503, 'ERR_PAUSED', paused);
@@ -60,7 +60,7 @@ describe('a project that the company has paused', () => {
 
     await setPause(world, operator, project, false);
     assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
-    assert.equal(await supplyOf(world, project.mint), supply - 1_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 1_000_000n);
     await setPause(world, operator, project, true);
     assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
     assert.deepEqual(await auditOf(project), [
@@ -78,12 +78,12 @@ describe('a project that the company has paused', () => {
     const waiting = await openBatch(world, project, [burnPipeline()]);
     await setPause(world, operator, project, true);
     sending.release();
-    await untilBatch(world, project, sent.id, ({ status }) => status === 'FINALIZED');
+    await waitForBatch(world, project, sent.id, ({ status }) => status === 'FINALIZED');
     await untilDone('setup', waiting.id);
     assert.equal((await readBatch(world, project, waiting.id)).status, 'AVAILABLE_TO_QUEUE');
     assert.deepEqual(await findBundles(world.db, waiting.id), []);
     await setPause(world, operator, project, false);
-    await untilBatch(world, project, waiting.id, ({ status }) => status === 'FINALIZED');
+    await waitForBatch(world, project, waiting.id, ({ status }) => status === 'FINALIZED');
   });
 
   for (const engine of ENGINES) {
@@ -116,9 +116,9 @@ describe('a project that the company has paused', () => {
     assert.deepEqual(await findBundles(world.db, rejected.id, 'close'), []);
 
     await setPause(world, operator, project, false);
-    await untilBatch(world, project, approved.id, ({ status }) => status === 'EXECUTED');
+    await waitForBatch(world, project, approved.id, ({ status }) => status === 'EXECUTED');
     for (const { id } of [approved, rejected]) {
-      await until(
+      await waitUntil(
         `the closing of ${id}`,
         async () => requireOk(await getBatch(world.url, project.apiKey, id, '?include=ledger')),
         ({ ledger }) => ledger.isComplete,
@@ -160,7 +160,7 @@ describe('a project that the company has paused', () => {
     await world.db.transaction().execute(async (trx) => {
       await requireUnpaused(trx, flywheelId);
       pausing = setPause(world, operator, project, true);
-      await until('the pause to wait', countLockWaits, (count) => count > 0);
+      await waitUntil('the pause to wait', countLockWaits, (count) => count > 0);
     });
     await pausing;
     await assert.rejects(requireUnpaused(world.db, flywheelId), /has been paused since/);
@@ -175,9 +175,9 @@ describe('a project that the company has paused', () => {
   }
 
   async function untilDone(type: string, batchId: string): Promise<void> {
-    await until(
+    await waitUntil(
       `job ${type} of ${batchId}`,
-      () => countUndone(world, type, batchId),
+      () => countOpenJobs(world, type, batchId),
       (count) => count === 0,
     );
   }
@@ -198,16 +198,16 @@ async function pauseMidway(world: GatedWorld, operator: Operator, engine: Engine
   const project = await createProject(world);
   const pipelines = Array.from({ length: MANY_PIPELINES }, () => burnPipeline());
   const batch = await setUpBatch(world, project, pipelines);
-  const supply = await supplyOf(world, project.mint);
+  const supply = await tokenSupply(world, project.mint);
   const hold = holdSends(world, engine, project, batch.batchIndex);
   assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
   await hold.reached;
   await setPause(world, operator, project, true);
   const recorded = await findBundles(world.db, batch.id, 'execution');
   hold.release();
-  await until(
+  await waitUntil(
     'the execution to stop',
-    () => countUndone(world, 'execute', batch.id),
+    () => countOpenJobs(world, 'execute', batch.id),
     (count) => count === 0,
   );
   const bundles = await findBundles(world.db, batch.id, 'execution');
@@ -223,7 +223,7 @@ async function pauseMidway(world: GatedWorld, operator: Operator, engine: Engine
   assertError(await executeSigned(world, project, batch), 503, 'ERR_PAUSED');
 
   await setPause(world, operator, project, false);
-  const { executeResult } = await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   assert.equal(executeResult?.totalSuccessful, MANY_PIPELINES);
-  assert.equal(await supplyOf(world, project.mint), supply - BigInt(MANY_PIPELINES) * 1_000_000n);
+  assert.equal(await tokenSupply(world, project.mint), supply - BigInt(MANY_PIPELINES) * 1_000_000n);
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { storeProject } from '@flywheel/testing/records';
 import { type RawBuilder, sql } from 'kysely';
 import type { Project } from '../../src/model/project.ts';
 import { batchListQuery, type ListFilter, listBatchRecords } from '../../src/store/batches/batch-records.ts';
 import type { Db } from '../../src/store/db.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { storeProject } from '../store/records.ts';
 
 const BATCHES = 10_000;
 const OTHER_PROJECTS = 5;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { BatchDetail, BatchPage, BatchProgress } from '@flywheel/api';
+import { assertError, waitUntil } from '@flywheel/testing/batches';
+import { type Answer, airdropPipeline, burnPipeline, getBatch, send } from '@flywheel/testing/client';
+import { createProject, requireOk, signIn, signWith, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
-import { type Answer, airdropPipeline, burnPipeline, getBatch, send } from '../client.ts';
-import { assertError, until } from '../execution/batches.ts';
-import { createProject, requireOk, signIn, signWith, type TestProject } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
 
 const NOT_THERE = '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d';
 
@@ -253,7 +253,7 @@ async function progress(caller: Caller, batchId: string): Promise<BatchProgress>
 }
 
 function untilProgress(caller: Caller, batchId: string, isWanted: (seen: BatchProgress) => boolean) {
-  return until(`batch ${batchId}`, () => progress(caller, batchId), isWanted);
+  return waitUntil(`batch ${batchId}`, () => progress(caller, batchId), isWanted);
 }
 
 function statesOf({ timeline }: BatchProgress): string[] {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { send } from '@flywheel/testing/client';
+import { requireOk } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { createEnvironment, type EnvironmentDeps } from '../../src/projects/environment.ts';
-import { send } from '../client.ts';
-import { requireOk } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
 
 /** As getGenesisHash answers on each. */
 const MAINNET = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';

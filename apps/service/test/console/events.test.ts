@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { BatchEvent } from '@flywheel/api';
+import { executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline, send } from '@flywheel/testing/client';
+import { createProject, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
 import { sql } from 'kysely';
 import { startApp } from '../../src/app.ts';
 import { parseConfig } from '../../src/config.ts';
 import { MAX_STREAMS_PER_HOLDER } from '../../src/http/events/stream-limit.ts';
 import { createLog } from '../../src/log.ts';
-import { burnPipeline, send } from '../client.ts';
-import { executeSigned, openBatch, setUpBatch, until } from '../execution/batches.ts';
-import { createProject, requireOk, signIn, type TestProject } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
 import { allEvents, type EventStreamAnswer, openEvents } from './event-stream.ts';
 
 const WHOLE_LIFE = [
@@ -147,7 +147,7 @@ describe('a stream of a batch’s events', () => {
     assert.equal(another.status, 200, 'another project’s are counted apart');
     another.close();
     streams[0]?.close();
-    const again = await until(
+    const again = await waitUntil(
       'a stream to be given back',
       () => follow(project, batch.id),
       ({ status }) => status === 200,

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { KeySummary } from '@flywheel/api';
-import { getCurrent } from '../client.ts';
-import { assertError } from '../execution/batches.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
-import { type ConsoleWorld, openConsoleWorld } from './console-world.ts';
+import { assertError } from '@flywheel/testing/batches';
+import { getCurrent } from '@flywheel/testing/client';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
+import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 
 let world: World;
 let ask: ConsoleWorld['ask'];

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { assertError, setUpBatch } from '@flywheel/testing/batches';
+import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
+import { createProject, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
+import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
-import { airdropPipeline, burnPipeline } from '../client.ts';
-import { assertError, setUpBatch } from '../execution/batches.ts';
-import { createProject, requireOk, signIn, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
-import { type ConsoleWorld, openConsoleWorld } from './console-world.ts';
 
 let world: World;
 let ask: ConsoleWorld['ask'];

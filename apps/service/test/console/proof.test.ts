@@ -2,6 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { ProofCheck, PublicVault } from '@flywheel/api';
+import { assertError, executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { airdropPipeline, burnPipeline, send } from '@flywheel/testing/client';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import {
   AccountRole,
   type Address,
@@ -21,10 +25,6 @@ import {
 } from '@solana/kit';
 import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
 import { checkProof } from '../../src/proofs/check-proof.ts';
-import { airdropPipeline, burnPipeline, send } from '../client.ts';
-import { assertError, executeSigned, setUpBatch, until, untilBatch } from '../execution/batches.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
 
 const HASH = 'f'.repeat(64);
 
@@ -258,7 +258,7 @@ async function signatureOf(event: { readonly type: string; readonly payload: str
 async function executed(pipelines: Parameters<typeof setUpBatch>[2], of: TestProject = project) {
   const batch = await setUpBatch(world, of, pipelines);
   await executeSigned(world, of, batch);
-  return untilBatch(world, of, batch.id, ({ status }) => status === 'EXECUTED');
+  return waitForBatch(world, of, batch.id, ({ status }) => status === 'EXECUTED');
 }
 
 function memo(signer: Address): Instruction {
@@ -283,7 +283,7 @@ async function land(payer: KeyPairSigner, instruction: Instruction): Promise<Sig
   const wire = getBase64EncodedWireTransaction(transaction);
   await world.rpc.sendTransaction(wire, { encoding: 'base64', skipPreflight: true }).send();
   const signature = getSignatureFromTransaction(transaction);
-  await until(
+  await waitUntil(
     `transaction ${signature}`,
     async () => (await world.rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus,
     (status) => status === 'confirmed' || status === 'finalized',

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { assertError } from '@flywheel/testing/batches';
+import { land } from '@flywheel/testing/chain';
+import { createOwnMint, fundedSigner, mintTo } from '@flywheel/testing/mints';
+import { createProject, requireOk, signIn } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
+import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner, some } from '@solana/kit';
 import { getCreateAccountInstruction } from '@solana-program/system';
 import {
@@ -12,11 +18,6 @@ import {
   getMintSize,
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@solana-program/token-2022';
-import { assertError } from '../execution/batches.ts';
-import { createOwnMint, fundedSigner, land, mintTo } from '../mint.ts';
-import { createProject, requireOk, signIn } from '../project.ts';
-import type { World } from '../world.ts';
-import { type ConsoleWorld, openConsoleWorld } from './console-world.ts';
 
 let world: World;
 let ask: ConsoleWorld['ask'];

@@ -1,17 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ExecuteResult, InitResult } from '@flywheel/api';
-import { explainChainError } from '../../src/batches/report/chain-error.ts';
-import { failureOf } from '../../src/batches/report/failure.ts';
-import { readReport } from '../../src/batches/report/read-report.ts';
-import { timelineOf } from '../../src/batches/report/timeline.ts';
-import type { Batch } from '../../src/model/batch.ts';
-import type { Project } from '../../src/model/project.ts';
-import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
-import { requestExecution } from '../../src/store/batches/executions.ts';
-import { askCompany, decideForCompany } from '../../src/store/company/approvals.ts';
-import { insertBundle, settleBundle } from '../../src/store/landing/bundles.ts';
-import { openTestDatabase } from '../postgres.ts';
+import { openTestDatabase } from '@flywheel/testing/postgres';
 import {
   later,
   newBundle,
@@ -23,7 +13,17 @@ import {
   storeBatch,
   storeNonces,
   storeProject,
-} from '../store/records.ts';
+} from '@flywheel/testing/records';
+import { explainChainError } from '../../src/batches/report/chain-error.ts';
+import { failureOf } from '../../src/batches/report/failure.ts';
+import { readReport } from '../../src/batches/report/read-report.ts';
+import { timelineOf } from '../../src/batches/report/timeline.ts';
+import type { Batch } from '../../src/model/batch.ts';
+import type { Project } from '../../src/model/project.ts';
+import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
+import { requestExecution } from '../../src/store/batches/executions.ts';
+import { askCompany, decideForCompany } from '../../src/store/company/approvals.ts';
+import { insertBundle, settleBundle } from '../../src/store/landing/bundles.ts';
 
 const { db } = await openTestDatabase();
 await storeNonces(db, 20);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { getCurrent } from '@flywheel/testing/client';
+import { createProject, requireOk } from '@flywheel/testing/project';
+import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import { type App, startApp } from '../../src/app.ts';
 import { parseConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
-import { getCurrent } from '../client.ts';
-import { createProject, requireOk } from '../project.ts';
-import { type ConsoleWorld, openConsoleWorld } from './console-world.ts';
 
 const CLIENTS = 8;
 /** How long each client goes on before, between and after. */

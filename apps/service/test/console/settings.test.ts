@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { assertError, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline, init } from '@flywheel/testing/client';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
+import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import { sql } from 'kysely';
-import { burnPipeline, init } from '../client.ts';
-import { assertError, until } from '../execution/batches.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
-import { type ConsoleWorld, openConsoleWorld } from './console-world.ts';
 
 let world: World;
 let ask: ConsoleWorld['ask'];
@@ -73,7 +73,7 @@ describe('limits', () => {
     });
     await held.promise;
     const asked = init(world.url, project.apiKey, [burnPipeline(8)]);
-    await until(
+    await waitUntil(
       'init waiting for its turn',
       async () => (await sql`select from pg_locks where not granted`.execute(world.db)).rows.length,
       (waiting) => waiting > 0,

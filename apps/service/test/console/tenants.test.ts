@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { CONSOLE_OPERATIONS, type Operation } from '@flywheel/api';
-import { burnPipeline, send } from '../client.ts';
-import { openBatch } from '../execution/batches.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
-import { type ConsoleWorld, openConsoleWorld } from './console-world.ts';
+import { openBatch } from '@flywheel/testing/batches';
+import { burnPipeline, send } from '@flywheel/testing/client';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
+import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 
 /** What an operation takes, well formed: what refuses it is whose the project is, and nothing else. */
 const BODIES: { readonly [operationId: string]: unknown } = {

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { assertError, executeSigned, type OpenBatch, setUpBatch } from '@flywheel/testing/batches';
+import { findMultisig, land, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline, getBatch } from '@flywheel/testing/client';
+import { createProject, signWith, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import {
   AccountRole,
   type Address,
@@ -13,11 +18,6 @@ import {
 } from '@solana/kit';
 import { getAdvanceNonceAccountInstruction, getTransferSolInstruction } from '@solana-program/system';
 import { locateBatch, proposalApprove, proposalReject } from '../../src/squads/instructions.ts';
-import { burnPipeline, getBatch } from '../client.ts';
-import { createProject, signWith, type TestProject } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
-import { assertError, executeSigned, type OpenBatch, setUpBatch } from './batches.ts';
-import { land, multisigOf, supplyOf } from './chain.ts';
 import { type ApprovalMessage, editApproval } from './edit-approval.ts';
 
 const LIGHTHOUSE = address('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95');
@@ -61,7 +61,7 @@ describe('a signedTx that is not the approval of this batch', () => {
   });
 
   it('is refused when a wallet or anyone has added or changed what it does', async () => {
-    const multisig = await multisigOf(world, project);
+    const multisig = await findMultisig(world, project);
     const located = await locateBatch(multisig, batch.batchIndex);
     const thief = (await generateKeyPairSigner()).address;
     const from = (source: Address) =>
@@ -95,10 +95,10 @@ describe('a signedTx that is not the approval of this batch', () => {
     const priced = (microLamports: bigint) =>
       edited((message) => setTransactionMessageComputeUnitPrice(microLamports, message) as ApprovalMessage);
     await refused(await priced(2_000_000n), /100,?000/);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     const answer = await executeSigned(world, project, { id: batch.id, signedTx: await priced(200_000n) });
     assert.equal(answer.body.status, 'EXECUTED', 'after all these refusals the batch is still executable');
-    assert.equal(await supplyOf(world, project.mint), supply - 1_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 1_000_000n);
   });
 
   it('is not looked at once the batch was executed', async () => {

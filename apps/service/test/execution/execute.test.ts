@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { ExecuteBatchPending, ExecuteBatchResponse } from '@flywheel/api';
+import { assertError, executeSigned, openBatch, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
+import { airdropPipeline, burnPipeline, getBatch, send } from '@flywheel/testing/client';
+import { createProject, signWith, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
-import { airdropPipeline, burnPipeline, getBatch, send } from '../client.ts';
-import { createProject, signWith, type TestProject } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
-import { assertError, executeSigned, openBatch, readBatch, setUpBatch, untilBatch } from './batches.ts';
-import { readBatchOnChain, supplyOf, tokensOf } from './chain.ts';
 
 const PATH = '/v1/flywheel/batch/execute';
 
@@ -24,7 +24,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
   describe('200', () => {
     it('answers the batch’s id, its status and the result that the batch shows from then on', async () => {
       const recipient = await generateKeyPairSigner();
-      const supply = await supplyOf(world, project.mint);
+      const supply = await tokenSupply(world, project.mint);
       const batch = await setUpBatch(world, project, [
         burnPipeline(5),
         airdropPipeline(recipient.address, 2.5),
@@ -53,8 +53,8 @@ describe('POST /v1/flywheel/batch/execute', () => {
       const read = await readBatch(world, project, batch.id);
       assert.equal(read.status, 'EXECUTED');
       assert.deepEqual(read.executeResult, body.result);
-      assert.equal(await tokensOf(world, project.mint, recipient.address), 2_500_001n);
-      assert.equal(await supplyOf(world, project.mint), supply - 11_000_000n);
+      assert.equal(await tokenBalance(world, project.mint, recipient.address), 2_500_001n);
+      assert.equal(await tokenSupply(world, project.mint), supply - 11_000_000n);
     });
 
     it('waits for a batch that is still being set up', async () => {
@@ -107,7 +107,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       const polled = await send(world.url, 'GET', headers.get('location') ?? '', { key: project.apiKey });
       assert.equal(polled.body.status, 'FINALIZED');
       assert.equal('executeResult' in polled.body, false);
-      const { executeResult } = await untilBatch(world, project, batch.id, (it) => it.status === 'EXECUTED');
+      const { executeResult } = await waitForBatch(world, project, batch.id, (it) => it.status === 'EXECUTED');
       assert.equal(executeResult?.totalSuccessful, 1);
     });
 
@@ -116,7 +116,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       const batch = await openBatch(world, project, [burnPipeline()]);
       const { status, body } = await executeSigned(world, project, batch, { prefer: 'wait=0' });
       assert.deepEqual([status, body.status], [202, 'AVAILABLE_TO_QUEUE']);
-      await untilBatch(world, project, batch.id, (it) => it.status === 'EXECUTED');
+      await waitForBatch(world, project, batch.id, (it) => it.status === 'EXECUTED');
     });
   });
 

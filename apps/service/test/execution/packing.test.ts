@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Pipeline } from '@flywheel/api';
+import { executeSigned, setUpBatch, waitUntil } from '@flywheel/testing/batches';
+import { tokenAccountOf, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline, getBatch } from '@flywheel/testing/client';
+import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { createProject, requireOk } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import {
   type Address,
   address,
@@ -11,12 +17,6 @@ import {
   getTransactionDecoder,
 } from '@solana/kit';
 import { findBundles } from '../../src/store/landing/bundles.ts';
-import { burnPipeline, getBatch } from '../client.ts';
-import { createProject, requireOk } from '../project.ts';
-import { type GatedWorld, openGatedWorld } from '../trouble/gate.ts';
-import { openWorld, type World } from '../world.ts';
-import { executeSigned, setUpBatch, until } from './batches.ts';
-import { supplyOf, tokenAccountOf, tokensOf } from './chain.ts';
 
 /** Pipelines of a burn and an airdrop to a new wallet, as many as 100, and what they took. */
 const PACKINGS = [
@@ -42,7 +42,7 @@ for (const v1 of [true, false]) {
         const batch = await setUpBatch(world, project, await burnsAndAirdrops(expected.pipelines));
         const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
         assert.equal(status, 'EXECUTED');
-        const { ledger } = await until(
+        const { ledger } = await waitUntil(
           'the rent to come back',
           async () => requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=ledger')),
           (read) => read.ledger.isComplete,
@@ -66,7 +66,7 @@ describe('a bundle that does not land', () => {
 
   it('goes out again as version 0 where the engine refuses version 1, and so does what comes next', async () => {
     const versions: number[] = [];
-    world.gate.treat('sendBundle', async ({ params }, pass) => {
+    world.gate.intercept('sendBundle', async ({ params }, pass) => {
       const [wires] = params as [Base64EncodedWireTransaction[]];
       const version = Math.max(...wires.map(versionOf));
       versions.push(version);
@@ -75,11 +75,11 @@ describe('a bundle that does not land', () => {
       return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: 1, error }) };
     });
     const project = await createProject(world);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     assert.equal(status, 'EXECUTED');
-    assert.equal(await supplyOf(world, project.mint), supply - 3_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
     assert.deepEqual(versions.slice(0, 3), [1, 0, 0]);
   });
 
@@ -112,7 +112,7 @@ describe('a bundle that does not land', () => {
     const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 7]);
     for (const recipient of recipientsOf(pipelines)) {
-      assert.equal(await tokensOf(world, project.mint, recipient), 1_000_000n);
+      assert.equal(await tokenBalance(world, project.mint, recipient), 1_000_000n);
     }
   });
 });

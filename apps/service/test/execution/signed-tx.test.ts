@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { assertError, executeSigned, setUpBatch } from '@flywheel/testing/batches';
+import { findMultisig, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import {
   AccountRole,
   address,
@@ -17,11 +22,6 @@ import type { Multisig } from '../../src/model/project.ts';
 import { approveTransaction } from '../../src/squads/approval.ts';
 import { locateBatch, proposalReject } from '../../src/squads/instructions.ts';
 import { findBatch } from '../../src/store/batches/batches.ts';
-import { burnPipeline } from '../client.ts';
-import { createProject, requireOk, signWith, type TestProject } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
-import { assertError, executeSigned, setUpBatch } from './batches.ts';
-import { multisigOf, readBatchOnChain, supplyOf } from './chain.ts';
 import { type ApprovalMessage, decodeTransaction, editApproval, signMessage } from './edit-approval.ts';
 
 const LIGHTHOUSE = address('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95');
@@ -42,7 +42,7 @@ describe('the forms a signedTx may not take', () => {
   before(async () => {
     world = await openWorld();
     project = await createProject(world);
-    multisig = await multisigOf(world, project);
+    multisig = await findMultisig(world, project);
     batch = await setUpBatch(world, project, [burnPipeline()]);
     other = await setUpBatch(world, project, [burnPipeline()]);
   });
@@ -129,13 +129,13 @@ describe('the forms a signedTx may not take', () => {
   });
 
   it('and after all of these the batches are as they were, and execute', async () => {
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     for (const { id, signedTx, batchIndex } of [other, batch]) {
       const { proposal } = await readBatchOnChain(world, project, batchIndex);
       assert.deepEqual([proposal.status, proposal.approved, proposal.rejected], ['Active', [], []]);
       assert.equal(requireOk(await executeSigned(world, project, { id, signedTx })).status, 'EXECUTED');
     }
-    assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
   });
 
   async function refused(signedTx: string, message: RegExp): Promise<void> {

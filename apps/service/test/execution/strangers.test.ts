@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { executeSigned, openBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline } from '@flywheel/testing/client';
+import { createProject, requireOk } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner, type Instruction, lamports } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { loadSigner } from '../../src/solana/signer.ts';
 import { closeGroups } from '../../src/squads/close.ts';
 import { locateBatch, proposalReject } from '../../src/squads/instructions.ts';
 import type { InstructionGroup } from '../../src/squads/plan.ts';
-import { burnPipeline } from '../client.ts';
-import { createProject, requireOk } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
-import { executeSigned, openBatch, setUpBatch, untilBatch } from './batches.ts';
-import { land, multisigOf, readBatchOnChain, supplyOf } from './chain.ts';
 
 describe('what others do on chain', () => {
   let world: World;
@@ -21,16 +21,16 @@ describe('what others do on chain', () => {
 
   it('a stranger who closes an executed batch before we look changes nothing of the truth', async () => {
     const project = await createProject(world);
-    const multisig = await multisigOf(world, project);
+    const multisig = await findMultisig(world, project);
     const stranger = await generateKeyPairSigner();
     await world.localnet.bank.airdrop(stranger.address, 1_000_000_000n);
     const batch = await setUpBatch(world, project, [burnPipeline(5)]);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     const closing = closeWhenExecuted();
     const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     await closing;
     assert.deepEqual([status, result.totalSuccessful, result.totalFailed], ['EXECUTED', 1, 0]);
-    assert.equal(await supplyOf(world, project.mint), supply - 5_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 5_000_000n);
     const next = await openBatch(world, project, [burnPipeline(1)]);
     assert.equal(requireOk(await executeSigned(world, project, next)).status, 'EXECUTED');
 
@@ -48,7 +48,7 @@ describe('what others do on chain', () => {
 
   it('a wallet that rejects on chain, and a stranger who closes, end the batch unexecuted', async () => {
     const project = await createProject(world, { burnLimit: '1' });
-    const multisig = await multisigOf(world, project);
+    const multisig = await findMultisig(world, project);
     const stranger = await generateKeyPairSigner();
     await world.localnet.bank.airdrop(stranger.address, 1_000_000_000n);
     const batch = await setUpBatch(world, project, [burnPipeline(1)]);
@@ -84,7 +84,7 @@ describe('what others do on chain', () => {
       .execute();
     await world.db.updateTable('batches').set({ signed_tx: null }).where('id', '=', batch.id).execute();
     await executeSigned(world, project, batch, { prefer: 'wait=30' });
-    const { executeResult } = await untilBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
     assert.equal(executeResult?.totalSuccessful, 2);
   });
 
@@ -108,7 +108,7 @@ describe('an operator that runs dry', () => {
         await land(world, operator, [getTransferSolInstruction({ source: operator, destination: away, amount })]);
         const batch = await openBatch(world, project, [burnPipeline(1)]);
         await new Promise((resolve) => setTimeout(resolve, 2_000));
-        await untilBatch(world, project, batch.id, ({ status }) => status === 'AVAILABLE_TO_QUEUE');
+        await waitForBatch(world, project, batch.id, ({ status }) => status === 'AVAILABLE_TO_QUEUE');
         await world.localnet.bank.airdrop(address(operator.address), 1_000_000_000n);
         const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
         assert.equal(status, 'EXECUTED');

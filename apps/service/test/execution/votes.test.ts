@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { assertError, executeSigned, readBatch, setUpBatch } from '@flywheel/testing/batches';
+import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline, init } from '@flywheel/testing/client';
+import { createProject, requireOk } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { locateBatch, proposalApprove, proposalReject } from '../../src/squads/instructions.ts';
-import { burnPipeline, init } from '../client.ts';
-import { createProject, requireOk } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
-import { assertError, executeSigned, readBatch, setUpBatch } from './batches.ts';
-import { land, multisigOf, readBatchOnChain, supplyOf } from './chain.ts';
 
 describe('a batch and what the chain says of it', () => {
   let world: World;
@@ -16,21 +16,21 @@ describe('a batch and what the chain says of it', () => {
 
   it('is approved by the company alone where the wallet has voted on chain already', async () => {
     const project = await createProject(world);
-    const multisig = await multisigOf(world, project);
+    const multisig = await findMultisig(world, project);
     const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     const located = await locateBatch(multisig, batch.batchIndex);
     await land(world, project.wallet, [proposalApprove(located, project.wallet.address)]);
     const { proposal } = await readBatchOnChain(world, project, batch.batchIndex);
     assert.deepEqual([proposal.status, proposal.approved], ['Active', [project.wallet.address]]);
     const { status, result } = requireOk(await executeSigned(world, project, batch));
     assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
-    assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
   });
 
   it('still wants the wallet’s signature from whoever asks for it, voted on chain or not', async () => {
     const project = await createProject(world);
-    const multisig = await multisigOf(world, project);
+    const multisig = await findMultisig(world, project);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     const located = await locateBatch(multisig, batch.batchIndex);
     await land(world, project.wallet, [proposalApprove(located, project.wallet.address)]);
@@ -41,9 +41,9 @@ describe('a batch and what the chain says of it', () => {
 
   it('can never be executed once the wallet has rejected it: 409, FAILED, limits back', async () => {
     const project = await createProject(world, { burnLimit: '2' });
-    const multisig = await multisigOf(world, project);
+    const multisig = await findMultisig(world, project);
     const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     const located = await locateBatch(multisig, batch.batchIndex);
     await land(world, project.wallet, [proposalReject(located, project.wallet.address)]);
     for (let repeat = 0; repeat < 2; repeat += 1) {
@@ -51,14 +51,14 @@ describe('a batch and what the chain says of it', () => {
       assertError(answer, 409, 'ERR_BATCH_NOT_EXECUTABLE', /The proposal is (rejected|closed) on chain/);
     }
     await assertNeverSent(project, batch.id, 2);
-    assert.equal(await supplyOf(world, project.mint), supply);
+    assert.equal(await tokenSupply(world, project.mint), supply);
     requireOk(await init(world.url, project.apiKey, [burnPipeline(2)]));
   });
 
   it('is not approved when the chain holds something else than was compiled: 409, FAILED, limits back', async () => {
     const project = await createProject(world, { burnLimit: '3' });
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     const ofPipeline = (position: number) =>
       world.db
         .selectFrom('pipelines')
@@ -75,7 +75,7 @@ describe('a batch and what the chain says of it', () => {
     const answer = await executeSigned(world, project, batch);
     assertError(answer, 409, 'ERR_BATCH_NOT_EXECUTABLE', /pipelines\[1\] is not what the chain holds at index 1/);
     await assertNeverSent(project, batch.id, 2);
-    assert.equal(await supplyOf(world, project.mint), supply);
+    assert.equal(await tokenSupply(world, project.mint), supply);
     requireOk(await init(world.url, project.apiKey, [burnPipeline(3)]));
   });
 

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { executeSigned, openBatch, waitForBatch } from '@flywheel/testing/batches';
+import { tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
+import { expireHeartbeats } from '@flywheel/testing/jobs';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
-import { burnPipeline, getBatch, getCurrent, init, send } from '../client.ts';
-import { executeSigned, openBatch, untilBatch } from '../execution/batches.ts';
-import { supplyOf } from '../execution/chain.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
 import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from '../soak/load.ts';
-import { missHeartbeats } from '../soak/queue-time.ts';
 import { assertExact, awaitRest } from '../soak/soak.ts';
-import type { World } from '../world.ts';
 import { type Fleet, openFleet } from './fleet.ts';
 
 const PROJECTS = 4;
@@ -48,17 +48,17 @@ describe('two processes that serve and three that work', () => {
     assert.equal(await stopped?.stop(), 0, 'it finishes what it does, or hands it back');
     assert.ok(performance.now() - beganToStop < 20_000);
     // The one that is left need not wait for the heartbeats to lapse; jobs that live are touched again at once.
-    await missHeartbeats(first, held);
+    await expireHeartbeats(first, held);
     await awaitRest(first, REST_SECONDS);
     await assertExact(first, { projects, batches });
     const last = batches.at(-1);
     assert.ok(last);
-    await untilBatch(second, last.project, last.id, ({ status }) => status === 'EXECUTED');
+    await waitForBatch(second, last.project, last.id, ({ status }) => status === 'EXECUTED');
   });
 
   it('are one service: what one is asked, the other knows, and a repeat of it answers the same', async () => {
     const project = await createProject(first);
-    const supply = await supplyOf(first, project.mint);
+    const supply = await tokenSupply(first, project.mint);
     const key = randomUUID();
     const pipelines = [burnPipeline(2)];
     const answers = await Promise.all(
@@ -71,7 +71,7 @@ describe('two processes that serve and three that work', () => {
     assert.deepEqual(...(results.map(requireOk) as [unknown, unknown]));
     assert.equal(requireOk(await getBatch(first.url, project.apiKey, batch.id)).status, 'EXECUTED');
     assert.equal(requireOk(await getCurrent(first.url, project.apiKey)).id, [...batches][0]);
-    assert.equal(await supplyOf(first, project.mint), supply - 2_000_000n);
+    assert.equal(await tokenSupply(first, project.mint), supply - 2_000_000n);
   });
 
   it('count a key’s requests together, and refuse a key that was revoked through either', async () => {

@@ -1,5 +1,5 @@
+import { openWorld, type World } from '@flywheel/testing/world';
 import { loadSigner } from '../../src/solana/signer.ts';
-import { openWorld, type World } from '../world.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 /** Two processes that serve and three that work, over one database and one cluster; this process runs none of either. */

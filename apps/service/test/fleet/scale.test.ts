@@ -1,8 +1,8 @@
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { createProject, type TestProject } from '../project.ts';
+import { createProject, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
 import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from '../soak/load.ts';
 import { assertExact, awaitRest } from '../soak/soak.ts';
-import type { World } from '../world.ts';
 import { type Fleet, openFleet } from './fleet.ts';
 
 /** `npm run soak` widens them, to a batch of 1,000 pipelines, and 200 batches over 20 projects. */

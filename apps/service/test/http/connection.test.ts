@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer } from './test-server.ts';
+import { startTestServer, type TestServer } from '@flywheel/testing/test-server';
 
 let server: TestServer;
 before(async () => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { CONSOLE_OPERATIONS, ERRORS, OPERATIONS, type Operation, openapi } from '@flywheel/api';
+import { startTestServer } from '@flywheel/testing/test-server';
 import type * as z from 'zod';
 import { EXAMPLES, type Example } from '../../src/http/docs/examples.ts';
-import { startTestServer } from './test-server.ts';
 
 const ALL: { readonly [id: string]: Operation } = { ...OPERATIONS, ...CONSOLE_OPERATIONS };
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { startTestServer, type TestServer } from '@flywheel/testing/test-server';
 import { inlineMarkdown } from '../../src/http/docs/guide/inline-markdown.ts';
 import { parseMarkdown } from '../../src/http/docs/guide/markdown.ts';
 import { renderMarkdown } from '../../src/http/docs/guide/render-markdown.ts';
 import { slug } from '../../src/http/docs/guide/slug.ts';
-import { startTestServer, type TestServer } from './test-server.ts';
 
 describe('the guide, served', () => {
   let server: TestServer;

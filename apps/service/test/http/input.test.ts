@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { InitBatchResponse } from '@flywheel/api';
-import { BATCH_ID, json, SESSION_TOKEN, startTestServer, type TestServer } from './test-server.ts';
+import { BATCH_ID, json, SESSION_TOKEN, startTestServer, type TestServer } from '@flywheel/testing/test-server';
 
 const IDEMPOTENCY_KEY = 'A6F8D0B2-2C1E-4B8A-9D57-6E0F1A2B3C4D';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ApiError } from '@flywheel/api';
-import { BATCH_ID, json, SESSION_TOKEN, startTestServer } from './test-server.ts';
+import { BATCH_ID, json, SESSION_TOKEN, startTestServer } from '@flywheel/testing/test-server';
 
 const CURRENT = '/v1/flywheel/batch/current';
 

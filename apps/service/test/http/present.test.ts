@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { InitBatchResponse, Batch as WireBatch } from '@flywheel/api';
+import { BATCH_ID, PROJECT } from '@flywheel/testing/test-server';
 import { address, type Base64EncodedWireTransaction, type Nonce } from '@solana/kit';
 import { parseInclude, presentBatch, presentInitializedBatch } from '../../src/http/present.ts';
 import type { Batch } from '../../src/model/batch.ts';
-import { BATCH_ID, PROJECT } from './test-server.ts';
 
 const BATCH: Batch = {
   id: BATCH_ID,

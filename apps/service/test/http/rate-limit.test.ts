@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BATCH_ID, json, SESSION_TOKEN, startTestServer, WALLET } from './test-server.ts';
+import { BATCH_ID, json, SESSION_TOKEN, startTestServer, WALLET } from '@flywheel/testing/test-server';
 
 const CURRENT = '/v1/flywheel/batch/current';
 

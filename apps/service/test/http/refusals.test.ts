@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ApiError } from '@flywheel/api';
+import { BATCH_ID, json, PROJECT, startTestServer, type TestServer } from '@flywheel/testing/test-server';
 import { createApiKey } from '../../src/projects/api-key.ts';
-import { BATCH_ID, json, PROJECT, startTestServer, type TestServer } from './test-server.ts';
 
 const EXECUTE = '/v1/flywheel/batch/execute';
 const INIT = '/v1/flywheel/batch/init';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { json, SESSION_TOKEN, startTestServer, type TestServer, WALLET } from './test-server.ts';
+import { json, SESSION_TOKEN, startTestServer, type TestServer, WALLET } from '@flywheel/testing/test-server';
 
 const COOKIE = `flywheel_session=${SESSION_TOKEN}`;
 const SIGN_IN = { wallet: WALLET, message: 'm', signature: 's' };

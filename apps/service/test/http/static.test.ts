@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
+import { startTestServer, type TestServer } from '@flywheel/testing/test-server';
 import { readSite, type Site } from '../../src/http/static/read-site.ts';
-import { startTestServer, type TestServer } from './test-server.ts';
 
 const PAGE = '<!doctype html><title>Flywheel</title>';
 const SCRIPT = 'export const answer = 42;\n'.repeat(50);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { burnPipeline, execute, init } from '@flywheel/testing/client';
+import { quietLog } from '@flywheel/testing/postgres';
+import { createProject, requireOk, signWith } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { systemClock } from '../../src/clock.ts';
 import { renderMetrics } from '../../src/monitor/render-metrics.ts';
-import { burnPipeline, execute, init } from '../client.ts';
-import { quietLog } from '../postgres.ts';
-import { createProject, requireOk, signWith } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
 
 describe('/metrics', () => {
   let world: World;

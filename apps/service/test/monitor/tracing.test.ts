@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { burnPipeline, execute, send } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { burnPipeline, execute, send } from '../client.ts';
-import { createProject, requireOk, signWith } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
 
 describe('traces', () => {
   const exporter = new InMemorySpanExporter();

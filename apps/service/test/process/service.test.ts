@@ -3,15 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { executeSigned, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { findMultisig, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline, send } from '@flywheel/testing/client';
+import { createProject, requireOk } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { type App, type Role, startApp } from '../../src/app.ts';
 import { ConfigError, parseConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { createSignerFile } from '../../src/solana/signer.ts';
-import { burnPipeline, send } from '../client.ts';
-import { executeSigned, setUpBatch, untilBatch } from '../execution/batches.ts';
-import { multisigOf, supplyOf } from '../execution/chain.ts';
-import { createProject, requireOk } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
 
 describe('a running service', () => {
   let world: World;
@@ -35,20 +35,20 @@ describe('a running service', () => {
   it('ends the waits of execute when it stops, and another goes on with the work: tokens move once', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(3), burnPipeline(4)]);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 1_000, times: 1 });
     const waiting = executeSigned(world, project, batch, { prefer: 'wait=120' });
     await untilSent(batch.id);
     await world.restart();
     const { status, body } = await waiting;
     assert.deepEqual([status, body], [202, { batchId: batch.id, status: 'FINALIZED' }]);
-    await untilBatch(world, project, batch.id, (seen) => seen.status === 'EXECUTED');
-    assert.equal(await supplyOf(world, project.mint), supply - 7_000_000n);
+    await waitForBatch(world, project, batch.id, (seen) => seen.status === 'EXECUTED');
+    assert.equal(await tokenSupply(world, project.mint), supply - 7_000_000n);
   });
 
   it('may be parted: HTTP that knows the signers’ addresses only, and a worker that serves nothing', async () => {
     const project = await createProject(world);
-    const { operator, company } = await multisigOf(world, project);
+    const { operator, company } = await findMultisig(world, project);
     const http = await startPart('http', { OPERATOR_ADDRESS: operator, COMPANY_ADDRESS: company });
     try {
       assert.ok(http.url);

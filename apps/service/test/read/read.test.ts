@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { burnPipeline, execute, getBatch, getCurrent, init, send } from '../client.ts';
-import { assertError, setUpBatch } from '../execution/batches.ts';
-import { createProject, requireOk, signWith, type TestProject } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
+import { assertError, setUpBatch } from '@flywheel/testing/batches';
+import { burnPipeline, execute, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 
 let world: World;
 let project: TestProject;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { assertError } from '@flywheel/testing/batches';
+import { burnPipeline, getCurrent, init, send } from '@flywheel/testing/client';
+import { createProject, requireOk, signIn, signWith } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
-import { burnPipeline, getCurrent, init, send } from '../client.ts';
-import { assertError } from '../execution/batches.ts';
-import { createProject, requireOk, signIn, signWith } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
 
 let world: World;
 let mint: Address;

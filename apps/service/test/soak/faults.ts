@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '@flywheel/localnet';
-import { createProject, type TestProject } from '../project.ts';
-import { type Gate, openGate } from '../trouble/gate.ts';
-import { openWorld, type World } from '../world.ts';
+import { type Gate, openGate } from '@flywheel/testing/gate';
+import { skipRetryDelays } from '@flywheel/testing/jobs';
+import { createProject, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
-import { hurry } from './queue-time.ts';
 import { assertExact, awaitRest } from './soak.ts';
 
 export interface FaultOptions {
@@ -39,7 +39,7 @@ export async function soakFaults(options: FaultOptions): Promise<ReadonlyMap<Kno
     for (let i = 0; i < options.projects; i++) {
       projects.push(await createProject(world, { vaultBaseUnits: VAULT_BASE_UNITS }));
     }
-    const background = Promise.all([misbehave(world, gate, options), hurry(world, ending.signal)]);
+    const background = Promise.all([misbehave(world, gate, options), skipRetryDelays(world, ending.signal)]);
     const batches = await load(world, projects, options);
     await awaitRest(world, MISBEHAVES_MS / 1_000 + (options.batches * MISBEHAVES_MS_PER_BATCH) / 1_000 + REST_SECONDS);
     ending.abort();
@@ -154,7 +154,7 @@ async function misbehave(
 /** Carried out, and not answered. */
 function hangUpOn(gate: Gate, method: string, times: number): void {
   let left = times;
-  gate.treat(method, async (_call, pass) => {
+  gate.intercept(method, async (_call, pass) => {
     const answer = await pass();
     left -= 1;
     return left < 0 ? answer : 'hang up';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { skipRetryDelays } from '@flywheel/testing/jobs';
+import { openWorld } from '@flywheel/testing/world';
 import type { Role } from '../../src/app.ts';
-import { openWorld } from '../world.ts';
 import type { SoakBatch } from './load.ts';
-import { hurry } from './queue-time.ts';
 import { seededRandom } from './random.ts';
 import { assertExact, awaitRest } from './soak.ts';
 import { createStoryProject, STORIES, type Stage, type StoryProject } from './stories.ts';
@@ -54,7 +54,7 @@ export async function soakKills(options: KillOptions): Promise<Killings> {
       await witness.follow(world, project);
       projects.push(project);
     }
-    const background = Promise.all([hurry(world, ending.signal), killer.killAtRandom(pool, ending.signal)]);
+    const background = Promise.all([skipRetryDelays(world, ending.signal), killer.killAtRandom(pool, ending.signal)]);
     const stage = { world, cue: killer.cue };
     const told = await Promise.all(
       projects.map((project, first) =>

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pipeline } from '@flywheel/api';
+import { executeSigned } from '@flywheel/testing/batches';
+import { airdropPipeline, burnPipeline, init } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
 import { type Address, type Base64EncodedWireTransaction, generateKeyPairSigner } from '@solana/kit';
-import { airdropPipeline, burnPipeline, init } from '../client.ts';
-import { executeSigned } from '../execution/batches.ts';
-import { createProject, requireOk, signWith, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
 
 /** What a soak has asked of the service, and what must be true of it in the end. */
 export interface Load {

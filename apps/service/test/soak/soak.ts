@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { tokenBalance, tokenSupply } from '@flywheel/testing/chain';
+import { getBatch } from '@flywheel/testing/client';
+import { pendingJobs } from '@flywheel/testing/jobs';
+import { requireOk, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
 import { type Address, address } from '@solana/kit';
 import { type Chain, createChain } from '../../src/solana/chain.ts';
 import { readNonces } from '../../src/solana/nonces.ts';
 import { batchAddress, batchTransactionAddress, proposalAddress } from '../../src/squads/addresses.ts';
 import { findBundles } from '../../src/store/landing/bundles.ts';
 import { findNonces } from '../../src/store/landing/nonces.ts';
-import { getBatch } from '../client.ts';
-import { supplyOf, tokensOf } from '../execution/chain.ts';
-import { requireOk, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
 import { BASE_UNITS_PER_TOKEN, type Load, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
-import { pendingJobs } from './queue-time.ts';
 
 /** Waits until every batch has ended and is closed, and the queue has nothing left to do; fails after `seconds`. */
 export async function awaitRest(world: World, seconds: number): Promise<void> {
@@ -68,7 +68,7 @@ async function assertBatch(world: World, { project, id, recipient, pipelines, fa
   if (fate === 'executed') assert.equal(totalSuccessful, pipelines, said);
   if (fate === 'unexecuted') assert.equal(totalSuccessful, 0, said);
   if (fate === 'ended midway') assert.ok(totalSuccessful < pipelines, said);
-  assert.equal(await tokensOf(world, project.mint, recipient), airdropped(totalSuccessful), `airdrops of ${said}`);
+  assert.equal(await tokenBalance(world, project.mint, recipient), airdropped(totalSuccessful), `airdrops of ${said}`);
   assert.equal(ledger.isComplete, true, said);
   assert.equal(ledger.rentBackLamports, ledger.rentOutLamports, `rent of ${said}`);
   await assertNothingOnChain(world, project, id, pipelines);
@@ -101,9 +101,9 @@ async function assertProject(world: World, project: TestProject, executed: reado
   const burns = executed.reduce((sum, count) => sum + burned(count), 0n);
   const airdrops = executed.reduce((sum, count) => sum + airdropped(count), 0n);
   const { mint } = project;
-  assert.equal(await supplyOf(world, mint), VAULT_BASE_UNITS - burns, 'supply');
+  assert.equal(await tokenSupply(world, mint), VAULT_BASE_UNITS - burns, 'supply');
   const left = VAULT_BASE_UNITS - burns - airdrops;
-  assert.equal(await tokensOf(world, mint, address(project.vaultAddress)), left, 'vault');
+  assert.equal(await tokenBalance(world, mint, address(project.vaultAddress)), left, 'vault');
   const days = await world.db
     .selectFrom('daily_amounts')
     .selectAll()

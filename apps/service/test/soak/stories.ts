@@ -1,15 +1,14 @@
 import type { Batch } from '@flywheel/api';
+import { waitUntil } from '@flywheel/testing/batches';
+import { readBatchOnChain, tokenBalance } from '@flywheel/testing/chain';
+import { getBatch, send } from '@flywheel/testing/client';
+import { makeDue } from '@flywheel/testing/jobs';
+import { createSeizableMint, mintTo, type OwnMint, seize } from '@flywheel/testing/mints';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import type { World } from '@flywheel/testing/world';
 import { address, type Base64EncodedWireTransaction } from '@solana/kit';
 import { findBundles } from '../../src/store/landing/bundles.ts';
-import { getBatch, send } from '../client.ts';
-import { until } from '../execution/batches.ts';
-import { readBatchOnChain, tokensOf } from '../execution/chain.ts';
-import { mintTo, type OwnMint } from '../mint.ts';
-import { createProject, requireOk, signWith, type TestProject } from '../project.ts';
-import { createSeizableMint, seize } from '../trouble/seizable-mint.ts';
-import type { World } from '../world.ts';
 import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
-import { makeDue } from './queue-time.ts';
 import type { Step } from './workers/stepped-worker.ts';
 
 /** Every way in which a batch can go; between them they have jobs of every type do all that they can do. */
@@ -122,13 +121,13 @@ async function emptyVault(world: World, project: StoryProject, batchId: string):
   const sent = Math.max(
     ...bundles.map(({ firstPipeline, pipelineCounts }) => pipelineCounts.reduce((sum, n) => sum + n, firstPipeline)),
   );
-  await until(
+  await waitUntil(
     `${sent} pipelines of ${batchId} to be executed`,
     async () => (await readBatchOnChain(world, project, batch_index)).batch.executedTransactionIndex,
     (executed) => executed >= sent,
     TIMEOUT_MS,
   );
-  const amount = await tokensOf(world, project.mint, vault);
+  const amount = await tokenBalance(world, project.mint, vault);
   await seize(world, project.ownMint, vault, amount);
   return amount;
 }
@@ -139,7 +138,7 @@ async function cancelAsWallet(world: World, project: StoryProject, batchId: stri
   if (cancelTx === undefined) return;
   const signed = (await signWith(project.wallet, cancelTx)) as Base64EncodedWireTransaction; // what signWith encodes
   const signature = await world.rpc.sendTransaction(signed, { encoding: 'base64' }).send();
-  await until(
+  await waitUntil(
     `the wallet’s cancel of ${batchId} to be confirmed`,
     async () => (await world.rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus,
     (status) => status === 'confirmed' || status === 'finalized',
@@ -166,7 +165,7 @@ async function untilBatch(
   id: string,
   isWanted: (batch: Batch & { readonly executionError?: object }) => boolean,
 ): Promise<unknown> {
-  return until(`batch ${id}`, async () => requireOk(await getBatch(world.url, apiKey, id)), isWanted, TIMEOUT_MS);
+  return waitUntil(`batch ${id}`, async () => requireOk(await getBatch(world.url, apiKey, id)), isWanted, TIMEOUT_MS);
 }
 
 /** While workers die at every step each job is begun many times over. */

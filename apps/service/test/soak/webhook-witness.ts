@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type CreatedWebhook, type WebhookEvent, WebhookTopic } from '@flywheel/api';
+import { waitUntil } from '@flywheel/testing/batches';
+import { send } from '@flywheel/testing/client';
+import { requireOk, type TestProject } from '@flywheel/testing/project';
+import { openReceiver, type Received, verifyWebhook } from '@flywheel/testing/webhook-receiver';
+import type { World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
-import { send } from '../client.ts';
-import { until } from '../execution/batches.ts';
-import { requireOk, type TestProject } from '../project.ts';
-import { openReceiver, type Received, verify } from '../webhooks/receiver.ts';
-import type { World } from '../world.ts';
 import type { SoakBatch } from './load.ts';
 
 /** A receiver that hears of every batch, whoever dies meanwhile. */
@@ -45,7 +45,7 @@ export async function openWebhookWitness(random: () => number): Promise<WebhookW
       secrets.set(projectId, secret);
     },
     async assertTold(world, batches) {
-      await until(
+      await waitUntil(
         'every webhook to be delivered',
         () => hasten(world),
         (states) => states.every(({ state }) => state === 'delivered'),
@@ -63,7 +63,7 @@ export async function openWebhookWitness(random: () => number): Promise<WebhookW
 
   function read(received: Received) {
     const { data } = JSON.parse(received.body);
-    const event = verify(received, secrets.get(data.projectId) ?? '');
+    const event = verifyWebhook(received, secrets.get(data.projectId) ?? '');
     const batchId = 'batchId' in event.data ? event.data.batchId : null;
     return { eventId: received.id, type: event.type, batchId };
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { instantClock, realClock } from '@flywheel/testing/clock';
 import { address, generateKeyPairSigner, type Signature } from '@solana/kit';
 import { getTransferSolInstruction, parseTransferSolInstruction } from '@solana-program/system';
 import { bundleIdOf, createBundleSender } from '../../src/solana/bundles.ts';
-import { instantClock, realClock } from './clock.ts';
 import { type Cluster, sign, startCluster } from './cluster.ts';
 import { type Answer, type HttpServer, type Request, startHttpServer } from './http-server.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { realClock } from '@flywheel/testing/clock';
 import { generateKeyPairSigner, type Signature } from '@solana/kit';
 import { getTransferSolInstruction, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { sendAndConfirm } from '../../src/solana/send-and-confirm.ts';
-import { realClock } from './clock.ts';
 import { type Cluster, sign, startCluster } from './cluster.ts';
 
 let cluster: Cluster;

@@ -1,4 +1,5 @@
 import { type Localnet, startLocalnet } from '@flywheel/localnet';
+import { realClock } from '@flywheel/testing/clock';
 import {
   appendTransactionMessageInstructions,
   createTransactionMessage,
@@ -11,7 +12,6 @@ import {
 import { type Chain, createChain } from '../../src/solana/chain.ts';
 import { sendAndConfirm } from '../../src/solana/send-and-confirm.ts';
 import { type SignedTransaction, signTransaction } from '../../src/solana/transactions.ts';
-import { realClock } from './clock.ts';
 
 export interface Cluster {
   readonly localnet: Localnet;

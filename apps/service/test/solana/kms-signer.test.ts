@@ -5,11 +5,11 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { burnPipeline, execute, init } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith } from '@flywheel/testing/project';
+import { openWorld } from '@flywheel/testing/world';
 import { type Address, getAddressDecoder } from '@solana/kit';
 import { loadSigner, readSignerAddress } from '../../src/solana/signer.ts';
-import { burnPipeline, execute, init } from '../client.ts';
-import { createProject, requireOk, signWith } from '../project.ts';
-import { openWorld } from '../world.ts';
 
 describe('a signer in Vault', () => {
   let vault: Vault;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { realClock } from '@flywheel/testing/clock';
 import { generateKeyPairSigner } from '@solana/kit';
 import {
   getAdvanceNonceAccountInstruction,
@@ -7,7 +8,6 @@ import {
   getTransferSolInstruction,
 } from '@solana-program/system';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../src/solana/nonces.ts';
-import { realClock } from './clock.ts';
 import { type Cluster, land, startCluster } from './cluster.ts';
 
 let cluster: Cluster;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { realClock } from '@flywheel/testing/clock';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { type BundleSender, createBundleSender, isBundleRejected } from '../../src/solana/bundles.ts';
-import { realClock } from './clock.ts';
 import { type Cluster, sign, startCluster } from './cluster.ts';
 
 let cluster: Cluster;

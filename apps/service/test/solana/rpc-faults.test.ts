@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { instantClock } from '@flywheel/testing/clock';
 import { address, type Base64EncodedWireTransaction, getBase58Encoder, type Signature } from '@solana/kit';
 import { createChain } from '../../src/solana/chain.ts';
-import { instantClock } from './clock.ts';
 import { type Answer, type HttpServer, type Request, startHttpServer } from './http-server.ts';
 
 const MINT = address('So11111111111111111111111111111111111111112');

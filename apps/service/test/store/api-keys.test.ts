@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { later, NOW, storeProject } from '@flywheel/testing/records';
 import type { Project } from '../../src/model/project.ts';
 import {
   type ApiKeyRecord,
@@ -9,8 +11,6 @@ import {
   revokeApiKey,
   touchApiKey,
 } from '../../src/store/projects/api-keys.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { later, NOW, storeProject } from './records.ts';
 
 const { db } = await openTestDatabase();
 

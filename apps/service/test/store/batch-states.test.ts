@@ -2,14 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { ExecuteResult, InitResult } from '@flywheel/api';
-import type { Base64EncodedWireTransaction } from '@solana/kit';
-import type { Batch } from '../../src/model/batch.ts';
-import type { Project } from '../../src/model/project.ts';
-import { endBatch, finalizeBatch, findBatch } from '../../src/store/batches/batches.ts';
-import { recordExecutionIssue, requestExecution } from '../../src/store/batches/executions.ts';
-import { closeDb, openDb } from '../../src/store/db.ts';
-import { findBundles, insertBundle, settleBundle } from '../../src/store/landing/bundles.ts';
-import { openTestDatabase, quietLog } from '../postgres.ts';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import {
   DAY,
   later,
@@ -21,7 +14,14 @@ import {
   storeBatch,
   storeNonces,
   storeProject,
-} from './records.ts';
+} from '@flywheel/testing/records';
+import type { Base64EncodedWireTransaction } from '@solana/kit';
+import type { Batch } from '../../src/model/batch.ts';
+import type { Project } from '../../src/model/project.ts';
+import { endBatch, finalizeBatch, findBatch } from '../../src/store/batches/batches.ts';
+import { recordExecutionIssue, requestExecution } from '../../src/store/batches/executions.ts';
+import { closeDb, openDb } from '../../src/store/db.ts';
+import { findBundles, insertBundle, settleBundle } from '../../src/store/landing/bundles.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 await storeNonces(db, 100);

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import {
+  DAY,
+  later,
+  NOW,
+  newPipeline,
+  RESERVED,
+  randomAddress,
+  randomNonce,
+  storeBatch,
+  storeNonces,
+  storeProject,
+} from '@flywheel/testing/records';
 import { AccountRole } from '@solana/kit';
 import { proofHash } from '../../src/model/proof-hash.ts';
 import {
@@ -18,19 +31,6 @@ import {
   updateNonceValue,
 } from '../../src/store/batches/batches.ts';
 import { leaseNonce } from '../../src/store/landing/nonces.ts';
-import { openTestDatabase } from '../postgres.ts';
-import {
-  DAY,
-  later,
-  NOW,
-  newPipeline,
-  RESERVED,
-  randomAddress,
-  randomNonce,
-  storeBatch,
-  storeNonces,
-  storeProject,
-} from './records.ts';
 
 const { db } = await openTestDatabase();
 await storeNonces(db, 100);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
+import { DAY, storeProject } from '@flywheel/testing/records';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { releaseDailyAmounts, reserveDailyAmounts } from '../../src/store/projects/daily-limits.ts';
-import { openTestDatabase, quietLog } from '../postgres.ts';
-import { DAY, storeProject } from './records.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { storeProject } from '@flywheel/testing/records';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { closeDb, inTransaction, openDb, ping } from '../../src/store/db.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { storeProject } from './records.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 

@@ -2,8 +2,9 @@
  * A worker in a process of its own, for tests that kill it: takes the job and never ends it. Its one line on stdout says
  * that it has begun.
  */
+
+import { quietLog } from '@flywheel/testing/postgres';
 import { startJobs } from '../../src/store/jobs/jobs.ts';
-import { quietLog } from '../postgres.ts';
 
 const jobs = await startJobs({ poolConfig: JSON.parse(process.argv[2] ?? ''), log: quietLog });
 await jobs.work(async (job) => {

@@ -6,11 +6,11 @@ import { createInterface } from 'node:readline';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { openTestDatabase, quietLog, type TestDatabase } from '@flywheel/testing/postgres';
+import { randomAddress } from '@flywheel/testing/records';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { type Job, type JobHandler, type Jobs, startJobs } from '../../src/store/jobs/jobs.ts';
-import { openTestDatabase, quietLog, type TestDatabase } from '../postgres.ts';
-import { randomAddress } from './records.ts';
 
 test('a handler starts within 50 ms of the commit, at the median of 20', async () => {
   const begun = new Map<string, number>();

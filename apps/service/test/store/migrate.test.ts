@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { test } from 'node:test';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { sql } from 'kysely';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
-import { openTestDatabase, quietLog } from '../postgres.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 const NAMES = Object.keys(MIGRATIONS);

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import {
+  NOW,
+  RESERVED,
+  randomAddress,
+  randomNonce,
+  storeBatch,
+  storeNonces,
+  storeProject,
+} from '@flywheel/testing/records';
 import { endBatch } from '../../src/store/batches/batches.ts';
 import { findNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src/store/landing/nonces.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { NOW, RESERVED, randomAddress, randomNonce, storeBatch, storeNonces, storeProject } from './records.ts';
 
 const addressOf = async () => randomAddress();
 

@@ -2,12 +2,13 @@
  * A process that uses an embedded PostgreSQL, for tests that kill it. Writes rows one after another and, after each is
  * acknowledged, a line with its number on stdout.
  */
+
+import { quietLog } from '@flywheel/testing/postgres';
+import { NOW } from '@flywheel/testing/records';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { startPostgres } from '../../src/store/postgres.ts';
 import { insertChallenge } from '../../src/store/projects/sessions.ts';
-import { quietLog } from '../postgres.ts';
-import { NOW } from './records.ts';
 
 const dataDirectory = process.argv[2] ?? '';
 const rows = Number(process.argv[3] ?? Number.POSITIVE_INFINITY);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { quietLog } from '@flywheel/testing/postgres';
 import pg from 'pg';
 import {
   type EmbeddedPostgres,
@@ -14,7 +15,6 @@ import {
   removePostgres,
   startPostgres,
 } from '../../src/store/postgres.ts';
-import { quietLog } from '../postgres.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'flywheel postgres tests '));
 const dataDirectories = new Set<string>();

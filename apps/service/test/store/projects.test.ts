@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { ProofType } from '@flywheel/api';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { NOW, newProject, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import {
   findProject,
   findProjectOfBatch,
   findProjectOfWallet,
   insertProject,
 } from '../../src/store/projects/projects.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { NOW, newProject, randomAddress, storeBatch, storeNonces, storeProject } from './records.ts';
 
 const { db } = await openTestDatabase();
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { closeDb, openDb } from '../../src/store/db.ts';
 import { createRateLimits, type RateLimits } from '../../src/store/rate-limits.ts';
-import { openTestDatabase, quietLog } from '../postgres.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 

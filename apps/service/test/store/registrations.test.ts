@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { NOW, newProject, randomAddress } from '@flywheel/testing/records';
 import { insertProject } from '../../src/store/projects/projects.ts';
 import { completeRegistration, findRegistration, insertRegistration } from '../../src/store/projects/registrations.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { NOW, newProject, randomAddress } from './records.ts';
 
 const { db } = await openTestDatabase();
 

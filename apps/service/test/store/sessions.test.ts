@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { later, NOW, randomAddress } from '@flywheel/testing/records';
 import {
   deleteExpired,
   deleteSession,
@@ -9,8 +11,6 @@ import {
   insertSession,
   takeChallenge,
 } from '../../src/store/projects/sessions.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { later, NOW, randomAddress } from './records.ts';
 
 const { db } = await openTestDatabase();
 

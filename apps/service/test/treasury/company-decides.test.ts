@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { waitUntil } from '@flywheel/testing/batches';
+import { findMultisig, land } from '@flywheel/testing/chain';
+import { countOpenJobs } from '@flywheel/testing/jobs';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import {
+  approve,
+  approveForCompany,
+  rotateWallet,
+  setUpWithdrawal,
+  waitForWithdrawal,
+} from '@flywheel/testing/treasury';
+import type { World } from '@flywheel/testing/world';
+import { openConsoleWorld } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { createLog } from '../../src/log.ts';
 import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
 import { startJobs } from '../../src/store/jobs/jobs.ts';
 import { findBundles } from '../../src/store/landing/bundles.ts';
-import { openConsoleWorld } from '../console/console-world.ts';
-import { until } from '../execution/batches.ts';
-import { land, multisigOf } from '../execution/chain.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import { countUndone } from '../soak/queue-time.ts';
-import type { World } from '../world.ts';
-import { rotateWallet } from './rotations.ts';
-import { approve, approveForCompany, setUpWithdrawal, untilWithdrawal } from './withdrawals.ts';
 
 describe('what leaves the vault, and who decides over it', () => {
   let world: World;
@@ -50,7 +55,7 @@ describe('what leaves the vault, and who decides over it', () => {
       }
       requireOk(await approveForCompany(world, companyCookie, batchId));
       const isEnded = ({ status }: { status: string }) => status === 'EXECUTED';
-      await until(`the end of ${kind} ${batchId}`, () => readRow(batchId), isEnded);
+      await waitUntil(`the end of ${kind} ${batchId}`, () => readRow(batchId), isEnded);
     });
   }
 
@@ -61,14 +66,14 @@ describe('what leaves the vault, and who decides over it', () => {
 
   async function makeRotation(project: TestProject): Promise<string> {
     const { batchId } = requireOk(await rotateWallet(world, project, await generateKeyPairSigner()));
-    await untilWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
+    await waitForWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
     return batchId;
   }
 
   /** By the wallet itself, past the service. */
   async function voteOnChain(project: TestProject, batchId: string): Promise<void> {
     const { batch_index } = await readRow(batchId);
-    const located = await locateBatch(await multisigOf(world, project), batch_index);
+    const located = await locateBatch(await findMultisig(world, project), batch_index);
     await land(world, project.wallet, [proposalApprove(located, project.wallet.address)]);
   }
 
@@ -86,6 +91,6 @@ describe('what leaves the vault, and who decides over it', () => {
     await jobs.enqueue(world.db, { type: 'execute', batchId, multisig: address(project.multisig) });
     await jobs.stop();
     const isDone = (undone: number) => undone === 0;
-    await until(`the execution of ${batchId}`, () => countUndone(world, 'execute', batchId), isDone);
+    await waitUntil(`the execution of ${batchId}`, () => countOpenJobs(world, 'execute', batchId), isDone);
   }
 });

@@ -3,6 +3,20 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { assertError, executeSigned, setUpBatch, waitUntil as untilSeen } from '@flywheel/testing/batches';
+import { findMultisig, land } from '@flywheel/testing/chain';
+import { burnPipeline, getCurrent, init, send } from '@flywheel/testing/client';
+import { createProject, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
+import {
+  approve,
+  approveForCompany,
+  rotateCompany,
+  rotateWallet,
+  waitForWithdrawal as untilBatch,
+  withdraw,
+} from '@flywheel/testing/treasury';
+import type { World } from '@flywheel/testing/world';
+import { openConsoleWorld } from '@flywheel/testing/world';
 import {
   type Address,
   addSignersToInstruction,
@@ -15,14 +29,6 @@ import { createSignerFile, loadSigner } from '../../src/solana/signer.ts';
 import { decodeMultisig } from '../../src/squads/accounts.ts';
 import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
 import { configTransactionExecute } from '../../src/squads/rotation/config-transaction.ts';
-import { burnPipeline, getCurrent, init, send } from '../client.ts';
-import { openConsoleWorld } from '../console/console-world.ts';
-import { assertError, executeSigned, setUpBatch, until as untilSeen } from '../execution/batches.ts';
-import { land, multisigOf } from '../execution/chain.ts';
-import { createProject, requireOk, signIn, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
-import { rotateCompany, rotateWallet } from './rotations.ts';
-import { approve, approveForCompany, untilWithdrawal as untilBatch, withdraw } from './withdrawals.ts';
 
 let world: World;
 let companyCookie: string;
@@ -115,7 +121,7 @@ describe('a new wallet', () => {
     requireOk(await send(world.url, 'POST', cancel, { headers: { cookie }, body: {} }));
     const closed = () =>
       world.db.selectFrom('batches').select('closed_at').where('id', '=', batch.id).executeTakeFirstOrThrow();
-    await until(closed, ({ closed_at }) => closed_at !== null);
+    await waitUntil(closed, ({ closed_at }) => closed_at !== null);
   });
 
   it('is there after the service was stopped in the midst of it', async () => {
@@ -133,7 +139,7 @@ describe('a new wallet', () => {
     const project = await createProject(world);
     const to = await generateKeyPairSigner();
     const { batchId } = await setUp(project, to);
-    const multisig = await multisigOf(world, project);
+    const multisig = await findMultisig(world, project);
     const company = await loadSigner(world.environment.COMPANY_SIGNER ?? '');
     const located = await locateBatch(multisig, 1n);
     await landSigned([proposalApprove(located, project.wallet.address)], project.wallet);
@@ -148,7 +154,7 @@ describe('a new wallet', () => {
 describe('a new approver of the company', () => {
   it('takes the old one’s place project by project, while both sign what is theirs', async () => {
     const [moving, staying] = [await createProject(world), await createProject(world)];
-    const old = (await multisigOf(world, moving)).company;
+    const old = (await findMultisig(world, moving)).company;
     const directory = await mkdtemp(join(tmpdir(), 'flywheel-rotate-'));
     const present = await createSignerFile(join(directory, 'company.json'));
     const previous = { COMPANY_SIGNER_PREVIOUS: world.environment.COMPANY_SIGNER ?? '' };
@@ -186,14 +192,14 @@ async function execute(project: TestProject, batchId: string): Promise<void> {
       .where('id', '=', batchId);
     return row.executeTakeFirstOrThrow();
   };
-  const ended = await until(
+  const ended = await waitUntil(
     status,
     ({ status, execution_error }) => status !== 'FINALIZED' || execution_error !== null,
   );
   assert.equal(ended.status, 'EXECUTED', JSON.stringify(ended));
 }
 
-function until<Seen>(look: () => Promise<Seen>, isWanted: (seen: Seen) => boolean): Promise<Seen> {
+function waitUntil<Seen>(look: () => Promise<Seen>, isWanted: (seen: Seen) => boolean): Promise<Seen> {
   return untilSeen('what the database says', look, isWanted);
 }
 
@@ -205,7 +211,7 @@ async function untilMoved({ projectId }: TestProject, wallet: Address): Promise<
       .select(['projects.wallet', 'flywheels.wallet as member'])
       .where('projects.id', '=', projectId)
       .executeTakeFirstOrThrow();
-  await until(look, (seen) => seen.wallet === wallet && seen.member === wallet);
+  await waitUntil(look, (seen) => seen.wallet === wallet && seen.member === wallet);
 }
 
 async function executesBatch(project: TestProject): Promise<void> {
@@ -214,7 +220,7 @@ async function executesBatch(project: TestProject): Promise<void> {
 }
 
 async function membersOf(project: TestProject): Promise<string[]> {
-  const account = await fetchEncodedAccount(world.rpc, (await multisigOf(world, project)).address);
+  const account = await fetchEncodedAccount(world.rpc, (await findMultisig(world, project)).address);
   assert.ok(account.exists);
   return decodeMultisig(account)
     .members.map(({ address, permissions }) => `${address} ${permissions}`)
@@ -225,7 +231,7 @@ async function expectedMembers(
   project: TestProject,
   changed: { readonly wallet?: Address; readonly company?: Address },
 ) {
-  const { operator, company, wallet } = await multisigOf(world, project);
+  const { operator, company, wallet } = await findMultisig(world, project);
   assert.equal(wallet, changed.wallet ?? project.wallet.address);
   if (changed.company !== undefined) assert.equal(company, changed.company);
   return [`${operator} 5`, `${company} 2`, `${wallet} 2`].toSorted();

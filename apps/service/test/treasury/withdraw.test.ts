@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { type Address, generateKeyPairSigner } from '@solana/kit';
-import { burnPipeline, execute, getBatch, getCurrent, init, send } from '../client.ts';
-import { openConsoleWorld } from '../console/console-world.ts';
-import { assertError, setUpBatch, untilBatch } from '../execution/batches.ts';
-import { multisigOf, tokensOf } from '../execution/chain.ts';
-import { createProject, requireOk, signIn, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
+import { assertError, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { findMultisig, tokenBalance } from '@flywheel/testing/chain';
+import { burnPipeline, execute, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
+import { createProject, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
 import {
   approve,
   approveForCompany,
   readWithdrawal,
   setUpWithdrawal,
-  untilWithdrawal,
+  waitForWithdrawal,
   withdraw,
-} from './withdrawals.ts';
+} from '@flywheel/testing/treasury';
+import type { World } from '@flywheel/testing/world';
+import { openConsoleWorld } from '@flywheel/testing/world';
+import { type Address, generateKeyPairSigner } from '@solana/kit';
 
 const SOL = 1_000_000_000n;
 const MIN_LAMPORTS = 890_880n;
@@ -38,7 +38,7 @@ describe('a withdrawal', () => {
     const waiting = requireOk(await approve(world, of, batchId));
     assert.equal(waiting.waitsFor, 'company');
     requireOk(await approveForCompany(world, companyCookie, batchId));
-    return untilWithdrawal(world, of, batchId, ({ batch }) => batch.status === 'EXECUTED');
+    return waitForWithdrawal(world, of, batchId, ({ batch }) => batch.status === 'EXECUTED');
   }
 
   it('takes SOL out of the vault to an address that is new on chain, approved by both sides', async () => {
@@ -47,7 +47,7 @@ describe('a withdrawal', () => {
     const lamports = await lamportsOf(vault);
     const answer = requireOk(await withdraw(world, project, { asset: 'SOL', to, amount: '1.5' }));
     assert.match(answer.warnings.join(' '), new RegExp(`Nobody has used ${to} on this chain yet`));
-    await untilWithdrawal(world, project, answer.batchId, ({ batch }) => batch.status === 'FINALIZED');
+    await waitForWithdrawal(world, project, answer.batchId, ({ batch }) => batch.status === 'FINALIZED');
     await executeWithdrawal(project, answer.batchId);
     assert.equal(await lamportsOf(to), (SOL * 3n) / 2n);
     assert.equal(await lamportsOf(vault), lamports - (SOL * 3n) / 2n);
@@ -56,10 +56,10 @@ describe('a withdrawal', () => {
   it('takes tokens, more than the daily limits allow to burn, and creates the recipient’s account', async () => {
     const to = await newAddress();
     const batchId = await setUpWithdrawal(world, project, { asset: 'TOKEN', to, amount: '1000.000001' });
-    const tokens = await tokensOf(world, project.mint, vaultOf(project));
+    const tokens = await tokenBalance(world, project.mint, vaultOf(project));
     await executeWithdrawal(project, batchId);
-    assert.equal(await tokensOf(world, project.mint, to), 1_000_000_001n);
-    assert.equal(await tokensOf(world, project.mint, vaultOf(project)), tokens - 1_000_000_001n);
+    assert.equal(await tokenBalance(world, project.mint, to), 1_000_000_001n);
+    assert.equal(await tokenBalance(world, project.mint, vaultOf(project)), tokens - 1_000_000_001n);
     const used = await world.db
       .selectFrom('daily_amounts')
       .selectAll()
@@ -79,7 +79,7 @@ describe('a withdrawal', () => {
     assert.equal(pipelines[0]?.type, 'WITHDRAW');
     assert.deepEqual(JSON.parse(pipelines[0]?.payload ?? ''), { asset: 'SOL', to, amount: '2' });
     assert.deepEqual(pipelines[0]?.actions, [{ action: 'WITHDRAW', asset: 'SOL', toAddress: to, amount: '2' }]);
-    const closed = await untilWithdrawal(world, project, batchId, (seen) => seen.batch.ledger?.isComplete === true);
+    const closed = await waitForWithdrawal(world, project, batchId, (seen) => seen.batch.ledger?.isComplete === true);
     assert.equal(closed.batch.ledger?.vaultRentLamports, '0');
     assert.equal(closed.batch.ledger?.rentOutLamports, closed.batch.ledger?.rentBackLamports);
     assert.equal(batch.status, 'EXECUTED');
@@ -101,7 +101,7 @@ describe('a withdrawal', () => {
     const { batchId, warnings } = requireOk(await withdraw(world, project, { asset: 'SOL', to, amount: '0.0005' }));
     const problem = new RegExp(`${to} is new on chain: it must get at least ${MIN_LAMPORTS} lamports, not 500000`);
     assert.match(warnings.join(' '), problem);
-    await untilWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
+    await waitForWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
     assertError(await approve(world, project, batchId), 409, 'ERR_BATCH_WOULD_FAIL', problem);
     requireOk(
       await send(world.url, 'POST', `/console/api/projects/${project.projectId}/batches/${batchId}/cancel`, {
@@ -113,7 +113,7 @@ describe('a withdrawal', () => {
 
   it('is refused for what is no wallet’s address, and for amounts that are none', async () => {
     const to = await newAddress();
-    const multisig = await multisigOf(world, project);
+    const multisig = await findMultisig(world, project);
     const bad = [
       [{ asset: 'SOL', to: vaultOf(project), amount: '1' }, /body\.to .* is off the curve/],
       [{ asset: 'SOL', to: multisig.operator, amount: '1' }, /body\.to .* is the operator’s/],
@@ -134,7 +134,7 @@ describe('a withdrawal', () => {
     const to = await newAddress();
     const shared = randomUUID();
     const { batchId } = requireOk(await withdraw(world, project, { asset: 'SOL', to, amount: '1' }, shared));
-    await untilWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
+    await waitForWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
     const unknown = await getBatch(world.url, project.apiKey, randomUUID());
     const sameAs = (answer: typeof unknown) =>
       assert.deepEqual(
@@ -200,7 +200,7 @@ describe('a withdrawal', () => {
     const batch = await setUpBatch(world, own, [burnPipeline()]);
     assert.equal(batch.batchIndex, 2n);
     requireOk(await execute(world.url, own.apiKey, batch.id, batch.signedTx));
-    await untilBatch(world, own, batch.id, ({ status }) => status === 'EXECUTED');
+    await waitForBatch(world, own, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
   async function openKinds() {

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { sql } from 'kysely';
 import { openDb } from '../../src/store/db.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { openTestDatabase, quietLog } from '../postgres.ts';
 
 const run = promisify(execFile);
 

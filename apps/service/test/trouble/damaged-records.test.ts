@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline } from '@flywheel/testing/client';
+import { makeDue } from '@flywheel/testing/jobs';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
 import { findBundles, insertBundle } from '../../src/store/landing/bundles.ts';
-import { burnPipeline } from '../client.ts';
-import { assertError, executeSigned, openBatch, setUpBatch, untilBatch } from '../execution/batches.ts';
-import { supplyOf } from '../execution/chain.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import { makeDue } from '../soak/queue-time.ts';
-import { openWorld, type World } from '../world.ts';
 
 let world: World;
 let other: TestProject;
@@ -47,7 +47,7 @@ describe('a pipeline whose record is damaged', () => {
       world.localnet.faults.set({ method: 'getMultipleAccounts', kind: 'error', status: 500 });
       t.after(() => world.localnet.faults.clear());
       const batch = await openBatch(world, project, [burnPipeline(), burnPipeline()]);
-      await untilBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
+      await waitForBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
       const mend = await keepFirst(batch.id);
       await sql`${damage} where batch_id = ${batch.id} and position = 0`.execute(world.db);
       world.localnet.faults.clear();
@@ -71,7 +71,7 @@ describe('a bundle whose record is damaged', () => {
   it('pauses its batch, which says so; others go on, and so does it once the record is gone', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(2)]);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     await insertLike(batch.id, 'nonsense');
     const asked = await executeSigned(world, project, batch, { prefer: 'wait=0' });
     assert.equal(asked.status, 202, JSON.stringify(asked.body));
@@ -82,13 +82,13 @@ describe('a bundle whose record is damaged', () => {
       /bundle \d+ of batch \S+ is damaged: its signatures\[0\] is no signature\./,
     );
     await assertGoesOn(other);
-    assert.equal(await supplyOf(world, project.mint), supply);
+    assert.equal(await tokenSupply(world, project.mint), supply);
 
     await sql`delete from bundles where batch_id = ${batch.id} and phase = 'execution'`.execute(world.db);
     await makeDue(world, 'execute', batch.id);
     const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 1]);
-    assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
   });
 
   it('is not believed where it names somebody else’s transaction: the chain says what was executed', async () => {
@@ -96,11 +96,11 @@ describe('a bundle whose record is damaged', () => {
     const stranger = await setUpBatch(world, other, [burnPipeline()]);
     const [foreign] = await findBundles(world.db, stranger.id, 'setup');
     const batch = await setUpBatch(world, project, [burnPipeline(3)]);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     await insertLike(batch.id, foreign?.signatures[0] ?? '');
     const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     assert.equal(status, 'EXECUTED');
-    assert.equal(await supplyOf(world, project.mint), supply - 3_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
   });
 });
 
@@ -141,7 +141,7 @@ async function insertLike(batchId: string, signature: string): Promise<void> {
 function untilTold(project: TestProject, batchId: string) {
   const isTold = ({ executionError }: { executionError?: { code: string } }) =>
     executionError?.code === 'ERR_BATCH_WOULD_FAIL';
-  return untilBatch(world, project, batchId, isTold);
+  return waitForBatch(world, project, batchId, isTold);
 }
 
 async function assertGoesOn(project: TestProject): Promise<void> {

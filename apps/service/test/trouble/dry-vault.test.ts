@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { executeSigned, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { tokenBalance, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline } from '@flywheel/testing/client';
+import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
+import { makeDue } from '@flywheel/testing/jobs';
+import { createSeizableMint, mintTo, seize } from '@flywheel/testing/mints';
+import { createProject, requireOk } from '@flywheel/testing/project';
 import { address } from '@solana/kit';
-import { burnPipeline } from '../client.ts';
-import { executeSigned, readBatch, setUpBatch, untilBatch } from '../execution/batches.ts';
-import { supplyOf, tokensOf } from '../execution/chain.ts';
-import { mintTo } from '../mint.ts';
-import { createProject, requireOk } from '../project.ts';
-import { makeDue } from '../soak/queue-time.ts';
-import { type GatedWorld, openGatedWorld } from './gate.ts';
-import { ENGINES, holdSends } from './hold-sends.ts';
-import { createSeizableMint, seize } from './seizable-mint.ts';
 
 /** More than one bundle holds. */
 const PIPELINES = 100n;
@@ -40,13 +38,13 @@ for (const engine of ENGINES) {
       await seize(world, mint, vault, missing * ONE_TOKEN);
       hold.release();
 
-      const stuck = await untilBatch(world, project, batch.id, (seen) => seen.executionError !== undefined);
+      const stuck = await waitForBatch(world, project, batch.id, (seen) => seen.executionError !== undefined);
       assert.equal(stuck.status, 'FINALIZED');
       assert.equal('executeResult' in stuck, false);
       assert.equal(stuck.executionError?.code, 'ERR_VAULT_UNDERFUNDED', JSON.stringify(stuck));
       assert.match(stuck.executionError?.message ?? '', new RegExp(`${vault} holds 0 tokens.* ${missing} more`));
-      assert.equal(await tokensOf(world, mint.address, vault), 0n);
-      const supply = await supplyOf(world, mint.address);
+      assert.equal(await tokenBalance(world, mint.address, vault), 0n);
+      const supply = await tokenSupply(world, mint.address);
 
       // A repeat joins: it neither starts anything over nor looks at its signedTx.
       const joined = await executeSigned(world, project, { id: batch.id, signedTx: 'garbage' }, { prefer: 'wait=0' });
@@ -57,8 +55,8 @@ for (const engine of ENGINES) {
       const { status: ended, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
       assert.deepEqual([ended, result.totalSuccessful, result.totalFailed], ['EXECUTED', Number(PIPELINES), 0]);
       assert.equal('executionError' in (await readBatch(world, project, batch.id)), false);
-      assert.equal(await tokensOf(world, mint.address, vault), ONE_TOKEN);
-      assert.equal(await supplyOf(world, mint.address), supply + ONE_TOKEN);
+      assert.equal(await tokenBalance(world, mint.address, vault), ONE_TOKEN);
+      assert.equal(await tokenSupply(world, mint.address), supply + ONE_TOKEN);
     });
   });
 }

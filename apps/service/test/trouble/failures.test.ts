@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { assertError, executeSigned, readBatch, setUpBatch } from '@flywheel/testing/batches';
+import { readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
+import { airdropPipeline, burnPipeline, execute, init, send } from '@flywheel/testing/client';
+import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
+import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
+import { createProject, requireOk } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
-import { airdropPipeline, burnPipeline, execute, init, send } from '../client.ts';
-import { assertError, executeSigned, readBatch, setUpBatch } from '../execution/batches.ts';
-import { readBatchOnChain, supplyOf, tokensOf } from '../execution/chain.ts';
-import { createOwnMint, freeze, mintTo } from '../mint.ts';
-import { createProject, requireOk } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
-import { type GatedWorld, openGatedWorld } from './gate.ts';
-import { ENGINES, holdSends } from './hold-sends.ts';
 
 /** More than one bundle holds. */
 const PIPELINES = 100;
@@ -32,7 +31,7 @@ for (const engine of ENGINES) {
       const pipelines = Array.from({ length: PIPELINES }, (_, i) =>
         i === FAILING ? airdropPipeline(recipient, 1) : burnPipeline(1),
       );
-      const supply = await supplyOf(world, mint.address);
+      const supply = await tokenSupply(world, mint.address);
       const batch = await setUpBatch(world, project, pipelines);
       const hold = holdSends(world, engine, project, batch.batchIndex);
       const answer = executeSigned(world, project, batch, { prefer: 'wait=60' });
@@ -53,8 +52,8 @@ for (const engine of ENGINES) {
       assert.match(failedTxMsg, /pipelines\[98\].*"Custom":17/);
       const signatures = successfulExecutions.flatMap(({ txHashes }: { txHashes: string[] }) => txHashes);
       assert.equal(new Set(signatures).size, signatures.length);
-      assert.equal(await supplyOf(world, mint.address), supply - BigInt(FAILING) * 1_000_000n);
-      assert.equal(await tokensOf(world, mint.address, recipient), 1n);
+      assert.equal(await tokenSupply(world, mint.address), supply - BigInt(FAILING) * 1_000_000n);
+      assert.equal(await tokenBalance(world, mint.address, recipient), 1n);
 
       for (const signedTx of [batch.signedTx, 'garbage']) {
         const again = requireOk(await executeSigned(world, project, { ...batch, signedTx }));
@@ -93,7 +92,7 @@ describe('an underfunded vault', () => {
     await world.localnet.bank.mintTo(project.mint, address(project.vaultAddress), 1_500_000n);
     await world.localnet.bank.airdrop(address(project.vaultAddress), 10_000_000n);
     assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
-    assert.equal(await tokensOf(world, project.mint, recipient), 500_000n);
+    assert.equal(await tokenBalance(world, project.mint, recipient), 500_000n);
   });
 });
 
@@ -103,13 +102,13 @@ describe('twenty executes at once', () => {
     try {
       const project = await createProject(world);
       const batch = await setUpBatch(world, project, [burnPipeline(3), burnPipeline(4)]);
-      const supply = await supplyOf(world, project.mint);
+      const supply = await tokenSupply(world, project.mint);
       const answers = await Promise.all(
         Array.from({ length: 20 }, () => execute(world.url, project.apiKey, batch.id, batch.signedTx)),
       );
       const results = new Set(answers.map((answer) => JSON.stringify(requireOk(answer))));
       assert.equal(results.size, 1);
-      assert.equal(await supplyOf(world, project.mint), supply - 7_000_000n);
+      assert.equal(await tokenSupply(world, project.mint), supply - 7_000_000n);
       assert.equal((await readBatch(world, project, batch.id)).executeResult?.totalSuccessful, 2);
     } finally {
       await world.stop();

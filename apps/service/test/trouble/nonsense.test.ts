@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { executeSigned, openBatch, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline } from '@flywheel/testing/client';
+import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { makeDue } from '@flywheel/testing/jobs';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { getBase64Encoder, getSignatureFromTransaction, getTransactionDecoder } from '@solana/kit';
-import { burnPipeline } from '../client.ts';
-import { executeSigned, openBatch, readBatch, setUpBatch, untilBatch } from '../execution/batches.ts';
-import { readBatchOnChain, supplyOf } from '../execution/chain.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import { makeDue } from '../soak/queue-time.ts';
-import { type GatedWorld, openGatedWorld } from './gate.ts';
 
 let world: GatedWorld;
 let other: TestProject;
@@ -28,13 +28,13 @@ describe('an RPC node that answers nonsense', () => {
   for (const [name, nonsense] of Object.entries(NONSENSE)) {
     it(`pauses the batch it is asked about, which says so; others go on, and so does it afterwards: ${name}`, async () => {
       const project = await createProject(world);
-      world.gate.treat('getMultipleAccounts', async ({ params }, pass) => {
+      world.gate.intercept('getMultipleAccounts', async ({ params }, pass) => {
         const answer = await pass();
         return JSON.stringify(params).includes(project.multisig) ? { ...answer, body: nonsense(answer.body) } : answer;
       });
       const batch = await openBatch(world, project, [burnPipeline(2)]);
-      const supply = await supplyOf(world, project.mint);
-      const paused = await untilBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
+      const supply = await tokenSupply(world, project.mint);
+      const paused = await waitForBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
       assert.equal(paused.status, 'AVAILABLE_TO_QUEUE');
       assert.equal(paused.executionError?.code, 'ERR_BATCH_EXECUTE_FAILED');
       const stranger = await openBatch(world, other, [burnPipeline()]);
@@ -46,7 +46,7 @@ describe('an RPC node that answers nonsense', () => {
       const ended = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
       assert.equal(ended.status, 'EXECUTED');
       assert.equal('executionError' in (await readBatch(world, project, batch.id)), false);
-      assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
+      assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
     });
   }
 });
@@ -54,15 +54,15 @@ describe('an RPC node that answers nonsense', () => {
 describe('a block engine that answers nonsense', () => {
   it('has the chain say what landed: tokens move once', async () => {
     const project = await createProject(world);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     for (const method of ['sendBundle', 'getInflightBundleStatuses']) {
-      world.gate.treat(method, async (_call, pass) => ({ ...(await pass()), body: '<html>' }));
+      world.gate.intercept(method, async (_call, pass) => ({ ...(await pass()), body: '<html>' }));
     }
     const batch = await openBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     world.gate.clear();
     assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
-    assert.equal(await supplyOf(world, project.mint), supply - 3_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
   });
 });
 
@@ -70,10 +70,10 @@ describe('an RPC node that says an approval has failed which has not', () => {
   it('is not believed at the expense of a pipeline: the batch is executed', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     // After a bundle that is lost, the approval goes alone.
     const sent: string[] = [];
-    world.gate.treat('sendBundle', async ({ params: [transactions] }, pass) => {
+    world.gate.intercept('sendBundle', async ({ params: [transactions] }, pass) => {
       const [approval = ''] = transactions as readonly string[]; // the method's first parameter
       sent.push(getSignatureFromTransaction(getTransactionDecoder().decode(getBase64Encoder().encode(approval))));
       if (sent.length > 1) return pass();
@@ -81,7 +81,7 @@ describe('an RPC node that says an approval has failed which has not', () => {
       return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: '0'.repeat(64) }) };
     });
     let lies = 0;
-    world.gate.treat('getSignatureStatuses', async ({ params }, pass) => {
+    world.gate.intercept('getSignatureStatuses', async ({ params }, pass) => {
       const { proposal } = await readBatchOnChain(world, project, batch.batchIndex, 'confirmed');
       const answer = await pass();
       const isAboutIt = JSON.stringify(params).includes(sent[1] ?? '-');
@@ -93,6 +93,6 @@ describe('an RPC node that says an approval has failed which has not', () => {
     world.gate.clear();
     assert.equal(lies, 1);
     assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2], JSON.stringify(result));
-    assert.equal(await supplyOf(world, project.mint), supply - 3_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
   });
 });

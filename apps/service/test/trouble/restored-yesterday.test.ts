@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { executeSigned, openBatch, readBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline, execute, getBatch } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { burnPipeline, execute, getBatch } from '../client.ts';
-import { executeSigned, openBatch, readBatch, setUpBatch, untilBatch } from '../execution/batches.ts';
-import { supplyOf } from '../execution/chain.ts';
-import { createProject, requireOk, signWith, type TestProject } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
 
 /**
  * What docs/operating.md promises of a database that is restored from yesterday: it knows less than the chain, and the
@@ -26,7 +26,7 @@ describe('a database restored from yesterday', () => {
     const finalized = await setUpBatch(world, project, [burnPipeline(1)]);
     const executed = await setUpBatch(world, project, [burnPipeline(2)]);
     const yesterday = await backUp();
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
 
     // Today: both are executed, and two are made that the backup will not know.
     for (const batch of [finalized, executed]) {
@@ -36,28 +36,28 @@ describe('a database restored from yesterday', () => {
       const unknown = await openBatch(world, project, pipelines);
       assert.equal(requireOk(await executeSigned(world, project, unknown, WAIT)).status, 'EXECUTED');
     }
-    assert.equal(await supplyOf(world, project.mint), supply - 12_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 12_000_000n);
 
     await world.restart({ DATABASE_URL: yesterday });
     assert.equal((await readBatch(world, project, finalized.id)).status, 'FINALIZED');
     // The wallet's signature of today, sent again, and one that is asked for anew: neither burns anything again.
     assert.equal(requireOk(await executeSigned(world, project, finalized, WAIT)).status, 'EXECUTED');
     await executeSigned(world, project, executed, WAIT);
-    await untilBatch(world, project, executed.id, ({ status }) => status === 'EXECUTED');
-    assert.equal(await supplyOf(world, project.mint), supply - 12_000_000n);
+    await waitForBatch(world, project, executed.id, ({ status }) => status === 'EXECUTED');
+    assert.equal(await tokenSupply(world, project.mint), supply - 12_000_000n);
 
     // The next batch is given an index that the chain holds for one we forgot; from then on ours follow the chain’s.
     const refused = await openBatch(world, project, [burnPipeline(8)]);
-    const { initResult } = await untilBatch(world, project, refused.id, ({ status }) => status === 'FAILED');
+    const { initResult } = await waitForBatch(world, project, refused.id, ({ status }) => status === 'FAILED');
     assert.match(initResult?.failedTxMsg ?? '', /index|other content/i);
     const next = await openBatch(world, project, [burnPipeline(16)]);
-    await untilBatch(world, project, next.id, ({ status }) => status === 'FINALIZED');
+    await waitForBatch(world, project, next.id, ({ status }) => status === 'FINALIZED');
     // The nonce it was given may have been used today: the approval is then a rebuilt one.
     const { proposalApproveTx } = requireOk(await getBatch(world.url, project.apiKey, next.id, '?include=approval'));
     const signedTx = await signWith(project.wallet, proposalApproveTx);
     const answer = await execute(world.url, project.apiKey, next.id, signedTx, WAIT);
     assert.equal(requireOk(answer).status, 'EXECUTED');
-    assert.equal(await supplyOf(world, project.mint), supply - 28_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 28_000_000n);
   });
 
   const WAIT = { prefer: 'wait=60' };

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { executeSigned, openBatch, waitForBatch } from '@flywheel/testing/batches';
+import { land, readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
+import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
+import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
+import { createProject, requireOk } from '@flywheel/testing/project';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { getThawAccountInstruction } from '@solana-program/token';
-import { airdropPipeline, burnPipeline } from '../client.ts';
-import { executeSigned, openBatch, untilBatch } from '../execution/batches.ts';
-import { readBatchOnChain, supplyOf, tokensOf } from '../execution/chain.ts';
-import { createOwnMint, freeze, land, mintTo } from '../mint.ts';
-import { createProject, requireOk } from '../project.ts';
-import { type GatedWorld, openGatedWorld } from './gate.ts';
 
 describe('what changes after execute was accepted and before the company signs', () => {
   let world: GatedWorld;
@@ -30,22 +30,22 @@ describe('what changes after execute was accepted and before the company signs',
     const asked = await executeSigned(world, project, batch, { prefer: 'wait=0' });
     assert.equal(asked.status, 202, JSON.stringify(asked.body));
     await freeze(world, mint, account);
-    const supply = await supplyOf(world, mint.address);
+    const supply = await tokenSupply(world, mint.address);
     sending.release();
 
-    const stopped = await untilBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
+    const stopped = await waitForBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
     assert.equal(stopped.status, 'FINALIZED');
     assert.equal(stopped.executionError?.code, 'ERR_BATCH_WOULD_FAIL');
     assert.match(stopped.executionError?.message ?? '', /pipelines\[1\]\.actions\[0\]\.toAddress: \w+ has a frozen/);
     const { proposal } = await readBatchOnChain(world, project, BigInt(stopped.batchIndex));
     assert.deepEqual([proposal.status, proposal.approved], ['Active', []]);
-    assert.equal(await supplyOf(world, mint.address), supply);
+    assert.equal(await tokenSupply(world, mint.address), supply);
 
     await land(world, mint.authority, [
       getThawAccountInstruction({ account, mint: mint.address, owner: mint.authority }),
     ]);
     assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
-    assert.equal(await tokensOf(world, mint.address, recipient), 3_000_001n);
-    assert.equal(await supplyOf(world, mint.address), supply - 2_000_000n);
+    assert.equal(await tokenBalance(world, mint.address, recipient), 3_000_001n);
+    assert.equal(await tokenSupply(world, mint.address), supply - 2_000_000n);
   });
 });

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { executeSigned, openBatch, readBatch, waitForBatch } from '@flywheel/testing/batches';
+import { tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline } from '@flywheel/testing/client';
+import { makeDue } from '@flywheel/testing/jobs';
+import { quietLog } from '@flywheel/testing/postgres';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, getAddressEncoder, type TransactionPartialSigner } from '@solana/kit';
 import type { Role } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -7,13 +14,6 @@ import { createChain } from '../../src/solana/chain.ts';
 import { loadSigner } from '../../src/solana/signer.ts';
 import { startJobs } from '../../src/store/jobs/jobs.ts';
 import { startWorker } from '../../src/worker.ts';
-import { burnPipeline } from '../client.ts';
-import { executeSigned, openBatch, readBatch, untilBatch } from '../execution/batches.ts';
-import { supplyOf } from '../execution/chain.ts';
-import { quietLog } from '../postgres.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import { makeDue } from '../soak/queue-time.ts';
-import { openWorld, type World } from '../world.ts';
 
 const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);
 
@@ -33,22 +33,22 @@ describe('a signer that refuses', () => {
 
   it('pauses the batch, which says so; others go on, and so does it when the signer relents', async () => {
     const [project, other] = [await createProject(world), await createProject(world)];
-    const supply = await supplyOf(world, project.mint);
+    const supply = await tokenSupply(world, project.mint);
     refused.add(project.multisig);
     const batch = await openBatch(world, project, [burnPipeline(2)]);
     const asked = await executeSigned(world, project, batch, { prefer: 'wait=0' });
     assert.equal(asked.status, 202, JSON.stringify(asked.body));
-    const paused = await untilBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
+    const paused = await waitForBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
     assert.deepEqual([paused.status, paused.executionError?.code], ['FINALIZED', 'ERR_BATCH_EXECUTE_FAILED']);
     await assertGoesOn(other);
-    assert.equal(await supplyOf(world, project.mint), supply);
+    assert.equal(await tokenSupply(world, project.mint), supply);
 
     refused.clear();
     await makeDue(world, 'execute', batch.id);
     const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     assert.equal(status, 'EXECUTED');
     assert.equal('executionError' in (await readBatch(world, project, batch.id)), false);
-    assert.equal(await supplyOf(world, project.mint), supply - 2_000_000n);
+    assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
   });
 
   /** As the service starts one, its company approver aside, which looks at what it signs. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { MIGRATIONS } from '../../src/store/migrate.ts';
-import { openTestDatabase, quietLog } from '../postgres.ts';
 
 /** The last one that came before there were releases to upgrade from. */
 const FIRST_RELEASED = '0005-pipelines-of-transactions';

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { CreatedWebhook, Webhook, WebhookDelivery } from '@flywheel/api';
+import { assertError, waitUntil } from '@flywheel/testing/batches';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { openReceiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
+import type { World } from '@flywheel/testing/world';
+import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import { MAX_ENDPOINTS } from '../../src/webhooks/endpoints.ts';
-import { type ConsoleWorld, openConsoleWorld } from '../console/console-world.ts';
-import { assertError, until } from '../execution/batches.ts';
-import { createProject, requireOk, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
-import { openReceiver, verify } from './receiver.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 
@@ -52,12 +52,12 @@ describe('a webhook', () => {
     assert.ok(received);
     assert.equal(received.id, sent.eventId);
     assert.equal(received.body, sent.payload);
-    assert.deepEqual(verify(received, secret), {
+    assert.deepEqual(verifyWebhook(received, secret), {
       type: 'webhook.test',
       timestamp: sent.dateCreated,
       data: { projectId: project.projectId, webhookId: webhook.webhookId },
     });
-    const [delivery] = await until(
+    const [delivery] = await waitUntil(
       'the delivery',
       () => deliveries(webhook.webhookId),
       ([newest]) => newest?.state === 'delivered',
@@ -97,7 +97,7 @@ describe('a webhook', () => {
     await using receiver = await openReceiver((_, response) => response.writeHead(isGone ? 410 : 204).end());
     const { webhook } = await create(receiver.url);
     requireOk(await test(webhook.webhookId));
-    const [gone] = await until('its end', list, ([only]) => only?.state === 'disabled');
+    const [gone] = await waitUntil('its end', list, ([only]) => only?.state === 'disabled');
     assert.match(gone?.disabledReason ?? '', /410/);
     const [failed] = await deliveries(webhook.webhookId, '?state=failed');
     assert.ok(failed);
@@ -110,7 +110,7 @@ describe('a webhook', () => {
     requireOk(await ask('POST', again, project.cookie, {}));
     const [first, second] = await receiver.until(2);
     assert.deepEqual([second?.id, second?.body], [first?.id, first?.body]);
-    await until(
+    await waitUntil(
       'it',
       () => deliveries(webhook.webhookId),
       ([only]) => only?.state === 'delivered' && only.attempts === 2,
@@ -130,15 +130,15 @@ describe('a webhook', () => {
     requireOk(await test(webhook.webhookId));
     const [during] = await receiver.until(1);
     assert.ok(during);
-    verify(during, first);
-    verify(during, second);
+    verifyWebhook(during, first);
+    verifyWebhook(during, second);
     const { webhook: ended, secret: third } = await rotate({ overlapSeconds: 0 });
     assert.equal(ended.previousSecretUntil, undefined);
     requireOk(await test(webhook.webhookId));
     const [, since] = await receiver.until(2);
     assert.ok(since);
-    verify(since, third);
-    for (const old of [first, second]) assert.throws(() => verify(since, old));
+    verifyWebhook(since, third);
+    for (const old of [first, second]) assert.throws(() => verifyWebhook(since, old));
     await remove(webhook.webhookId);
   });
 
@@ -147,7 +147,7 @@ describe('a webhook', () => {
     const { webhook } = await create(receiver.url);
     const ids: string[] = [];
     for (let i = 0; i < 3; i += 1) ids.unshift(requireOk(await test(webhook.webhookId)).deliveryId);
-    await until(
+    await waitUntil(
       'all',
       () => deliveries(webhook.webhookId),
       (all) => all.every(({ state }) => state === 'delivered'),

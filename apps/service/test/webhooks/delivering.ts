@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { after } from 'node:test';
 import type { WebhookEvent, WebhookTopic } from '@flywheel/api';
+import { waitUntil } from '@flywheel/testing/batches';
+import { quietLog, type TestDatabase } from '@flywheel/testing/postgres';
 import { systemClock } from '../../src/clock.ts';
 import type { Project } from '../../src/model/project.ts';
 import type { Db } from '../../src/store/db.ts';
@@ -11,8 +13,6 @@ import { startWebhookFeed } from '../../src/store/webhooks/webhook-feed.ts';
 import { type DeliverDeps, type Delivering, startDelivering } from '../../src/webhooks/delivery/start-delivering.ts';
 import { guardedLookup } from '../../src/webhooks/receiver/guarded-lookup.ts';
 import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
-import { until } from '../execution/batches.ts';
-import { quietLog, type TestDatabase } from '../postgres.ts';
 
 export const SECRETS = createWebhookSecrets(new Uint8Array(32).fill(7));
 const HERE = { allowPrivate: true };
@@ -78,7 +78,11 @@ export async function untilNewest(
   isWanted: (delivery: Delivery) => boolean,
 ): Promise<Delivery> {
   const look = async () => (await deliveriesOf(db, endpointId))[0] ?? null;
-  const seen = await until(`deliveries of ${endpointId}`, look, (delivery) => delivery !== null && isWanted(delivery));
+  const seen = await waitUntil(
+    `deliveries of ${endpointId}`,
+    look,
+    (delivery) => delivery !== null && isWanted(delivery),
+  );
   if (seen === null) throw new Error('until has seen one.');
   return seen;
 }

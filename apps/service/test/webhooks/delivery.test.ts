@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { waitUntil } from '@flywheel/testing/batches';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { storeProject } from '@flywheel/testing/records';
+import { type Answer, openReceiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
 import { systemClock } from '../../src/clock.ts';
 import { repeatDelivery } from '../../src/store/webhooks/deliveries.ts';
 import { settleDelivery, takeDeliveries } from '../../src/store/webhooks/due-deliveries.ts';
 import { findEndpoint, updateEndpoint } from '../../src/store/webhooks/endpoints.ts';
 import { RETRY_PAUSES_MS, retryAt } from '../../src/webhooks/delivery/retry-schedule.ts';
-import { until } from '../execution/batches.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { storeProject } from '../store/records.ts';
 import { deliveriesOf, queueEvent, SECRETS, startTestDelivering, storeEndpoint, untilNewest } from './delivering.ts';
-import { type Answer, openReceiver, verify } from './receiver.ts';
 
 const database = await openTestDatabase();
 const { db } = database;
@@ -31,7 +31,7 @@ describe('a delivery', () => {
     const event = await queueEvent(db, at.project);
     const [received] = await at.receiver.until(1);
     assert.ok(received);
-    assert.deepEqual(verify(received, SECRETS.show(at.endpointId, 1)), event);
+    assert.deepEqual(verifyWebhook(received, SECRETS.show(at.endpointId, 1)), event);
     assert.match(received.id, /^evt_[0-9a-f]{32}$/);
     assert.equal(received.headers['content-type'], 'application/json');
     assert.match(received.headers['user-agent'] ?? '', /^Flywheel/);
@@ -48,10 +48,12 @@ describe('a delivery', () => {
     const [received] = await at.receiver.until(1);
     assert.ok(received);
     const secret = SECRETS.show(at.endpointId, 1);
-    assert.throws(() => verify(received, SECRETS.show(at.endpointId, 2)));
-    assert.throws(() => verify(received, SECRETS.show('another', 1)));
-    assert.throws(() => verify({ ...received, body: `${received.body} ` }, secret));
-    assert.throws(() => verify({ ...received, headers: { ...received.headers, 'webhook-id': 'evt_1' } }, secret));
+    assert.throws(() => verifyWebhook(received, SECRETS.show(at.endpointId, 2)));
+    assert.throws(() => verifyWebhook(received, SECRETS.show('another', 1)));
+    assert.throws(() => verifyWebhook({ ...received, body: `${received.body} ` }, secret));
+    assert.throws(() =>
+      verifyWebhook({ ...received, headers: { ...received.headers, 'webhook-id': 'evt_1' } }, secret),
+    );
   });
 
   it('that is refused is made again under its id, each time with a signature of the day, until it is taken', async () => {
@@ -60,7 +62,7 @@ describe('a delivery', () => {
     const received = await at.receiver.until(3);
     assert.equal(new Set(received.map(({ id }) => id)).size, 1);
     assert.equal(new Set(received.map(({ body }) => body)).size, 1);
-    for (const one of received) verify(one, SECRETS.show(at.endpointId, 1));
+    for (const one of received) verifyWebhook(one, SECRETS.show(at.endpointId, 1));
     const { state, attempts, lastError } = await untilNewest(db, at.endpointId, isOver);
     assert.deepEqual([state, attempts, lastError], ['delivered', 3, null]);
   });
@@ -110,14 +112,14 @@ describe('a delivery', () => {
     const [during] = await at.receiver.until(1);
     assert.ok(during);
     assert.match(String(during.headers['webhook-signature']), /^v1,[\w+/]+={0,2} v1,[\w+/]+={0,2}$/);
-    verify(during, first);
-    verify(during, second);
+    verifyWebhook(during, first);
+    verifyWebhook(during, second);
     await updateEndpoint(db, { ...endpoint, secretVersion: 2, previousSecretUntil: new Date() });
     await queueEvent(db, at.project);
     const [, later] = await at.receiver.until(2);
     assert.ok(later);
-    verify(later, second);
-    assert.throws(() => verify(later, first));
+    verifyWebhook(later, second);
+    assert.throws(() => verifyWebhook(later, first));
   });
 
   it('waits while its endpoint is disabled, and goes out when that is enabled', async () => {
@@ -212,7 +214,7 @@ describe('a receiver', () => {
       await queueEvent(db, at.project);
       const { state, attempts, lastResponse } = await untilNewest(db, at.endpointId, isOver);
       assert.deepEqual([state, attempts, lastResponse], ['delivered', 1, kept]);
-      await until(
+      await waitUntil(
         'the connection to be closed',
         async () => at.receiver.open(),
         (count) => count === 0,
@@ -257,7 +259,7 @@ describe('several workers', () => {
     const workers = Array.from({ length: 3 }, () => startTestDelivering(database));
     for (let i = 0; i < 30; i += 1) await queueEvent(db, at.project);
     await at.receiver.until(30);
-    await until(
+    await waitUntil(
       'all of them',
       () => deliveriesOf(db, at.endpointId),
       (all) => all.every(isOver),
@@ -280,7 +282,7 @@ describe('several workers', () => {
     assert.deepEqual([more, await takeDeliveries(lonely.db, lease)], [[], []]);
     const worker = startTestDelivering(lonely);
     // Nobody says that the lease has run out, but this does as well as the next look.
-    await until(
+    await waitUntil(
       'its lease to run out',
       async () => Date.now(),
       (at) => at > lease.leasedUntil.getTime(),
@@ -290,7 +292,7 @@ describe('several workers', () => {
     assert.ok(received.some(({ id }) => id === dead.eventId));
     const failed = { kind: 'refused', status: 500, response: null, error: 'late', retryAt: null } as const;
     assert.equal(await settleDelivery(lonely.db, dead, failed, new Date()), false);
-    await until(
+    await waitUntil(
       'both',
       () => deliveriesOf(lonely.db, endpointId),
       (all) => all.every(({ state }) => state === 'delivered'),

@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { storeProject } from '@flywheel/testing/records';
 import { repeatDelivery } from '../../src/store/webhooks/deliveries.ts';
 import { findEndpoint, updateEndpoint } from '../../src/store/webhooks/endpoints.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { storeProject } from '../store/records.ts';
 import { queueEvent, SECRETS, startTestDelivering, storeEndpoint, untilNewest } from './delivering.ts';
 
 const EXAMPLE = fileURLToPath(new URL('../../../../examples/webhook-receiver.ts', import.meta.url));

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { CreatedWebhook, WebhookDelivery } from '@flywheel/api';
-import { send } from '../client.ts';
-import { until } from '../execution/batches.ts';
+import { waitUntil } from '@flywheel/testing/batches';
+import { send } from '@flywheel/testing/client';
+import { createProject, requireOk } from '@flywheel/testing/project';
+import { openReceiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
+import { openWorld, type World } from '@flywheel/testing/world';
 import { type ServiceProcess, startServiceProcess } from '../fleet/service-process.ts';
-import { createProject, requireOk } from '../project.ts';
-import { openWorld, type World } from '../world.ts';
-import { openReceiver, verify } from './receiver.ts';
 
 const ENVIRONMENT = { WEBHOOK_KEY: Buffer.alloc(32, 7).toString('base64'), WEBHOOK_ALLOW_PRIVATE: '1' };
 
@@ -53,7 +53,7 @@ it('an event that a worker has sent and not recorded, killed, is sent by another
   const [before, again] = await receiver.until(2);
   assert.deepEqual([before?.id, again?.id, again?.body], [sent.eventId, sent.eventId, sent.payload]);
   assert.ok(again);
-  assert.equal(verify(again, secret).type, 'webhook.test');
-  const delivered = await until('it to be recorded', newest, ({ state }) => state === 'delivered');
+  assert.equal(verifyWebhook(again, secret).type, 'webhook.test');
+  const delivered = await waitUntil('it to be recorded', newest, ({ state }) => state === 'delivered');
   assert.equal(delivered.attempts, 2);
 });

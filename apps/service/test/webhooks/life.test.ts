@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type CreatedWebhook, type WebhookEvent, WebhookTopic } from '@flywheel/api';
+import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline, send } from '@flywheel/testing/client';
+import { createProject, type ProjectOptions, requireOk, type TestProject } from '@flywheel/testing/project';
+import { openReceiver, type Receiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
+import type { World } from '@flywheel/testing/world';
+import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 import type { Address } from '@solana/kit';
-import { burnPipeline, send } from '../client.ts';
-import { type ConsoleWorld, openConsoleWorld } from '../console/console-world.ts';
-import { assertError, executeSigned, openBatch, setUpBatch, until, untilBatch } from '../execution/batches.ts';
-import { createProject, type ProjectOptions, requireOk, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
-import { openReceiver, type Receiver, verify } from './receiver.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 
@@ -40,7 +40,7 @@ async function openTold(options: ProjectOptions = {}): Promise<Told> {
     until: async (count) =>
       (await receiver.until(count))
         .slice(0, count)
-        .map((received) => verify(received, secret))
+        .map((received) => verifyWebhook(received, secret))
         .toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : 1)),
     [Symbol.asyncDispose]: () => receiver.close(),
   };
@@ -121,11 +121,11 @@ describe('a project’s webhook', () => {
     requireOk(await executeSigned(world, project, low));
     await told.until(3);
     const watched = () => world.db.selectFrom('vault_watch').selectAll().execute();
-    await until('the vault to be seen filled', watched, (all) => all.every(({ told_at }) => told_at === null));
+    await waitUntil('the vault to be seen filled', watched, (all) => all.every(({ told_at }) => told_at === null));
     // Two more open than it can pay: told when the first has ended.
     const next = await setUpBatch(world, project, [burnPipeline(2)]);
     const after = await openBatch(world, project, [burnPipeline(5)]);
-    await untilBatch(world, project, after.id, ({ status }) => status === 'FINALIZED');
+    await waitForBatch(world, project, after.id, ({ status }) => status === 'FINALIZED');
     requireOk(await executeSigned(world, project, next));
     const events = await told.until(7);
     const lows = events.filter(({ type }) => type === 'vault.low');

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { WebhookEvent } from '@flywheel/api';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { later, NOW, RESERVED, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import type { Address } from '@solana/kit';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
@@ -9,8 +11,6 @@ import { recordExecutionIssue } from '../../src/store/batches/executions.ts';
 import { forgetDeliveries } from '../../src/store/webhooks/deliveries.ts';
 import { deleteEndpoint } from '../../src/store/webhooks/endpoints.ts';
 import { claimDueVaults, emitVaultLow, markVaultFilled } from '../../src/store/webhooks/vault-watch.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { later, NOW, RESERVED, storeBatch, storeNonces, storeProject } from '../store/records.ts';
 import { deliveriesOf, queueEvent, storeEndpoint } from './delivering.ts';
 
 const { db } = await openTestDatabase();

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { storeProject } from '@flywheel/testing/records';
+import { openReceiver } from '@flywheel/testing/webhook-receiver';
 import { systemClock } from '../../src/clock.ts';
 import { findUrlFault } from '../../src/webhooks/receiver/check-url.ts';
 import { guardedLookup } from '../../src/webhooks/receiver/guarded-lookup.ts';
 import { post } from '../../src/webhooks/receiver/post.ts';
-import { openTestDatabase } from '../postgres.ts';
-import { storeProject } from '../store/records.ts';
 import { queueEvent, startTestDelivering, storeEndpoint, untilNewest } from './delivering.ts';
-import { openReceiver } from './receiver.ts';
 
 const PUBLIC = { allowPrivate: false };
 const ANYWHERE = { allowPrivate: true };

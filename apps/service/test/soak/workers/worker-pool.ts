@@ -1,5 +1,5 @@
-import type { World } from '../../world.ts';
-import { missHeartbeats } from '../queue-time.ts';
+import { expireHeartbeats } from '@flywheel/testing/jobs';
+import type { World } from '@flywheel/testing/world';
 import type { Step } from './stepped-worker.ts';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
@@ -33,7 +33,7 @@ export function startWorkerPool(world: World, size: number, decide: Decide): Wor
   const replace = async (place: number, worker: Worker): Promise<void> => {
     worker.isKilled = true;
     await worker.process.kill();
-    await missHeartbeats(world, [...worker.heldJobs]);
+    await expireHeartbeats(world, [...worker.heldJobs]);
     if (workers[place] === worker && !stopping) workers[place] = start(place);
     worker.replacedNow();
   };

@@ -1,4 +1,5 @@
 import type { RegisteredProject, RegistrationRequest } from '@flywheel/api';
+import type { Localnet } from '@flywheel/localnet';
 import {
   type Address,
   createSignableMessage,
@@ -11,7 +12,6 @@ import {
   partiallySignTransaction,
 } from '@solana/kit';
 import { type Answer, send } from './client.ts';
-import type { World } from './world.ts';
 
 export interface TestProject extends RegisteredProject {
   readonly wallet: KeyPairSigner;
@@ -33,8 +33,9 @@ export interface ProjectOptions extends Partial<Omit<RegistrationRequest, 'mint'
 }
 
 /** Where a project can be registered and funded. */
-export interface ProjectWorld extends Pick<World, 'url'> {
-  readonly localnet: Pick<World['localnet'], 'bank'>;
+export interface ProjectWorld {
+  readonly url: string;
+  readonly localnet: Pick<Localnet, 'bank'>;
 }
 
 const WALLET_LAMPORTS = 1_000_000_000n;

@@ -1,3 +1,12 @@
+import type { Multisig } from '@flywheel/service/internal/model/project.ts';
+import {
+  type BatchAccount,
+  decodeBatch,
+  decodeProposal,
+  type ProposalAccount,
+} from '@flywheel/service/internal/squads/accounts.ts';
+import { locateBatch } from '@flywheel/service/internal/squads/instructions.ts';
+import { findProject } from '@flywheel/service/internal/store/projects/projects.ts';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -12,12 +21,8 @@ import {
   type TransactionSigner,
 } from '@solana/kit';
 import { findAssociatedTokenPda, getMintDecoder, getTokenDecoder } from '@solana-program/token';
-import type { Multisig } from '../../src/model/project.ts';
-import { type BatchAccount, decodeBatch, decodeProposal, type ProposalAccount } from '../../src/squads/accounts.ts';
-import { locateBatch } from '../../src/squads/instructions.ts';
-import { findProject } from '../../src/store/projects/projects.ts';
-import type { TestProject } from '../project.ts';
-import type { World } from '../world.ts';
+import type { TestProject } from './project.ts';
+import type { World } from './world.ts';
 
 /** Lands a transaction that the first signer pays for; throws when it fails. */
 export async function land(
@@ -37,7 +42,7 @@ export async function land(
 }
 
 /** Base units in an owner's associated token account; 0 when there is none. */
-export async function tokensOf(world: Pick<World, 'rpc'>, mint: Address, owner: Address): Promise<bigint> {
+export async function tokenBalance(world: Pick<World, 'rpc'>, mint: Address, owner: Address): Promise<bigint> {
   const account = await fetchEncodedAccount(world.rpc, await tokenAccountOf(world, mint, owner));
   return account.exists ? getTokenDecoder().decode(account.data).amount : 0n;
 }
@@ -48,11 +53,11 @@ export async function tokenAccountOf(world: Pick<World, 'rpc'>, mint: Address, o
   return tokenAccount;
 }
 
-export async function supplyOf(world: Pick<World, 'rpc'>, mint: Address): Promise<bigint> {
+export async function tokenSupply(world: Pick<World, 'rpc'>, mint: Address): Promise<bigint> {
   return getMintDecoder().decode((await readAccount(world, mint)).data).supply;
 }
 
-export async function multisigOf({ db }: World, { projectId }: TestProject): Promise<Multisig> {
+export async function findMultisig({ db }: World, { projectId }: TestProject): Promise<Multisig> {
   const project = await findProject(db, projectId);
   if (project === null || typeof project === 'string') throw new Error(`Project ${projectId} is not whole.`);
   return project.flywheel.multisig;
@@ -65,7 +70,7 @@ export async function readBatchOnChain(
   batchIndex: bigint,
   commitment: Commitment = 'finalized',
 ): Promise<{ readonly batch: BatchAccount; readonly proposal: ProposalAccount }> {
-  const located = await locateBatch(await multisigOf(world, project), batchIndex);
+  const located = await locateBatch(await findMultisig(world, project), batchIndex);
   const [batch, proposal] = await Promise.all([
     readAccount(world, located.address, commitment),
     readAccount(world, located.proposal, commitment),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../src/model/clock.ts';
+import type { Clock } from '@flywheel/service/internal/model/clock.ts';
 
 /** A clock whose sleeps take no time and are written down. */
 export function instantClock(): Clock & { readonly sleeps: readonly number[] } {

@@ -1,4 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { DailyTotals } from '@flywheel/service/internal/model/amount.ts';
+import type { Batch, CompiledPipeline } from '@flywheel/service/internal/model/batch.ts';
+import type { Project } from '@flywheel/service/internal/model/project.ts';
+import { insertBatch, takeBatchIndex } from '@flywheel/service/internal/store/batches/batches.ts';
+import type { Db } from '@flywheel/service/internal/store/db.ts';
+import type { NewBundle } from '@flywheel/service/internal/store/landing/bundles.ts';
+import { leaseNonce, planNonces, setNonceAvailable } from '@flywheel/service/internal/store/landing/nonces.ts';
+import { reserveDailyAmounts } from '@flywheel/service/internal/store/projects/daily-limits.ts';
+import { insertProject } from '@flywheel/service/internal/store/projects/projects.ts';
 import {
   AccountRole,
   type Address,
@@ -7,15 +16,6 @@ import {
   getBase58Decoder,
   type Nonce,
 } from '@solana/kit';
-import type { DailyTotals } from '../../src/model/amount.ts';
-import type { Batch, CompiledPipeline } from '../../src/model/batch.ts';
-import type { Project } from '../../src/model/project.ts';
-import { insertBatch, takeBatchIndex } from '../../src/store/batches/batches.ts';
-import type { Db } from '../../src/store/db.ts';
-import type { NewBundle } from '../../src/store/landing/bundles.ts';
-import { leaseNonce, planNonces, setNonceAvailable } from '../../src/store/landing/nonces.ts';
-import { reserveDailyAmounts } from '../../src/store/projects/daily-limits.ts';
-import { insertProject } from '../../src/store/projects/projects.ts';
 
 export const NOW = new Date('2026-11-21T12:00:00.000Z');
 export const DAY = '2026-11-21';

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { BatchDetail, BatchProgress, WithdrawalRequest } from '@flywheel/api';
-import { type Answer, send } from '../client.ts';
-import { until } from '../execution/batches.ts';
-import { requireOk, signWith, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
+import { type BatchDetail, type BatchProgress, rotationMessage, type WithdrawalRequest } from '@flywheel/api';
+import { createSignableMessage, getBase58Decoder, type KeyPairSigner } from '@solana/kit';
+import { waitUntil } from './batches.ts';
+import { findMultisig } from './chain.ts';
+import { type Answer, send } from './client.ts';
+import { requireOk, signWith, type TestProject } from './project.ts';
+import type { World } from './world.ts';
 
 type Owner = Pick<TestProject, 'projectId' | 'cookie' | 'wallet'>;
 
@@ -24,7 +26,7 @@ export async function setUpWithdrawal(
   body: WithdrawalRequest,
 ): Promise<string> {
   const { batchId } = requireOk(await withdraw(world, project, body));
-  await untilWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
+  await waitForWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
   return batchId;
 }
 
@@ -47,14 +49,14 @@ export function approveForCompany(
   return send(url, 'POST', path, { headers: { cookie: companyCookie }, body: {} });
 }
 
-export function untilWithdrawal(
+export function waitForWithdrawal(
   world: Pick<World, 'url'>,
   project: Pick<Owner, 'projectId' | 'cookie'>,
   batchId: string,
   isWanted: (progress: BatchProgress) => boolean,
 ): Promise<BatchProgress> {
   const read = async () => requireOk(await readBatches(world, project, `/${batchId}/progress`));
-  return until(`withdrawal ${batchId}`, read, isWanted);
+  return waitUntil(`withdrawal ${batchId}`, read, isWanted);
 }
 
 export async function readWithdrawal(
@@ -71,4 +73,32 @@ function readBatches(
   path: string,
 ): Promise<Answer> {
   return send(url, 'GET', `/console/api/projects/${projectId}/batches${path}`, { headers: { cookie } });
+}
+
+/** Asks, as the project's wallet, for another to take its place, which `signer` signs for. */
+export async function rotateWallet(
+  world: World,
+  project: TestProject,
+  to: KeyPairSigner,
+  signer: KeyPairSigner = to,
+): Promise<Answer> {
+  const { address: multisig } = await findMultisig(world, project);
+  const { projectId, wallet } = project;
+  const text = rotationMessage({ projectId, multisig, from: wallet.address, to: to.address });
+  const [signatures] = await signer.signMessages([createSignableMessage(text)]);
+  const signature = signatures?.[signer.address];
+  if (!signature) throw new Error('The new wallet gave no signature.');
+  const headers = { cookie: project.cookie, 'x-idempotency-key': randomUUID() };
+  const body = { newWallet: to.address, signature: getBase58Decoder().decode(signature) };
+  return send(world.url, 'POST', `/console/api/projects/${projectId}/rotations`, { headers, body });
+}
+
+/** Asks, as an operator of the company, for its present approver to take the place of a project's. */
+export function rotateCompany(
+  { url }: Pick<World, 'url'>,
+  { projectId }: Pick<TestProject, 'projectId'>,
+  cookie: string,
+): Promise<Answer> {
+  const headers = { cookie, 'x-idempotency-key': randomUUID() };
+  return send(url, 'POST', `/console/api/company/projects/${projectId}/rotations`, { headers, body: {} });
 }

@@ -1,15 +1,4 @@
-import {
-  type Address,
-  appendTransactionMessageInstructions,
-  createTransactionMessage,
-  generateKeyPairSigner,
-  getBase64EncodedWireTransaction,
-  type Instruction,
-  type KeyPairSigner,
-  setTransactionMessageFeePayerSigner,
-  setTransactionMessageLifetimeUsingBlockhash,
-  signTransactionMessageWithSigners,
-} from '@solana/kit';
+import { type Address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import { getCreateAccountInstruction } from '@solana-program/system';
 import {
   findAssociatedTokenPda,
@@ -22,7 +11,15 @@ import {
   getTokenSize,
   TOKEN_PROGRAM_ADDRESS,
 } from '@solana-program/token';
-import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import {
+  type ExtensionArgs,
+  getBurnCheckedInstruction,
+  getInitializeMint2Instruction as getInitializeMint2022Instruction,
+  getInitializePermanentDelegateInstruction,
+  getMintSize as getMint2022Size,
+  TOKEN_2022_PROGRAM_ADDRESS,
+} from '@solana-program/token-2022';
+import { land, tokenAccountOf } from './chain.ts';
 import type { World } from './world.ts';
 
 type Cluster = Pick<World, 'rpc' | 'localnet'>;
@@ -58,7 +55,7 @@ export async function createOwnMint(cluster: Cluster, isToken2022: boolean): Pro
 
 /** Mints base units to an owner's associated token account, creating it. */
 export async function mintTo(cluster: Cluster, mint: OwnMint, owner: Address, amount: bigint): Promise<Address> {
-  const token = await tokenAccountOf(mint, owner);
+  const token = await associatedTokenAccount(mint, owner);
   await land(cluster, mint.authority, [
     getCreateAssociatedTokenIdempotentInstruction({
       payer: mint.authority,
@@ -98,7 +95,10 @@ export async function createPlainTokenAccount(cluster: Cluster, mint: OwnMint): 
   return account.address;
 }
 
-export async function tokenAccountOf({ address: mint, programAddress }: OwnMint, owner: Address): Promise<Address> {
+export async function associatedTokenAccount(
+  { address: mint, programAddress }: OwnMint,
+  owner: Address,
+): Promise<Address> {
   const [token] = await findAssociatedTokenPda({ owner, mint, tokenProgram: programAddress });
   return token;
 }
@@ -109,15 +109,28 @@ export async function fundedSigner({ localnet }: Cluster): Promise<KeyPairSigner
   return signer;
 }
 
-/** Throws when the transaction fails. */
-export async function land(
-  { rpc }: Cluster,
-  payer: KeyPairSigner,
-  instructions: readonly Instruction[],
+/** A Token-2022 mint, 6 decimals, whose authority may also burn what others hold: the vault's tokens, for one. */
+export async function createSeizableMint(world: World): Promise<OwnMint> {
+  const [authority, mint] = await Promise.all([fundedSigner(world), generateKeyPairSigner()]);
+  const extension: ExtensionArgs = { __kind: 'PermanentDelegate', delegate: authority.address };
+  const space = getMint2022Size([extension]);
+  const lamports = await world.rpc.getMinimumBalanceForRentExemption(BigInt(space)).send();
+  const programAddress = TOKEN_2022_PROGRAM_ADDRESS;
+  await land(world, authority, [
+    getCreateAccountInstruction({ payer: authority, newAccount: mint, lamports, space, programAddress }),
+    getInitializePermanentDelegateInstruction({ mint: mint.address, delegate: authority.address }),
+    getInitializeMint2022Instruction({ mint: mint.address, decimals: 6, mintAuthority: authority.address }),
+  ]);
+  return { address: mint.address, programAddress, authority };
+}
+
+/** Burns base units that somebody else holds. */
+export async function seize(
+  world: World,
+  { address: mint, authority }: { readonly address: Address; readonly authority: KeyPairSigner },
+  owner: Address,
+  amount: bigint,
 ): Promise<void> {
-  const { value: lifetime } = await rpc.getLatestBlockhash().send();
-  const empty = setTransactionMessageFeePayerSigner(payer, createTransactionMessage({ version: 0 }));
-  const message = setTransactionMessageLifetimeUsingBlockhash(lifetime, empty);
-  const signed = await signTransactionMessageWithSigners(appendTransactionMessageInstructions(instructions, message));
-  await rpc.sendTransaction(getBase64EncodedWireTransaction(signed), { encoding: 'base64' }).send();
+  const account = await tokenAccountOf(world, mint, owner);
+  await land(world, authority, [getBurnCheckedInstruction({ account, mint, authority, amount, decimals: 6 })]);
 }

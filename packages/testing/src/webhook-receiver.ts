@@ -73,7 +73,7 @@ export async function openReceiver(answer: Answer = (_, response) => response.wr
 }
 
 /** What was received, as a receiver reads it. @throws where the signature does not verify with this secret. */
-export function verify({ body, headers }: Received, secret: string): WebhookEvent {
+export function verifyWebhook({ body, headers }: Received, secret: string): WebhookEvent {
   // Those that it reads are single.
   return WebhookEvent.parse(new Webhook(secret).verify(body, headers as Record<string, string>));
 }

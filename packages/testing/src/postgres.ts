@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { closeDb, type Db, openDb } from '@flywheel/service/internal/store/db.ts';
+import { startJobs } from '@flywheel/service/internal/store/jobs/jobs.ts';
+import { MIGRATIONS, migrate } from '@flywheel/service/internal/store/migrate.ts';
+import { type EmbeddedPostgres, startPostgres } from '@flywheel/service/internal/store/postgres.ts';
 import pg from 'pg';
-import { closeDb, type Db, openDb } from '../src/store/db.ts';
-import { startJobs } from '../src/store/jobs/jobs.ts';
-import { MIGRATIONS, migrate } from '../src/store/migrate.ts';
-import { type EmbeddedPostgres, startPostgres } from '../src/store/postgres.ts';
 
 export interface TestDatabase {
   readonly db: Db;
@@ -98,7 +98,7 @@ const TEMPLATE_LOCK = 1;
 async function hashOfMigrations(): Promise<string> {
   const hash = createHash('sha256');
   for (const name of Object.keys(MIGRATIONS)) {
-    hash.update(await readFile(new URL(`../migrations/${name}.ts`, import.meta.url)));
+    hash.update(await readFile(new URL(import.meta.resolve(`@flywheel/service/migrations/${name}.ts`))));
   }
   return hash.digest('hex').slice(0, 16);
 }

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Db } from '@flywheel/service/internal/store/db.ts';
 import { sql } from 'kysely';
-import type { World } from '../world.ts';
+import type { World } from './world.ts';
 
 /** The queue finds out that jobs are held by nobody any more: as after ten seconds without a word of their process. */
-export async function missHeartbeats({ db }: World, jobIds: readonly string[]): Promise<void> {
+export async function expireHeartbeats({ db }: World, jobIds: readonly string[]): Promise<void> {
   await sql`
     update jobs.job set heartbeat_on = heartbeat_on - interval '1 minute'
     where id = any(${jobIds}::uuid[]) and state = 'active'
@@ -11,7 +12,7 @@ export async function missHeartbeats({ db }: World, jobIds: readonly string[]): 
 }
 
 /** Lets the queue’s pauses pass, expiries aside, until the signal: a job that failed or was put off is taken up at once. */
-export async function hurry({ db }: World, signal: AbortSignal): Promise<void> {
+export async function skipRetryDelays({ db }: World, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sql`
       update jobs.job set start_after = now()
@@ -30,7 +31,7 @@ export async function makeDue({ db }: World, type: string, batchId: string): Pro
 }
 
 /** How many jobs of a type and a batch have yet to be done. */
-export async function countUndone(world: World, type: string, batchId: string): Promise<number> {
+export async function countOpenJobs(world: World, type: string, batchId: string): Promise<number> {
   return (await findJobIds(world, type, batchId)).length;
 }
 
@@ -59,4 +60,23 @@ export async function pendingJobs({ db }: World): Promise<readonly object[]> {
     ))
   `.execute(db);
   return rows;
+}
+
+/** What may become of every job in the queue, as the queue's own table has it. */
+const CONDITIONS = {
+  failed: sql`state = 'failed', completed_on = now()`,
+  abandoned: sql`state = 'active', started_on = now(), heartbeat_on = now() - interval '5 minutes'`,
+  failing: sql`state = 'retry', retry_count = 40`,
+  unattended: sql`start_after = now() - interval '2 minutes'`,
+  running: sql`state = 'active', started_on = now(), heartbeat_on = now()`,
+  completed: sql`state = 'completed', completed_on = now()`,
+} as const;
+
+export async function setJobs(db: Db, condition: keyof typeof CONDITIONS, error?: string): Promise<void> {
+  const output = error === undefined ? null : JSON.stringify({ message: error });
+  await sql`update jobs.job set ${CONDITIONS[condition]}, output = ${output}::jsonb`.execute(db);
+}
+
+export async function clearJobs(db: Db): Promise<void> {
+  await sql`truncate jobs.job`.execute(db);
 }

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Batch, Pipeline } from '@flywheel/api';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
-import { type Answer, execute, getBatch, init } from '../client.ts';
-import { requireOk, signWith, type TestProject } from '../project.ts';
-import type { World } from '../world.ts';
+import { type Answer, execute, getBatch, init } from './client.ts';
+import { requireOk, signWith, type TestProject } from './project.ts';
+import type { World } from './world.ts';
 
 export interface OpenBatch {
   readonly id: string;
@@ -38,7 +38,7 @@ export async function setUpBatch(
   pipelines: readonly Pipeline[],
 ): Promise<OpenBatch & { readonly batchIndex: bigint }> {
   const batch = await openBatch(world, project, pipelines);
-  const { batchIndex } = await untilBatch(world, project, batch.id, ({ status }) => status === 'FINALIZED');
+  const { batchIndex } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'FINALIZED');
   return { ...batch, batchIndex: BigInt(batchIndex) };
 }
 
@@ -63,17 +63,17 @@ const POLL_INTERVAL_MS = 20;
 const TIMEOUT_MS = 60_000;
 
 /** Asks until the batch is as wanted. */
-export async function untilBatch(
+export async function waitForBatch(
   world: Pick<World, 'url'>,
   project: Pick<TestProject, 'apiKey'>,
   batchId: string,
   isWanted: (batch: Awaited<ReturnType<typeof readBatch>>) => boolean,
 ) {
-  return until(`batch ${batchId}`, () => readBatch(world, project, batchId), isWanted);
+  return waitUntil(`batch ${batchId}`, () => readBatch(world, project, batchId), isWanted);
 }
 
 /** Looks until what is seen is as wanted; throws with what was seen last when that takes too long. */
-export async function until<Seen>(
+export async function waitUntil<Seen>(
   subject: string,
   look: () => Promise<Seen>,
   isWanted: (seen: Seen) => boolean,

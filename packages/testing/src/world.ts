@@ -2,13 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Localnet, startLocalnet } from '@flywheel/localnet';
-import { createSolanaRpc, type TransactionPartialSigner } from '@solana/kit';
-import { type App, type Role, startApp } from '../src/app.ts';
-import { parseConfig } from '../src/config.ts';
-import { createLog } from '../src/log.ts';
-import { createSignerFile, loadSigner } from '../src/solana/signer.ts';
-import { type Db, openDb } from '../src/store/db.ts';
+import { type App, type Role, startApp } from '@flywheel/service/internal/app.ts';
+import { parseConfig } from '@flywheel/service/internal/config.ts';
+import { createLog } from '@flywheel/service/internal/log.ts';
+import { createSignerFile, loadSigner } from '@flywheel/service/internal/solana/signer.ts';
+import { type Db, openDb } from '@flywheel/service/internal/store/db.ts';
+import { createSolanaRpc, generateKeyPairSigner, type TransactionPartialSigner } from '@solana/kit';
+import { type Answer, send } from './client.ts';
 import { openTestDatabase } from './postgres.ts';
+import { signIn } from './project.ts';
 
 /** A whole service on a real database and a local cluster, for one test file. */
 export interface World {
@@ -133,4 +135,27 @@ async function createSignerFiles(directory: string, localnet: Localnet) {
 function requireUrl({ url }: App): string {
   if (url === null) throw new Error('The service was started without HTTP.');
   return url;
+}
+
+/** A world whose console has someone of the company in it. */
+export interface ConsoleWorld {
+  readonly world: World;
+  /** Session of a wallet that COMPANY_OPERATORS lists and that owns no project, as a Cookie header. */
+  readonly companyCookie: string;
+  /** One request to `/console/api`. */
+  readonly ask: (method: string, path: string, cookie: string, body?: unknown) => Promise<Answer>;
+}
+
+export async function openConsoleWorld(environment: Readonly<Record<string, string>> = {}): Promise<ConsoleWorld> {
+  const companyWallet = await generateKeyPairSigner();
+  const world = await openWorld({ COMPANY_OPERATORS: companyWallet.address, ...environment });
+  return {
+    world,
+    companyCookie: await signIn(world.url, companyWallet),
+    ask: (method, path, cookie, body) =>
+      send(world.url, method, `/console/api${path}`, {
+        headers: { cookie, ...(method !== 'GET' && { 'content-type': 'application/json' }) },
+        ...(body !== undefined && { body }),
+      }),
+  };
 }

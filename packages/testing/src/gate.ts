@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readBatchOnChain } from './chain.ts';
+import type { TestProject } from './project.ts';
+import { openWorld, type World, type WorldOptions } from './world.ts';
+
+/** A proxy between a service and its cluster. It can delay calls, answer them itself, or drop their answers. */
+export interface Gate {
+  /** Variables that point a service at this proxy instead of the cluster's RPC and block engine. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Hands the calls of a method to a handler from now on; `*` stands for all other methods. The rest passes. */
+  intercept(method: string, handler: CallHandler): void;
+  /** Holds all calls of a method, later ones too, until they are released; then all of them pass. */
+  hold(method: string): HeldCalls;
+  /** Lets everything pass again, and drops the connections of calls that a handler still holds. */
+  clear(): void;
+  stop(): Promise<void>;
+}
+
+export interface HeldCalls {
+  /** Resolves when the first call has arrived. */
+  readonly reached: Promise<void>;
+  release(): void;
+}
+
+/** `pass` forwards the call to the cluster and resolves with its answer. */
+export type CallHandler = (call: Call, pass: () => Promise<GateAnswer>) => Promise<GateAnswer | 'hang up'>;
+
+export interface Call {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+export interface GateAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+export interface GatedWorld extends World {
+  readonly gate: Gate;
+}
+
+/** Opens a world whose service reaches the cluster only through a gate. */
+export async function openGatedWorld(
+  environment: Readonly<Record<string, string>> = {},
+  options: WorldOptions = {},
+): Promise<GatedWorld> {
+  const world = await openWorld(environment, options);
+  const gate = await openGate(world.localnet);
+  await world.restart({ ...gate.environment, ...environment });
+  return Object.create(world, {
+    gate: { value: gate },
+    stop: {
+      value: async () => {
+        gate.clear();
+        await world.stop();
+        await gate.stop();
+      },
+    },
+  });
+}
+
+export async function openGate({ url, blockEngineUrl }: World['localnet']): Promise<Gate> {
+  const handlers = new Map<string, CallHandler>();
+  let cleared = Promise.withResolvers<'hang up'>();
+  const server = createServer(async (request, response) => {
+    const body = await readBody(request);
+    const call = callOf(body);
+    const pass = () => forward(new URL(request.url ?? '/', url), request.method ?? 'GET', body);
+    const handler = handlers.get(call.method) ?? handlers.get('*');
+    const answered = (handler ? handler(call, pass) : pass()).catch(() => 'hang up' as const);
+    const answer = await Promise.race([answered, cleared.promise]);
+    if (answer === 'hang up') response.destroy();
+    else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const intercept: Gate['intercept'] = (method, handler) => void handlers.set(method, handler);
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const own = `http://127.0.0.1:${port}`;
+  return {
+    environment: { SOLANA_RPC_URL: own, JITO_BLOCK_ENGINE_URL: blockEngineUrl.replace(url, own) },
+    intercept,
+    hold: (method) => {
+      const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      intercept(method, async (_call, pass) => {
+        reached.resolve();
+        await released.promise;
+        return pass();
+      });
+      return { reached: reached.promise, release: released.resolve };
+    },
+    clear: () => {
+      handlers.clear();
+      cleared.resolve('hang up');
+      cleared = Promise.withResolvers();
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** A request without a body is for one of the block engine's pages. */
+function callOf(body: string): Call {
+  if (body === '') return { method: '', params: [] };
+  const { method, params = [] } = JSON.parse(body);
+  return { method, params };
+}
+
+async function forward(url: URL, method: string, body: string): Promise<GateAnswer> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(url, { method, ...(body !== '' && { headers, body }) });
+  return { status: response.status, body: await response.text() };
+}
+
+export const ENGINES = [
+  { name: 'with the block engine', environment: {} },
+  { name: 'over RPC, without a block engine', environment: { JITO_BLOCK_ENGINE_URL: '' } },
+] as const;
+
+export type Engine = (typeof ENGINES)[number];
+
+export interface Hold {
+  /** Resolves when something is held up, and how many pipelines have been executed then. Nothing is on its way. */
+  readonly reached: Promise<number>;
+  /** Lets everything pass again. What is refused or dropped is dead at once: slots fly until its blockhash has run out. */
+  release(): void;
+}
+
+/** Past the life of any blockhash (Agave, MAX_PROCESSING_AGE). */
+const EXPIRY_SLOTS = 151n;
+
+/**
+ * Holds up what goes out once the first pipelines of a batch have been executed: there is time for something to happen
+ * in the middle of an execution, however busy the machine is.
+ */
+export function holdSends(world: GatedWorld, { environment }: Engine, project: TestProject, batchIndex: bigint): Hold {
+  const { gate, localnet } = world;
+  const method = 'JITO_BLOCK_ENGINE_URL' in environment ? 'sendTransaction' : 'sendBundle';
+  const reached = Promise.withResolvers<number>();
+  const released = Promise.withResolvers<void>();
+  gate.intercept(method, async (_call, pass) => {
+    const { batch } = await readBatchOnChain(world, project, batchIndex, 'confirmed');
+    if (batch.executedTransactionIndex > 0) {
+      reached.resolve(batch.executedTransactionIndex);
+      await released.promise;
+    }
+    const answer = await pass();
+    if (JSON.parse(answer.body).error !== undefined) await localnet.warp({ slots: EXPIRY_SLOTS });
+    return answer;
+  });
+  gate.intercept('getInflightBundleStatuses', async (_call, pass) => {
+    const answer = await pass();
+    if (answer.body.includes('"Failed"')) await localnet.warp({ slots: EXPIRY_SLOTS });
+    return answer;
+  });
+  return { reached: reached.promise, release: released.resolve };
+}
