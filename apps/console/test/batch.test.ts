@@ -47,7 +47,7 @@ describe('a batch on the page', () => {
       { status: 'FINALIZED', waitsFor: 'execution', executedPipelines: 5 },
       { status: 'EXECUTED', waitsFor: 'close', executedPipelines: 10 },
     ] as const;
-    const closed = standings.map((standing) => batchState({ ...standing, pipelines: 10, isHeldUp: false }).closed);
+    const closed = standings.map((standing) => batchState({ ...standing, pipelines: 10, isBlocked: false }).closed);
     assert.deepEqual(
       closed,
       closed.toSorted((a, b) => a - b),
@@ -59,7 +59,7 @@ describe('a batch on the page', () => {
   it('asks the wallet only when it is its turn', () => {
     const stageOf = (status: 'FINALIZED' | 'EXECUTED', waitsFor: BatchProgress['waitsFor']) =>
       approvalStage({ ...progressOf({ executedPipelines: 0, status }), waitsFor });
-    assert.equal(stageOf('FINALIZED', 'wallet'), 'yourTurn');
+    assert.equal(stageOf('FINALIZED', 'wallet'), 'wallet');
     assert.equal(stageOf('FINALIZED', 'company'), 'company');
     assert.equal(stageOf('FINALIZED', 'execution'), 'executing');
     assert.equal(stageOf('EXECUTED', 'close'), 'over');

@@ -86,7 +86,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Create the batch' }).waitFor();
     await lookOnBoth(person, 'by-hand-review');
     await page.getByRole('button', { name: 'Create the batch' }).click();
-    await page.getByText('What is on chain is what you see').waitFor();
+    await page.getByText('Verified: the chain matches this page').waitFor();
     await approve(person);
     await page.getByText('2 of 2 pipelines executed.').waitFor();
     assert.equal(await tokensOf(story, project, recipient), (BASE_UNITS * 3n) / 2n);
@@ -133,10 +133,10 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     assert.equal(await page.evaluate('document.activeElement.dataset.row'), '0');
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/batches/${batchId}`);
-    await page.getByRole('link', { name: 'Look and approve' }).waitFor();
-    await tabTo(person, 'Look and approve');
+    await page.getByRole('link', { name: 'Review and approve' }).waitFor();
+    await tabTo(person, 'Review and approve');
     await page.keyboard.press('Enter');
-    await page.getByText('What is on chain is what you see').waitFor();
+    await page.getByText('Verified: the chain matches this page').waitFor();
     await tabTo(person, 'Approve with wallet');
     await look(person, 'keys-approve');
     await page.keyboard.press('Enter');

@@ -85,11 +85,11 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
           .waitFor();
         await look(person, 'csv-review');
         await page.getByRole('button', { name: 'Create the batch' }).click();
-        await page.getByText('What is on chain is what you see').waitFor();
+        await page.getByText('Verified: the chain matches this page').waitFor();
         await look(person, 'csv-approve');
         await approve(person);
         await page.getByText(/^(\d+) of \1 pipelines executed\.$/).waitFor();
-        await page.getByRole('link', { name: 'See what happened' }).click();
+        await page.getByRole('link', { name: 'View batch' }).click();
         await page.getByText('Rent returned').first().waitFor();
         await look(person, 'csv-batch');
         const [download] = await Promise.all([

@@ -41,10 +41,10 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     assert.equal(await page.getByRole('button', { name: 'Approve with wallet' }).isVisible(), false);
     await lookOnBoth(person, 'session-over');
     await signIn(person);
-    await page.getByText('What is on chain is what you see').waitFor();
+    await page.getByText('Verified: the chain matches this page').waitFor();
     assert.match(page.url(), new RegExp(`/approve/${batchId}$`));
     await lookOnBoth(person, 'session-back');
-    await page.getByRole('button', { name: /^(Approve with wallet|Execute again, as signed)$/ }).click();
+    await page.getByRole('button', { name: /^(Approve with wallet|Execute again \(already signed\))$/ }).click();
     await page.getByText('1 of 1 pipeline executed.').waitFor();
   });
 

@@ -138,7 +138,7 @@ export async function initByApi(
 /** Opens the approval of a batch and waits until the page has compared it with the chain. */
 export async function openApproval({ page }: Person, { projectId }: Registered, batchId: string): Promise<void> {
   await page.goto(`/p/${projectId}/approve/${batchId}`);
-  const verdict = page.getByText('What is on chain is what you see');
+  const verdict = page.getByText('Verified: the chain matches this page');
   await verdict.waitFor().catch(async (cause: unknown) => {
     throw new Error(`The page says: ${await page.locator('main').textContent()}`, { cause });
   });

@@ -77,7 +77,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     const button = page.getByRole('button', { name: 'Approve with wallet' });
     await button.waitFor();
     assert.equal(await button.isDisabled(), true, 'the button can be pressed');
-    assert.equal(await page.getByText('What is on chain is what you see').count(), 0);
+    assert.equal(await page.getByText('Verified: the chain matches this page').count(), 0);
     // As someone who wants it signed at any price.
     await button.dispatchEvent('click');
     assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet has signed');

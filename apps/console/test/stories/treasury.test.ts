@@ -38,8 +38,8 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
       await page.getByRole('button', { name: 'Set up the withdrawal' }).click();
       await page.getByText(`Nobody has used ${to} on this chain yet`).waitFor();
       await look(person, 'withdraw-warnings');
-      await page.getByRole('link', { name: 'Look and approve' }).click();
-      await page.getByText('What is on chain is what you see').waitFor();
+      await page.getByRole('link', { name: 'Review and approve' }).click();
+      await page.getByText('Verified: the chain matches this page').waitFor();
       await page.getByText('To withdraw').waitFor();
       await look(person, 'withdraw-approve');
       await approveByBoth(person);
@@ -62,7 +62,7 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
       await page.getByLabel('Its signature, if it is not in this browser').fill(signature);
       await look(person, 'rotate');
       await page.getByRole('button', { name: 'Go on with this signature' }).click();
-      await page.getByText('What is on chain is what you see').waitFor();
+      await page.getByText('Verified: the chain matches this page').waitFor();
       await look(person, 'rotate-approve');
       await approveByBoth(person);
       const wallet = async () => (await rowOf(project)).wallet;

@@ -47,7 +47,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await approve(person);
         await page.getByText('2 of 2 pipelines executed.').waitFor();
         await look(person, 'approved');
-        await page.getByRole('link', { name: 'See what happened' }).click();
+        await page.getByRole('link', { name: 'View batch' }).click();
         await page.getByText('Rent returned').first().waitFor();
         await look(person, 'batch');
       });
@@ -63,7 +63,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await table.getByRole('link', { name: 'Executed' }).waitFor();
         await look(person, 'batches');
         await page.getByRole('button', { name: 'Failed' }).click();
-        await page.getByText('No batch: failed').waitFor();
+        await page.getByText('No failed batches').waitFor();
         await look(person, 'batches-none');
         await page.goto('/');
         await page.getByRole('heading', { name: 'Your projects' }).waitFor();

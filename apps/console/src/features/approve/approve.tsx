@@ -18,18 +18,18 @@ import { BatchSkeleton, BatchStatusCard, FailureNotice } from '../batch/batch-st
 import { type ApprovalStage, approvalStage, batchKindName, deriveBatchState } from '../batch/batch-summary.ts';
 import { SignBatch } from './sign-batch.tsx';
 
-/** A batch before a wallet: waited for, looked at, signed, followed to its end. */
+/** The approval screen of a batch: setup, verification, signature, execution. */
 export function Approve() {
   const { projectId, batchId } = useParams({ from: '/p/$projectId/approve/$batchId' });
   const batch = useLiveBatch(projectId, batchId);
   return (
     <Loaded query={batch} skeleton={<BatchSkeleton />}>
-      {(found) => <Found projectId={projectId} batch={found} />}
+      {(found) => <ApproveBatch projectId={projectId} batch={found} />}
     </Loaded>
   );
 }
 
-function Found({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
+function ApproveBatch({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
   const session = useSession();
   const project = useQuery(projectQuery(projectId));
   const stage = approvalStage(batch);
@@ -38,7 +38,7 @@ function Found({ projectId, batch }: { readonly projectId: string; readonly batc
       title={`Approve ${batchKindName(batch.kind).toLowerCase()} ${batch.batch.batchIndex}`}
       lead={<AddressText address={batch.batch.id} of="batch id" />}
     >
-      {stage === 'yourTurn' ? (
+      {stage === 'wallet' ? (
         <>
           <BatchStatusCard batch={batch} />
           <Loaded query={project} skeleton={<BatchSkeleton />}>
@@ -48,20 +48,20 @@ function Found({ projectId, batch }: { readonly projectId: string; readonly batc
           </Loaded>
         </>
       ) : (
-        <AfterApproval projectId={projectId} batch={batch} stage={stage} />
+        <ApprovalStatus projectId={projectId} batch={batch} stage={stage} />
       )}
     </Page>
   );
 }
 
-interface AfterApprovalProps {
+interface ApprovalStatusProps {
   readonly projectId: string;
   readonly batch: BatchDetail;
-  readonly stage: Exclude<ApprovalStage, 'yourTurn'>;
+  readonly stage: Exclude<ApprovalStage, 'wallet'>;
 }
 
-/** What happens while nothing is asked of the wallet: before its turn, and after. */
-function AfterApproval({ projectId, batch, stage }: AfterApprovalProps) {
+/** Shows the progress of a batch while the wallet has nothing to sign: before its approval, and after. */
+function ApprovalStatus({ projectId, batch, stage }: ApprovalStatusProps) {
   const { closed, state } = deriveBatchState(batch);
   const { executedPipelines, pipelines, failure } = batch;
   const isOver = stage === 'over';
@@ -87,7 +87,7 @@ function AfterApproval({ projectId, batch, stage }: AfterApprovalProps) {
           params={{ projectId, batchId: batch.batch.id }}
           tone={isOver ? 'primary' : 'plain'}
         >
-          {isOver ? 'See what happened' : 'Open the batch'}
+          View batch
         </ButtonLink>
       </div>
       {failure && <FailureNotice failure={failure} />}
@@ -95,7 +95,7 @@ function AfterApproval({ projectId, batch, stage }: AfterApprovalProps) {
   );
 }
 
-function titleOf({ batch }: BatchDetail, stage: AfterApprovalProps['stage']): string {
+function titleOf({ batch }: BatchDetail, stage: ApprovalStatusProps['stage']): string {
   switch (stage) {
     case 'settingUp':
       return 'Setting up on chain';
@@ -110,12 +110,12 @@ function titleOf({ batch }: BatchDetail, stage: AfterApprovalProps['stage']): st
   }
 }
 
-function textOf({ executedPipelines, pipelines }: BatchDetail, stage: AfterApprovalProps['stage']): ReactNode {
+function textOf({ executedPipelines, pipelines }: BatchDetail, stage: ApprovalStatusProps['stage']): ReactNode {
   switch (stage) {
     case 'settingUp':
-      return `${count(pipelines.length, 'message')} of it to write on chain. Then it is your turn, on this page.`;
+      return `Writing ${count(pipelines.length, 'pipeline')} to the chain. You can approve here when this is done.`;
     case 'company':
-      return 'Your vote is in. A person of the company looks at the batch next; nothing more is asked of you.';
+      return 'You have approved. The company reviews the batch next; you have nothing left to do.';
     case 'executing':
     case 'over':
       return `${executedPipelines.toLocaleString('en')} of ${count(pipelines.length, 'pipeline')} executed.`;

@@ -22,31 +22,31 @@ import { useVerification, VerificationNotice, verificationIssues } from './verif
 interface SignBatchProps {
   readonly projectId: string;
   readonly batch: BatchDetail;
-  /** Whose vote the batch takes. */
+  /** The project’s wallet, whose vote the batch needs. */
   readonly owner: string;
-  /** Who is signed in. */
+  /** The wallet that is signed in. */
   readonly wallet: string;
 }
 
-/** Everything that a signature would let happen, looked at by this page; then the signature. */
+/** Verifies everything that the signature allows, then asks the wallet to sign. */
 export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
-  const looked = useVerification({ projectId, batch, wallet: owner, isMyTurn: true });
+  const verification = useVerification({ projectId, batch, wallet: owner });
   const { approve, isSigned } = useSignAndExecute({
     projectId,
     batchId: batch.batch.id,
     wallet: owner,
-    onStale: () => void looked.refetch(),
+    verification,
   });
-  const { data } = looked;
-  const objections = data ? verificationIssues(data.look) : [];
-  const isSafe = data !== undefined && objections.length === 0 && !looked.isFetching;
+  const { data } = verification;
+  const issues = data ? verificationIssues(data.look) : [];
+  const isVerified = data !== undefined && issues.length === 0 && !verification.isFetching;
   const isOwn = owner === wallet;
-  // Who reads this has signed in again since.
-  const refusal = isFlywheelError(approve.error, 'ERR_UNAUTHORIZED') ? null : approve.error;
+  // The sign-in prompt has replaced this screen; after signing in again the error no longer matters.
+  const error = isFlywheelError(approve.error, 'ERR_UNAUTHORIZED') ? null : approve.error;
   const button = (
     <Button
       tone="primary"
-      disabled={!isSafe || !isOwn}
+      disabled={!isVerified || !isOwn}
       isBusy={approve.isPending}
       onClick={() => data && approve.mutate(data.proposalApproveTx)}
     >
@@ -56,26 +56,26 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
   return (
     <div className="grid gap-6 pb-24 lg:pb-0 lg:grid-cols-[minmax(0,1fr)_400px] lg:items-start">
       <div className="flex min-w-0 flex-col gap-4 lg:order-last">
-        <VerificationNotice query={looked} pipelineCount={batch.pipelines.length} />
+        <VerificationNotice query={verification} pipelineCount={batch.pipelines.length} />
         {!isOwn && <WrongWallet owner={owner} wallet={wallet} />}
         {batch.failure && <FailureNotice failure={batch.failure} />}
-        {refusal && <ErrorNotice error={refusal} />}
+        {error && <ErrorNotice error={error} />}
         {data && <ApprovalPanel look={data.look} wallet={owner} batch={batch} />}
         <SignBar expiresAt={batch.expiresAt}>{button}</SignBar>
       </div>
-      <Panel title="The batch it approves">
-        <PipelineList pipelines={batch.pipelines} differences={objections} />
+      <Panel title="Batch to approve">
+        <PipelineList pipelines={batch.pipelines} mismatches={issues} />
       </Panel>
     </div>
   );
 }
 
 function buttonText(isPending: boolean, isSigned: boolean, isError: boolean): string {
-  if (isPending) return isSigned ? 'Checking and handing in' : 'Waiting for your wallet';
-  return isSigned && isError ? 'Execute again, as signed' : 'Approve with wallet';
+  if (isPending) return isSigned ? 'Checking and executing' : 'Waiting for your wallet';
+  return isSigned && isError ? 'Execute again (already signed)' : 'Approve with wallet';
 }
 
-/** In reach of a thumb on a phone; always in view elsewhere. */
+/** Keeps the button in view: at the bottom edge of a phone, sticky on wider screens. */
 function SignBar({ expiresAt, children }: { readonly expiresAt: string | undefined; readonly children: ReactNode }) {
   return (
     <div className="fixed inset-x-0 bottom-0 z-10 flex flex-col gap-1.5 border-t bg-paper p-4 lg:sticky lg:border-0 lg:px-0">
@@ -91,44 +91,44 @@ function SignBar({ expiresAt, children }: { readonly expiresAt: string | undefin
 
 function WrongWallet({ owner, wallet }: { readonly owner: string; readonly wallet: string }) {
   return (
-    <Notice tone="waiting" title="This takes another wallet">
-      The batch takes the vote of <AddressText address={owner} of="wallet that approves" />. You are signed in with{' '}
-      <AddressText address={wallet} of="your wallet" />. Sign out, and in again with the other.
+    <Notice tone="waiting" title="Connected with another wallet">
+      This batch needs the approval of <AddressText address={owner} of="approving wallet" />. You are signed in with{' '}
+      <AddressText address={wallet} of="your wallet" />. Sign out, then sign in with the other wallet.
     </Notice>
   );
 }
 
-/** Every pipeline is checked once more before the company signs. */
+/** The service simulates every pipeline again before the company signs. */
 const EXECUTE_TIMEOUT_MS = 120_000;
 
 interface SignAndExecuteInput {
   readonly projectId: string;
   readonly batchId: string;
   readonly wallet: string;
-  /** The approval is no longer the one that was looked at. */
-  readonly onStale: () => void;
+  readonly verification: ReturnType<typeof useVerification>;
 }
 
-interface Signed {
-  /** What was signed. */
-  readonly of: string;
+interface SignedApproval {
+  /** The unsigned approval, base64. */
+  readonly proposalApproveTx: string;
+  /** Base64. */
   readonly signedTx: string;
 }
 
 /**
- * Signs an approval with the wallet and hands it in. What has been signed is handed in again as it is, where the
- * service refused for a reason that can be mended: an empty vault, a pause.
+ * Signs an approval with the wallet and executes the batch. After an error that the user can resolve (the vault is
+ * short of funds, the project is paused), the next attempt sends the same signature without asking the wallet again.
  */
-function useSignAndExecute({ projectId, batchId, wallet, onStale }: SignAndExecuteInput) {
+function useSignAndExecute({ projectId, batchId, wallet, verification }: SignAndExecuteInput) {
   const queries = useQueryClient();
   const environment = useEnvironment();
-  const [signed, setSigned] = useState<Signed | null>(null);
+  const [signed, setSigned] = useState<SignedApproval | null>(null);
   const approve = useMutation({
     mutationFn: async (proposalApproveTx: string) => {
-      let signedTx = signed?.of === proposalApproveTx ? signed.signedTx : null;
+      let signedTx = signed?.proposalApproveTx === proposalApproveTx ? signed.signedTx : null;
       if (signedTx === null) {
         signedTx = await signApproval(proposalApproveTx, await walletSigner(wallet, chainOf(environment)));
-        setSigned({ of: proposalApproveTx, signedTx });
+        setSigned({ proposalApproveTx, signedTx });
       }
       return call(
         BATCH_OPERATIONS.executeProjectBatch,
@@ -140,7 +140,8 @@ function useSignAndExecute({ projectId, batchId, wallet, onStale }: SignAndExecu
     onError: (error) => {
       if (!isFlywheelError(error, 'ERR_SIGNED_TX_INVALID')) return;
       setSigned(null);
-      onStale();
+      // The service has built another approval meanwhile: fetch and verify that one.
+      void verification.refetch();
     },
   });
   return { approve, isSigned: signed !== null };
@@ -148,12 +149,12 @@ function useSignAndExecute({ projectId, batchId, wallet, onStale }: SignAndExecu
 
 interface ApprovalPanelProps {
   readonly look: Look;
-  /** Who is to sign. */
+  /** The wallet that will sign. */
   readonly wallet: string;
   readonly batch: BatchDetail;
 }
 
-/** What the transaction does, decoded on this page from its own bytes. */
+/** Shows what the approval transaction does, decoded on this page from its bytes. */
 function ApprovalPanel({ look: { approval, approvalFaults }, wallet, batch }: ApprovalPanelProps) {
   return (
     <Panel
@@ -162,7 +163,7 @@ function ApprovalPanel({ look: { approval, approvalFaults }, wallet, batch }: Ap
         approvalFaults.length === 0 ? (
           <StateMark state="done" word="Two votes, nothing else" />
         ) : (
-          <StateMark state="failed" word="It does something else" />
+          <StateMark state="failed" word="Not as expected" />
         )
       }
     >
@@ -179,10 +180,9 @@ function ApprovalPanel({ look: { approval, approvalFaults }, wallet, batch }: Ap
         <Facts
           facts={[
             { name: 'Fee', value: formatSol(approvalFee(approval)) },
-            { name: 'Paid by the operator', value: <AddressText address={approval.feePayer} of="operator" /> },
-            { name: 'You pay', value: 'nothing' },
-            { name: 'Approves batch', value: batch.batch.batchIndex },
-            { name: 'By its proposal', value: <AddressText address={proposalOf(approval)} of="proposal" isLinked /> },
+            { name: 'Fee paid by', value: <AddressText address={approval.feePayer} of="fee payer" /> },
+            { name: 'Batch', value: batch.batch.batchIndex },
+            { name: 'Proposal', value: <AddressText address={proposalOf(approval)} of="proposal" isLinked /> },
           ]}
         />
       </div>
@@ -195,24 +195,26 @@ function StepText({ step, wallet }: { readonly step: Approval['steps'][number]; 
     case 'nonce':
       return (
         <span>
-          Advance the nonce <AddressText address={step.account} of="nonce" />, so that it counts once
+          Advance the nonce <AddressText address={step.account} of="nonce" />, so the transaction runs only once
         </span>
       );
     case 'computeLimit':
       return <span className="tabular">Use at most {step.units.toLocaleString('en')} compute units</span>;
     case 'computePrice':
-      return <span className="tabular">Pay {step.microLamports.toLocaleString('en')} micro-lamports a unit</span>;
+      return (
+        <span className="tabular">Pay {step.microLamports.toLocaleString('en')} micro-lamports per compute unit</span>
+      );
     case 'vote':
       return (
         <span className="font-medium">
-          Vote yes as {step.member === wallet ? 'you' : 'the company'},{' '}
+          Vote “approve” as {step.member === wallet ? 'you' : 'the company'},{' '}
           <AddressText address={step.member} of="member" />
         </span>
       );
     case 'other':
       return (
         <span className="font-medium text-failed">
-          Call <AddressText address={step.program} of="program" /> with {step.bytes} bytes: no part of an approval
+          Call <AddressText address={step.program} of="program" /> with {step.bytes} bytes: not part of an approval
         </span>
       );
     default:

@@ -6,7 +6,7 @@ import { AddressText } from '../../ui/show/address-text.tsx';
 import { StateMark } from '../../ui/show/state-mark.tsx';
 import { Panel } from '../../ui/state/panel.tsx';
 
-/** What setup and execution came to: counts, bundles, signatures. */
+/** Shows the results of setup and execution: counts, bundles, signatures. */
 export function ResultsPanel({ batch }: { readonly batch: Batch }) {
   const { initResult, executeResult } = batch;
   if (!initResult && !executeResult) return null;
@@ -51,13 +51,13 @@ function Outcome({ title, text, failure, bundles }: OutcomeProps) {
       {failure && <p className="text-sm break-words text-failed">{failure}</p>}
       <Bundles bundles={bundles.slice(0, SHOWN)} />
       {more.length > 0 && (
-        <More words={`and ${count(more.length, 'more bundle')}`}>{() => <Bundles bundles={more} />}</More>
+        <More words={`Show ${count(more.length, 'more bundle')}`}>{() => <Bundles bundles={more} />}</More>
       )}
     </div>
   );
 }
 
-/** A batch of a thousand pipelines takes hundreds. */
+/** A batch of a thousand pipelines takes hundreds of bundles. */
 const SHOWN = 3;
 
 function Bundles({ bundles }: { readonly bundles: readonly BundleExecution[] }) {
@@ -81,24 +81,24 @@ function Bundles({ bundles }: { readonly bundles: readonly BundleExecution[] }) 
   );
 }
 
-/** What the batch cost, transaction by transaction; it adds up to the last lamport. */
+/** Shows what the batch cost, in total and per transaction. */
 export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
   const rows = [
     { name: 'Fees', lamports: ledger.feeLamports },
     { name: 'Tips', lamports: ledger.tipLamports },
     { name: 'Rent locked', lamports: ledger.rentOutLamports },
     { name: 'Rent returned', lamports: ledger.rentBackLamports },
-    { name: 'The operator paid', lamports: ledger.operatorNetLamports },
-    { name: 'The vault paid for token accounts', lamports: ledger.vaultRentLamports },
+    { name: 'Net cost to the operator', lamports: ledger.operatorNetLamports },
+    { name: 'Token account rent, paid by the vault', lamports: ledger.vaultRentLamports },
   ];
   return (
     <Panel
-      title="What it cost"
+      title="Cost"
       aside={
         ledger.isComplete ? (
-          <StateMark state="done" word="All rent is back" />
+          <StateMark state="done" word="All rent returned" />
         ) : (
-          <StateMark state="running" word="Rent is locked until the accounts close" />
+          <StateMark state="running" word="Rent locked until the accounts close" />
         )
       }
     >
@@ -112,7 +112,9 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
       </dl>
       {ledger.entries.length > 0 && (
         <div className="mt-4">
-          <More words={count(ledger.entries.length, 'transaction')}>{() => <Entries entries={ledger.entries} />}</More>
+          <More words={`Show ${count(ledger.entries.length, 'transaction')}`}>
+            {() => <Entries entries={ledger.entries} />}
+          </More>
         </div>
       )}
     </Panel>

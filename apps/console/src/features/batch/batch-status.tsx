@@ -11,51 +11,51 @@ import { Panel } from '../../ui/state/panel.tsx';
 import { Lines } from '../../ui/state/skeleton.tsx';
 import { deriveBatchState, totalsOf } from './batch-summary.ts';
 
-/** Where a batch stands: the ring, the word, and its sums. */
+/** Shows the state of a batch, its progress, its totals and its cost so far. */
 export function BatchStatusCard({ batch }: { readonly batch: BatchDetail }) {
-  const standing = deriveBatchState(batch);
+  const state = deriveBatchState(batch);
   const { counts } = totalsOf(batch.pipelines);
   const cost = batch.batch.ledger?.operatorNetLamports;
   return (
     <section
-      aria-label="Where it stands"
+      aria-label="Batch status"
       className="grid gap-x-8 gap-y-4 rounded-lg border bg-raised p-4 sm:grid-cols-2 lg:grid-cols-[minmax(220px,1.3fr)_repeat(3,minmax(0,1fr))]"
     >
       <div role="status" className="flex items-center gap-4 sm:col-span-2 lg:col-span-1">
         <Ring
           size={52}
-          closed={standing.closed}
-          isTurning={standing.state === 'running'}
-          className={STATE_COLOURS[standing.state]}
+          closed={state.closed}
+          isTurning={state.state === 'running'}
+          className={STATE_COLOURS[state.state]}
         />
         <div>
-          <p className={classes('text-lg font-semibold', STATE_COLOURS[standing.state])}>{standing.word}</p>
+          <p className={classes('text-lg font-semibold', STATE_COLOURS[state.state])}>{state.word}</p>
           <p className="tabular text-sm text-quiet">{progressText(batch)}</p>
         </div>
       </div>
-      <Moved batch={batch} />
+      <BatchTotals batch={batch} />
       <div className="flex flex-col gap-2">
-        <Sum name="The operator paid so far" value={cost === undefined ? 'not known yet' : formatSol(cost)} />
-        {isOfPipelines(batch) && <KindBar {...counts} />}
+        <Total name="Cost to the operator so far" value={cost === undefined ? 'Not known yet' : formatSol(cost)} />
+        {hasPipelines(batch) && <KindBar {...counts} />}
       </div>
     </section>
   );
 }
 
-function isOfPipelines({ kind = 'pipelines' }: Pick<BatchDetail, 'kind'>): boolean {
+function hasPipelines({ kind = 'pipelines' }: Pick<BatchDetail, 'kind'>): boolean {
   return kind === 'pipelines';
 }
 
-/** What it burns and airdrops, or withdraws; a rotation moves nothing. */
-function Moved({ batch }: { readonly batch: BatchDetail }) {
+/** Shows what the batch burns and airdrops, or withdraws; a rotation moves nothing. */
+function BatchTotals({ batch }: { readonly batch: BatchDetail }) {
   const { pipelines } = batch;
   const { status } = batch.batch;
-  if (!isOfPipelines(batch)) {
+  if (!hasPipelines(batch)) {
     const actions = pipelines.flatMap((pipeline) => pipeline.actions);
     return actions.map(
       (action) =>
         action.action === 'WITHDRAW' && (
-          <Sum
+          <Total
             key={action.asset}
             name={WITHDRAW_NAMES[status]}
             value={`${withSeparators(action.amount)} ${action.asset === 'SOL' ? 'SOL' : 'tokens'}`}
@@ -66,30 +66,30 @@ function Moved({ batch }: { readonly batch: BatchDetail }) {
   const { burned, airdropped } = totalsOf(pipelines);
   return (
     <>
-      <Sum name={BURN_NAMES[status]} value={withSeparators(burned)} />
-      <Sum name={AIRDROP_NAMES[status]} value={withSeparators(airdropped)} />
+      <Total name={BURN_NAMES[status]} value={withSeparators(burned)} />
+      <Total name={AIRDROP_NAMES[status]} value={withSeparators(airdropped)} />
     </>
   );
 }
 
-/** What a failed batch has moved all the same, its pipelines say. */
+// A failed batch may have executed some of its pipelines; the list of pipelines shows which.
 const WITHDRAW_NAMES = {
   AVAILABLE_TO_QUEUE: 'To withdraw',
   FINALIZED: 'To withdraw',
   EXECUTED: 'Withdrawn',
-  FAILED: 'Was to withdraw',
+  FAILED: 'Withdrawal requested',
 } as const;
 const BURN_NAMES = {
   AVAILABLE_TO_QUEUE: 'To burn',
   FINALIZED: 'To burn',
   EXECUTED: 'Burned',
-  FAILED: 'Was to burn',
+  FAILED: 'Burn requested',
 } as const;
 const AIRDROP_NAMES = {
   AVAILABLE_TO_QUEUE: 'To airdrop',
   FINALIZED: 'To airdrop',
   EXECUTED: 'Airdropped',
-  FAILED: 'Was to airdrop',
+  FAILED: 'Airdrop requested',
 } as const;
 
 function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDetail): string {
@@ -98,7 +98,7 @@ function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDe
   return hasBegun ? `${executedPipelines.toLocaleString('en')} of ${all} executed` : all;
 }
 
-function Sum({ name, value }: { readonly name: string; readonly value: string }) {
+function Total({ name, value }: { readonly name: string; readonly value: string }) {
   return (
     <div className="flex items-baseline justify-between gap-3 sm:flex-col sm:justify-start sm:gap-0">
       <p className="text-sm text-quiet">{name}</p>
@@ -107,7 +107,7 @@ function Sum({ name, value }: { readonly name: string; readonly value: string })
   );
 }
 
-/** What is in the way of a batch, or ended it, and what to do about it. */
+/** Says what blocks or ended a batch, and what to do about it. */
 export function FailureNotice({ failure }: { readonly failure: BatchFailure }) {
   const { message, remedy, code, pipeline, isFinal } = failure;
   return (
@@ -124,7 +124,7 @@ export function FailureNotice({ failure }: { readonly failure: BatchFailure }) {
   );
 }
 
-/** A batch before it is known, of the same size. */
+/** Placeholder of the same size while a batch loads. */
 export function BatchSkeleton() {
   return (
     <div className="flex flex-col gap-6">

@@ -3,60 +3,60 @@ import { decimalOf } from '@flywheel/sdk';
 import { textOfUnits, unitsOf } from '../../lib/text/units.ts';
 import type { State } from '../../ui/show/state.ts';
 
-/** A batch's state as people read it. */
+/** State of a batch for display. */
 export interface BatchState {
   readonly state: State;
   readonly word: string;
-  /** How far the ring is closed, 0 to 1. */
+  /** Share of the progress ring that is closed, 0 to 1. */
   readonly closed: number;
 }
 
 interface BatchStateInput extends Pick<BatchRow, 'status' | 'waitsFor' | 'executedPipelines' | 'pipelines'> {
-  /** Something holds it up. */
-  readonly isHeldUp: boolean;
+  /** An issue keeps the batch from going on. */
+  readonly isBlocked: boolean;
 }
 
-/** Reads the state of a batch from its details. */
+/** Derives the state of a batch from its details. */
 export function deriveBatchState({ batch, waitsFor, executedPipelines, pipelines, failure }: BatchDetail): BatchState {
   return batchState({
     status: batch.status,
     waitsFor,
     executedPipelines,
     pipelines: pipelines.length,
-    isHeldUp: failure !== undefined && !failure.isFinal,
+    isBlocked: failure !== undefined && !failure.isFinal,
   });
 }
 
-/** The ring closes with what is done: compiled, set up, approved, then pipeline by pipeline. */
+/** Share of the ring per step; after the approval it closes pipeline by pipeline. */
 const CLOSED = { compiled: 0.12, setUp: 0.35, approved: 0.5 } as const;
 
-/** Where a batch stands and what it waits for, in a word. */
-export function batchState({ status, waitsFor, executedPipelines, pipelines, isHeldUp }: BatchStateInput): BatchState {
+/** Names the state of a batch, or what it waits for. */
+export function batchState({ status, waitsFor, executedPipelines, pipelines, isBlocked }: BatchStateInput): BatchState {
   const executed = pipelines === 0 ? 0 : executedPipelines / pipelines;
   const executing = CLOSED.approved + (1 - CLOSED.approved) * executed;
   if (status === 'EXECUTED') return { state: 'done', word: 'Executed', closed: 1 };
   if (status === 'FAILED') return { state: 'failed', word: 'Failed', closed: executing };
   switch (waitsFor) {
     case 'setup':
-      return isHeldUp
-        ? { state: 'waiting', word: 'Held up', closed: CLOSED.compiled }
+      return isBlocked
+        ? { state: 'waiting', word: 'Blocked', closed: CLOSED.compiled }
         : { state: 'running', word: 'Setting up', closed: CLOSED.compiled };
     case 'wallet':
       return { state: 'waiting', word: 'Waiting for you', closed: CLOSED.setUp };
     case 'company':
-      return { state: 'waiting', word: 'With the company', closed: CLOSED.setUp };
+      return { state: 'waiting', word: 'Waiting for the company', closed: CLOSED.setUp };
     case 'execution':
     case 'close':
     case 'nothing':
-      return isHeldUp
-        ? { state: 'waiting', word: 'Held up', closed: executing }
+      return isBlocked
+        ? { state: 'waiting', word: 'Blocked', closed: executing }
         : { state: 'running', word: 'Executing', closed: executing };
     default:
       return waitsFor satisfies never;
   }
 }
 
-/** What a batch is called. */
+/** Name of a kind of batch. */
 export function batchKindName(kind: BatchKind = 'pipelines'): string {
   switch (kind) {
     case 'pipelines':
@@ -70,15 +70,15 @@ export function batchKindName(kind: BatchKind = 'pipelines'): string {
   }
 }
 
-interface Totals {
+interface BatchTotals {
   /** Whole tokens, decimal. */
   readonly burned: string;
   readonly airdropped: string;
   readonly counts: { readonly burns: number; readonly airdrops: number; readonly memos: number };
 }
 
-/** What pipelines burn and airdrop together, exactly. */
-export function totalsOf(pipelines: readonly { readonly actions: readonly BatchAction[] }[]): Totals {
+/** Adds up what pipelines burn and airdrop; exact. */
+export function totalsOf(pipelines: readonly { readonly actions: readonly BatchAction[] }[]): BatchTotals {
   let [burned, airdropped, burns, airdrops, memos] = [0n, 0n, 0, 0, 0];
   for (const action of pipelines.flatMap(({ actions }) => actions)) {
     if (action.action === 'BURN') {
@@ -96,20 +96,20 @@ export function totalsOf(pipelines: readonly { readonly actions: readonly BatchA
   };
 }
 
-/** What a pipeline of a batch may do; withdrawals and rotations only the console makes. */
+/** An action of a batch; only the console creates withdrawals and rotations. */
 export type BatchAction = BatchDetail['pipelines'][number]['actions'][number];
 
-/** How far a batch is from the one who is to approve it. */
-export type ApprovalStage = 'settingUp' | 'yourTurn' | 'company' | 'executing' | 'over';
+/** Stage of a batch on the approval screen; `wallet` means that the wallet can sign now. */
+export type ApprovalStage = 'settingUp' | 'wallet' | 'company' | 'executing' | 'over';
 
-/** What the approval screen has to show of a batch. */
+/** Derives the stage that the approval screen shows. */
 export function approvalStage({ batch, waitsFor }: Pick<BatchProgress, 'batch' | 'waitsFor'>): ApprovalStage {
   if (batch.status === 'EXECUTED' || batch.status === 'FAILED') return 'over';
   switch (waitsFor) {
     case 'setup':
       return 'settingUp';
     case 'wallet':
-      return 'yourTurn';
+      return 'wallet';
     case 'company':
       return 'company';
     case 'execution':

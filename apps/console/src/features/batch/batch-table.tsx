@@ -12,13 +12,13 @@ import { TimeText } from '../../ui/show/time-text.tsx';
 import { useIsWide } from '../../ui/use-is-wide.ts';
 import { batchKindName, batchState } from './batch-summary.ts';
 
-/** A line of a table; a card with four of them. */
+/** Heights of a table row, and of a card on a phone. */
 const ROW_PX = { wide: 60, narrow: 172 } as const;
-/** Asked for before the last row is seen, so that scrolling does not stop. */
+/** The next page is fetched this many rows before the end, so that scrolling does not stop. */
 const ROWS_AHEAD = 15;
-/** Shown below the last row while more is coming. */
-const COMING_ROWS = 4;
-/** The page’s own head covers the top of the window. */
+/** Placeholder rows below the last row while the next page loads. */
+const LOADING_ROWS = 4;
+/** The header covers the top of the window. */
 const HEAD_PX = 56;
 
 interface BatchTableProps {
@@ -28,7 +28,7 @@ interface BatchTableProps {
   readonly onMore: () => void;
 }
 
-/** Batches as a table that only holds what is seen, however many there are. */
+/** Virtual table of batches: only the visible rows are in the DOM. */
 export function BatchTable({ projectId, rows, hasMore, onMore }: BatchTableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
   const isWide = useIsWide();
@@ -38,13 +38,13 @@ export function BatchTable({ projectId, rows, hasMore, onMore }: BatchTableProps
   }, []);
   const rowPx = isWide ? ROW_PX.wide : ROW_PX.narrow;
   const virtual = useWindowVirtualizer({
-    count: rows.length + (hasMore ? COMING_ROWS : 0),
+    count: rows.length + (hasMore ? LOADING_ROWS : 0),
     estimateSize: () => rowPx,
     overscan: 8,
     scrollMargin,
     scrollPaddingStart: HEAD_PX,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the estimate is read anew when the rows are of another height.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the row height changes with the screen width.
   useEffect(() => virtual.measure(), [rowPx]);
   const items = virtual.getVirtualItems();
   const lastSeen = items.at(-1)?.index ?? 0;
@@ -62,11 +62,11 @@ export function BatchTable({ projectId, rows, hasMore, onMore }: BatchTableProps
       >
         {items.map(({ index, start }) => {
           const row = rows[index];
-          const place = { height: rowPx, transform: `translateY(${start - scrollMargin}px)` };
+          const style = { height: rowPx, transform: `translateY(${start - scrollMargin}px)` };
           return row ? (
-            <BatchRow key={row.id} projectId={projectId} row={row} index={index} place={place} />
+            <BatchRow key={row.id} projectId={projectId} row={row} index={index} style={style} />
           ) : (
-            <RowSkeleton key={index} place={place} />
+            <RowSkeleton key={index} style={style} />
           );
         })}
       </tbody>
@@ -76,8 +76,8 @@ export function BatchTable({ projectId, rows, hasMore, onMore }: BatchTableProps
 
 const HEADS = [
   { name: 'State', className: 'text-left' },
-  { name: 'Time', className: 'text-left' },
-  { name: 'What it does', className: 'text-left' },
+  { name: 'Created', className: 'text-left' },
+  { name: 'Actions', className: 'text-left' },
   { name: 'Pipelines', className: 'text-right' },
   { name: 'Burned', className: 'text-right' },
   { name: 'Airdropped', className: 'text-right' },
@@ -98,12 +98,11 @@ function TableHead() {
   );
 }
 
-/** A row where one will be. */
-function RowSkeleton({ place }: { readonly place: CSSProperties }) {
+function RowSkeleton({ style }: { readonly style: CSSProperties }) {
   return (
     <tr
       aria-hidden
-      style={place}
+      style={style}
       className={classes('absolute inset-x-0 top-0 flex flex-col justify-center gap-3 border-b px-4', COLUMNS)}
     >
       {HEADS.map(({ name }) => (
@@ -115,7 +114,7 @@ function RowSkeleton({ place }: { readonly place: CSSProperties }) {
 
 const FIRST_ROWS = 6;
 
-/** The table before anything is known of it, of the same size. */
+/** Placeholder of the same size while the table loads. */
 export function TableSkeleton() {
   const isWide = useIsWide();
   const rowPx = isWide ? ROW_PX.wide : ROW_PX.narrow;
@@ -132,7 +131,7 @@ export function TableSkeleton() {
         >
           {Array.from({ length: FIRST_ROWS }, (_, row) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the rows are all alike and never move.
-            <RowSkeleton key={row} place={{ height: rowPx, transform: `translateY(${row * rowPx}px)` }} />
+            <RowSkeleton key={row} style={{ height: rowPx, transform: `translateY(${row * rowPx}px)` }} />
           ))}
         </tbody>
       </table>
@@ -140,7 +139,7 @@ export function TableSkeleton() {
   );
 }
 
-/** The same columns for the head, every row and every skeleton: nothing moves when rows arrive. */
+/** Head, rows and placeholders share these columns, so that nothing moves when rows arrive. */
 const COLUMNS =
   'md:grid md:grid-cols-[minmax(170px,1.4fr)_120px_minmax(90px,1fr)_80px_minmax(90px,1fr)_minmax(90px,1fr)_minmax(110px,1fr)] md:items-center md:gap-4 md:px-4';
 
@@ -148,17 +147,17 @@ interface BatchRowProps {
   readonly projectId: string;
   readonly row: Row;
   readonly index: number;
-  /** Where in the list it stands. */
-  readonly place: CSSProperties;
+  /** Height and position of the row in the virtual list. */
+  readonly style: CSSProperties;
 }
 
-/** A batch on a line; on a phone, a card. The whole of it leads to the batch. */
-function BatchRow({ projectId, row, index, place }: BatchRowProps) {
-  const { state, word, closed } = batchState({ ...row, isHeldUp: row.problem !== undefined });
+/** Shows a batch as a table row, or as a card on a phone; all of it links to the batch. */
+function BatchRow({ projectId, row, index, style }: BatchRowProps) {
+  const { state, word, closed } = batchState({ ...row, isBlocked: row.problem !== undefined });
   return (
     <tr
       aria-rowindex={index + 2}
-      style={place}
+      style={style}
       className={classes(
         'absolute inset-x-0 top-0 flex flex-col justify-center gap-2.5 border-b px-4 last:border-b-0 hover:bg-sunken has-[:focus-visible]:bg-sunken',
         COLUMNS,
@@ -193,8 +192,8 @@ function BatchRow({ projectId, row, index, place }: BatchRowProps) {
         </span>
       </td>
       <td className="tabular hidden text-right md:block">{row.pipelines.toLocaleString('en')}</td>
-      <Amount name="Burned" tokens={row.burned} isReal={row.status !== 'FAILED'} />
-      <Amount name="Airdropped" tokens={row.airdropped} isReal={row.status !== 'FAILED'} />
+      <Amount name="Burned" tokens={row.burned} isFinal={row.status !== 'FAILED'} />
+      <Amount name="Airdropped" tokens={row.airdropped} isFinal={row.status !== 'FAILED'} />
       <td className="flex justify-between text-sm md:justify-end">
         <span className="text-quiet md:sr-only">Cost</span>
         <span className="tabular text-right text-quiet">{formatSol(row.operatorLamports)}</span>
@@ -206,15 +205,15 @@ function BatchRow({ projectId, row, index, place }: BatchRowProps) {
 interface AmountProps {
   readonly name: string;
   readonly tokens: string;
-  /** A failed batch asked for it; whether any of it moved, the batch itself says. */
-  readonly isReal: boolean;
+  /** False for a failed batch: the amount was requested, and may have been executed in part. */
+  readonly isFinal: boolean;
 }
 
-function Amount({ name, tokens, isReal }: AmountProps) {
+function Amount({ name, tokens, isFinal }: AmountProps) {
   return (
     <td className="flex justify-between text-sm md:justify-end md:text-base">
-      <span className="text-quiet md:sr-only">{isReal ? name : `${name}, as asked for`}</span>
-      <span className={classes('tabular text-right', tokens === '0' || !isReal ? 'text-quiet' : 'font-medium')}>
+      <span className="text-quiet md:sr-only">{isFinal ? name : `${name}, as requested`}</span>
+      <span className={classes('tabular text-right', tokens === '0' || !isFinal ? 'text-quiet' : 'font-medium')}>
         {withSeparators(tokens)}
       </span>
     </td>
@@ -223,11 +222,11 @@ function Amount({ name, tokens, isReal }: AmountProps) {
 
 interface RowKeys {
   readonly count: number;
-  /** Brings a row into the window. */
+  /** Scrolls a row into view. */
   readonly onGoTo: (index: number) => void;
 }
 
-/** `j` and `k`, and the arrows once a row is focused, go from row to row; Enter is the link’s own. */
+/** Moves the focus from row to row with `j` and `k`, and with the arrow keys once a row has the focus. */
 function useRowKeys({ count, onGoTo }: RowKeys): void {
   const latest = useRef({ count, onGoTo });
   latest.current = { count, onGoTo };
@@ -259,7 +258,7 @@ function focusedRow(): number | null {
   return row === undefined ? null : Number(row);
 }
 
-/** A row that was outside the window is there a frame after scrolling to it. */
+/** After scrolling, a row is rendered within a few frames. */
 const MAX_FRAMES = 10;
 
 function focusRow(index: number, frame = 0): void {

@@ -25,23 +25,23 @@ import { batchKindName } from './batch-summary.ts';
 import { PipelineList } from './pipeline-list.tsx';
 import { writeReceipt } from './receipt.ts';
 
-/** A batch from init to the last lamport, as it moves. */
+/** The screen of one batch, updated live. */
 export function BatchScreen() {
   const { projectId, batchId } = useParams({ from: '/p/$projectId/batches/$batchId' });
   const batch = useLiveBatch(projectId, batchId);
   return (
     <Loaded query={batch} skeleton={<BatchSkeleton />}>
-      {(found) => <Found projectId={projectId} batch={found} />}
+      {(found) => <BatchDetails projectId={projectId} batch={found} />}
     </Loaded>
   );
 }
 
-function Found({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
+function BatchDetails({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
   const { id, batchIndex, dateCreated, ledger } = batch.batch;
-  const isMyTurn = batch.waitsFor === 'wallet';
+  const canApprove = batch.waitsFor === 'wallet';
   const approve = (
     <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId: id }} tone="primary">
-      Look and approve
+      Review and approve
     </ButtonLink>
   );
   return (
@@ -74,28 +74,18 @@ function Found({ projectId, batch }: { readonly projectId: string; readonly batc
       </div>
       <ResultsPanel batch={batch.batch} />
       {ledger && <LedgerPanel ledger={ledger} />}
-      {isMyTurn && (
-        // Where a thumb is.
+      {canApprove && (
+        // In reach of a thumb on a phone.
         <div className="sticky bottom-0 -mx-4 -mb-6 flex border-t bg-paper p-4 *:flex-1 md:hidden">{approve}</div>
       )}
     </Page>
   );
 }
 
-function PipelineCount({ batch: { pipelines } }: { readonly batch: BatchDetail }) {
-  const actions = pipelines.reduce((sum, pipeline) => sum + pipeline.actions.length, 0);
-  const instructions = pipelines.reduce((sum, pipeline) => sum + pipeline.instructions.length, 0);
-  return (
-    <span className="tabular text-sm text-quiet">
-      {count(pipelines.length, 'pipeline')}, {count(actions, 'action')}, {count(instructions, 'instruction')}
-    </span>
-  );
-}
-
-/** The service ends a bundle in flight before it answers. */
+/** The service waits for a bundle in flight before it answers. */
 const CANCEL_TIMEOUT_MS = 60_000;
 
-/** Ends an open batch for good, once its name is typed; nothing where there is nothing to end, or no right to. */
+/** Cancels an open batch after its name is typed; hidden when the batch has ended or the wallet does not own the project. */
 function CancelButton({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
   const queries = useQueryClient();
   const mayChange = useOwnsProject(projectId);
@@ -132,15 +122,15 @@ function CancelButton({ projectId, batch }: { readonly projectId: string; readon
         onClose={() => setOpen(false)}
       >
         <p>
-          It ends, and what it had reserved of the day’s limits is given back. What has been executed by then stays so;
-          nothing more of it ever will be. It cannot be undone.
+          The batch ends now, and the daily limits it reserved are released. Pipelines that have been executed stay
+          executed; no others will be. You cannot undo this.
         </p>
       </ConfirmDialog>
     </>
   );
 }
 
-/** Downloads who got what by which transaction; only where a batch airdrops. */
+/** Downloads a CSV of the airdrops and their transactions; hidden when the batch has no airdrop. */
 function ReceiptButton({ batch: { batch, pipelines } }: { readonly batch: BatchDetail }) {
   const environment = useEnvironment();
   if (!pipelines.some(({ actions }) => actions.some(({ action }) => action === 'AIRDROP'))) return null;
@@ -158,14 +148,14 @@ function ReceiptButton({ batch: { batch, pipelines } }: { readonly batch: BatchD
   };
   return (
     <Button onClick={download}>
-      <Download size={15} aria-hidden /> Receipt
+      <Download size={15} aria-hidden /> Download receipt
     </Button>
   );
 }
 
 interface BatchTimelineProps {
   readonly progress: BatchProgress;
-  /** Where the wallet is asked; only while it is its turn. */
+  /** Shown at the step that waits for the wallet. */
   readonly approveAction?: ReactNode;
 }
 
@@ -178,13 +168,13 @@ const NAMES = {
   rentReturned: 'Rent returned',
 } as const satisfies Record<TimelineStep['step'], string>;
 
-/** From compiled to rent returned: what happened when, by which transactions, and whose turn it is. */
+/** Shows every step from compiled to rent returned, with times and transactions. */
 function BatchTimeline({ progress, approveAction }: BatchTimelineProps) {
   const { timeline, expiresAt } = progress;
   return (
     <Timeline
       steps={timeline.map(({ step, state, at, note, signatures }): ShownStep => {
-        const isAsked = step === 'walletApproval' && state === 'waiting';
+        const waitsForWallet = step === 'walletApproval' && state === 'waiting';
         return {
           name: NAMES[step],
           state: state === 'upcoming' ? 'coming' : state,
@@ -192,7 +182,7 @@ function BatchTimeline({ progress, approveAction }: BatchTimelineProps) {
           text: (
             <>
               {note}
-              {isAsked && expiresAt !== undefined && (
+              {waitsForWallet && expiresAt !== undefined && (
                 <p>
                   Valid until <TimeText at={expiresAt} />
                 </p>
@@ -200,14 +190,14 @@ function BatchTimeline({ progress, approveAction }: BatchTimelineProps) {
               <Signatures signatures={signatures} />
             </>
           ),
-          action: isAsked ? approveAction : null,
+          action: waitsForWallet ? approveAction : null,
         };
       })}
     />
   );
 }
 
-/** A batch of a thousand pipelines has hundreds. */
+/** A batch of a thousand pipelines has hundreds of signatures. */
 const SHOWN = 3;
 
 function Signatures({ signatures }: { readonly signatures: readonly string[] }) {
@@ -217,7 +207,7 @@ function Signatures({ signatures }: { readonly signatures: readonly string[] }) 
     <>
       <SignatureList signatures={signatures.slice(0, SHOWN)} />
       {more.length > 0 && (
-        <More words={`and ${more.length.toLocaleString('en')} more`}>{() => <SignatureList signatures={more} />}</More>
+        <More words={`Show ${more.length.toLocaleString('en')} more`}>{() => <SignatureList signatures={more} />}</More>
       )}
     </>
   );
@@ -232,5 +222,15 @@ function SignatureList({ signatures }: { readonly signatures: readonly string[] 
         </li>
       ))}
     </ul>
+  );
+}
+
+function PipelineCount({ batch: { pipelines } }: { readonly batch: BatchDetail }) {
+  const actions = pipelines.reduce((sum, pipeline) => sum + pipeline.actions.length, 0);
+  const instructions = pipelines.reduce((sum, pipeline) => sum + pipeline.instructions.length, 0);
+  return (
+    <span className="tabular text-sm text-quiet">
+      {count(pipelines.length, 'pipeline')}, {count(actions, 'action')}, {count(instructions, 'instruction')}
+    </span>
   );
 }

@@ -11,7 +11,7 @@ import { ErrorNotice } from '../../ui/state/notice.tsx';
 import { Page } from '../../ui/state/page.tsx';
 import { BatchTable, TableSkeleton } from './batch-table.tsx';
 
-/** A project’s batches: every one, or those that wait for you. */
+/** The list of a project’s batches, filtered by state. */
 export function Batches() {
   const { projectId } = useParams({ from: '/p/$projectId/batches' });
   const { show } = useSearch({ from: '/p/$projectId/batches' });
@@ -48,9 +48,9 @@ interface BatchListProps {
 }
 
 function BatchList({ projectId, filter, onShowAll }: BatchListProps) {
-  const batches = useInfiniteQuery(batchesQuery(projectId, filter.asks));
+  const batches = useInfiniteQuery(batchesQuery(projectId, filter.query));
   const { fetchNextPage, isFetching, isFetchNextPageError } = batches;
-  const readOn = useCallback(() => {
+  const loadMore = useCallback(() => {
     if (!isFetching && !isFetchNextPageError) void fetchNextPage();
   }, [fetchNextPage, isFetching, isFetchNextPageError]);
   if (!batches.data) {
@@ -58,38 +58,41 @@ function BatchList({ projectId, filter, onShowAll }: BatchListProps) {
     return <TableSkeleton />;
   }
   const rows = batches.data.pages.flatMap((page) => page.batches);
-  if (rows.length === 0) return <NoBatch projectId={projectId} filter={filter} onShowAll={onShowAll} />;
+  if (rows.length === 0) return <EmptyList projectId={projectId} filter={filter} onShowAll={onShowAll} />;
   return (
     <>
-      <BatchTable projectId={projectId} rows={rows} hasMore={batches.hasNextPage} onMore={readOn} />
+      <BatchTable projectId={projectId} rows={rows} hasMore={batches.hasNextPage} onMore={loadMore} />
       {isFetchNextPageError && <ErrorNotice error={batches.error} onRetry={() => void fetchNextPage()} />}
     </>
   );
 }
 
-interface NoBatchProps {
+interface EmptyListProps {
   readonly projectId: string;
   readonly filter: Filter;
   readonly onShowAll: () => void;
 }
 
-function NoBatch({ projectId, filter, onShowAll }: NoBatchProps) {
+function EmptyList({ projectId, filter, onShowAll }: EmptyListProps) {
   if (filter.name !== EVERYTHING.name) {
     return (
-      <Empty title={filter.name === 'you' ? 'Nothing waits for you' : `No batch: ${filter.word.toLowerCase()}`}>
-        <p>This project may have others.</p>
+      <Empty title={filter.emptyTitle}>
+        <p>Other batches of this project may be in another state.</p>
         <Button onClick={onShowAll}>Show all batches</Button>
       </Empty>
     );
   }
   return (
-    <Empty title="No batch yet">
-      <p>A batch is what your users did, compiled to transactions that two votes let run. The first one, by API:</p>
+    <Empty title="No batches yet">
+      <p>
+        A batch groups burns, airdrops and memos into transactions. They run after you and the company have approved the
+        batch. Create the first one with the API:
+      </p>
       <div className="w-full text-left">
-        <CodeBlock label="With one of the project’s API keys" code={firstBatch()} />
+        <CodeBlock label="Create a batch with an API key" code={firstBatch()} />
       </div>
       <ButtonLink to="/p/$projectId/new" params={{ projectId }}>
-        Or compose one here
+        Compose a batch here
       </ButtonLink>
     </Empty>
   );
@@ -108,11 +111,11 @@ interface FilterChipsProps {
   readonly onChange: (filter: Filter) => void;
 }
 
-/** Which batches are listed; one at a time. */
+/** Chooses the filter. */
 function FilterChips({ current, onChange }: FilterChipsProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset does not scroll sideways.
-    <div role="group" aria-label="Show" className="-mx-4 flex gap-2 overflow-x-auto px-4 py-1">
+    <div role="group" aria-label="Filter" className="-mx-4 flex gap-2 overflow-x-auto px-4 py-1">
       {FILTERS.map((filter) => {
         const isCurrent = filter.name === current.name;
         return (
@@ -136,30 +139,35 @@ function FilterChips({ current, onChange }: FilterChipsProps) {
   );
 }
 
-/** What a chip shows, as it stands in the address of the screen. */
+/** Name of a filter in the URL. */
 type FilterName = 'all' | 'you' | 'company' | 'setup' | 'open' | 'executed' | 'failed';
 
 interface Filter {
   readonly name: FilterName;
   readonly word: string;
-  readonly asks: BatchFilter;
+  readonly emptyTitle: string;
+  readonly query: BatchFilter;
 }
 
-/** Where no filter is chosen. */
-const EVERYTHING: Filter = { name: 'all', word: 'All', asks: {} };
+const EVERYTHING: Filter = { name: 'all', word: 'All', emptyTitle: 'No batches yet', query: {} };
 
-/** In the order in which people look for them. */
+/** In the order of the chips. */
 const FILTERS: readonly Filter[] = [
   EVERYTHING,
-  { name: 'you', word: 'Waiting for you', asks: { waitsFor: 'wallet' } },
-  { name: 'company', word: 'With the company', asks: { waitsFor: 'company' } },
-  { name: 'setup', word: 'Setting up', asks: { status: 'AVAILABLE_TO_QUEUE' } },
-  { name: 'open', word: 'Set up', asks: { status: 'FINALIZED' } },
-  { name: 'executed', word: 'Executed', asks: { status: 'EXECUTED' } },
-  { name: 'failed', word: 'Failed', asks: { status: 'FAILED' } },
+  { name: 'you', word: 'Waiting for you', emptyTitle: 'No batches waiting for you', query: { waitsFor: 'wallet' } },
+  {
+    name: 'company',
+    word: 'Waiting for the company',
+    emptyTitle: 'No batches waiting for the company',
+    query: { waitsFor: 'company' },
+  },
+  { name: 'setup', word: 'Setting up', emptyTitle: 'No batches being set up', query: { status: 'AVAILABLE_TO_QUEUE' } },
+  { name: 'open', word: 'Set up on chain', emptyTitle: 'No batches set up on chain', query: { status: 'FINALIZED' } },
+  { name: 'executed', word: 'Executed', emptyTitle: 'No executed batches', query: { status: 'EXECUTED' } },
+  { name: 'failed', word: 'Failed', emptyTitle: 'No failed batches', query: { status: 'FAILED' } },
 ];
 
-/** The filter of that name; everything for any other text. */
+/** Finds a filter by its name; All for any other text. */
 function findFilter(name: string | undefined): Filter {
   return FILTERS.find((filter) => filter.name === name) ?? EVERYTHING;
 }

@@ -14,7 +14,7 @@ import { instructionWords, readInstruction } from './instruction.ts';
 
 type PipelineRecord = BatchDetail['pipelines'][number];
 
-/** As much of a pipeline as is known: one that is being written has no proof on chain yet. */
+/** A pipeline of a batch, or one still being composed, which has no proof, instructions or state yet. */
 export interface ShownPipeline extends Partial<Omit<PipelineRecord, 'type' | 'payload' | 'actions'>> {
   readonly type: string;
   readonly payload: string;
@@ -24,7 +24,7 @@ export interface ShownPipeline extends Partial<Omit<PipelineRecord, 'type' | 'pa
 interface PipelineCardProps {
   readonly position: number;
   readonly pipeline: ShownPipeline;
-  readonly faults: readonly Difference[];
+  readonly mismatches: readonly Difference[];
   readonly isOpen: boolean;
   readonly onToggle: () => void;
 }
@@ -36,8 +36,8 @@ const STATES = {
   skipped: { state: null, word: 'Not executed' },
 } as const satisfies Record<PipelineRecord['state'], { readonly state: State | null; readonly word: string } | null>;
 
-/** One pipeline: what it proves, what it does; opened, its memo and instructions as well. */
-export function PipelineCard({ position, pipeline, faults, isOpen, onToggle }: PipelineCardProps) {
+/** Shows a pipeline: type, payload and actions; when open also its proof memo and instructions. */
+export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle }: PipelineCardProps) {
   const { type, payload, actions, state, signature, bytes, maxBytes } = pipeline;
   const mark = state && STATES[state];
   return (
@@ -83,7 +83,7 @@ export function PipelineCard({ position, pipeline, faults, isOpen, onToggle }: P
           </li>
         ))}
       </ul>
-      {faults.map(({ text }) => (
+      {mismatches.map(({ text }) => (
         <p
           key={text}
           className="rounded border border-failed/50 bg-failed-wash px-3 py-2 text-sm break-words text-failed"
@@ -91,38 +91,38 @@ export function PipelineCard({ position, pipeline, faults, isOpen, onToggle }: P
           {text}
         </p>
       ))}
-      {isOpen && <Inside pipeline={pipeline} />}
+      {isOpen && <PipelineDetails pipeline={pipeline} />}
     </article>
   );
 }
 
-function Inside({ pipeline }: { readonly pipeline: ShownPipeline }) {
+function PipelineDetails({ pipeline }: { readonly pipeline: ShownPipeline }) {
   const { payload, memo, instructions, bytes, maxBytes } = pipeline;
   return (
     <div className="arriving ml-[23px] flex flex-col gap-4 border-l pl-4">
-      <Part title="Payload">
+      <Section title="Payload">
         <code className="block font-mono text-xs break-all whitespace-pre-wrap">{payload}</code>
-      </Part>
+      </Section>
       {memo !== undefined && (
-        <Part title="Proof memo">
-          <ProofLine pipeline={pipeline} memo={memo} />
-        </Part>
+        <Section title="Proof memo">
+          <ProofMemo pipeline={pipeline} memo={memo} />
+        </Section>
       )}
       {instructions && (
-        <Part title="Instructions, decoded from their bytes">
+        <Section title="Instructions, decoded from their bytes">
           <InstructionList instructions={instructions} />
-        </Part>
+        </Section>
       )}
       {bytes !== undefined && maxBytes !== undefined && (
-        <Part title={`Size: ${bytes} of ${maxBytes} bytes`}>
+        <Section title={`Size: ${bytes} of ${maxBytes} bytes`}>
           <Gauge share={bytes / maxBytes} label="Size of the pipeline" />
-        </Part>
+        </Section>
       )}
     </div>
   );
 }
 
-function Part({ title, children }: { readonly title: string; readonly children: React.ReactNode }) {
+function Section({ title, children }: { readonly title: string; readonly children: React.ReactNode }) {
   return (
     <section className="flex min-w-0 flex-col gap-1">
       <h4 className="text-xs text-quiet">{title}</h4>
@@ -131,7 +131,7 @@ function Part({ title, children }: { readonly title: string; readonly children: 
   );
 }
 
-/** One action in words, led by its colour. */
+/** Describes an action, with a dot in the colour of its kind. */
 function ActionText({ action }: { readonly action: BatchAction }) {
   switch (action.action) {
     case 'BURN':
@@ -173,9 +173,9 @@ function ActionText({ action }: { readonly action: BatchAction }) {
             className="bg-ink"
             word={action.approver === 'wallet' ? 'Replace the wallet' : 'Replace the company’s approver'}
           />
-          <AddressText address={action.from} of="who votes now" />
+          <AddressText address={action.from} of="current approver" />
           <span aria-hidden>→</span>
-          <AddressText address={action.to} of="who votes from then on" />
+          <AddressText address={action.to} of="new approver" />
         </>
       );
     default:
@@ -201,47 +201,47 @@ function Amount({ amount, unit }: { readonly amount: string; readonly unit?: str
   );
 }
 
-interface ProofLineProps {
+interface ProofMemoProps {
   readonly pipeline: Pick<Pipeline, 'type' | 'payload'>;
-  /** As the service says that the transaction carries it. */
+  /** Answered by the service; the page computes its own and compares. */
   readonly memo: string;
 }
 
-/** A pipeline’s proof memo, its hash worked out again on this page. */
-function ProofLine({ pipeline: { type, payload }, memo }: ProofLineProps) {
+/** Shows a pipeline’s proof memo and verifies its hash on this page. */
+function ProofMemo({ pipeline: { type, payload }, memo }: ProofMemoProps) {
   const [expected, setExpected] = useState<string | null>(null);
   useEffect(() => {
-    let isOver = false;
+    let isUnmounted = false;
     void proofMemo({ type, payload }).then((found) => {
-      if (!isOver) setExpected(found);
+      if (!isUnmounted) setExpected(found);
     });
     return () => {
-      isOver = true;
+      isUnmounted = true;
     };
   }, [type, payload]);
   return (
     <div className="flex flex-col gap-1.5">
       <div className="flex min-h-8 flex-wrap items-center justify-between gap-2">
-        {expected !== null && <Verdict isSame={expected === memo} />}
-        <CopyButton text={memo} label="Copy the memo" />
+        {expected !== null && <HashResult isSame={expected === memo} />}
+        <CopyButton text={memo} label="Copy memo" />
       </div>
       <code className="rounded border bg-sunken px-2 py-1.5 font-mono text-xs break-all">{memo}</code>
       {expected !== null && expected !== memo && (
-        <p className="text-sm break-all text-failed">Type and payload hash to {expected}.</p>
+        <p className="text-sm break-all text-failed">Expected for this type and payload: {expected}</p>
       )}
     </div>
   );
 }
 
-function Verdict({ isSame }: { readonly isSame: boolean }) {
+function HashResult({ isSame }: { readonly isSame: boolean }) {
   return isSame ? (
-    <StateMark state="done" word="Hash recomputed here: it matches" />
+    <StateMark state="done" word="Hash verified on this page" />
   ) : (
-    <StateMark state="failed" word="Hash recomputed here: it differs" />
+    <StateMark state="failed" word="Hash does not match" />
   );
 }
 
-/** A pipeline’s instructions, decoded on this page from their own bytes. */
+/** Lists a pipeline’s instructions, decoded on this page from their bytes. */
 function InstructionList({ instructions }: { readonly instructions: readonly string[] }) {
   return (
     <ol className="flex flex-col gap-1.5">

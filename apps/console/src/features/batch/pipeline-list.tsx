@@ -6,17 +6,17 @@ import { PipelineCard, type ShownPipeline } from './pipeline-card.tsx';
 
 interface PipelineListProps {
   readonly pipelines: readonly ShownPipeline[];
-  readonly differences?: readonly Difference[];
+  readonly mismatches?: readonly Difference[];
 }
 
 const HEAD_PX = 60;
 const ACTION_PX = 28;
-/** More than this is a list of its own, scrolled inside the panel. */
+/** A longer list scrolls inside the panel. */
 const MAX_HEIGHT = 'max-h-[72vh]';
 const NOTHING_OPEN: ReadonlySet<number> = new Set();
 
-/** What each pipeline does, in order: its proof, its actions. Only what is seen is in the page. */
-export function PipelineList({ pipelines, differences = [] }: PipelineListProps) {
+/** Virtual list of pipelines: only the visible ones are in the DOM. */
+export function PipelineList({ pipelines, mismatches = [] }: PipelineListProps) {
   const scroller = useRef<HTMLUListElement>(null);
   const [open, setOpen] = useState(NOTHING_OPEN);
   const rows = useVirtualizer({
@@ -24,7 +24,7 @@ export function PipelineList({ pipelines, differences = [] }: PipelineListProps)
     getScrollElement: () => scroller.current?.parentElement ?? null,
     estimateSize: (index) => HEAD_PX + ACTION_PX * (pipelines[index]?.actions.length ?? 0),
     overscan: 6,
-    // Before the first measurement, and where nothing is measured.
+    // Used before the first measurement.
     initialRect: { width: 600, height: 800 },
   });
   const toggle = (position: number) =>
@@ -51,7 +51,7 @@ export function PipelineList({ pipelines, differences = [] }: PipelineListProps)
                 <PipelineCard
                   position={index}
                   pipeline={pipeline}
-                  faults={differences.filter((difference) => difference.pipeline === index)}
+                  mismatches={mismatches.filter((mismatch) => mismatch.pipeline === index)}
                   isOpen={open.has(index)}
                   onToggle={() => toggle(index)}
                 />

@@ -3,22 +3,22 @@ import { decimalOf } from '@flywheel/sdk';
 
 interface ReceiptInput {
   readonly pipelines: BatchDetail['pipelines'];
-  /** Where a transaction can be seen. */
+  /** URL of a transaction in the explorer, or null. */
   readonly linkOf: (signature: string) => string | null;
 }
 
 const HEAD = ['address', 'amount', 'pipeline', 'state', 'transaction', 'explorer'];
 
 /**
- * Every airdrop of a batch, a row each, with the transaction that made it: CSV as in RFC 4180. Amounts are whole tokens,
- * exact; a row that was not executed has no transaction.
+ * Writes a CSV (RFC 4180) with a row for each airdrop of a batch and its transaction. Amounts are whole tokens, exact;
+ * a row that was not executed has no transaction.
  */
 export function writeReceipt({ pipelines, linkOf }: ReceiptInput): string {
   const rows = pipelines.flatMap(({ actions, state, signature }, position) =>
     actions.flatMap((action) => {
       if (action.action !== 'AIRDROP') return [];
-      const place = signature === undefined ? null : linkOf(signature);
-      return [[action.toAddress, decimalOf(action.amount), String(position), state, signature ?? '', place ?? '']];
+      const link = signature === undefined ? null : linkOf(signature);
+      return [[action.toAddress, decimalOf(action.amount), String(position), state, signature ?? '', link ?? '']];
     }),
   );
   return [HEAD, ...rows].map((cells) => `${cells.map(quoted).join(',')}\r\n`).join('');

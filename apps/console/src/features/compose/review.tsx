@@ -219,7 +219,7 @@ function CreatedBatches({ projectId, batchIds, expected, error, isBusy, onRetry 
                 target="_blank"
                 size="small"
               >
-                Look and approve
+                Review and approve
               </ButtonLink>
             </li>
           ))}

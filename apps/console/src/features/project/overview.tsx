@@ -156,7 +156,7 @@ function AttentionLink({ projectId, item, isFirst, mayChange }: AttentionLinkPro
           size="small"
           tone={isFirst ? 'primary' : 'plain'}
         >
-          Look and approve
+          Review and approve
         </ButtonLink>
       );
     case 'COMPANY':

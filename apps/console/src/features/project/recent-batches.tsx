@@ -68,7 +68,7 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
           className="flex items-center gap-3 font-medium underline-offset-2 hover:underline"
         >
           #{batch.batchIndex}
-          <StateMark {...batchState({ ...batch, isHeldUp: batch.problem !== undefined })} />
+          <StateMark {...batchState({ ...batch, isBlocked: batch.problem !== undefined })} />
         </Link>
       ),
     },

@@ -79,7 +79,7 @@ function OpenRotation({ projectId, batchId, isOwner }: OpenRotationProps) {
       action={
         isOwner ? (
           <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId }} size="small">
-            Look and approve
+            Review and approve
           </ButtonLink>
         ) : (
           <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }} size="small">

@@ -73,7 +73,7 @@ function WithdrawalWarnings({ projectId, withdrawal: { batchId, warnings }, onAg
       </Notice>
       <div className="flex flex-wrap gap-3">
         <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId }} tone="primary">
-          Look and approve
+          Review and approve
         </ButtonLink>
         <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }}>
           Open it to cancel
