@@ -7,7 +7,7 @@ import { splitPipelines, totalPreviews } from '../src/features/compose/planned-b
 const WALLET = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
 
 describe('a composed batch', () => {
-  it('is divided where a batch has a thousand pipelines, in order', () => {
+  it('is split at a thousand pipelines, in order', () => {
     const pipelines = Array.from({ length: 2_001 }, (_, index) => burnOf(index + 1));
     const batches = splitPipelines(pipelines);
     assert.deepEqual(
@@ -17,7 +17,7 @@ describe('a composed batch', () => {
     assert.deepEqual(batches.flat(), pipelines);
   });
 
-  it('is divided before a request would be larger than the service takes', () => {
+  it('is split before a request exceeds the size that the service accepts', () => {
     const payload = JSON.stringify({ text: 'x'.repeat(60_000) });
     const batches = splitPipelines(Array.from({ length: 70 }, () => ({ ...burnOf(1), payload })));
     assert.equal(batches.length, 3);
@@ -26,7 +26,7 @@ describe('a composed batch', () => {
     }
   });
 
-  it('is read from what is typed, or says what stands against it', () => {
+  it('is read from what is typed, or names the first issue', () => {
     const action = { key: 'a', kind: 'AIRDROP', amount: '1.25', toAddress: WALLET, message: '' } as const;
     const draft = { key: 'p', type: 'WATCH_AD', payload: '{"adId":"1"}', actions: [action] };
     const rules = {
@@ -38,36 +38,37 @@ describe('a composed batch', () => {
       payload: '{"adId":"1"}',
       actions: [{ action: 'AIRDROP', toAddress: WALLET, amount: 1.25 }],
     });
-    const faults = [
-      [{ ...draft, type: 'watch ad' }, /The type is/],
-      [{ ...draft, payload: '{' }, /no JSON/],
-      [{ ...draft, payload: '[]' }, /no JSON object/],
+    const issues = [
+      [{ ...draft, type: 'watch ad' }, /The type must have/],
+      [{ ...draft, payload: '{' }, /not valid JSON/],
+      [{ ...draft, payload: '[]' }, /not a JSON object/],
       [{ ...draft, payload: '{}' }, /must have adId/],
-      [{ ...draft, actions: [] }, /no action/],
+      [{ ...draft, actions: [] }, /no actions/],
       [{ ...draft, actions: [{ ...action, amount: '1.255' }] }, /has 2 decimals/],
+      [{ ...draft, actions: [{ ...action, amount: '1,5' }] }, /without commas/],
       [{ ...draft, actions: [{ ...action, amount: '12345678901234.25' }] }, /significant digits/],
-      [{ ...draft, actions: [{ ...action, toAddress: 'nobody' }] }, /no address/],
+      [{ ...draft, actions: [{ ...action, toAddress: 'nobody' }] }, /not a Solana address/],
     ] as const;
-    for (const [faulty, expected] of faults) {
-      const read = readPipeline(faulty, rules);
-      assert.match('problem' in read ? read.problem : 'nothing', expected);
+    for (const [draftWithIssue, expected] of issues) {
+      const read = readPipeline(draftWithIssue, rules);
+      assert.match('issue' in read ? read.issue : 'nothing', expected);
     }
   });
 
-  it('of several batches is held to the limits and the vault as a whole', () => {
+  it('is checked against the limits and the vault as a whole when it is several batches', () => {
     const sums = totalPreviews([preview({ asked: '60' }), preview({ asked: '60.5' })]);
     assert.equal(sums.airdrop.asked, '120.5');
     assert.deepEqual(sums.tokens, { available: '100', needed: '120.5', missing: '20.5' });
     assert.equal(sums.cost.feeLamports, '10');
-    assert.equal(sums.isRefused, true);
-    assert.equal(totalPreviews([preview({ asked: '60' })]).isRefused, false);
+    assert.equal(sums.isBlocked, true);
+    assert.equal(totalPreviews([preview({ asked: '60' })]).isBlocked, false);
   });
 
-  it('may be made while the vault lacks tokens, and not while a pipeline is wrong', () => {
+  it('can be created while the vault lacks tokens, but not while a pipeline has an issue', () => {
     const withProblem = (code: string) =>
       totalPreviews([{ ...preview({ asked: '1' }), problems: [{ code, message: '' }] }]);
-    assert.equal(withProblem('ERR_VAULT_UNDERFUNDED').isRefused, false);
-    assert.equal(withProblem('ERR_FLYWHEEL_INVALID_PROOF_TYPE').isRefused, true);
+    assert.equal(withProblem('ERR_VAULT_UNDERFUNDED').isBlocked, false);
+    assert.equal(withProblem('ERR_FLYWHEEL_INVALID_PROOF_TYPE').isBlocked, true);
   });
 });
 

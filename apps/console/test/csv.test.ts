@@ -13,7 +13,7 @@ describe('a CSV file of recipients', async () => {
 
   it('is read with or without a first row of names, quotes, marks and empty lines', () => {
     const read = readCsv(`\uFEFFaddress,amount\r\n${alice},"1,000.5"\r\n\r\n"${bob}", 2 \r\n`, MERGED);
-    assert.deepEqual(read.faults, []);
+    assert.deepEqual(read.issues, []);
     assert.deepEqual(
       read.rows.map(({ lines, address, baseUnits }) => [lines, address, baseUnits]),
       [
@@ -24,7 +24,7 @@ describe('a CSV file of recipients', async () => {
     assert.equal(read.totalBaseUnits, 1_002_500_000n);
   });
 
-  it('has its faults named by row', () => {
+  it('has its issues named by row', () => {
     const text = [
       `nobody,1`,
       `${alice},`,
@@ -36,7 +36,7 @@ describe('a CSV file of recipients', async () => {
     ].join('\n');
     const read = readCsv(text, MERGED);
     assert.deepEqual(
-      read.faults.map(({ line }) => line),
+      read.issues.map(({ line }) => line),
       [1, 2, 3, 4, 5, 6],
     );
     assert.equal(read.rows.length, 1);
@@ -54,7 +54,7 @@ describe('a CSV file of recipients', async () => {
   it('has repeated addresses named by row where they are taken for a mistake', () => {
     const text = `${alice},1\n${bob},2\n${alice},3.5\n${alice},4`;
     const read = readCsv(text, { decimals: DECIMALS, duplicates: 'flag' });
-    assert.deepEqual(read.faults, [
+    assert.deepEqual(read.issues, [
       { line: 3, text: 'repeats the address of row 1.' },
       { line: 4, text: 'repeats the address of row 1.' },
     ]);
@@ -62,17 +62,17 @@ describe('a CSV file of recipients', async () => {
 
   it('has amounts refused that no JSON number carries, alone or added up', () => {
     const alone = readCsv(`${alice},1234567890.123456`, MERGED);
-    assert.match(alone.faults[0]?.text ?? '', /1,234,567,890\.123456 has 16 significant digits/);
+    assert.match(alone.issues[0]?.text ?? '', /1,234,567,890\.123456 has 16 significant digits/);
     const together = readCsv(`${alice},1234567890\n${bob},1\n${alice},0.000001`, MERGED);
-    assert.deepEqual(together.faults, [
-      { line: 1, text: 'and rows 3, added up: 1,234,567,890.000001 has 16 significant digits; an amount takes 15.' },
+    assert.deepEqual(together.issues, [
+      { line: 1, text: 'and rows 3, added up: 1,234,567,890.000001 has 16 significant digits; an amount may have 15.' },
     ]);
-    assert.deepEqual(readCsv(`${alice},100000000000000000`, MERGED).faults, []);
+    assert.deepEqual(readCsv(`${alice},100000000000000000`, MERGED).issues, []);
   });
 
   it('has addresses refused that are no wallet', async () => {
     const [vault] = await getProgramDerivedAddress({ programAddress: alice as Address, seeds: ['vault'] });
-    assert.match(readCsv(`${vault},1`, MERGED).faults[0]?.text ?? '', /not of a wallet/);
+    assert.match(readCsv(`${vault},1`, MERGED).issues[0]?.text ?? '', /not of a wallet/);
   });
 
   it('is packed in order into pipelines that fit one transaction each', () => {

@@ -66,7 +66,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('Recipient’s wallet').fill('nobody');
     await page.getByText('must have adId').waitFor();
     await page.getByLabel(/^Payload/).fill('{"adId":"by hand"}');
-    await page.getByText('The recipient is no address.').first().waitFor();
+    await page.getByText('The recipient is not a Solana address.').first().waitFor();
     assert.equal(await review.isDisabled(), true);
     await lookOnBoth(person, 'by-hand-wrong');
     await page.getByLabel('Recipient’s wallet').fill(recipient);

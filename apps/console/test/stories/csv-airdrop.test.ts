@@ -43,7 +43,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         ]) {
           await page.getByText(text).waitFor();
         }
-        await page.getByText('5 rows are wrong').waitFor();
+        await page.getByText('5 rows have errors').waitFor();
         assert.equal(await page.getByRole('button', { name: 'Review' }).isDisabled(), true);
         await look(person, 'csv-wrong');
       });
@@ -51,13 +51,13 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
       it('says which rows repeat an address, and adds them up or takes them for a mistake', async () => {
         const { page } = person;
         await openFile(person, project, 'twice.csv', [`${alice},1`, `${bob},2`, `${alice},3.5`]);
-        await page.getByText('1 address is there more than once').waitFor();
+        await page.getByText('1 address appears more than once').waitFor();
         await page.getByText('2 recipients, 6.5 tokens').waitFor();
         await page.getByText('rows 1, 3').waitFor();
         await look(person, 'csv-twice');
         const review = page.getByRole('button', { name: 'Review' });
         assert.equal(await review.isDisabled(), false);
-        await page.getByRole('radio', { name: /^Take them for a mistake/ }).click();
+        await page.getByRole('radio', { name: /^Treat as an error/ }).click();
         await page.getByText('Row 3: repeats the address of row 1.').waitFor();
         assert.equal(await review.isDisabled(), true);
       });
@@ -66,7 +66,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         const { page } = person;
         await openFile(person, project, 'too-much.csv', [`${alice},300`, `${bob},201`]);
         await page.getByRole('button', { name: 'Review' }).click();
-        await page.getByText('1 problem to mend first').waitFor();
+        await page.getByText('Fix 1 issue first').waitFor();
         await look(person, 'csv-too-much');
         assert.equal(await page.getByRole('button', { name: 'Create the batch' }).isDisabled(), true);
       });

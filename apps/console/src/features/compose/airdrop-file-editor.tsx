@@ -8,11 +8,11 @@ import { classes } from '../../ui/classes.ts';
 import { Button } from '../../ui/form/button.tsx';
 import { Choice } from '../../ui/form/choice.tsx';
 import { Notice } from '../../ui/state/notice.tsx';
-import { type Duplicates, packRows, type ReadCsv, type RowFault, readCsv } from './airdrop-file.ts';
-import { typeProblem } from './pipeline-draft.ts';
+import { type Duplicates, packRows, type ReadCsv, type RowIssue, readCsv } from './airdrop-file.ts';
+import { typeIssue } from './pipeline-draft.ts';
 import { TypeField } from './pipeline-editor.tsx';
 
-/** A file as it is being looked at. */
+/** A chosen file and how to read it. */
 export interface FileDraft {
   readonly type: string;
   readonly file: CsvFile | null;
@@ -24,28 +24,28 @@ interface AirdropFileEditorProps {
   readonly onChange: (change: Partial<FileDraft>) => void;
   readonly proofTypes: readonly ProofType[];
   readonly token: ProjectOverview['token'];
-  /** The pipelines that the file makes; null while there is none, or a fault in it. */
+  /** Called with the pipelines of the file; null while no file is chosen or a row has an issue. */
   readonly onPipelines: (pipelines: readonly Pipeline[] | null) => void;
 }
 
-/** An airdrop from a file of addresses and amounts. */
+/** Turns a CSV of addresses and amounts into airdrop pipelines. */
 export function AirdropFileEditor({ draft, onChange, proofTypes, token, onPipelines }: AirdropFileEditorProps) {
   const { type, file, duplicates } = draft;
   const read = useMemo(
     () => file && readCsv(file.text, { decimals: token.decimals, duplicates }),
     [file, duplicates, token.decimals],
   );
-  const problem = typeProblem(type);
+  const typeError = typeIssue(type);
   const pipelines = useMemo(() => {
-    if (!file || !read || read.faults.length > 0 || read.rows.length === 0 || problem !== null) return null;
+    if (!file || !read || read.issues.length > 0 || read.rows.length === 0 || typeError !== null) return null;
     const source = { file: file.name, sha256: file.hash };
     return packRows(read.rows, { type, decimals: token.decimals, source, token: { mint: token.mint } });
-  }, [file, read, type, problem, token.decimals, token.mint]);
+  }, [file, read, type, typeError, token.decimals, token.mint]);
   useEffect(() => onPipelines(pipelines), [onPipelines, pipelines]);
   return (
     <div className="flex flex-col gap-5">
       <TypeField type={type} proofTypes={proofTypes} onChange={(chosen) => onChange({ type: chosen })} />
-      {type !== '' && problem !== null && <p className="text-sm text-failed">{problem}</p>}
+      {type !== '' && typeError !== null && <p className="text-sm text-failed">{typeError}</p>}
       {file && read ? (
         <CsvReport
           file={file}
@@ -60,8 +60,8 @@ export function AirdropFileEditor({ draft, onChange, proofTypes, token, onPipeli
       )}
       {pipelines && read && (
         <p className="text-sm text-quiet">
-          Packed into {count(pipelines.length, 'pipeline')}. Each one’s payload names the file, its SHA-256 and the
-          rows, so that anyone can prove which row was paid by which transaction.
+          Packed into {count(pipelines.length, 'pipeline')}. Each payload names the file, its SHA-256 hash and its rows,
+          so anyone can prove which transaction paid which row.
         </p>
       )}
     </div>
@@ -71,11 +71,11 @@ export function AirdropFileEditor({ draft, onChange, proofTypes, token, onPipeli
 interface CsvFile {
   readonly name: string;
   readonly text: string;
-  /** Lowercase hex SHA-256 of its bytes. */
+  /** SHA-256 of the file’s bytes, lowercase hex. */
   readonly hash: string;
 }
 
-/** Where a file of address and amount is dropped or chosen. */
+/** Area to drop or choose a CSV file. */
 function CsvDrop({ onFile }: { readonly onFile: (file: CsvFile) => void }) {
   const id = useId();
   const [isOver, setOver] = useState(false);
@@ -103,7 +103,7 @@ function CsvDrop({ onFile }: { readonly onFile: (file: CsvFile) => void }) {
     >
       <FileUp size={24} aria-hidden className="text-quiet" />
       <span className="font-medium">Drop a CSV file, or choose one</span>
-      <span className="text-sm text-quiet">A row is a wallet address and an amount of whole tokens.</span>
+      <span className="text-sm text-quiet">Each row has a wallet address and an amount in whole tokens.</span>
       <input
         id={id}
         type="file"
@@ -122,7 +122,7 @@ async function readFile(file: File): Promise<CsvFile> {
   return { name: file.name, text: new TextDecoder().decode(bytes), hash };
 }
 
-/** More than this is more than anyone reads at once. */
+/** A longer list is cut: the first rows show what to fix. */
 const MAX_SHOWN = 20;
 
 interface CsvReportProps {
@@ -134,9 +134,9 @@ interface CsvReportProps {
   readonly onClear: () => void;
 }
 
-/** What a file says: its rows and total, every fault by its row, what is there more than once. */
+/** Shows what a file holds: recipients, total, repeated addresses, and every issue with its row. */
 function CsvReport({ file, read, decimals, duplicates, onDuplicates, onClear }: CsvReportProps) {
-  const { rows, faults, repeated, totalBaseUnits } = read;
+  const { rows, issues, repeated, totalBaseUnits } = read;
   return (
     <div className="flex flex-col gap-4">
       <div className="flex flex-wrap items-center justify-between gap-3 rounded-lg border bg-raised px-4 py-3">
@@ -147,25 +147,25 @@ function CsvReport({ file, read, decimals, duplicates, onDuplicates, onClear }: 
           </p>
         </div>
         <Button size="small" onClick={onClear}>
-          Another file
+          Choose another file
         </Button>
       </div>
-      {rows.length === 0 && faults.length === 0 && (
-        <Notice tone="failed" title="The file has no rows. A row is a wallet address, a comma, an amount." />
+      {rows.length === 0 && issues.length === 0 && (
+        <Notice tone="failed" title="The file has no rows. Each row needs a wallet address, a comma and an amount." />
       )}
       {repeated.length > 0 && (
         <section className="flex flex-col gap-2">
           <h3 className="font-medium">
-            {repeated.length.toLocaleString('en')} {repeated.length === 1 ? 'address is' : 'addresses are'} there more
+            {repeated.length.toLocaleString('en')} {repeated.length === 1 ? 'address appears' : 'addresses appear'} more
             than once
           </h3>
           <Choice
-            label="Addresses that are there more than once"
+            label="Repeated addresses"
             value={duplicates}
             onChange={onDuplicates}
             options={[
-              { value: 'merge', title: 'Add them up', text: 'One airdrop an address, of all its rows together.' },
-              { value: 'flag', title: 'Take them for a mistake', text: 'Every repetition is a row to mend.' },
+              { value: 'merge', title: 'Add them up', text: 'One airdrop per address, for the sum of its rows.' },
+              { value: 'flag', title: 'Treat as an error', text: 'Each repeated row must be fixed in the file.' },
             ]}
           />
           {duplicates === 'merge' && (
@@ -180,25 +180,25 @@ function CsvReport({ file, read, decimals, duplicates, onDuplicates, onClear }: 
           )}
         </section>
       )}
-      {faults.length > 0 && <Faults faults={faults} />}
+      {issues.length > 0 && <RowIssues issues={issues} />}
     </div>
   );
 }
 
-function Faults({ faults }: { readonly faults: readonly RowFault[] }) {
-  const count = faults.length.toLocaleString('en');
+function RowIssues({ issues }: { readonly issues: readonly RowIssue[] }) {
+  const count = issues.length.toLocaleString('en');
   return (
     <Notice
       tone="failed"
-      title={`${count} ${faults.length === 1 ? 'row is' : 'rows are'} wrong. Mend the file and drop it again.`}
+      title={`${count} ${issues.length === 1 ? 'row has an error' : 'rows have errors'}. Fix the file and choose it again.`}
     >
       <ul className="tabular mt-1 flex flex-col gap-0.5">
-        {faults.slice(0, MAX_SHOWN).map(({ line, text }) => (
+        {issues.slice(0, MAX_SHOWN).map(({ line, text }) => (
           <li key={`${line} ${text}`}>
             Row {line}: {text}
           </li>
         ))}
-        <MoreItems count={faults.length - MAX_SHOWN} />
+        <MoreItems count={issues.length - MAX_SHOWN} />
       </ul>
     </Notice>
   );

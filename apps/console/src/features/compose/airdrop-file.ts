@@ -2,7 +2,7 @@ import type { Pipeline } from '@flywheel/api';
 import { airdrop, packActions, type SizeToken, toBaseUnits, toDecimal } from '@flywheel/sdk';
 import { type Address, isAddress, isOffCurveAddress } from '@solana/kit';
 import papaparse from 'papaparse';
-import { digitsProblem } from './pipeline-draft.ts';
+import { digitsIssue } from './pipeline-draft.ts';
 
 interface AirdropRow {
   /** In the file, counted from one; several where rows of one address were added up. */
@@ -11,7 +11,7 @@ interface AirdropRow {
   readonly baseUnits: bigint;
 }
 
-export interface RowFault {
+export interface RowIssue {
   readonly line: number;
   readonly text: string;
 }
@@ -26,7 +26,7 @@ interface ReadOptions {
 
 export interface ReadCsv {
   readonly rows: readonly AirdropRow[];
-  readonly faults: readonly RowFault[];
+  readonly issues: readonly RowIssue[];
   /** Addresses that were there more than once, and their lines. */
   readonly repeated: readonly { readonly address: string; readonly lines: readonly number[] }[];
   readonly totalBaseUnits: bigint;
@@ -44,7 +44,7 @@ const MAX_CURVE_CHECKS = 2_000;
 export function readCsv(text: string, { decimals, duplicates }: ReadOptions): ReadCsv {
   const { data } = papaparse.parse<string[]>(text.replace(/^\uFEFF/, ''), { skipEmptyLines: false });
   const checksCurve = data.length <= MAX_CURVE_CHECKS;
-  const faults: RowFault[] = [];
+  const issues: RowIssue[] = [];
   const recipients = new Map<string, Recipient>();
   for (const [index, cells] of data.entries()) {
     const line = index + 1;
@@ -53,11 +53,11 @@ export function readCsv(text: string, { decimals, duplicates }: ReadOptions): Re
     if (index === 0 && isHeader(address)) continue;
     const row = readRow({ address, amount, rest, decimals, checksCurve });
     if ('problem' in row) {
-      faults.push({ line, text: row.problem });
+      issues.push({ line, text: row.problem });
       continue;
     }
     const known = recipients.get(address);
-    if (known && duplicates === 'flag') faults.push({ line, text: `repeats the address of row ${known.lines[0]}.` });
+    if (known && duplicates === 'flag') issues.push({ line, text: `repeats the address of row ${known.lines[0]}.` });
     recipients.set(address, {
       lines: [...(known?.lines ?? []), line],
       baseUnits: (known?.baseUnits ?? 0n) + row.baseUnits,
@@ -67,7 +67,7 @@ export function readCsv(text: string, { decimals, duplicates }: ReadOptions): Re
   const repeated = rows.filter(({ lines }) => lines.length > 1);
   return {
     rows,
-    faults: [...faults, ...repeated.flatMap((row) => sumFault(row, decimals))],
+    issues: [...issues, ...repeated.flatMap((row) => sumIssue(row, decimals))],
     repeated: repeated.map(({ address, lines }) => ({ address, lines })),
     totalBaseUnits: rows.reduce((sum, { baseUnits }) => sum + baseUnits, 0n),
   };
@@ -103,7 +103,7 @@ function readRow({
   const baseUnits = toBaseUnits(plain, decimals);
   if (baseUnits === null) return { problem: `${amount} has more fraction digits than the token’s ${decimals}.` };
   if (baseUnits === 0n) return { problem: 'airdrops nothing.' };
-  const problem = digitsProblem(plain);
+  const problem = digitsIssue(plain);
   return problem === null ? { baseUnits } : { problem };
 }
 
@@ -112,8 +112,8 @@ function isWallet(address: Address): boolean {
 }
 
 /** Amounts that are fine by themselves may add up to one that no JSON number holds. */
-function sumFault({ lines: [line = 0, ...others], baseUnits }: AirdropRow, decimals: number): RowFault[] {
-  const problem = digitsProblem(toDecimal(baseUnits, decimals));
+function sumIssue({ lines: [line = 0, ...others], baseUnits }: AirdropRow, decimals: number): RowIssue[] {
+  const problem = digitsIssue(toDecimal(baseUnits, decimals));
   return problem === null ? [] : [{ line, text: `and rows ${others.join(', ')}, added up: ${problem}` }];
 }
 

@@ -14,13 +14,13 @@ import { PipelineEditor } from './pipeline-editor.tsx';
 import { splitPipelines } from './planned-batches.ts';
 import { Review } from './review.tsx';
 
-/** A batch made here: written by hand, or an airdrop from a file. */
+/** The screen that composes a batch: by hand, or as an airdrop from a file. */
 export function Compose() {
   const { projectId } = useParams({ from: '/p/$projectId/new' });
   const project = useQuery({ ...projectQuery(projectId), refetchInterval: false });
   const settings = useQuery(settingsQuery(projectId));
   return (
-    <Page title="New batch" lead="Each pipeline is one transaction, led by the proof of what it is for.">
+    <Page title="New batch" lead="Each pipeline becomes one transaction that begins with its proof memo.">
       <Loaded query={project} skeleton={<Lines count={4} className="h-24" />}>
         {({ token }) => (
           <Loaded query={settings} skeleton={<Lines count={4} className="h-24" />}>
@@ -32,7 +32,7 @@ export function Compose() {
   );
 }
 
-type Way = 'hand' | 'file';
+type Source = 'hand' | 'file';
 
 interface ComposerProps {
   readonly projectId: string;
@@ -42,7 +42,7 @@ interface ComposerProps {
 
 function Composer({ projectId, token, proofTypes }: ComposerProps) {
   const firstType = proofTypes[0]?.type ?? '';
-  const [way, setWay] = useState<Way>('hand');
+  const [source, setSource] = useState<Source>('hand');
   const [drafts, setDrafts] = useState<readonly PipelineDraft[]>(() => [newPipeline(firstType)]);
   const [file, setFile] = useState<FileDraft>({ type: firstType || 'AIRDROP', file: null, duplicates: 'merge' });
   const [fromFile, setFromFile] = useState<readonly Pipeline[] | null>(null);
@@ -50,23 +50,23 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
   if (reviewed) {
     return <Review projectId={projectId} token={token} batches={reviewed} onBack={() => setReviewed(null)} />;
   }
-  const written = readAll(drafts, { decimals: token.decimals, proofTypes });
-  const pipelines = way === 'hand' ? written : fromFile;
+  const written = readDrafts(drafts, { decimals: token.decimals, proofTypes });
+  const pipelines = source === 'hand' ? written : fromFile;
   const review = () => {
     if (pipelines) setReviewed(splitPipelines(pipelines));
   };
   return (
     <div className="flex flex-col gap-6">
       <Choice
-        label="How it is made"
-        value={way}
-        onChange={setWay}
+        label="How to compose"
+        value={source}
+        onChange={setSource}
         options={[
-          { value: 'hand', title: 'Write it', text: 'Burns, airdrops and memos, pipeline by pipeline.' },
-          { value: 'file', title: 'Airdrop from a file', text: 'A CSV of addresses and amounts, packed for you.' },
+          { value: 'hand', title: 'By hand', text: 'Write burns, airdrops and memos, pipeline by pipeline.' },
+          { value: 'file', title: 'Airdrop from a file', text: 'Upload a CSV of addresses and amounts.' },
         ]}
       />
-      {way === 'hand' ? (
+      {source === 'hand' ? (
         <PipelineEditor drafts={drafts} onChange={setDrafts} proofTypes={proofTypes} decimals={token.decimals} />
       ) : (
         <AirdropFileEditor
@@ -86,15 +86,15 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
   );
 }
 
-/** null while any of them cannot be sent. */
-function readAll(
+/** Reads every draft; null while one of them has an issue. */
+function readDrafts(
   drafts: readonly PipelineDraft[],
   rules: { readonly decimals: number; readonly proofTypes: readonly ProofType[] },
 ): readonly Pipeline[] | null {
   const pipelines: Pipeline[] = [];
   for (const draft of drafts) {
     const read = readPipeline(draft, rules);
-    if ('problem' in read) return null;
+    if ('issue' in read) return null;
     pipelines.push(read);
   }
   return pipelines;

@@ -6,7 +6,7 @@ import { checkPayload } from '../proof-types/check-payload.ts';
 
 export type ActionKind = Action['action'];
 
-/** An action as it is being written: amounts stay text. */
+/** An action while it is edited; the amount stays text. */
 export interface ActionDraft {
   readonly key: string;
   readonly kind: ActionKind;
@@ -22,62 +22,61 @@ export interface PipelineDraft {
   readonly actions: readonly ActionDraft[];
 }
 
-/** What the project allows a draft. */
+/** Rules of the project that a draft must follow. */
 interface DraftRules {
   readonly decimals: number;
-  /** Empty: every well-formed type. */
+  /** If empty, every well-formed type is allowed. */
   readonly proofTypes: readonly ProofType[];
 }
 
-/** A burn of nothing yet: the commonest. */
+/** Creates an empty burn, the most common action. */
 export function newAction(): ActionDraft {
   return { key: crypto.randomUUID(), kind: 'BURN', amount: '', toAddress: '', message: '' };
 }
 
-/** @param type as the one before it: most batches are of one type. */
+/** Creates a pipeline with one empty action. Most batches have one type, so callers pass that of the previous pipeline. */
 export function newPipeline(type: string): PipelineDraft {
   return { key: crypto.randomUUID(), type, payload: '{}', actions: [newAction()] };
 }
 
-/** The pipeline that a draft makes, or what stands against it. */
-export function readPipeline(draft: PipelineDraft, rules: DraftRules): Pipeline | { readonly problem: string } {
-  const problem =
-    typeProblem(draft.type) ??
-    payloadProblem(draft, rules) ??
-    (draft.actions.length === 0 ? 'It has no action.' : null) ??
-    draft.actions.map((action) => actionProblem(action, rules)).find((found) => found !== null) ??
+/** Reads a draft as a pipeline, or answers its first issue as a sentence. */
+export function readPipeline(draft: PipelineDraft, rules: DraftRules): Pipeline | { readonly issue: string } {
+  const issue =
+    typeIssue(draft.type) ??
+    payloadIssue(draft, rules) ??
+    (draft.actions.length === 0 ? 'The pipeline has no actions.' : null) ??
+    draft.actions.map((action) => actionIssue(action, rules)).find((found) => found !== null) ??
     null;
-  if (problem !== null) return { problem };
+  if (issue !== null) return { issue };
   return { type: draft.type, payload: draft.payload, actions: draft.actions.map(readAction) };
 }
 
-/** Why a type cannot be sent, or null. */
-export function typeProblem(type: string): string | null {
-  return /^[A-Za-z0-9_-]{1,64}$/.test(type) ? null : 'The type is 1 to 64 of A-Z a-z 0-9 _ -.';
+/** Checks a proof type; answers the issue as a sentence, or null. */
+export function typeIssue(type: string): string | null {
+  return /^[A-Za-z0-9_-]{1,64}$/.test(type) ? null : 'The type must have 1 to 64 characters: A–Z, a–z, 0–9, _ or -.';
 }
 
-/** Why an action cannot be sent, or null. */
-function actionProblem(action: ActionDraft, rules: Pick<DraftRules, 'decimals'>): string | null {
+function actionIssue(action: ActionDraft, rules: Pick<DraftRules, 'decimals'>): string | null {
   if (action.kind === 'MEMO') return action.message === '' ? 'The memo is empty.' : null;
-  return recipientProblem(action) ?? amountProblem(action, rules);
+  return recipientIssue(action) ?? amountIssue(action, rules);
 }
 
-/** Why an airdrop cannot go where it is to go, or null. */
-export function recipientProblem({ kind, toAddress }: ActionDraft): string | null {
+/** Checks the recipient of an airdrop; answers the issue as a sentence, or null. */
+export function recipientIssue({ kind, toAddress }: ActionDraft): string | null {
   if (kind !== 'AIRDROP') return null;
-  if (!isAddress(toAddress)) return 'The recipient is no address.';
-  return isOffCurveAddress(toAddress) ? 'The recipient is the address of a program’s account, not of a wallet.' : null;
+  if (!isAddress(toAddress)) return 'The recipient is not a Solana address.';
+  return isOffCurveAddress(toAddress) ? 'The recipient is a program’s account, not a wallet.' : null;
 }
 
-/** Why an amount cannot be sent, or null. */
-export function amountProblem({ amount }: ActionDraft, { decimals }: Pick<DraftRules, 'decimals'>): string | null {
-  if (!/^\d+(\.\d+)?$/.test(amount)) return 'The amount is a number of whole tokens.';
+/** Checks an amount; answers the issue as a sentence, or null. */
+export function amountIssue({ amount }: ActionDraft, { decimals }: Pick<DraftRules, 'decimals'>): string | null {
+  if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter whole tokens without commas, for example 1000 or 0.5.';
   const baseUnits = toBaseUnits(amount, decimals);
   if (baseUnits === null) return `The token has ${decimals} decimals; ${amount} has more.`;
-  return baseUnits === 0n ? 'The amount is zero.' : digitsProblem(amount);
+  return baseUnits === 0n ? 'The amount must be more than zero.' : digitsIssue(amount);
 }
 
-/** The action as it stands, for measuring: half-written ones count as they will. */
+/** Reads an action without checking it, so that the size of a half-written pipeline can be measured. */
 export function readAction({ kind, amount, toAddress, message }: ActionDraft): Action {
   switch (kind) {
     case 'BURN':
@@ -91,15 +90,16 @@ export function readAction({ kind, amount, toAddress, message }: ActionDraft): A
   }
 }
 
-function payloadProblem({ type, payload }: PipelineDraft, { proofTypes }: DraftRules): string | null {
+function payloadIssue({ type, payload }: PipelineDraft, { proofTypes }: DraftRules): string | null {
   const bytes = new TextEncoder().encode(payload).length;
-  if (bytes > MAX_PAYLOAD_BYTES) return `The payload has ${bytes} bytes; it may have ${MAX_PAYLOAD_BYTES}.`;
+  if (bytes > MAX_PAYLOAD_BYTES) return `The payload has ${bytes} bytes; at most ${MAX_PAYLOAD_BYTES} are allowed.`;
   const parsed = parseJson(payload);
-  if (parsed === undefined) return 'The payload is no JSON.';
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return 'The payload is no JSON object.';
+  if (parsed === undefined) return 'The payload is not valid JSON.';
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    return 'The payload is not a JSON object.';
   const schema = proofTypes.find((known) => known.type === type)?.payloadSchema;
   const verdict = schema === undefined ? { problem: null } : checkPayload(schema, parsed);
-  // What this page does not know of a schema the service checks.
+  // The service checks the schema keywords that this page does not support.
   return 'problem' in verdict && verdict.problem !== null ? `${type}: ${verdict.problem}.` : null;
 }
 
@@ -107,21 +107,21 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Half-written, most of the time: the caller says so.
+    // Mostly text that is still being typed; the caller reports it.
     return undefined;
   }
 }
 
-/** Amounts travel as JSON numbers; of more digits than this not every one would arrive as it was written. */
+/** Amounts are JSON numbers, and a double holds no more digits than these exactly. */
 const MAX_SIGNIFICANT_DIGITS = 15;
 
-/** Why an amount, plain decimal text, cannot be sent exactly; null when it can. */
-export function digitsProblem(amount: string): string | null {
+/** Checks that a JSON number can hold an amount exactly; answers the issue as a sentence, or null. */
+export function digitsIssue(amount: string): string | null {
   const digits = amount
     .replace(/(\.\d*?)0+$/, '$1')
     .replace('.', '')
     .replace(/^0+/, '')
     .replace(/0+$/, '').length;
   if (digits <= MAX_SIGNIFICANT_DIGITS) return null;
-  return `${withSeparators(amount)} has ${digits} significant digits; an amount takes ${MAX_SIGNIFICANT_DIGITS}.`;
+  return `${withSeparators(amount)} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`;
 }

@@ -8,13 +8,13 @@ import { SelectField, TextArea, TextField } from '../../ui/form/field.tsx';
 import {
   type ActionDraft,
   type ActionKind,
-  amountProblem,
+  amountIssue,
   newAction,
   newPipeline,
   type PipelineDraft,
   readAction,
   readPipeline,
-  recipientProblem,
+  recipientIssue,
 } from './pipeline-draft.ts';
 
 interface PipelineEditorProps {
@@ -24,7 +24,7 @@ interface PipelineEditorProps {
   readonly decimals: number;
 }
 
-/** Pipelines written by hand. */
+/** Edits pipelines by hand. */
 export function PipelineEditor({ drafts, onChange, proofTypes, decimals }: PipelineEditorProps) {
   const replace = (key: string, change: Partial<PipelineDraft>) =>
     onChange(drafts.map((draft) => (draft.key === key ? { ...draft, ...change } : draft)));
@@ -76,7 +76,7 @@ function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRem
         )}
       </div>
       <TextArea
-        label="Payload: what it proves, as a JSON object"
+        label="Payload: the proof data, a JSON object"
         rows={2}
         value={draft.payload}
         onChange={({ target }) => onChange({ payload: target.value })}
@@ -103,7 +103,7 @@ function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRem
         </Button>
         <SizeGauge size={pipelineSize({ type: draft.type, actions: draft.actions.map(readAction) })} />
       </div>
-      {isTouched && 'problem' in read && <p className="text-sm text-failed">{read.problem}</p>}
+      {isTouched && 'issue' in read && <p className="text-sm text-failed">{read.issue}</p>}
     </fieldset>
   );
 }
@@ -114,7 +114,7 @@ interface TypeFieldProps {
   readonly onChange: (type: string) => void;
 }
 
-/** One of the registered types, or any where none is registered. */
+/** Chooses one of the registered proof types; a free text field if none is registered. */
 export function TypeField({ type, proofTypes, onChange }: TypeFieldProps) {
   if (proofTypes.length === 0) {
     return (
@@ -150,7 +150,7 @@ interface ActionFieldsProps {
   readonly onRemove: (() => void) | null;
 }
 
-/** What an action takes, by its kind. */
+/** Edits the fields of an action. */
 function ActionFields({ action, decimals, onChange, onRemove }: ActionFieldsProps) {
   const choose = (chosen: string) => {
     const kind = KINDS.find((known) => known.kind === chosen)?.kind;
@@ -170,7 +170,7 @@ function ActionFields({ action, decimals, onChange, onRemove }: ActionFieldsProp
           label="Recipient’s wallet"
           value={action.toAddress}
           onChange={({ target }) => onChange({ toAddress: target.value.trim() })}
-          error={action.toAddress === '' ? null : recipientProblem(action)}
+          error={action.toAddress === '' ? null : recipientIssue(action)}
           className="min-w-56 flex-1 [&_input]:font-mono"
         />
       )}
@@ -187,8 +187,8 @@ function ActionFields({ action, decimals, onChange, onRemove }: ActionFieldsProp
             label="Whole tokens"
             inputMode="decimal"
             value={action.amount}
-            onChange={({ target }) => onChange({ amount: target.value.replaceAll(',', '').trim() })}
-            error={action.amount === '' ? null : amountProblem(action, { decimals })}
+            onChange={({ target }) => onChange({ amount: target.value.trim() })}
+            error={action.amount === '' ? null : amountIssue(action, { decimals })}
             className="w-32 sm:w-36 [&_input]:text-right"
           />
         )}
@@ -208,7 +208,7 @@ const KINDS: readonly { readonly kind: ActionKind; readonly word: string }[] = [
   { kind: 'MEMO', word: 'Memo' },
 ];
 
-/** How full a pipeline’s one transaction is. */
+/** Shows how much of one transaction a pipeline uses. */
 function SizeGauge({ size }: { readonly size: PipelineSize }) {
   const isTooBig = size.share > 1;
   return (

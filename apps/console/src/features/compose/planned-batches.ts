@@ -5,7 +5,7 @@ type Problem = PreviewBatchResponse['problems'][number];
 type Limit = PreviewBatchResponse['limits']['burn'];
 type Balance = PreviewBatchResponse['funds']['tokens'];
 
-/** What all batches of a review come to. */
+/** Totals of all batches of a review. */
 export interface PreviewTotals {
   readonly problems: readonly (Problem & { readonly batch: number })[];
   readonly warnings: readonly { readonly batch: number; readonly pipeline: number; readonly message: string }[];
@@ -14,17 +14,17 @@ export interface PreviewTotals {
   readonly burn: Limit;
   readonly airdrop: Limit;
   readonly cost: PreviewBatchResponse['cost'];
-  /** Init itself would refuse one of them. */
-  readonly isRefused: boolean;
+  /** Init would answer an error for at least one batch. */
+  readonly isBlocked: boolean;
 }
 
-/** What a deposit, or a moment, can mend before the batch is executed: init takes it all the same. */
-const MENDABLE: ReadonlySet<string> = new Set(['ERR_VAULT_UNDERFUNDED', 'ERR_BATCH_WOULD_FAIL']);
+/** Errors that can be resolved between init and execute, e.g. by a deposit; init accepts such a batch. */
+const RESOLVABLE: ReadonlySet<string> = new Set(['ERR_VAULT_UNDERFUNDED', 'ERR_BATCH_WOULD_FAIL']);
 
-/** The previews of batches that are to be made together, added up: each alone knows nothing of the others. */
+/** Adds up previews: the service checks each batch alone, but all of them share the limits and the vault. */
 export function totalPreviews(previews: readonly PreviewBatchResponse[]): PreviewTotals {
   const [first] = previews;
-  if (!first) throw new Error('There is no preview to add up.');
+  if (!first) throw new Error('totalPreviews needs at least one preview.');
   const problems = previews.flatMap((preview, batch) => preview.problems.map((problem) => ({ ...problem, batch })));
   const burn = sumLimit(
     previews.map(({ limits }) => limits.burn),
@@ -54,11 +54,11 @@ export function totalPreviews(previews: readonly PreviewBatchResponse[]): Previe
       rentLockedLamports: sum(previews.map(({ cost }) => cost.rentLockedLamports)),
       operatorNetLamports: sum(previews.map(({ cost }) => cost.operatorNetLamports)),
     },
-    isRefused: problems.some(({ code }) => !MENDABLE.has(code)) || exceeds(burn) || exceeds(airdrop),
+    isBlocked: problems.some(({ code }) => !RESOLVABLE.has(code)) || exceeds(burn) || exceeds(airdrop),
   };
 }
 
-/** Whether more is asked for than the day has left. */
+/** True if the amount exceeds what is left of the daily limit. */
 export function exceeds({ asked, left }: Limit): boolean {
   return unitsOf(asked) > unitsOf(left);
 }
@@ -77,15 +77,15 @@ function sumBalance(balances: readonly Balance[], { available }: Balance): Balan
   return { available, needed, missing: textOfUnits(missing > 0n ? missing : 0n) };
 }
 
-/** The service takes bodies of 2 MiB; some of it is left for what stands around the pipelines. */
+/** The service accepts bodies of 2 MiB; 1 KiB is left for the JSON around the pipelines. */
 const MAX_PIPELINES_BYTES = 2 * 1_024 * 1_024 - 1_024;
 
-/** Pipelines to as few batches as may hold them, in order. */
+/** Splits pipelines into as few batches as possible, in order. */
 export function splitPipelines(pipelines: readonly Pipeline[]): Pipeline[][] {
   const batches: Pipeline[][] = [];
   let bytes = 0;
   for (const pipeline of pipelines) {
-    // The comma after it counts.
+    // One byte for the comma.
     const own = new TextEncoder().encode(JSON.stringify(pipeline)).length + 1;
     const last = batches.at(-1);
     if (last && last.length < MAX_PIPELINES_PER_BATCH && bytes + own <= MAX_PIPELINES_BYTES) {

@@ -16,7 +16,7 @@ interface ReviewTotalsProps {
   readonly token: ProjectOverview['token'];
 }
 
-/** What is asked for, against the day’s limits and what the vault holds; what it will cost. */
+/** Compares the batches with the daily limits and the vault’s balance, and shows the cost. */
 export function ReviewTotals({ projectId, sums, token }: ReviewTotalsProps) {
   const { burn, airdrop, tokens, lamports, cost } = sums;
   const unit = tokenName(token);
@@ -32,7 +32,7 @@ export function ReviewTotals({ projectId, sums, token }: ReviewTotalsProps) {
             projectId={projectId}
             missing={tokens.missing !== '0' && <AmountText amount={tokens.missing} unit={unit} />}
           >
-            of <AmountText amount={tokens.available} /> it holds
+            of <AmountText amount={tokens.available} /> available
             {lamports.needed !== '0' && <>; {formatSol(lamports.needed)} for token accounts</>}
           </Balance>
         }
@@ -45,7 +45,7 @@ export function ReviewTotals({ projectId, sums, token }: ReviewTotalsProps) {
             projectId={projectId}
             missing={lamports.missing !== '0' && <>{formatSol(lamports.missing)} for token accounts</>}
           >
-            fees and tips; {formatSol(cost.rentLockedLamports)} of rent comes back
+            fees and tips, plus {formatSol(cost.rentLockedLamports)} rent, returned later
           </Balance>
         }
       />
@@ -74,7 +74,7 @@ function LimitStat({ name, limit, tone, token }: LimitStatProps) {
             tone={isTooMuch ? 'failed' : tone}
           />
           <span className={isTooMuch ? 'font-medium text-failed' : undefined}>
-            <AmountText amount={limit.left} /> left today, until <TimeText at={limit.resetsAt} form="hour" />
+            <AmountText amount={limit.left} /> left today, resets at <TimeText at={limit.resetsAt} form="hour" />
           </span>
         </span>
       }
@@ -84,7 +84,7 @@ function LimitStat({ name, limit, tone, token }: LimitStatProps) {
 
 interface BalanceProps {
   readonly projectId: string;
-  /** False when nothing is. */
+  /** The missing amount; false if nothing is missing. */
   readonly missing: ReactNode;
   readonly children: ReactNode;
 }

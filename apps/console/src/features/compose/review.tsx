@@ -22,7 +22,7 @@ interface ReviewProps {
   readonly onBack: () => void;
 }
 
-/** What the service says of the batches before they are made; then they are. */
+/** Previews batches with the service, then creates them. */
 export function Review({ projectId, token, batches, onBack }: ReviewProps) {
   const navigate = useNavigate();
   const [id] = useState(() => crypto.randomUUID());
@@ -34,7 +34,7 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
     gcTime: 0,
   });
   const { create, created } = useCreateBatches({ projectId, batches });
-  const begin = () =>
+  const createBatches = () =>
     create.mutate(undefined, {
       onSuccess: ([batchId, ...others]) => {
         if (batchId === undefined || others.length > 0) return;
@@ -49,7 +49,7 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
         expected={batches.length}
         error={create.error}
         isBusy={create.isPending}
-        onRetry={begin}
+        onRetry={createBatches}
       />
     );
   }
@@ -67,7 +67,7 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
       {preview.error && <ErrorNotice error={preview.error} onRetry={() => void preview.refetch()} />}
       {sums && (
         <>
-          <PreviewIssues sums={sums} rowOf={(batch, place) => rowOf(batches[batch] ?? [], place)} />
+          <PreviewIssues sums={sums} rowOf={(batch, path) => rowOf(batches[batch] ?? [], path)} />
           <ReviewTotals projectId={projectId} sums={sums} token={token} />
         </>
       )}
@@ -77,12 +77,12 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
       >
         <PipelineList pipelines={pipelines} />
       </Panel>
-      {create.error && <ErrorNotice error={create.error} onRetry={begin} />}
+      {create.error && <ErrorNotice error={create.error} onRetry={createBatches} />}
       <Footer>
-        <Button tone="primary" disabled={!sums || sums.isRefused} isBusy={create.isPending} onClick={begin}>
+        <Button tone="primary" disabled={!sums || sums.isBlocked} isBusy={create.isPending} onClick={createBatches}>
           {batches.length === 1 ? 'Create the batch' : `Create ${batches.length} batches`}
         </Button>
-        <p className="text-sm text-quiet">Nothing moves yet: you look at what is on chain and sign, next.</p>
+        <p className="text-sm text-quiet">Nothing moves yet. Next, you verify the batch on chain and sign it.</p>
       </Footer>
     </div>
   );
@@ -108,9 +108,9 @@ function Footer({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** The row of a file that an action came from, by what its pipeline’s payload says of it. */
-function rowOf(pipelines: readonly Pipeline[], place: string): number | null {
-  const [, pipeline, action] = /^pipelines\[(\d+)\]\.actions\[(\d+)\]/.exec(place) ?? [];
+/** Finds the row of the CSV file that an action came from; the payload of its pipeline lists the rows. Null if unknown. */
+function rowOf(pipelines: readonly Pipeline[], path: string): number | null {
+  const [, pipeline, action] = /^pipelines\[(\d+)\]\.actions\[(\d+)\]/.exec(path) ?? [];
   const found = pipelines[Number(pipeline)];
   if (!found || action === undefined) return null;
   const payload: unknown = JSON.parse(found.payload);
@@ -126,10 +126,10 @@ interface PreviewInput {
   readonly onProgress?: (checked: number) => void;
 }
 
-/** Every pipeline is compiled and simulated. */
+/** The service compiles and simulates every pipeline. */
 const PREVIEW_TIMEOUT_MS = 120_000;
 
-/** What the service says of each batch, one after the other: nothing is stored. @throws FlywheelError */
+/** Previews each batch, one after the other; the service stores nothing. @throws FlywheelError */
 async function previewBatches({ projectId, batches, onProgress }: PreviewInput): Promise<PreviewBatchResponse[]> {
   const previews: PreviewBatchResponse[] = [];
   for (const pipelines of batches) {
@@ -146,7 +146,7 @@ async function previewBatches({ projectId, batches, onProgress }: PreviewInput):
   return previews;
 }
 
-/** A thousand pipelines are compiled before the service answers. */
+/** The service compiles up to a thousand pipelines before it answers. */
 const INIT_TIMEOUT_MS = 120_000;
 
 interface CreateRequest {
@@ -155,8 +155,8 @@ interface CreateRequest {
 }
 
 /**
- * Makes the batches one after the other. What failed is tried again from there: every batch has a key of its own, so
- * that one whose answer was lost is not made twice.
+ * Creates the batches one after the other. After an error the next attempt continues where it stopped; each batch has
+ * its own idempotency key, so a batch whose response was lost is not created twice.
  */
 function useCreateBatches({ projectId, batches }: CreateRequest) {
   const queries = useQueryClient();
@@ -192,7 +192,7 @@ interface CreatedBatchesProps {
   readonly onRetry: () => void;
 }
 
-/** Several batches of one file: each takes an approval of its own. */
+/** Lists the created batches of one file; each needs its own approval. */
 function CreatedBatches({ projectId, batchIds, expected, error, isBusy, onRetry }: CreatedBatchesProps) {
   return (
     <div className="flex flex-col gap-6">
@@ -202,7 +202,7 @@ function CreatedBatches({ projectId, batchIds, expected, error, isBusy, onRetry 
           <p className="text-lg font-semibold">
             {batchIds.length} of {expected} batches created
           </p>
-          <p className="text-quiet">A batch holds 1,000 pipelines at most. Each one takes your approval.</p>
+          <p className="text-quiet">A batch holds at most 1,000 pipelines. Approve each batch.</p>
         </div>
       </div>
       {error && <ErrorNotice error={error} onRetry={onRetry} />}
@@ -229,27 +229,27 @@ function CreatedBatches({ projectId, batchIds, expected, error, isBusy, onRetry 
   );
 }
 
-/** More than this is more than anyone reads at once. */
+/** A longer list is cut: the first entries show what to fix. */
 const MAX_SHOWN = 20;
 
 interface PreviewIssuesProps {
   readonly sums: PreviewTotals;
-  /** Where in a file a pipeline’s action stands; null where there is no file, or no such place. */
-  readonly rowOf: (batch: number, place: string) => number | null;
+  /** Row of the CSV file for a JSON path such as `pipelines[0].actions[2]`; null if there is none. */
+  readonly rowOf: (batch: number, path: string) => number | null;
 }
 
-/** What stands against the batches, each with its place; what is worth a look. */
-function PreviewIssues({ sums: { problems, warnings, isRefused }, rowOf }: PreviewIssuesProps) {
+/** Lists the issues and warnings of the previews. */
+function PreviewIssues({ sums: { problems, warnings, isBlocked }, rowOf }: PreviewIssuesProps) {
   const more = problems.length - MAX_SHOWN;
   return (
     <>
       {problems.length > 0 && (
         <Notice
-          tone={isRefused ? 'failed' : 'waiting'}
+          tone={isBlocked ? 'failed' : 'waiting'}
           title={
-            isRefused
-              ? `${count(problems.length, 'problem')} to mend first`
-              : 'It can be created now, and executed once this is mended'
+            isBlocked
+              ? `Fix ${count(problems.length, 'issue')} first`
+              : 'You can create this now. Resolve the following before you execute it.'
           }
         >
           <ul className="mt-1 flex flex-col gap-1">
@@ -267,7 +267,7 @@ function PreviewIssues({ sums: { problems, warnings, isRefused }, rowOf }: Previ
         </Notice>
       )}
       {warnings.length > 0 && (
-        <Notice tone="waiting" title={`${count(warnings.length, 'thing')} worth a look`}>
+        <Notice tone="waiting" title={count(warnings.length, 'warning')}>
           <ul className="mt-1 flex flex-col gap-1">
             {warnings.slice(0, MAX_SHOWN).map(({ batch, pipeline, message }) => (
               <li key={`${batch} ${pipeline} ${message}`} className="break-words">
