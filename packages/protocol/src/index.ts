@@ -1,1 +1,5 @@
-export {};
+export * from './amounts.ts';
+export * from './describe-instruction.ts';
+export * from './instruction-data.ts';
+export * from './limits.ts';
+export * from './proof-memo.ts';

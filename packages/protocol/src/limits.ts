@@ -1,0 +1,33 @@
+/** Bytes of a serialized transaction, by its version (Solana, PACKET_DATA_SIZE; SIMD-0385 for version 1). */
+export const MAX_TRANSACTION_BYTES = { 0: 1_232, 1: 4_096 } as const;
+
+/**
+ * Bytes of a pipeline's serialized vault message: what one version 0 transaction holds that carries a single
+ * `batchAddTransaction`, the project's lookup table, and a compute limit and price. It is the same on every cluster,
+ * whatever transaction versions the cluster takes.
+ */
+export const MAX_PIPELINE_BYTES = 856;
+
+/** Instructions that one transaction may run, inner ones included (Agave, `max_instruction_trace_length`). */
+export const MAX_PIPELINE_INSTRUCTIONS = 64;
+
+/**
+ * Counts the instructions that a pipeline may run, inner ones included. It assumes that every recipient's token account
+ * must be created in the longest way.
+ */
+export function countPipelineInstructions(actions: readonly { readonly toAddress?: string }[]): number {
+  const recipients = new Set(actions.flatMap(({ toAddress }) => (toAddress === undefined ? [] : [toAddress])));
+  const own = actions.reduce((sum, { toAddress }) => sum + (toAddress === undefined ? 1 : PER_TRANSFER), 0);
+  return BEFORE_ACTIONS + own + PER_CREATION * recipients.size;
+}
+
+/** A compute limit, a compute price, a heap frame, a tip and `batchExecuteTransaction`; inside it the proof memo. */
+const BEFORE_ACTIONS = 6;
+/** The creation of the token account and the transfer. */
+const PER_TRANSFER = 2;
+/**
+ * Instructions inside the creation of an associated token account (spl-associated-token-account): GetAccountDataSize;
+ * system CreateAccount, or Transfer, Allocate and Assign if the address already has lamports;
+ * InitializeImmutableOwner; InitializeAccount3.
+ */
+const PER_CREATION = 6;

@@ -1,0 +1,58 @@
+/** What happened: a pipeline's type and its payload, the payload exactly as it was sent. */
+export interface Proof {
+  readonly type: string;
+  readonly payload: string;
+}
+
+/** The content of a proof memo. */
+export interface ProofMemo {
+  readonly type: string;
+  /** SHA-256 of the proof, 64 lowercase hex digits. */
+  readonly hash: string;
+}
+
+/**
+ * Writes the memo that proves a pipeline on chain: `flywheel:v1:<type>:<hash>`. The vault signs it before the
+ * pipeline's actions. Anyone can check the hash: `printf 'WATCH_AD\0{"adId":"123"}' | sha256sum`.
+ *
+ * @example
+ * await proofMemo({ type: 'WATCH_AD', payload: '{"adId":"123"}' });
+ */
+export async function proofMemo(proof: Proof): Promise<string> {
+  return formatProofMemo({ type: proof.type, hash: await proofHash(proof) });
+}
+
+/**
+ * Hashes a proof: lowercase hex SHA-256 of the type, one zero byte and the payload, all in UTF-8. A type contains no
+ * zero byte, so two different proofs never hash the same bytes.
+ *
+ * @example
+ * await proofHash({ type: 'WATCH_AD', payload: '{"adId":"123"}' });
+ */
+export async function proofHash({ type, payload }: Proof): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${type}\0${payload}`));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Writes the memo's text for a hash that is already known. */
+export function formatProofMemo({ type, hash }: ProofMemo): string {
+  return `${PROOF_MEMO_PREFIX}${type}:${hash}`;
+}
+
+/** Reads a memo's text; null if it is not a proof memo. */
+export function parseProofMemo(text: string): ProofMemo | null {
+  const [, type, hash] = PROOF_MEMO.exec(text) ?? [];
+  return type === undefined || hash === undefined ? null : { type, hash };
+}
+
+/** Length of a proof memo for a type, in UTF-8 bytes. The payload adds nothing, because its hash has a fixed length. */
+export function proofMemoBytes(type: string): number {
+  return new TextEncoder().encode(`${PROOF_MEMO_PREFIX}${type}:`).length + HASH_DIGITS;
+}
+
+const PROOF_MEMO_PREFIX = 'flywheel:v1:';
+const HASH_DIGITS = 64;
+
+// The wire allows only A-Z a-z 0-9 _ - in a type. The reader takes any type, so that it also finds the proofs of
+// pipelines that the wire did not carry.
+const PROOF_MEMO = /^flywheel:v1:(.+):([0-9a-f]{64})$/s;

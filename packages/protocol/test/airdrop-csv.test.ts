@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type ReadAirdropOptions, readAirdropCsv, readCsvCells, writeCsv } from '@flywheel/protocol/airdrop-csv';
+import { generateKeyPairSigner } from '@solana/kit';
+import fc from 'fast-check';
+
+const [ALICE, BOB, CAROL] = await Promise.all([
+  generateKeyPairSigner(),
+  generateKeyPairSigner(),
+  generateKeyPairSigner(),
+]).then((signers) => signers.map(({ address }) => address));
+/** An address off the curve: the Squads program's configuration. */
+const PROGRAM_ACCOUNT = 'BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr';
+const OPTIONS: ReadAirdropOptions = { decimals: 6, duplicates: 'refuse' };
+
+describe('readAirdropCsv', () => {
+  it('reads rows with or without a heading, quotes, a byte order mark and empty lines', () => {
+    const { rows, issues, totalBaseUnits } = readAirdropCsv(
+      `\uFEFFaddress,amount\r\n${ALICE},1.5\r\n\r\n "${BOB}" , "2" \r\n${CAROL},0.000001,\r\n`,
+      OPTIONS,
+    );
+    assert.deepEqual(issues, []);
+    assert.deepEqual(rows, [
+      { lines: [2], address: ALICE, amount: '1.5', baseUnits: 1_500_000n },
+      { lines: [4], address: BOB, amount: '2', baseUnits: 2_000_000n },
+      { lines: [5], address: CAROL, amount: '0.000001', baseUnits: 1n },
+    ]);
+    assert.equal(totalBaseUnits, 3_500_001n);
+    assert.deepEqual(readAirdropCsv(`${ALICE},1`, OPTIONS).issues, []);
+  });
+
+  it('takes semicolons and tabs where the heading is separated by them, and nowhere else', () => {
+    for (const delimiter of [';', '\t']) {
+      const text = `Wallet${delimiter}Amount\n${ALICE}${delimiter}1.5\n`;
+      assert.deepEqual(
+        readAirdropCsv(text, OPTIONS).rows.map(({ amount }) => amount),
+        ['1.5'],
+      );
+      assert.deepEqual(
+        readAirdropCsv(`${ALICE}${delimiter}1.5\n`, OPTIONS).issues.map(({ line }) => line),
+        [1],
+      );
+    }
+    const decimalComma = readAirdropCsv(`address;amount\n${ALICE};1,5\n`, OPTIONS);
+    assert.deepEqual(decimalComma.issues, [
+      { line: 2, message: '“1,5” is not an amount: write digits with an optional decimal point, like 1500.25.' },
+    ]);
+  });
+
+  it('names every wrong row by its line', () => {
+    const lines = [
+      `nobody,1`,
+      `${ALICE},1,5`,
+      `${ALICE},0`,
+      `${ALICE},-1`,
+      `${ALICE},1e3`,
+      `${ALICE},"1,500"`,
+      `${ALICE},1 500`,
+      `${ALICE},1_500`,
+      `${ALICE},1.`,
+      `${ALICE},.5`,
+      `${ALICE},0.0000001`,
+      `${ALICE},123456789012.123456`,
+      `${ALICE}`,
+      `${PROGRAM_ACCOUNT},1`,
+      `${BOB},1`,
+      `${BOB},2`,
+      `address,amount`,
+      `"${CAROL},1`,
+    ];
+    const { rows, issues } = readAirdropCsv(lines.join('\n'), OPTIONS);
+    assert.deepEqual(
+      rows.map(({ address }) => address),
+      [BOB],
+    );
+    assert.deepEqual(
+      issues.map(({ line }) => line),
+      [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18],
+    );
+    const messages = new Map(issues.map(({ line, message }) => [line, message]));
+    assert.equal(messages.get(1), '“nobody” is not an address: base58 of 32 bytes is needed.');
+    assert.equal(messages.get(2), 'has 3 cells; a row is an address and an amount.');
+    assert.equal(messages.get(3), 'The amount is zero.');
+    assert.match(messages.get(6) ?? '', /“1,500” is not an amount/);
+    assert.equal(messages.get(11), '0.0000001 has more fraction digits than the token’s 6.');
+    assert.match(messages.get(12) ?? '', /123,456,789,012\.123456 has 18 significant digits/);
+    assert.match(messages.get(13) ?? '', /The amount is missing/);
+    assert.match(messages.get(14) ?? '', /belongs to a program, not to a wallet/);
+    assert.equal(messages.get(16), 'repeats the address of line 15.');
+    assert.match(messages.get(18) ?? '', /is not valid CSV/);
+  });
+
+  it('counts lines, not rows, where a quoted cell contains line breaks', () => {
+    const { issues } = readAirdropCsv(`"a\nb",1\n${ALICE},x\n`, OPTIONS);
+    assert.deepEqual(
+      issues.map(({ line }) => line),
+      [1, 3],
+    );
+  });
+
+  it('merges, keeps or refuses rows of one address', () => {
+    const csv = `${ALICE},1\n${BOB},5\n${ALICE},0.25\n`;
+    const read = (duplicates: ReadAirdropOptions['duplicates']) => readAirdropCsv(csv, { decimals: 6, duplicates });
+    const shownOf = ({ rows }: ReturnType<typeof read>) => rows.map(({ lines, amount }) => [lines, amount]);
+    assert.deepEqual(shownOf(read('merge')), [
+      [[1, 3], '1.25'],
+      [[2], '5'],
+    ]);
+    assert.deepEqual(shownOf(read('keep')), [
+      [[1], '1'],
+      [[2], '5'],
+      [[3], '0.25'],
+    ]);
+    assert.deepEqual(read('refuse').issues, [{ line: 3, message: 'repeats the address of line 1.' }]);
+    assert.equal(read('merge').totalBaseUnits, read('keep').totalBaseUnits);
+    for (const duplicates of ['merge', 'keep', 'refuse'] as const) {
+      assert.deepEqual(read(duplicates).repeated, [{ address: ALICE, lines: [1, 3] }]);
+    }
+  });
+
+  it('refuses a sum that a JSON number cannot carry', () => {
+    const merged = readAirdropCsv(`${ALICE},1234567890\n${BOB},1\n${ALICE},0.000001`, {
+      decimals: 6,
+      duplicates: 'merge',
+    });
+    assert.deepEqual(merged.issues, [
+      {
+        line: 1,
+        message: 'added to line 3: 1,234,567,890.000001 has 16 significant digits; an amount may have 15.',
+      },
+    ]);
+    assert.deepEqual(readAirdropCsv(`${ALICE},100000000000000000`, OPTIONS).issues, []);
+  });
+
+  it('checks no address against the curve in a file of more rows than asked', () => {
+    const csv = `${PROGRAM_ACCOUNT},1\n${ALICE},1\n`;
+    assert.equal(readAirdropCsv(csv, { ...OPTIONS, maxCurveChecks: 1 }).issues.length, 0);
+    assert.equal(readAirdropCsv(csv, { ...OPTIONS, maxCurveChecks: 2 }).issues.length, 1);
+  });
+});
+
+describe('writeCsv', () => {
+  it('writes cells that readCsvCells reads back', () => {
+    const cells = ['a', 'with, comma', 'with "quotes"', '', 'z'];
+    assert.deepEqual(readCsvCells(writeCsv([cells, cells])), [cells, cells]);
+    // A row of one empty cell is an empty line, which readers skip.
+    const cell = fc.string().map((text) => text.trim().replaceAll('\r', '').replace(/^"|"$/g, ''));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cell, fc.constant('x'), cell), { minLength: 1 }), (rows) => {
+        assert.deepEqual(
+          readCsvCells(writeCsv(rows, '\r\n')),
+          rows.map((row) => row.map((text) => text.trim())),
+        );
+      }),
+    );
+  });
+});
