@@ -109,7 +109,7 @@ const RULES: Rules = {
     {
       pattern: /import[^;]*\b(create\w*Rpc|sendAndConfirm\w+Factory)\w*\b[^;]*from '@solana\/kit'/,
       what: 'an RPC function of @solana/kit',
-      onlyIn: ['apps/service/src/solana', 'apps/cli/src', 'apps/console/src/lib/chain'],
+      onlyIn: ['apps/service/src/solana', 'apps/cli/src', 'apps/console/src/lib/vault-movements.ts'],
     },
     {
       pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bset(Timeout|Interval|Immediate)\b|\bMath\.random\b/,

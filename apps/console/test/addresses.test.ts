@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { plainSearch } from '../src/app/plain-search.ts';
-import { tokenName, tokenUnit } from '../src/lib/text/token-name.ts';
+import { tokenName, tokenUnit } from '../src/lib/format.ts';
 
 const MINT = '4hFJ1bQYcUTPsrEeU7wqqAiWiGtbq1DwqjE2GgKcdAvk';
 

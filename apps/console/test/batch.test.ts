@@ -5,7 +5,7 @@ import vectors from '../../../vectors/instructions.json' with { type: 'json' };
 import { approvalStage, batchState, totalsOf } from '../src/features/batch/batch-summary.ts';
 import { instructionWords, readInstruction } from '../src/features/batch/instruction.ts';
 import { writeReceipt } from '../src/features/batch/receipt.ts';
-import { applyProgress } from '../src/lib/service/apply-progress.ts';
+import { applyProgress } from '../src/lib/api/apply-progress.ts';
 
 const WALLET = '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { decimalOf, toBaseUnits, toDecimal } from '@flywheel/sdk';
 import fc from 'fast-check';
 import { checkPayload } from '../src/features/proof-types/check-payload.ts';
-import { formatBaseUnits, shareOf, withSeparators } from '../src/lib/text/amount.ts';
+import { formatBaseUnits, groupDigits, shareOf } from '../src/lib/amounts.ts';
 
 describe('amounts', () => {
   it('go to base units and back unchanged', () => {
@@ -22,8 +22,8 @@ describe('amounts', () => {
     assert.equal(formatBaseUnits(1_234_567_500_000n, 6), '1,234,567.5');
     assert.equal(formatBaseUnits(1n, 9), '0.000000001');
     assert.equal(formatBaseUnits(-1_500n, 3), '-1.5');
-    assert.equal(withSeparators('1000'), '1,000');
-    assert.equal(withSeparators('100'), '100');
+    assert.equal(groupDigits('1000'), '1,000');
+    assert.equal(groupDigits('100'), '100');
   });
 
   it('finer than the token’s decimals are refused', () => {

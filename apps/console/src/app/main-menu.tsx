@@ -1,7 +1,7 @@
 import { Link, type LinkProps } from '@tanstack/react-router';
 import { Menu } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { useSession } from '../lib/service/session.ts';
+import { useSession } from '../lib/session.ts';
 
 const MENU = 'main-menu';
 

@@ -1,9 +1,9 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { Broken, Nowhere } from './broken.tsx';
+import { ErrorPage, NotFoundPage } from './error-page.tsx';
 import { plainSearch } from './plain-search.ts';
 import { Shell } from './shell.tsx';
 
-const root = createRootRoute({ component: Shell, notFoundComponent: Nowhere });
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFoundPage });
 
 const home = createRoute({
   getParentRoute: () => root,
@@ -111,7 +111,7 @@ export const router = createRouter({
   routeTree: root.addChildren([home, register, proof, publicVault, companyRoutes, projectRoutes]),
   defaultPreload: 'intent',
   scrollRestoration: true,
-  defaultErrorComponent: Broken,
+  defaultErrorComponent: ErrorPage,
   ...plainSearch,
 });
 

@@ -1,11 +1,11 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { type Environment, useEnvironment } from '../lib/service/environment.ts';
-import { Ring } from '../ui/drawn/ring.tsx';
+import { SessionExpiryBanner } from '../features/session/session-expiry-banner.tsx';
+import { WalletMenu } from '../features/session/wallet-menu.tsx';
+import { type Environment, useEnvironment } from '../lib/api/environment.ts';
+import { Ring } from '../ui/ring.tsx';
 import { MainMenu } from './main-menu.tsx';
-import { SessionEnding } from './session/session-ending.tsx';
-import { WalletMenu } from './session/wallet-menu.tsx';
 import { ThemeButton } from './theme-button.tsx';
 import { useShortcuts } from './use-shortcuts.ts';
 
@@ -46,7 +46,7 @@ export function Shell() {
             <WalletMenu />
           </div>
         </div>
-        <SessionEnding />
+        <SessionExpiryBanner />
       </header>
       <main id="main" className="mx-auto max-w-6xl px-4 py-6 md:py-8">
         <Outlet />

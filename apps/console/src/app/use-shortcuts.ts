@@ -1,6 +1,6 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { COMPANY_PLACES, PLACES, PROJECT_PLACES } from './places.ts';
+import { COMPANY_SCREENS, PROJECT_SCREENS, SCREENS } from './screens.ts';
 
 /** A second key later than this begins anew. */
 const CHORD_MS = 1_200;
@@ -27,8 +27,8 @@ export function useShortcuts({ onPalette }: { readonly onPalette: () => void }):
       const isSecond = performance.now() < chordUntilMs;
       chordUntilMs = 0;
       if (!isSecond) return;
-      const place = [...PLACES, ...COMPANY_PLACES].find(({ letter }) => letter === event.key);
-      const projectPlace = PROJECT_PLACES.find(({ letter }) => letter === event.key);
+      const place = [...SCREENS, ...COMPANY_SCREENS].find(({ letter }) => letter === event.key);
+      const projectPlace = PROJECT_SCREENS.find(({ letter }) => letter === event.key);
       if (place) void navigate({ to: place.to });
       else if (projectPlace && projectId !== undefined) void navigate({ to: projectPlace.to, params: { projectId } });
     };

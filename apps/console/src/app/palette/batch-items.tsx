@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { recentBatchesQuery } from '../../lib/service/batches.ts';
-import { projectsQuery } from '../../lib/service/projects.ts';
-import { shorten } from '../../lib/text/shorten.ts';
-import { tokenName } from '../../lib/text/token-name.ts';
+import { recentBatchesQuery } from '../../lib/api/batches.ts';
+import { projectsQuery } from '../../lib/api/projects.ts';
+import { shorten, tokenName } from '../../lib/format.ts';
 import { type Go, PaletteItem } from './palette-item.tsx';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

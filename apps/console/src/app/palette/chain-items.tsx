@@ -1,7 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useEnvironment } from '../../lib/service/environment.ts';
-import { shorten } from '../../lib/text/shorten.ts';
-import { explorerLink } from '../explorer.ts';
+import { explorerLink, useEnvironment } from '../../lib/api/environment.ts';
+import { shorten } from '../../lib/format.ts';
 import { type Go, PaletteItem } from './palette-item.tsx';
 
 /** 64 bytes in base58. */

@@ -1,8 +1,8 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useEffect, useRef, useState } from 'react';
-import { useSession, useSignOut } from '../../lib/service/session.ts';
-import { COMPANY_PLACES, PLACES, PROJECT_PLACES } from '../places.ts';
+import { useSession, useSignOut } from '../../lib/session.ts';
+import { COMPANY_SCREENS, PROJECT_SCREENS, SCREENS } from '../screens.ts';
 import { BatchItems } from './batch-items.tsx';
 import { ChainItems } from './chain-items.tsx';
 import { PaletteItem } from './palette-item.tsx';
@@ -44,7 +44,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           <Command.Empty className="px-3 py-6 text-center text-quiet">Nothing here is called that.</Command.Empty>
           <ChainItems text={text} go={go} />
           {projectId !== undefined &&
-            PROJECT_PLACES.map(({ to, name, letter }) => (
+            PROJECT_SCREENS.map(({ to, name, letter }) => (
               <PaletteItem
                 key={to}
                 value={name}
@@ -55,7 +55,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
               </PaletteItem>
             ))}
           {session && <BatchItems text={text} projectId={projectId} go={go} />}
-          {[...PLACES, ...(session?.isCompanyOperator ? COMPANY_PLACES : [])].map(({ to, name, letter }) => (
+          {[...SCREENS, ...(session?.isCompanyOperator ? COMPANY_SCREENS : [])].map(({ to, name, letter }) => (
             <PaletteItem key={to} value={name} letter={letter} onSelect={go(() => navigate({ to }))}>
               {name}
             </PaletteItem>

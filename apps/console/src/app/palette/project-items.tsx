@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { projectsQuery } from '../../lib/service/projects.ts';
-import { shorten } from '../../lib/text/shorten.ts';
-import { tokenName } from '../../lib/text/token-name.ts';
+import { projectsQuery } from '../../lib/api/projects.ts';
+import { shorten, tokenName } from '../../lib/format.ts';
 import { type Go, PaletteItem } from './palette-item.tsx';
 
 /** The wallet’s projects, by token, vault or id. */

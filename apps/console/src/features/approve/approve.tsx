@@ -2,18 +2,18 @@ import type { BatchDetail } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { projectQuery } from '../../lib/service/projects.ts';
-import { useSession } from '../../lib/service/session.ts';
-import { useLiveBatch } from '../../lib/service/use-live-batch.ts';
-import { count } from '../../lib/text/count.ts';
-import { classes } from '../../ui/classes.ts';
-import { Gauge } from '../../ui/drawn/gauge.tsx';
-import { Ring } from '../../ui/drawn/ring.tsx';
-import { ButtonLink } from '../../ui/form/button.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { STATE_COLOURS } from '../../ui/show/state.ts';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Page } from '../../ui/state/page.tsx';
+import { useLiveBatch } from '../../lib/api/live-batch.ts';
+import { projectQuery } from '../../lib/api/projects.ts';
+import { pluralize } from '../../lib/format.ts';
+import { useSession } from '../../lib/session.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { Meter } from '../../ui/charts.tsx';
+import { cn } from '../../ui/cn.ts';
+import { QueryView } from '../../ui/feedback.tsx';
+import { Page } from '../../ui/layout.tsx';
+import { Ring } from '../../ui/ring.tsx';
+import { STATUS_COLORS } from '../../ui/status.ts';
+import { AddressText } from '../../ui/text.tsx';
 import { BatchSkeleton, BatchStatusCard, FailureNotice } from '../batch/batch-status.tsx';
 import { type ApprovalStage, approvalStage, batchKindName, deriveBatchState } from '../batch/batch-summary.ts';
 import { SignBatch } from './sign-batch.tsx';
@@ -23,9 +23,9 @@ export function Approve() {
   const { projectId, batchId } = useParams({ from: '/p/$projectId/approve/$batchId' });
   const batch = useLiveBatch(projectId, batchId);
   return (
-    <Loaded query={batch} skeleton={<BatchSkeleton />}>
+    <QueryView query={batch} skeleton={<BatchSkeleton />}>
       {(found) => <ApproveBatch projectId={projectId} batch={found} />}
-    </Loaded>
+    </QueryView>
   );
 }
 
@@ -41,11 +41,11 @@ function ApproveBatch({ projectId, batch }: { readonly projectId: string; readon
       {stage === 'wallet' ? (
         <>
           <BatchStatusCard batch={batch} />
-          <Loaded query={project} skeleton={<BatchSkeleton />}>
+          <QueryView query={project} skeleton={<BatchSkeleton />}>
             {({ wallet: owner }) => (
               <SignBatch projectId={projectId} batch={batch} owner={owner} wallet={session?.wallet ?? ''} />
             )}
-          </Loaded>
+          </QueryView>
         </>
       ) : (
         <ApprovalStatus projectId={projectId} batch={batch} stage={stage} />
@@ -68,14 +68,14 @@ function ApprovalStatus({ projectId, batch, stage }: ApprovalStatusProps) {
   return (
     <div className="flex flex-col gap-4">
       <div className="flex flex-col items-center gap-4 rounded-lg border bg-raised px-6 py-10 text-center">
-        <Ring size={72} closed={closed} isTurning={state === 'running'} className={STATE_COLOURS[state]} />
+        <Ring size={72} progress={closed} isSpinning={state === 'running'} className={STATUS_COLORS[state]} />
         <div role="status">
-          <p className={classes('text-xl font-semibold', isOver && STATE_COLOURS[state])}>{titleOf(batch, stage)}</p>
+          <p className={cn('text-xl font-semibold', isOver && STATUS_COLORS[state])}>{titleOf(batch, stage)}</p>
           <p className="text-quiet">{textOf(batch, stage)}</p>
         </div>
         {(stage === 'executing' || isOver) && (
           <div className="w-full max-w-md">
-            <Gauge
+            <Meter
               share={executedPipelines / Math.max(1, pipelines.length)}
               label="Executed"
               tone={state === 'failed' ? 'failed' : 'accent'}
@@ -113,12 +113,12 @@ function titleOf({ batch }: BatchDetail, stage: ApprovalStatusProps['stage']): s
 function textOf({ executedPipelines, pipelines }: BatchDetail, stage: ApprovalStatusProps['stage']): ReactNode {
   switch (stage) {
     case 'settingUp':
-      return `Writing ${count(pipelines.length, 'pipeline')} to the chain. You can approve here when this is done.`;
+      return `Writing ${pluralize(pipelines.length, 'pipeline')} to the chain. You can approve here when this is done.`;
     case 'company':
       return 'You have approved. The company reviews the batch next; you have nothing left to do.';
     case 'executing':
     case 'over':
-      return `${executedPipelines.toLocaleString('en')} of ${count(pipelines.length, 'pipeline')} executed.`;
+      return `${executedPipelines.toLocaleString('en')} of ${pluralize(pipelines.length, 'pipeline')} executed.`;
     default:
       return stage satisfies never;
   }

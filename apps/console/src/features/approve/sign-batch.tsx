@@ -2,19 +2,16 @@ import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
 import { type Approval, approvalFee, isFlywheelError, type Look, signApproval } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { progressQuery } from '../../lib/service/batches.ts';
-import { call } from '../../lib/service/call.ts';
-import { useEnvironment } from '../../lib/service/environment.ts';
-import { formatSol } from '../../lib/text/amount.ts';
-import { chainOf } from '../../lib/wallet/chain-of.ts';
-import { walletSigner } from '../../lib/wallet/wallet-signer.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { Facts } from '../../ui/show/facts.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { formatSol } from '../../lib/amounts.ts';
+import { progressQuery } from '../../lib/api/batches.ts';
+import { call } from '../../lib/api/call.ts';
+import { useEnvironment, walletChain } from '../../lib/api/environment.ts';
+import { walletSigner } from '../../lib/wallet/signing.ts';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
+import { DescriptionList, Panel } from '../../ui/layout.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { AddressText, TimeText } from '../../ui/text.tsx';
 import { FailureNotice } from '../batch/batch-status.tsx';
 import { PipelineList } from '../batch/pipeline-list.tsx';
 import { useVerification, VerificationNotice, verificationIssues } from './verification.tsx';
@@ -127,7 +124,7 @@ function useSignAndExecute({ projectId, batchId, wallet, verification }: SignAnd
     mutationFn: async (proposalApproveTx: string) => {
       let signedTx = signed?.proposalApproveTx === proposalApproveTx ? signed.signedTx : null;
       if (signedTx === null) {
-        signedTx = await signApproval(proposalApproveTx, await walletSigner(wallet, chainOf(environment)));
+        signedTx = await signApproval(proposalApproveTx, await walletSigner(wallet, walletChain(environment)));
         setSigned({ proposalApproveTx, signedTx });
       }
       return call(
@@ -161,9 +158,9 @@ function ApprovalPanel({ look: { approval, approvalFaults }, wallet, batch }: Ap
       title="What you sign"
       aside={
         approvalFaults.length === 0 ? (
-          <StateMark state="done" word="Two votes, nothing else" />
+          <StatusBadge status="done" label="Two votes, nothing else" />
         ) : (
-          <StateMark state="failed" word="Not as expected" />
+          <StatusBadge status="failed" label="Not as expected" />
         )
       }
     >
@@ -177,8 +174,8 @@ function ApprovalPanel({ look: { approval, approvalFaults }, wallet, batch }: Ap
         ))}
       </ol>
       <div className="mt-4">
-        <Facts
-          facts={[
+        <DescriptionList
+          items={[
             { name: 'Fee', value: formatSol(approvalFee(approval)) },
             { name: 'Fee paid by', value: <AddressText address={approval.feePayer} of="fee payer" /> },
             { name: 'Batch', value: batch.batch.batchIndex },

@@ -1,11 +1,11 @@
 import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
 import { type Difference, type Look, lookBeforeSign } from '@flywheel/sdk';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
-import { call } from '../../lib/service/call.ts';
-import { useEnvironment } from '../../lib/service/environment.ts';
-import { count } from '../../lib/text/count.ts';
-import { Ring } from '../../ui/drawn/ring.tsx';
-import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
+import { call } from '../../lib/api/call.ts';
+import { useEnvironment } from '../../lib/api/environment.ts';
+import { pluralize } from '../../lib/format.ts';
+import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
+import { Ring } from '../../ui/ring.tsx';
 
 interface VerifiedApproval {
   readonly look: Look;
@@ -94,8 +94,8 @@ export function VerificationNotice({ query, pipelineCount }: VerificationNoticeP
   if (issues.length > 0) return <VerificationFailed issues={issues} />;
   return (
     <Notice tone="done" title="Verified: the chain matches this page">
-      This page read {count(pipelineCount, 'message')} from {hostOf(environment?.rpcUrl)} over its own connection. They
-      match the pipelines shown here, byte for byte.
+      This page read {pluralize(pipelineCount, 'message')} from {hostOf(environment?.rpcUrl)} over its own connection.
+      They match the pipelines shown here, byte for byte.
     </Notice>
   );
 }
@@ -103,8 +103,8 @@ export function VerificationNotice({ query, pipelineCount }: VerificationNoticeP
 function VerificationPending({ pipelineCount }: { readonly pipelineCount: number }) {
   return (
     <div role="status" className="flex min-h-[86px] items-center gap-3 rounded border bg-sunken p-3">
-      <Ring size={22} closed={0.7} isTurning className="text-accent" />
-      <p>Verifying: reading {count(pipelineCount, 'message')} from the chain.</p>
+      <Ring size={22} progress={0.7} isSpinning className="text-accent" />
+      <p>Verifying: reading {pluralize(pipelineCount, 'message')} from the chain.</p>
     </div>
   );
 }
@@ -119,7 +119,7 @@ const MAX_ISSUES_SHOWN = 12;
 function VerificationFailed({ issues }: { readonly issues: readonly Difference[] }) {
   const hidden = issues.length - MAX_ISSUES_SHOWN;
   return (
-    <Notice tone="failed" title={`Do not sign: ${count(issues.length, 'mismatch', 'mismatches')}`}>
+    <Notice tone="failed" title={`Do not sign: ${pluralize(issues.length, 'mismatch', 'mismatches')}`}>
       <ul className="mt-1 flex list-disc flex-col gap-1 pl-4">
         {issues.slice(0, MAX_ISSUES_SHOWN).map(({ pipeline, text }) => (
           <li key={`${pipeline} ${text}`} className="break-words">
@@ -129,7 +129,7 @@ function VerificationFailed({ issues }: { readonly issues: readonly Difference[]
         ))}
       </ul>
       {hidden > 0 && (
-        <p className="mt-1">{count(hidden, 'more mismatch', 'more mismatches')}, shown in the pipelines.</p>
+        <p className="mt-1">{pluralize(hidden, 'more mismatch', 'more mismatches')}, shown in the pipelines.</p>
       )}
       <p className="mt-2">
         The service shows something else than it set up on chain, or someone changed one of the two. Report this to the

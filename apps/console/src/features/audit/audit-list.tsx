@@ -2,13 +2,10 @@ import type { AuditEntry } from '@flywheel/api';
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowRight } from 'lucide-react';
-import { shorten } from '../../lib/text/shorten.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { Prose } from '../../ui/show/prose.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { shorten } from '../../lib/format.ts';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
+import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
 import { describeEntry, type ShownChange } from './describe-entry.ts';
 
 export interface AuditListProps {
@@ -23,7 +20,7 @@ export function AuditList({ history, namesProject = false, emptyText }: AuditLis
   const entries = history.data?.pages.flatMap((page) => page.entries);
   if (!entries) {
     if (history.error) return <ErrorNotice error={history.error} onRetry={() => void history.refetch()} />;
-    return <Lines count={4} className="h-14" />;
+    return <SkeletonLines count={4} className="h-14" />;
   }
   if (entries.length === 0) return <p className="text-quiet">{emptyText}</p>;
   return (
@@ -95,12 +92,12 @@ function Changes({ changes }: { readonly changes: readonly ShownChange[] }) {
           <dd className="tabular flex min-w-0 flex-wrap items-center gap-x-2 break-all">
             {before !== null && (
               <s className="text-quiet">
-                <Prose text={before} />
+                <MessageText text={before} />
               </s>
             )}
             {before !== null && <ArrowRight size={13} aria-label="to" className="shrink-0 text-quiet" />}
             <span>
-              <Prose text={after ?? 'none'} />
+              <MessageText text={after ?? 'none'} />
             </span>
           </dd>
         </div>

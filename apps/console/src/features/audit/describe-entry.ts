@@ -1,6 +1,6 @@
 import type { AuditAction, AuditEntry } from '@flywheel/api';
-import { withSeparators } from '../../lib/text/amount.ts';
-import { shorten } from '../../lib/text/shorten.ts';
+import { groupDigits } from '../../lib/amounts.ts';
+import { shorten } from '../../lib/format.ts';
 
 /** One value that was changed, as people read it; null for none. */
 export interface ShownChange {
@@ -97,7 +97,7 @@ function wordsOf(value: unknown): string | null {
   if (typeof value === 'object') return partsOf(value);
   const text = String(value);
   if (ID.test(text)) return shorten(text);
-  return AMOUNT.test(text) ? withSeparators(text) : text;
+  return AMOUNT.test(text) ? groupDigits(text) : text;
 }
 
 function partsOf(value: object): string {

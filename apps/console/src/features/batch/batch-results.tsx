@@ -1,10 +1,9 @@
 import type { Batch, BundleExecution, Ledger } from '@flywheel/api';
-import { formatSol } from '../../lib/text/amount.ts';
-import { count } from '../../lib/text/count.ts';
-import { More } from '../../ui/layout/more.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { formatSol } from '../../lib/amounts.ts';
+import { pluralize } from '../../lib/format.ts';
+import { LoadMore, Panel } from '../../ui/layout.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { AddressText } from '../../ui/text.tsx';
 
 /** Shows the results of setup and execution: counts, bundles, signatures. */
 export function ResultsPanel({ batch }: { readonly batch: Batch }) {
@@ -51,7 +50,7 @@ function Outcome({ title, text, failure, bundles }: OutcomeProps) {
       {failure && <p className="text-sm break-words text-failed">{failure}</p>}
       <Bundles bundles={bundles.slice(0, SHOWN)} />
       {more.length > 0 && (
-        <More words={`Show ${count(more.length, 'more bundle')}`}>{() => <Bundles bundles={more} />}</More>
+        <LoadMore label={`Show ${pluralize(more.length, 'more bundle')}`}>{() => <Bundles bundles={more} />}</LoadMore>
       )}
     </div>
   );
@@ -96,9 +95,9 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
       title="Cost"
       aside={
         ledger.isComplete ? (
-          <StateMark state="done" word="All rent returned" />
+          <StatusBadge status="done" label="All rent returned" />
         ) : (
-          <StateMark state="running" word="Rent locked until the accounts close" />
+          <StatusBadge status="running" label="Rent locked until the accounts close" />
         )
       }
     >
@@ -112,9 +111,9 @@ export function LedgerPanel({ ledger }: { readonly ledger: Ledger }) {
       </dl>
       {ledger.entries.length > 0 && (
         <div className="mt-4">
-          <More words={`Show ${count(ledger.entries.length, 'transaction')}`}>
+          <LoadMore label={`Show ${pluralize(ledger.entries.length, 'transaction')}`}>
             {() => <Entries entries={ledger.entries} />}
-          </More>
+          </LoadMore>
         </div>
       )}
     </Panel>

@@ -1,14 +1,13 @@
 import type { BatchDetail, BatchFailure } from '@flywheel/api';
-import { formatSol, withSeparators } from '../../lib/text/amount.ts';
-import { count } from '../../lib/text/count.ts';
-import { classes } from '../../ui/classes.ts';
-import { KindBar } from '../../ui/drawn/kind-bar.tsx';
-import { Ring } from '../../ui/drawn/ring.tsx';
-import { Prose } from '../../ui/show/prose.tsx';
-import { STATE_COLOURS } from '../../ui/show/state.ts';
-import { Notice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { formatSol, groupDigits } from '../../lib/amounts.ts';
+import { pluralize } from '../../lib/format.ts';
+import { ActionMixBar } from '../../ui/charts.tsx';
+import { cn } from '../../ui/cn.ts';
+import { Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { Ring } from '../../ui/ring.tsx';
+import { STATUS_COLORS } from '../../ui/status.ts';
+import { MessageText } from '../../ui/text.tsx';
 import { deriveBatchState, totalsOf } from './batch-summary.ts';
 
 /** Shows the state of a batch, its progress, its totals and its cost so far. */
@@ -24,19 +23,19 @@ export function BatchStatusCard({ batch }: { readonly batch: BatchDetail }) {
       <div role="status" className="flex items-center gap-4 sm:col-span-2 lg:col-span-1">
         <Ring
           size={52}
-          closed={state.closed}
-          isTurning={state.state === 'running'}
-          className={STATE_COLOURS[state.state]}
+          progress={state.closed}
+          isSpinning={state.state === 'running'}
+          className={STATUS_COLORS[state.state]}
         />
         <div>
-          <p className={classes('text-lg font-semibold', STATE_COLOURS[state.state])}>{state.word}</p>
+          <p className={cn('text-lg font-semibold', STATUS_COLORS[state.state])}>{state.word}</p>
           <p className="tabular text-sm text-quiet">{progressText(batch)}</p>
         </div>
       </div>
       <BatchTotals batch={batch} />
       <div className="flex flex-col gap-2">
         <Total name="Cost to the operator so far" value={cost === undefined ? 'Not known yet' : formatSol(cost)} />
-        {hasPipelines(batch) && <KindBar {...counts} />}
+        {hasPipelines(batch) && <ActionMixBar {...counts} />}
       </div>
     </section>
   );
@@ -58,7 +57,7 @@ function BatchTotals({ batch }: { readonly batch: BatchDetail }) {
           <Total
             key={action.asset}
             name={WITHDRAW_NAMES[status]}
-            value={`${withSeparators(action.amount)} ${action.asset === 'SOL' ? 'SOL' : 'tokens'}`}
+            value={`${groupDigits(action.amount)} ${action.asset === 'SOL' ? 'SOL' : 'tokens'}`}
           />
         ),
     );
@@ -66,8 +65,8 @@ function BatchTotals({ batch }: { readonly batch: BatchDetail }) {
   const { burned, airdropped } = totalsOf(pipelines);
   return (
     <>
-      <Total name={BURN_NAMES[status]} value={withSeparators(burned)} />
-      <Total name={AIRDROP_NAMES[status]} value={withSeparators(airdropped)} />
+      <Total name={BURN_NAMES[status]} value={groupDigits(burned)} />
+      <Total name={AIRDROP_NAMES[status]} value={groupDigits(airdropped)} />
     </>
   );
 }
@@ -93,7 +92,7 @@ const AIRDROP_NAMES = {
 } as const;
 
 function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDetail): string {
-  const all = count(pipelines.length, 'pipeline');
+  const all = pluralize(pipelines.length, 'pipeline');
   const hasBegun = waitsFor === 'execution' || batch.status === 'EXECUTED' || batch.status === 'FAILED';
   return hasBegun ? `${executedPipelines.toLocaleString('en')} of ${all} executed` : all;
 }
@@ -113,7 +112,7 @@ export function FailureNotice({ failure }: { readonly failure: BatchFailure }) {
   return (
     <Notice tone={isFinal ? 'failed' : 'waiting'} title={message}>
       <p>
-        <Prose text={remedy} />
+        <MessageText text={remedy} />
       </p>
       {(code !== undefined || pipeline !== undefined) && (
         <p className="mt-1 font-mono text-xs">
@@ -132,10 +131,10 @@ export function BatchSkeleton() {
       <div className="skeleton h-44 sm:h-36 lg:h-[86px]" />
       <div className="grid gap-6 lg:grid-cols-[320px_minmax(0,1fr)] lg:items-start">
         <Panel title="Timeline">
-          <Lines count={6} />
+          <SkeletonLines count={6} />
         </Panel>
         <Panel title="Pipelines">
-          <Lines count={5} className="h-20" />
+          <SkeletonLines count={5} className="h-20" />
         </Panel>
       </div>
     </div>

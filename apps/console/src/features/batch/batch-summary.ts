@@ -1,11 +1,11 @@
 import type { BatchDetail, BatchKind, BatchProgress, BatchRow } from '@flywheel/api';
 import { decimalOf } from '@flywheel/sdk';
-import { textOfUnits, unitsOf } from '../../lib/text/units.ts';
-import type { State } from '../../ui/show/state.ts';
+import { fromFinestUnits, toFinestUnits } from '../../lib/amounts.ts';
+import type { Status } from '../../ui/status.ts';
 
-/** State of a batch for display. */
+/** Status of a batch for display. */
 export interface BatchState {
-  readonly state: State;
+  readonly state: Status;
   readonly word: string;
   /** Share of the progress ring that is closed, 0 to 1. */
   readonly closed: number;
@@ -82,16 +82,16 @@ export function totalsOf(pipelines: readonly { readonly actions: readonly BatchA
   let [burned, airdropped, burns, airdrops, memos] = [0n, 0n, 0, 0, 0];
   for (const action of pipelines.flatMap(({ actions }) => actions)) {
     if (action.action === 'BURN') {
-      burned += unitsOf(decimalOf(action.amount));
+      burned += toFinestUnits(decimalOf(action.amount));
       burns += 1;
     } else if (action.action === 'AIRDROP') {
-      airdropped += unitsOf(decimalOf(action.amount));
+      airdropped += toFinestUnits(decimalOf(action.amount));
       airdrops += 1;
     } else if (action.action === 'MEMO') memos += 1;
   }
   return {
-    burned: textOfUnits(burned),
-    airdropped: textOfUnits(airdropped),
+    burned: fromFinestUnits(burned),
+    airdropped: fromFinestUnits(airdropped),
     counts: { burns, airdrops, memos },
   };
 }

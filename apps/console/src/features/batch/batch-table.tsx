@@ -1,15 +1,14 @@
 import type { BatchRow as Row } from '@flywheel/api';
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { formatSol, withSeparators } from '../../lib/text/amount.ts';
-import { count } from '../../lib/text/count.ts';
-import { classes } from '../../ui/classes.ts';
-import { KindBar } from '../../ui/drawn/kind-bar.tsx';
-import { Ring } from '../../ui/drawn/ring.tsx';
-import { STATE_COLOURS } from '../../ui/show/state.ts';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { useIsWide } from '../../ui/use-is-wide.ts';
+import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { formatSol, groupDigits } from '../../lib/amounts.ts';
+import { pluralize } from '../../lib/format.ts';
+import { ActionMixBar } from '../../ui/charts.tsx';
+import { cn } from '../../ui/cn.ts';
+import { Ring } from '../../ui/ring.tsx';
+import { STATUS_COLORS } from '../../ui/status.ts';
+import { TimeText } from '../../ui/text.tsx';
 import { batchKindName, batchState } from './batch-summary.ts';
 
 /** Heights of a table row, and of a card on a phone. */
@@ -87,9 +86,9 @@ const HEADS = [
 function TableHead() {
   return (
     <thead className="hidden md:block">
-      <tr className={classes('h-10 rounded-t-lg border border-b-0 bg-sunken text-sm text-quiet', COLUMNS)}>
+      <tr className={cn('h-10 rounded-t-lg border border-b-0 bg-sunken text-sm text-quiet', COLUMNS)}>
         {HEADS.map(({ name, className }) => (
-          <th key={name} scope="col" className={classes('font-normal', className)}>
+          <th key={name} scope="col" className={cn('font-normal', className)}>
             {name}
           </th>
         ))}
@@ -103,7 +102,7 @@ function RowSkeleton({ style }: { readonly style: CSSProperties }) {
     <tr
       aria-hidden
       style={style}
-      className={classes('absolute inset-x-0 top-0 flex flex-col justify-center gap-3 border-b px-4', COLUMNS)}
+      className={cn('absolute inset-x-0 top-0 flex flex-col justify-center gap-3 border-b px-4', COLUMNS)}
     >
       {HEADS.map(({ name }) => (
         <td key={name} className="skeleton h-4 first:h-6 md:first:h-8" />
@@ -158,19 +157,19 @@ function BatchRow({ projectId, row, index, style }: BatchRowProps) {
     <tr
       aria-rowindex={index + 2}
       style={style}
-      className={classes(
+      className={cn(
         'absolute inset-x-0 top-0 flex flex-col justify-center gap-2.5 border-b px-4 last:border-b-0 hover:bg-sunken has-[:focus-visible]:bg-sunken',
         COLUMNS,
       )}
     >
       <td className="flex min-w-0 items-center gap-2.5">
-        <Ring size={22} closed={closed} isTurning={state === 'running'} className={STATE_COLOURS[state]} />
+        <Ring size={22} progress={closed} isSpinning={state === 'running'} className={STATUS_COLORS[state]} />
         <span className="min-w-0 flex-1">
           <Link
             to="/p/$projectId/batches/$batchId"
             params={{ projectId, batchId: row.id }}
             data-row={index}
-            className={classes('font-medium outline-offset-4 after:absolute after:inset-0', STATE_COLOURS[state])}
+            className={cn('font-medium outline-offset-4 after:absolute after:inset-0', STATUS_COLORS[state])}
           >
             {word}
           </Link>
@@ -186,9 +185,9 @@ function BatchRow({ projectId, row, index, style }: BatchRowProps) {
         <TimeText at={row.dateCreated} />
       </td>
       <td className="flex items-center gap-3">
-        <KindBar burns={row.actions.burn} airdrops={row.actions.airdrop} memos={row.actions.memo} />
+        <ActionMixBar burns={row.actions.burn} airdrops={row.actions.airdrop} memos={row.actions.memo} />
         <span className="tabular text-xs whitespace-nowrap text-quiet md:hidden">
-          {count(row.pipelines, 'pipeline')}
+          {pluralize(row.pipelines, 'pipeline')}
         </span>
       </td>
       <td className="tabular hidden text-right md:block">{row.pipelines.toLocaleString('en')}</td>
@@ -213,8 +212,8 @@ function Amount({ name, tokens, isFinal }: AmountProps) {
   return (
     <td className="flex justify-between text-sm md:justify-end md:text-base">
       <span className="text-quiet md:sr-only">{isFinal ? name : `${name}, as requested`}</span>
-      <span className={classes('tabular text-right', tokens === '0' || !isFinal ? 'text-quiet' : 'font-medium')}>
-        {withSeparators(tokens)}
+      <span className={cn('tabular text-right', tokens === '0' || !isFinal ? 'text-quiet' : 'font-medium')}>
+        {groupDigits(tokens)}
       </span>
     </td>
   );
@@ -271,4 +270,18 @@ function isTyping({ target }: KeyboardEvent): boolean {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );
+}
+
+/** Tailwind’s `md`: from here on tables are tables. */
+const QUERY = '(min-width: 48rem)';
+
+/** Whether the window is wider than a phone’s. For what styles alone cannot say. */
+export function useIsWide(): boolean {
+  return useSyncExternalStore(subscribe, () => matchMedia(QUERY).matches);
+}
+
+function subscribe(onChange: () => void): () => void {
+  const list = matchMedia(QUERY);
+  list.addEventListener('change', onChange);
+  return () => list.removeEventListener('change', onChange);
 }

@@ -3,22 +3,18 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { explorerLink } from '../../app/explorer.ts';
-import { progressQuery } from '../../lib/service/batches.ts';
-import { call } from '../../lib/service/call.ts';
-import { useEnvironment } from '../../lib/service/environment.ts';
-import { useOwnsProject } from '../../lib/service/projects.ts';
-import { useLiveBatch } from '../../lib/service/use-live-batch.ts';
-import { count } from '../../lib/text/count.ts';
-import { Button, ButtonLink } from '../../ui/form/button.tsx';
-import { ConfirmDialog } from '../../ui/form/confirm-dialog.tsx';
-import { More } from '../../ui/layout/more.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { type TimelineStep as ShownStep, Timeline } from '../../ui/show/timeline.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { progressQuery } from '../../lib/api/batches.ts';
+import { call } from '../../lib/api/call.ts';
+import { explorerLink, useEnvironment } from '../../lib/api/environment.ts';
+import { useLiveBatch } from '../../lib/api/live-batch.ts';
+import { useOwnsProject } from '../../lib/api/projects.ts';
+import { pluralize } from '../../lib/format.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { QueryView } from '../../ui/feedback.tsx';
+import { LoadMore, Page, Panel } from '../../ui/layout.tsx';
+import { AddressText, TimeText } from '../../ui/text.tsx';
+import { type TimelineStep as ShownStep, Timeline } from '../../ui/timeline.tsx';
 import { LedgerPanel, ResultsPanel } from './batch-results.tsx';
 import { BatchSkeleton, BatchStatusCard, FailureNotice } from './batch-status.tsx';
 import { batchKindName } from './batch-summary.ts';
@@ -30,9 +26,9 @@ export function BatchScreen() {
   const { projectId, batchId } = useParams({ from: '/p/$projectId/batches/$batchId' });
   const batch = useLiveBatch(projectId, batchId);
   return (
-    <Loaded query={batch} skeleton={<BatchSkeleton />}>
+    <QueryView query={batch} skeleton={<BatchSkeleton />}>
       {(found) => <BatchDetails projectId={projectId} batch={found} />}
-    </Loaded>
+    </QueryView>
   );
 }
 
@@ -207,7 +203,9 @@ function Signatures({ signatures }: { readonly signatures: readonly string[] }) 
     <>
       <SignatureList signatures={signatures.slice(0, SHOWN)} />
       {more.length > 0 && (
-        <More words={`Show ${more.length.toLocaleString('en')} more`}>{() => <SignatureList signatures={more} />}</More>
+        <LoadMore label={`Show ${more.length.toLocaleString('en')} more`}>
+          {() => <SignatureList signatures={more} />}
+        </LoadMore>
       )}
     </>
   );
@@ -230,7 +228,8 @@ function PipelineCount({ batch: { pipelines } }: { readonly batch: BatchDetail }
   const instructions = pipelines.reduce((sum, pipeline) => sum + pipeline.instructions.length, 0);
   return (
     <span className="tabular text-sm text-quiet">
-      {count(pipelines.length, 'pipeline')}, {count(actions, 'action')}, {count(instructions, 'instruction')}
+      {pluralize(pipelines.length, 'pipeline')}, {pluralize(actions, 'action')},{' '}
+      {pluralize(instructions, 'instruction')}
     </span>
   );
 }

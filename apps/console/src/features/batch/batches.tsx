@@ -2,13 +2,12 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback } from 'react';
-import { type BatchFilter, batchesQuery } from '../../lib/service/batches.ts';
-import { classes } from '../../ui/classes.ts';
-import { CodeBlock } from '../../ui/copy/code-block.tsx';
-import { Button, ButtonLink } from '../../ui/form/button.tsx';
-import { Empty } from '../../ui/state/empty.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
-import { Page } from '../../ui/state/page.tsx';
+import { type BatchFilter, batchesQuery } from '../../lib/api/batches.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { cn } from '../../ui/cn.ts';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { EmptyState, ErrorNotice } from '../../ui/feedback.tsx';
+import { Page } from '../../ui/layout.tsx';
 import { BatchTable, TableSkeleton } from './batch-table.tsx';
 
 /** The list of a project’s batches, filtered by state. */
@@ -76,14 +75,14 @@ interface EmptyListProps {
 function EmptyList({ projectId, filter, onShowAll }: EmptyListProps) {
   if (filter.name !== EVERYTHING.name) {
     return (
-      <Empty title={filter.emptyTitle}>
+      <EmptyState title={filter.emptyTitle}>
         <p>Other batches of this project may be in another state.</p>
         <Button onClick={onShowAll}>Show all batches</Button>
-      </Empty>
+      </EmptyState>
     );
   }
   return (
-    <Empty title="No batches yet">
+    <EmptyState title="No batches yet">
       <p>
         A batch groups burns, airdrops and memos into transactions. They run after you and the company have approved the
         batch. Create the first one with the API:
@@ -94,7 +93,7 @@ function EmptyList({ projectId, filter, onShowAll }: EmptyListProps) {
       <ButtonLink to="/p/$projectId/new" params={{ projectId }}>
         Compose a batch here
       </ButtonLink>
-    </Empty>
+    </EmptyState>
   );
 }
 
@@ -124,7 +123,7 @@ function FilterChips({ current, onChange }: FilterChipsProps) {
             type="button"
             aria-pressed={isCurrent}
             onClick={() => onChange(filter)}
-            className={classes(
+            className={cn(
               'h-9 shrink-0 rounded-full border px-3.5 text-sm whitespace-nowrap md:h-8',
               isCurrent
                 ? 'border-accent bg-accent-wash font-medium text-accent'

@@ -12,8 +12,8 @@ import {
   getU64Decoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { SOL_DECIMALS, withSeparators } from '../../lib/text/amount.ts';
-import { shorten } from '../../lib/text/shorten.ts';
+import { groupDigits, SOL_DECIMALS } from '../../lib/amounts.ts';
+import { shorten } from '../../lib/format.ts';
 
 interface InstructionWords {
   readonly program: string;
@@ -65,7 +65,7 @@ function textOf({ program, accounts, data }: WireInstruction): string | null {
 }
 
 function amountAt(data: WireInstruction['data'], offset: number, decimals: number): string {
-  return withSeparators(toDecimal(getU64Decoder().decode(data, offset), decimals));
+  return groupDigits(toDecimal(getU64Decoder().decode(data, offset), decimals));
 }
 
 function unknown(data: WireInstruction['data'], accounts: WireInstruction['accounts']): string {

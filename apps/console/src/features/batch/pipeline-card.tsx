@@ -2,13 +2,13 @@ import type { BatchDetail, Pipeline } from '@flywheel/api';
 import { type Difference, decimalOf, proofMemo } from '@flywheel/sdk';
 import { ChevronRight, CircleMinus } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { withSeparators } from '../../lib/text/amount.ts';
-import { classes } from '../../ui/classes.ts';
-import { CopyButton } from '../../ui/copy/copy-button.tsx';
-import { Gauge } from '../../ui/drawn/gauge.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import type { State } from '../../ui/show/state.ts';
-import { StateIcon, StateMark } from '../../ui/show/state-mark.tsx';
+import { groupDigits } from '../../lib/amounts.ts';
+import { Meter } from '../../ui/charts.tsx';
+import { cn } from '../../ui/cn.ts';
+import { CopyButton } from '../../ui/copy.tsx';
+import type { Status } from '../../ui/status.ts';
+import { StatusBadge, StatusIcon } from '../../ui/status-badge.tsx';
+import { AddressText } from '../../ui/text.tsx';
 import type { BatchAction } from './batch-summary.ts';
 import { instructionWords, readInstruction } from './instruction.ts';
 
@@ -34,7 +34,7 @@ const STATES = {
   executed: { state: 'done', word: 'Executed' },
   failed: { state: 'failed', word: 'Failed' },
   skipped: { state: null, word: 'Not executed' },
-} as const satisfies Record<PipelineRecord['state'], { readonly state: State | null; readonly word: string } | null>;
+} as const satisfies Record<PipelineRecord['state'], { readonly state: Status | null; readonly word: string } | null>;
 
 /** Shows a pipeline: type, payload and actions; when open also its proof memo and instructions. */
 export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle }: PipelineCardProps) {
@@ -49,7 +49,7 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
           aria-expanded={isOpen}
           className="flex min-w-0 flex-1 items-center gap-2 rounded-sm text-left"
         >
-          <ChevronRight size={15} aria-hidden className={classes('shrink-0 text-quiet', isOpen && 'rotate-90')} />
+          <ChevronRight size={15} aria-hidden className={cn('shrink-0 text-quiet', isOpen && 'rotate-90')} />
           <span className="tabular text-xs text-quiet">
             <span className="sr-only">Pipeline </span>
             {position}
@@ -59,7 +59,7 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
         </button>
         {bytes !== undefined && maxBytes !== undefined && state === undefined && (
           <span className="flex w-32 items-center gap-2">
-            <Gauge share={bytes / maxBytes} label={`Size of pipeline ${position}`} />
+            <Meter share={bytes / maxBytes} label={`Size of pipeline ${position}`} />
             <span className="tabular w-16 text-right text-xs text-quiet">{bytes} B</span>
           </span>
         )}
@@ -69,7 +69,7 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
             {mark.state === null ? (
               <CircleMinus size={15} aria-hidden className="text-quiet" />
             ) : (
-              <StateIcon state={mark.state} size={15} />
+              <StatusIcon status={mark.state} size={15} />
             )}
             <span className="sr-only">{mark.word}</span>
           </span>
@@ -115,7 +115,7 @@ function PipelineDetails({ pipeline }: { readonly pipeline: ShownPipeline }) {
       )}
       {bytes !== undefined && maxBytes !== undefined && (
         <Section title={`Size: ${bytes} of ${maxBytes} bytes`}>
-          <Gauge share={bytes / maxBytes} label="Size of the pipeline" />
+          <Meter share={bytes / maxBytes} label="Size of the pipeline" />
         </Section>
       )}
     </div>
@@ -186,7 +186,7 @@ function ActionText({ action }: { readonly action: BatchAction }) {
 function Kind({ className, word }: { readonly className: string; readonly word: string }) {
   return (
     <span className="inline-flex flex-1 items-center gap-2">
-      <span aria-hidden className={classes('size-2 rounded-full', className)} />
+      <span aria-hidden className={cn('size-2 rounded-full', className)} />
       {word}
     </span>
   );
@@ -195,7 +195,7 @@ function Kind({ className, word }: { readonly className: string; readonly word: 
 function Amount({ amount, unit }: { readonly amount: string; readonly unit?: string }) {
   return (
     <span className="tabular min-w-24 text-right font-medium">
-      {withSeparators(amount)}
+      {groupDigits(amount)}
       {unit && ` ${unit}`}
     </span>
   );
@@ -235,9 +235,9 @@ function ProofMemo({ pipeline: { type, payload }, memo }: ProofMemoProps) {
 
 function HashResult({ isSame }: { readonly isSame: boolean }) {
   return isSame ? (
-    <StateMark state="done" word="Hash verified on this page" />
+    <StatusBadge status="done" label="Hash verified on this page" />
   ) : (
-    <StateMark state="failed" word="Hash does not match" />
+    <StatusBadge status="failed" label="Hash does not match" />
   );
 }
 

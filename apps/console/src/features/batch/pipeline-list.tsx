@@ -1,7 +1,7 @@
 import type { Difference } from '@flywheel/sdk';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef, useState } from 'react';
-import { classes } from '../../ui/classes.ts';
+import { cn } from '../../ui/cn.ts';
 import { PipelineCard, type ShownPipeline } from './pipeline-card.tsx';
 
 interface PipelineListProps {
@@ -35,7 +35,7 @@ export function PipelineList({ pipelines, mismatches = [] }: PipelineListProps) 
     });
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1, a scrolling region takes focus.
-    <section aria-label="Pipelines" tabIndex={0} className={classes('-m-4 overflow-y-auto', MAX_HEIGHT)}>
+    <section aria-label="Pipelines" tabIndex={0} className={cn('-m-4 overflow-y-auto', MAX_HEIGHT)}>
       <ul ref={scroller} style={{ height: rows.getTotalSize() }} className="relative">
         {rows.getVirtualItems().map(({ index, key, start }) => {
           const pipeline = pipelines[index];
@@ -46,7 +46,7 @@ export function PipelineList({ pipelines, mismatches = [] }: PipelineListProps) 
                 ref={rows.measureElement}
                 data-index={index}
                 style={{ transform: `translateY(${start}px)` }}
-                className={classes('absolute inset-x-0 top-0 px-4 py-3', index < pipelines.length - 1 && 'border-b')}
+                className={cn('absolute inset-x-0 top-0 px-4 py-3', index < pipelines.length - 1 && 'border-b')}
               >
                 <PipelineCard
                   position={index}

@@ -2,18 +2,13 @@ import type { WaitingBatch } from '@flywheel/api';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
-import { approveBatch, rejectBatch, waitingBatchesQuery } from '../../lib/service/company.ts';
-import { count } from '../../lib/text/count.ts';
-import { Button, ButtonLink } from '../../ui/form/button.tsx';
-import { Dialog } from '../../ui/form/dialog.tsx';
-import { TextField } from '../../ui/form/field.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { AmountText } from '../../ui/show/amount-text.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { Empty } from '../../ui/state/empty.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { approveBatch, rejectBatch, waitingBatchesQuery } from '../../lib/api/company.ts';
+import { pluralize } from '../../lib/format.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { EmptyState, ErrorNotice, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { AddressText, AmountText, TimeText } from '../../ui/text.tsx';
 import { batchKindName } from '../batch/batch-summary.ts';
 
 /** The batches that a person of the company decides on, oldest first. */
@@ -23,7 +18,7 @@ export function ApprovalQueue() {
   return (
     <div className="flex flex-col gap-4">
       {given && <DecisionNotice given={given} />}
-      <Loaded query={waiting} skeleton={<Lines count={2} className="h-40" />}>
+      <QueryView query={waiting} skeleton={<SkeletonLines count={2} className="h-40" />}>
         {({ batches }) =>
           batches.length === 0 ? (
             <EmptyQueue />
@@ -37,7 +32,7 @@ export function ApprovalQueue() {
             </ul>
           )
         }
-      </Loaded>
+      </QueryView>
     </div>
   );
 }
@@ -60,12 +55,12 @@ function DecisionNotice({ given: { isApproved, projectId, batchId, batchIndex } 
 
 function EmptyQueue() {
   return (
-    <Empty title="Nothing waits for the company">
+    <EmptyState title="Nothing waits for the company">
       <p>
         Batches of projects that a person approves appear here once their wallet has signed, withdrawals and changes of
         members always. Other batches are approved by themselves when every rule has passed.
       </p>
-    </Empty>
+    </EmptyState>
   );
 }
 
@@ -84,13 +79,13 @@ interface QueuedBatchProps {
 function QueuedBatch({ batch, onGiven }: QueuedBatchProps) {
   const { id: batchId, projectId, batchIndex, mintAddress, actions, problem } = batch;
   const facts = [
-    { name: 'Burns', value: <AmountText amount={batch.burned} />, note: count(actions.burn, 'action') },
-    { name: 'Airdrops', value: <AmountText amount={batch.airdropped} />, note: count(actions.airdrop, 'action') },
+    { name: 'Burns', value: <AmountText amount={batch.burned} />, note: pluralize(actions.burn, 'action') },
+    { name: 'Airdrops', value: <AmountText amount={batch.airdropped} />, note: pluralize(actions.airdrop, 'action') },
     { name: 'Pipelines', value: batch.pipelines, note: batch.types.join(', ') },
     {
       name: 'Token',
       value: <AddressText address={mintAddress} of="mint" isLinked />,
-      note: count(actions.memo, 'memo'),
+      note: pluralize(actions.memo, 'memo'),
     },
   ];
   return (

@@ -1,37 +1,31 @@
 import type { CompanyOverview } from '@flywheel/api';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
-import { SignInPrompt } from '../../app/session/sign-in-prompt.tsx';
-import { auditQuery, companyQuery } from '../../lib/service/company.ts';
-import { useSession } from '../../lib/service/session.ts';
-import { toSol } from '../../lib/text/amount.ts';
-import { count } from '../../lib/text/count.ts';
-import { CodeBlock } from '../../ui/copy/code-block.tsx';
-import { Stat, Stats } from '../../ui/layout/stat.tsx';
-import { Tab, Tabs } from '../../ui/layout/tabs.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { AmountText } from '../../ui/show/amount-text.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { Empty } from '../../ui/state/empty.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Notice } from '../../ui/state/notice.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { toSol } from '../../lib/amounts.ts';
+import { auditQuery, companyQuery } from '../../lib/api/company.ts';
+import { pluralize } from '../../lib/format.ts';
+import { useSession } from '../../lib/session.ts';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { EmptyState, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page, Panel, Stat, Stats } from '../../ui/layout.tsx';
+import { NavTab, NavTabs } from '../../ui/nav-tabs.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { AddressText, AmountText } from '../../ui/text.tsx';
 import { AuditList } from '../audit/audit-list.tsx';
+import { SignInPrompt } from '../session/sign-in-dialog.tsx';
 import { PauseSwitch } from './pause-switch.tsx';
 
 /** What the company’s operators see and decide. */
 export function Company() {
   const session = useSession();
-  if (session === undefined) return <Lines count={4} />;
+  if (session === undefined) return <SkeletonLines count={4} />;
   if (session === null) return <SignInPrompt />;
   return session.isCompanyOperator ? <Desk /> : <BecomeOperator wallet={session.wallet} />;
 }
 
 function Desk() {
   const company = useQuery(companyQuery);
-  const count = (found: number | undefined) =>
+  const countBadge = (found: number | undefined) =>
     found !== undefined && found > 0 ? <span className="tabular text-waiting">{found}</span> : null;
   return (
     <Page
@@ -41,20 +35,20 @@ function Desk() {
     >
       {/* On a phone the figures come last: who takes it out wants to see what waits. */}
       <div className="max-md:order-last">
-        <Loaded query={company} skeleton={<Lines count={1} className="h-28" />}>
+        <QueryView query={company} skeleton={<SkeletonLines count={1} className="h-28" />}>
           {(found) => <CompanyStats company={found} />}
-        </Loaded>
+        </QueryView>
       </div>
       <div>
         <div className="mt-4">
-          <Tabs label="Company">
-            <Tab to="/company" activeOptions={{ exact: true }}>
-              Waiting for you {count(company.data?.waitingBatches)}
-            </Tab>
-            <Tab to="/company/projects">Projects</Tab>
-            <Tab to="/company/jobs">Jobs {count(company.data?.stuckJobs)}</Tab>
-            <Tab to="/company/audit">Audit log</Tab>
-          </Tabs>
+          <NavTabs label="Company">
+            <NavTab to="/company" activeOptions={{ exact: true }}>
+              Waiting for you {countBadge(company.data?.waitingBatches)}
+            </NavTab>
+            <NavTab to="/company/projects">Projects</NavTab>
+            <NavTab to="/company/jobs">Jobs {countBadge(company.data?.stuckJobs)}</NavTab>
+            <NavTab to="/company/audit">Audit log</NavTab>
+          </NavTabs>
         </div>
         <Outlet />
       </div>
@@ -106,7 +100,7 @@ function CompanyStats({ company }: { readonly company: CompanyOverview }) {
         <Stat
           name="Open batches"
           value={company.openBatches.toLocaleString('en')}
-          note={`${waitWords(company.waitingBatches)} for the company · ${count(company.projects, 'project')}`}
+          note={`${waitWords(company.waitingBatches)} for the company · ${pluralize(company.projects, 'project')}`}
         />
         <Stat
           name="Free nonces"
@@ -126,15 +120,15 @@ function waitWords(batches: number): string {
 function Runway({ days }: { readonly days: number | null }) {
   if (days === null) return 'Nothing is being spent';
   if (days > LONG_RUNWAY_DAYS) return 'More than ten years';
-  const words = count(days, 'day');
-  return days < SHORT_RUNWAY_DAYS ? <StateMark state="failed" word={`${words}: send SOL`} /> : words;
+  const words = pluralize(days, 'day');
+  return days < SHORT_RUNWAY_DAYS ? <StatusBadge status="failed" label={`${words}: send SOL`} /> : words;
 }
 
 /** For a wallet that does not act for the company: how it comes to. */
 function BecomeOperator({ wallet }: { readonly wallet: string }) {
   return (
     <Page title="Company">
-      <Empty title="Your wallet does not act for the company">
+      <EmptyState title="Your wallet does not act for the company">
         <p>
           Operators approve batches, pause projects and see every project. Whoever runs the service names their wallets
           in its environment, separated by commas, and starts it again:
@@ -143,7 +137,7 @@ function BecomeOperator({ wallet }: { readonly wallet: string }) {
           <CodeBlock label="The service’s environment" code={`COMPANY_OPERATORS=${wallet}`} />
         </div>
         <p>Then come back: no need to sign in again.</p>
-      </Empty>
+      </EmptyState>
     </Page>
   );
 }

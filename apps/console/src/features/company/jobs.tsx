@@ -1,28 +1,25 @@
 import type { JobSummary } from '@flywheel/api';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { jobsQuery, retryJob } from '../../lib/service/company.ts';
-import { shorten } from '../../lib/text/shorten.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { type Column, Table } from '../../ui/layout/table.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { Empty } from '../../ui/state/empty.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { jobsQuery, retryJob } from '../../lib/api/company.ts';
+import { shorten } from '../../lib/format.ts';
+import { Button } from '../../ui/button.tsx';
+import { EmptyState, ErrorNotice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { TimeText } from '../../ui/text.tsx';
 
 /** The jobs that have not ended: those that are stuck first, each with why, and with a way to begin at once. */
 export function Jobs() {
   const jobs = useQuery(jobsQuery);
   return (
-    <Loaded query={jobs} skeleton={<Lines count={3} className="h-14" />}>
+    <QueryView query={jobs} skeleton={<SkeletonLines count={3} className="h-14" />}>
       {({ jobs: found }) =>
         found.length === 0 ? (
-          <Empty title="No job is open">
+          <EmptyState title="No job is open">
             <p>A job sets up, executes or closes one batch. Those under way appear here.</p>
-          </Empty>
+          </EmptyState>
         ) : (
           <Panel isFlush>
             <Table
@@ -38,22 +35,26 @@ export function Jobs() {
           </Panel>
         )
       }
-    </Loaded>
+    </QueryView>
   );
 }
 
 const COLUMNS: readonly Column<JobSummary>[] = [
-  { name: 'Job', isPlain: true, show: ({ type }) => <span className="font-medium">{type.replaceAll('-', ' ')}</span> },
-  { name: 'State', show: (job) => <JobState {...job} /> },
-  { name: 'Batch', show: (job) => <BatchLink {...job} /> },
-  { name: 'Attempts failed', isAmount: true, show: ({ failedAttempts }) => failedAttempts },
-  { name: 'Since', show: ({ dateCreated }) => <TimeText at={dateCreated} /> },
-  { name: 'Due', show: ({ dueAt }) => <TimeText at={dueAt} /> },
+  {
+    name: 'Job',
+    isPlain: true,
+    render: ({ type }) => <span className="font-medium">{type.replaceAll('-', ' ')}</span>,
+  },
+  { name: 'State', render: (job) => <JobState {...job} /> },
+  { name: 'Batch', render: (job) => <BatchLink {...job} /> },
+  { name: 'Attempts failed', isAmount: true, render: ({ failedAttempts }) => failedAttempts },
+  { name: 'Since', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
+  { name: 'Due', render: ({ dueAt }) => <TimeText at={dueAt} /> },
   {
     name: 'Retry',
     isPlain: true,
     isNarrow: true,
-    show: ({ id, state }) => (state === 'running' ? null : <Retry jobId={id} />),
+    render: ({ id, state }) => (state === 'running' ? null : <Retry jobId={id} />),
   },
 ];
 
@@ -65,18 +66,18 @@ const PROBLEMS = {
 } as const;
 
 function JobState({ state, problem }: JobSummary) {
-  if (problem !== undefined) return <StateMark state="failed" word={PROBLEMS[problem]} />;
+  if (problem !== undefined) return <StatusBadge status="failed" label={PROBLEMS[problem]} />;
   switch (state) {
     case 'running':
-      return <StateMark state="running" word="Running" />;
+      return <StatusBadge status="running" label="Running" />;
     case 'waiting':
-      return <StateMark state="waiting" word="Waiting" />;
+      return <StatusBadge status="waiting" label="Waiting" />;
     case 'failed':
-      return <StateMark state="failed" word="Failed" />;
+      return <StatusBadge status="failed" label="Failed" />;
     case 'cancelled':
-      return <StateMark state="failed" word="Cancelled" />;
+      return <StatusBadge status="failed" label="Cancelled" />;
     case 'completed':
-      return <StateMark state="done" word="Done" />;
+      return <StatusBadge status="done" label="Done" />;
     default:
       return state satisfies never;
   }

@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';
-import { pause } from '../../lib/service/company.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { ConfirmDialog } from '../../ui/form/confirm-dialog.tsx';
-import { TextField } from '../../ui/form/field.tsx';
+import { pause } from '../../lib/api/company.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
 
 export interface PauseSwitchProps {
   /** null for all projects. */

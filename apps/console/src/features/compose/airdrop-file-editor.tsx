@@ -1,13 +1,12 @@
 import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
 import { FileUp } from 'lucide-react';
 import { type DragEvent, useEffect, useId, useMemo, useState } from 'react';
-import { formatBaseUnits } from '../../lib/text/amount.ts';
-import { count } from '../../lib/text/count.ts';
-import { shorten } from '../../lib/text/shorten.ts';
-import { classes } from '../../ui/classes.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { Choice } from '../../ui/form/choice.tsx';
-import { Notice } from '../../ui/state/notice.tsx';
+import { formatBaseUnits } from '../../lib/amounts.ts';
+import { pluralize, shorten } from '../../lib/format.ts';
+import { Button } from '../../ui/button.tsx';
+import { cn } from '../../ui/cn.ts';
+import { Notice } from '../../ui/feedback.tsx';
+import { RadioGroup } from '../../ui/radio-group.tsx';
 import { type Duplicates, packRows, type ReadCsv, type RowIssue, readCsv } from './airdrop-file.ts';
 import { typeIssue } from './pipeline-draft.ts';
 import { TypeField } from './pipeline-editor.tsx';
@@ -60,8 +59,8 @@ export function AirdropFileEditor({ draft, onChange, proofTypes, token, onPipeli
       )}
       {pipelines && read && (
         <p className="text-sm text-quiet">
-          Packed into {count(pipelines.length, 'pipeline')}. Each payload names the file, its SHA-256 hash and its rows,
-          so anyone can prove which transaction paid which row.
+          Packed into {pluralize(pipelines.length, 'pipeline')}. Each payload names the file, its SHA-256 hash and its
+          rows, so anyone can prove which transaction paid which row.
         </p>
       )}
     </div>
@@ -96,7 +95,7 @@ function CsvDrop({ onFile }: { readonly onFile: (file: CsvFile) => void }) {
       }}
       onDragLeave={() => setOver(false)}
       onDrop={drop}
-      className={classes(
+      className={cn(
         'flex cursor-pointer flex-col items-center gap-2 rounded-lg border border-dashed px-6 py-10 text-center focus-within:border-accent',
         isOver ? 'border-accent bg-accent-wash' : 'bg-raised',
       )}
@@ -143,7 +142,7 @@ function CsvReport({ file, read, decimals, duplicates, onDuplicates, onClear }: 
         <div className="min-w-0">
           <p className="font-medium break-all">{file.name}</p>
           <p className="tabular text-sm text-quiet">
-            {count(rows.length, 'recipient')}, {formatBaseUnits(totalBaseUnits, decimals)} tokens
+            {pluralize(rows.length, 'recipient')}, {formatBaseUnits(totalBaseUnits, decimals)} tokens
           </p>
         </div>
         <Button size="small" onClick={onClear}>
@@ -159,7 +158,7 @@ function CsvReport({ file, read, decimals, duplicates, onDuplicates, onClear }: 
             {repeated.length.toLocaleString('en')} {repeated.length === 1 ? 'address appears' : 'addresses appear'} more
             than once
           </h3>
-          <Choice
+          <RadioGroup
             label="Repeated addresses"
             value={duplicates}
             onChange={onDuplicates}

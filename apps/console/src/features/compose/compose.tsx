@@ -2,12 +2,11 @@ import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { projectQuery, settingsQuery } from '../../lib/service/projects.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { Choice } from '../../ui/form/choice.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { projectQuery, settingsQuery } from '../../lib/api/projects.ts';
+import { Button } from '../../ui/button.tsx';
+import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page } from '../../ui/layout.tsx';
+import { RadioGroup } from '../../ui/radio-group.tsx';
 import { AirdropFileEditor, type FileDraft } from './airdrop-file-editor.tsx';
 import { newPipeline, type PipelineDraft, readPipeline } from './pipeline-draft.ts';
 import { PipelineEditor } from './pipeline-editor.tsx';
@@ -21,13 +20,13 @@ export function Compose() {
   const settings = useQuery(settingsQuery(projectId));
   return (
     <Page title="New batch" lead="Each pipeline becomes one transaction that begins with its proof memo.">
-      <Loaded query={project} skeleton={<Lines count={4} className="h-24" />}>
+      <QueryView query={project} skeleton={<SkeletonLines count={4} className="h-24" />}>
         {({ token }) => (
-          <Loaded query={settings} skeleton={<Lines count={4} className="h-24" />}>
+          <QueryView query={settings} skeleton={<SkeletonLines count={4} className="h-24" />}>
             {({ proofTypes }) => <Composer projectId={projectId} token={token} proofTypes={proofTypes} />}
-          </Loaded>
+          </QueryView>
         )}
-      </Loaded>
+      </QueryView>
     </Page>
   );
 }
@@ -57,7 +56,7 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
   };
   return (
     <div className="flex flex-col gap-6">
-      <Choice
+      <RadioGroup
         label="How to compose"
         value={source}
         onChange={setSource}

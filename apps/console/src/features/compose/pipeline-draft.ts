@@ -1,7 +1,7 @@
 import { type Action, MAX_PAYLOAD_BYTES, type Pipeline, type ProofType } from '@flywheel/api';
 import { toBaseUnits } from '@flywheel/sdk';
 import { isAddress, isOffCurveAddress } from '@solana/kit';
-import { withSeparators } from '../../lib/text/amount.ts';
+import { groupDigits } from '../../lib/amounts.ts';
 import { checkPayload } from '../proof-types/check-payload.ts';
 
 export type ActionKind = Action['action'];
@@ -123,5 +123,5 @@ export function digitsIssue(amount: string): string | null {
     .replace(/^0+/, '')
     .replace(/0+$/, '').length;
   if (digits <= MAX_SIGNIFICANT_DIGITS) return null;
-  return `${withSeparators(amount)} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`;
+  return `${groupDigits(amount)} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`;
 }

@@ -1,10 +1,10 @@
 import type { ProofType } from '@flywheel/api';
 import { MAX_PIPELINE_BYTES, MAX_PIPELINE_INSTRUCTIONS, type PipelineSize, pipelineSize } from '@flywheel/sdk';
 import { Plus, Trash2 } from 'lucide-react';
-import { classes } from '../../ui/classes.ts';
-import { Gauge } from '../../ui/drawn/gauge.tsx';
-import { Button } from '../../ui/form/button.tsx';
-import { SelectField, TextArea, TextField } from '../../ui/form/field.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Meter } from '../../ui/charts.tsx';
+import { cn } from '../../ui/cn.ts';
+import { SelectField, TextArea, TextField } from '../../ui/fields.tsx';
 import {
   type ActionDraft,
   type ActionKind,
@@ -174,7 +174,7 @@ function ActionFields({ action, decimals, onChange, onRemove }: ActionFieldsProp
           className="min-w-56 flex-1 [&_input]:font-mono"
         />
       )}
-      <div className={classes('flex items-start gap-3', action.kind === 'MEMO' && 'min-w-56 flex-1')}>
+      <div className={cn('flex items-start gap-3', action.kind === 'MEMO' && 'min-w-56 flex-1')}>
         {action.kind === 'MEMO' ? (
           <TextField
             label="Text"
@@ -213,8 +213,8 @@ function SizeGauge({ size }: { readonly size: PipelineSize }) {
   const isTooBig = size.share > 1;
   return (
     <div className="flex w-52 flex-col gap-1">
-      <Gauge share={size.share} label="Size of the pipeline" tone={isTooBig ? 'failed' : 'accent'} />
-      <p className={classes('tabular text-right text-xs', isTooBig ? 'text-failed' : 'text-quiet')}>{textOf(size)}</p>
+      <Meter share={size.share} label="Size of the pipeline" tone={isTooBig ? 'failed' : 'accent'} />
+      <p className={cn('tabular text-right text-xs', isTooBig ? 'text-failed' : 'text-quiet')}>{textOf(size)}</p>
     </div>
   );
 }

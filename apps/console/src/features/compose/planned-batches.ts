@@ -1,5 +1,5 @@
 import { MAX_PIPELINES_PER_BATCH, type Pipeline, type PreviewBatchResponse } from '@flywheel/api';
-import { textOfUnits, unitsOf } from '../../lib/text/units.ts';
+import { fromFinestUnits, toFinestUnits } from '../../lib/amounts.ts';
 
 type Problem = PreviewBatchResponse['problems'][number];
 type Limit = PreviewBatchResponse['limits']['burn'];
@@ -60,11 +60,11 @@ export function totalPreviews(previews: readonly PreviewBatchResponse[]): Previe
 
 /** True if the amount exceeds what is left of the daily limit. */
 export function exceeds({ asked, left }: Limit): boolean {
-  return unitsOf(asked) > unitsOf(left);
+  return toFinestUnits(asked) > toFinestUnits(left);
 }
 
 function sum(decimals: readonly string[]): string {
-  return textOfUnits(decimals.reduce((total, decimal) => total + unitsOf(decimal), 0n));
+  return fromFinestUnits(decimals.reduce((total, decimal) => total + toFinestUnits(decimal), 0n));
 }
 
 function sumLimit(limits: readonly Limit[], first: Limit): Limit {
@@ -73,8 +73,8 @@ function sumLimit(limits: readonly Limit[], first: Limit): Limit {
 
 function sumBalance(balances: readonly Balance[], { available }: Balance): Balance {
   const needed = sum(balances.map((balance) => balance.needed));
-  const missing = unitsOf(needed) - unitsOf(available);
-  return { available, needed, missing: textOfUnits(missing > 0n ? missing : 0n) };
+  const missing = toFinestUnits(needed) - toFinestUnits(available);
+  return { available, needed, missing: fromFinestUnits(missing > 0n ? missing : 0n) };
 }
 
 /** The service accepts bodies of 2 MiB; 1 KiB is left for the JSON around the pipelines. */

@@ -1,13 +1,11 @@
 import type { ProjectOverview } from '@flywheel/api';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { formatSol, shareOf } from '../../lib/text/amount.ts';
-import { tokenName } from '../../lib/text/token-name.ts';
-import { unitsOf } from '../../lib/text/units.ts';
-import { Gauge } from '../../ui/drawn/gauge.tsx';
-import { Stat, Stats } from '../../ui/layout/stat.tsx';
-import { AmountText } from '../../ui/show/amount-text.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
+import { formatSol, shareOf, toFinestUnits } from '../../lib/amounts.ts';
+import { tokenName } from '../../lib/format.ts';
+import { Meter } from '../../ui/charts.tsx';
+import { Stat, Stats } from '../../ui/layout.tsx';
+import { AmountText, TimeText } from '../../ui/text.tsx';
 import { exceeds, type PreviewTotals } from './planned-batches.ts';
 
 interface ReviewTotalsProps {
@@ -68,8 +66,8 @@ function LimitStat({ name, limit, tone, token }: LimitStatProps) {
       value={<AmountText amount={limit.asked} unit={tokenName(token)} />}
       note={
         <span className="flex flex-col gap-1.5">
-          <Gauge
-            share={shareOf(unitsOf(limit.used) + unitsOf(limit.asked), unitsOf(limit.cap))}
+          <Meter
+            share={shareOf(toFinestUnits(limit.used) + toFinestUnits(limit.asked), toFinestUnits(limit.cap))}
             label={`${name} of the day’s limit`}
             tone={isTooMuch ? 'failed' : tone}
           />

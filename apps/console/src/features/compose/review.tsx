@@ -3,14 +3,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { call } from '../../lib/service/call.ts';
-import { count } from '../../lib/text/count.ts';
-import { Ring } from '../../ui/drawn/ring.tsx';
-import { Button, ButtonLink } from '../../ui/form/button.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { Prose } from '../../ui/show/prose.tsx';
-import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { call } from '../../lib/api/call.ts';
+import { pluralize } from '../../lib/format.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { Ring } from '../../ui/ring.tsx';
+import { AddressText, MessageText } from '../../ui/text.tsx';
 import { PipelineList } from '../batch/pipeline-list.tsx';
 import { type PreviewTotals, totalPreviews } from './planned-batches.ts';
 import { ReviewTotals } from './review-totals.tsx';
@@ -73,7 +72,7 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
       )}
       <Panel
         title={batches.length === 1 ? 'The batch' : `${batches.length} batches`}
-        aside={<span className="tabular text-sm text-quiet">{count(pipelines.length, 'pipeline')}</span>}
+        aside={<span className="tabular text-sm text-quiet">{pluralize(pipelines.length, 'pipeline')}</span>}
       >
         <PipelineList pipelines={pipelines} />
       </Panel>
@@ -91,7 +90,7 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
 function Checking({ checked, total }: { readonly checked: number; readonly total: number }) {
   return (
     <div role="status" className="flex min-h-28 items-center gap-3 rounded-lg border bg-raised p-4">
-      <Ring size={24} closed={0.7} isTurning className="text-accent" />
+      <Ring size={24} progress={0.7} isSpinning className="text-accent" />
       <p>
         Compiling and simulating every pipeline{total > 1 && `, ${checked} of ${total} batches done`}. Nothing is
         stored.
@@ -197,7 +196,7 @@ function CreatedBatches({ projectId, batchIds, expected, error, isBusy, onRetry 
   return (
     <div className="flex flex-col gap-6">
       <div role="status" className="flex items-center gap-4">
-        <Ring size={40} closed={batchIds.length / expected} isTurning={isBusy} className="text-accent" />
+        <Ring size={40} progress={batchIds.length / expected} isSpinning={isBusy} className="text-accent" />
         <div>
           <p className="text-lg font-semibold">
             {batchIds.length} of {expected} batches created
@@ -248,7 +247,7 @@ function PreviewIssues({ sums: { problems, warnings, isBlocked }, rowOf }: Previ
           tone={isBlocked ? 'failed' : 'waiting'}
           title={
             isBlocked
-              ? `Fix ${count(problems.length, 'issue')} first`
+              ? `Fix ${pluralize(problems.length, 'issue')} first`
               : 'You can create this now. Resolve the following before you execute it.'
           }
         >
@@ -258,7 +257,7 @@ function PreviewIssues({ sums: { problems, warnings, isBlocked }, rowOf }: Previ
               return (
                 <li key={`${batch} ${place} ${code} ${message}`} className="break-words">
                   {row !== null && <span className="font-medium">Row {row}. </span>}
-                  <Prose text={message} /> <span className="font-mono text-xs text-quiet">{code}</span>
+                  <MessageText text={message} /> <span className="font-mono text-xs text-quiet">{code}</span>
                 </li>
               );
             })}
@@ -267,7 +266,7 @@ function PreviewIssues({ sums: { problems, warnings, isBlocked }, rowOf }: Previ
         </Notice>
       )}
       {warnings.length > 0 && (
-        <Notice tone="waiting" title={count(warnings.length, 'warning')}>
+        <Notice tone="waiting" title={pluralize(warnings.length, 'warning')}>
           <ul className="mt-1 flex flex-col gap-1">
             {warnings.slice(0, MAX_SHOWN).map(({ batch, pipeline, message }) => (
               <li key={`${batch} ${pipeline} ${message}`} className="break-words">

@@ -2,19 +2,15 @@ import type { ProjectSummary } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
-import { projectsQuery } from '../../lib/service/projects.ts';
-import { count } from '../../lib/text/count.ts';
-import { shorten } from '../../lib/text/shorten.ts';
-import { tokenName } from '../../lib/text/token-name.ts';
-import { CodeBlock } from '../../ui/copy/code-block.tsx';
-import { Ring } from '../../ui/drawn/ring.tsx';
-import { ButtonLink } from '../../ui/form/button.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { Empty } from '../../ui/state/empty.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { projectsQuery } from '../../lib/api/projects.ts';
+import { pluralize, shorten, tokenName } from '../../lib/format.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page } from '../../ui/layout.tsx';
+import { Ring } from '../../ui/ring.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { TimeText } from '../../ui/text.tsx';
 
 /** The projects of the wallet that is signed in. */
 export function Projects() {
@@ -28,7 +24,7 @@ export function Projects() {
         </ButtonLink>
       }
     >
-      <Loaded query={projects} skeleton={<Lines count={3} className="h-18" />}>
+      <QueryView query={projects} skeleton={<SkeletonLines count={3} className="h-18" />}>
         {({ projects: found }) =>
           found.length === 0 ? (
             <NoProject />
@@ -42,7 +38,7 @@ export function Projects() {
             </ul>
           )
         }
-      </Loaded>
+      </QueryView>
     </Page>
   );
 }
@@ -55,7 +51,7 @@ function ProjectLine({ project }: { readonly project: ProjectSummary }) {
       params={{ projectId }}
       className="flex min-h-18 flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3 outline-offset-[-2px] hover:bg-sunken"
     >
-      <Ring size={24} closed={openBatches === 0 ? 1 : undefined} className="text-accent" />
+      <Ring size={24} progress={openBatches === 0 ? 1 : undefined} className="text-accent" />
       <span className="min-w-0 flex-1 basis-40">
         <span className="block font-medium">{tokenName(token)}</span>
         <span className="block text-xs text-quiet">
@@ -63,9 +59,9 @@ function ProjectLine({ project }: { readonly project: ProjectSummary }) {
         </span>
       </span>
       <span className="flex flex-wrap items-center gap-x-6 text-sm text-quiet">
-        {isPaused && <StateMark state="waiting" word="Paused" />}
+        {isPaused && <StatusBadge status="waiting" label="Paused" />}
         <span className="tabular">
-          {openBatches === 0 ? 'no open batch' : count(openBatches, 'open batch', 'open batches')}
+          {openBatches === 0 ? 'no open batch' : pluralize(openBatches, 'open batch', 'open batches')}
         </span>
         <span>
           since <TimeText at={dateCreated} form="day" />
@@ -77,7 +73,7 @@ function ProjectLine({ project }: { readonly project: ProjectSummary }) {
 
 function NoProject() {
   return (
-    <Empty title="No project yet">
+    <EmptyState title="No project yet">
       <p>A project is one token, its vault and its daily limits. Registering takes about a minute.</p>
       <ButtonLink to="/register">Register the first</ButtonLink>
       <div className="w-full text-left">
@@ -88,6 +84,6 @@ function NoProject() {
           }
         />
       </div>
-    </Empty>
+    </EmptyState>
   );
 }

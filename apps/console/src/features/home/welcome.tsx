@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import { ArrowUpRight } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { SignInDialog } from '../../app/session/sign-in-dialog.tsx';
-import { CodeBlock } from '../../ui/copy/code-block.tsx';
-import { Ring } from '../../ui/drawn/ring.tsx';
-import { Button } from '../../ui/form/button.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { Ring } from '../../ui/ring.tsx';
+import { SignInDialog } from '../session/sign-in-dialog.tsx';
 
 /** One sentence, the way in, and three lines that work. */
 export function Welcome() {
@@ -46,7 +46,7 @@ export function Welcome() {
         <ol className="grid gap-3 text-quiet">
           {STEPS.map(({ word, text }, position) => (
             <li key={word} className="flex items-center gap-3">
-              <Ring size={20} closed={(position + 1) / STEPS.length} className="text-accent" />
+              <Ring size={20} progress={(position + 1) / STEPS.length} className="text-accent" />
               <span>
                 <strong className="font-medium text-ink">{word}.</strong> {text}
               </span>

@@ -1,14 +1,14 @@
 import { KEY_OPERATIONS, type Scope } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
-import { call } from '../../lib/service/call.ts';
-import { keysQuery } from '../../lib/service/keys.ts';
-import { SecretOnce } from '../../ui/copy/secret-once.tsx';
-import { Button } from '../../ui/form/button.tsx';
-import { Dialog } from '../../ui/form/dialog.tsx';
-import { SelectField, TextField } from '../../ui/form/field.tsx';
-import { Tick } from '../../ui/form/tick.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
+import { call } from '../../lib/api/call.ts';
+import { keysQuery } from '../../lib/api/keys.ts';
+import { Button } from '../../ui/button.tsx';
+import { Checkbox } from '../../ui/checkbox.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNotice } from '../../ui/feedback.tsx';
+import { SelectField, TextField } from '../../ui/fields.tsx';
+import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
 
 export interface CreateKeyDialogProps {
   readonly projectId: string;
@@ -56,7 +56,11 @@ function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps
   if (create.data) {
     return (
       <div className="flex flex-col gap-4">
-        <SecretOnce name="The key" secret={create.data.apiKey} ifLost="Lost it? Create another and revoke this one." />
+        <OneTimeSecret
+          name="The key"
+          secret={create.data.apiKey}
+          ifLost="Lost it? Create another and revoke this one."
+        />
         <div>
           <Button onClick={onClose}>I have stored it</Button>
         </div>
@@ -84,9 +88,9 @@ function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps
       />
       <div className="flex gap-6">
         {scopes.map((scope) => (
-          <Tick key={scope} checked={!without.has(scope)} onChange={toggle(scope)}>
+          <Checkbox key={scope} checked={!without.has(scope)} onChange={toggle(scope)}>
             {scope === 'burn' ? 'Burns' : 'Airdrops'}
-          </Tick>
+          </Checkbox>
         ))}
       </div>
       <SelectField label="Expires" value={days} onChange={({ target }) => setDays(Number(target.value))}>

@@ -1,9 +1,9 @@
 import type { KeySummary } from '@flywheel/api';
 import { useState } from 'react';
-import { Button } from '../../ui/form/button.tsx';
-import type { Column } from '../../ui/layout/table.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
+import { Button } from '../../ui/button.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { TimeText } from '../../ui/text.tsx';
 import { keyName } from './key-name.ts';
 import { RevokeKeyDialog } from './revoke-key-dialog.tsx';
 import { RotateKeyDialog } from './rotate-key-dialog.tsx';
@@ -13,37 +13,37 @@ export const KEY_COLUMNS: readonly Column<KeySummary>[] = [
   {
     name: 'Key',
     isPlain: true,
-    show: (key) => (
+    render: (key) => (
       <span className="flex flex-col">
         <span className="font-medium">{key.name ?? 'Without a name'}</span>
         <code className="text-xs text-quiet">{key.prefix}…</code>
       </span>
     ),
   },
-  { name: 'May', show: ({ scopes }) => scopes.join(', ') },
+  { name: 'May', render: ({ scopes }) => scopes.join(', ') },
   {
     name: 'Last used',
-    show: ({ lastUsedAt }) => (lastUsedAt === undefined ? 'never' : <TimeText at={lastUsedAt} />),
+    render: ({ lastUsedAt }) => (lastUsedAt === undefined ? 'never' : <TimeText at={lastUsedAt} />),
   },
   {
     name: 'Expires',
-    show: ({ expiresAt }) => (expiresAt === undefined ? 'never' : <TimeText at={expiresAt} />),
+    render: ({ expiresAt }) => (expiresAt === undefined ? 'never' : <TimeText at={expiresAt} />),
   },
-  { name: 'State', show: (key) => <KeyState {...key} /> },
+  { name: 'State', render: (key) => <KeyState {...key} /> },
 ];
 
 function KeyState({ state, revokedAt }: KeySummary) {
   switch (state) {
     case 'active':
-      return <StateMark state="done" word="Active" />;
+      return <StatusBadge status="done" label="Active" />;
     case 'replaced':
-      return <StateMark state="waiting" word="Being replaced" />;
+      return <StatusBadge status="waiting" label="Being replaced" />;
     case 'expired':
-      return <StateMark state="failed" word="Expired" />;
+      return <StatusBadge status="failed" label="Expired" />;
     case 'revoked':
       return (
         <span className="flex flex-wrap items-baseline gap-x-1.5">
-          <StateMark state="failed" word="Revoked" />
+          <StatusBadge status="failed" label="Revoked" />
           {revokedAt !== undefined && (
             <span className="text-xs text-quiet">
               <TimeText at={revokedAt} form="day" />

@@ -3,16 +3,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
-import { keysQuery } from '../../lib/service/keys.ts';
-import { projectQuery, useOwnsProject } from '../../lib/service/projects.ts';
-import { CodeBlock } from '../../ui/copy/code-block.tsx';
-import { Button } from '../../ui/form/button.tsx';
-import { Table } from '../../ui/layout/table.tsx';
-import { Empty } from '../../ui/state/empty.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { keysQuery } from '../../lib/api/keys.ts';
+import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page, Panel } from '../../ui/layout.tsx';
+import { Table } from '../../ui/table.tsx';
 import { CreateKeyDialog } from './create-key-dialog.tsx';
 import { KEY_COLUMNS, KeyActions } from './key-row.tsx';
 import { OverlapBars } from './overlap-bars.tsx';
@@ -37,7 +34,7 @@ export function Keys() {
         )
       }
     >
-      <Loaded query={keys} skeleton={<Lines count={3} className="h-20" />}>
+      <QueryView query={keys} skeleton={<SkeletonLines count={3} className="h-20" />}>
         {({ keys: found }) =>
           found.length === 0 ? (
             <NoKey onCreate={open} />
@@ -45,7 +42,7 @@ export function Keys() {
             <KeyLists projectId={projectId} keys={found} mayChange={mayChange} />
           )
         }
-      </Loaded>
+      </QueryView>
       <CreateKeyDialog
         projectId={projectId}
         scopes={project.data?.scopes ?? []}
@@ -72,7 +69,7 @@ function KeyLists({ projectId, keys, mayChange }: KeyListsProps) {
           name: 'Change',
           isPlain: true,
           isNarrow: true,
-          show: (key: KeySummary) => <KeyActions projectId={projectId} apiKey={key} />,
+          render: (key: KeySummary) => <KeyActions projectId={projectId} apiKey={key} />,
         },
       ]
     : KEY_COLUMNS;
@@ -109,7 +106,7 @@ function keyIdOf({ keyId }: KeySummary): string {
 
 function NoKey({ onCreate }: { readonly onCreate: () => void }) {
   return (
-    <Empty title="No key">
+    <EmptyState title="No key">
       <p>Programs ask for batches with a key. You can also compose batches here, without one.</p>
       <Button onClick={onCreate}>Create a key</Button>
       <div className="w-full text-left">
@@ -118,6 +115,6 @@ function NoKey({ onCreate }: { readonly onCreate: () => void }) {
           code={`curl ${location.origin}/v1/flywheel/batch/current -H "x-service-api-key: $KEY"`}
         />
       </div>
-    </Empty>
+    </EmptyState>
   );
 }

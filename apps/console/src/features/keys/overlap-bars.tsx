@@ -1,5 +1,5 @@
 import type { KeySummary } from '@flywheel/api';
-import { TimeText } from '../../ui/show/time-text.tsx';
+import { TimeText } from '../../ui/text.tsx';
 
 export interface OverlapBarsProps {
   /** The key that ends. */

@@ -1,7 +1,7 @@
 import type { KeySummary } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { keysQuery, revokeKey } from '../../lib/service/keys.ts';
-import { ConfirmDialog } from '../../ui/form/confirm-dialog.tsx';
+import { keysQuery, revokeKey } from '../../lib/api/keys.ts';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { keyName } from './key-name.ts';
 
 export interface KeyDialogProps {

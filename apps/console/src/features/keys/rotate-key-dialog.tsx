@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
-import { keysQuery, rotateKey } from '../../lib/service/keys.ts';
-import { SecretOnce } from '../../ui/copy/secret-once.tsx';
-import { Button } from '../../ui/form/button.tsx';
-import { Dialog } from '../../ui/form/dialog.tsx';
-import { DEFAULT_OVERLAP_SECONDS, OverlapField } from '../../ui/form/overlap-field.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
+import { keysQuery, rotateKey } from '../../lib/api/keys.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNotice } from '../../ui/feedback.tsx';
+import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
+import { DEFAULT_OVERLAP_SECONDS, OverlapField } from '../../ui/overlap-field.tsx';
+import { TimeText } from '../../ui/text.tsx';
 import { keyName } from './key-name.ts';
 import type { KeyDialogProps } from './revoke-key-dialog.tsx';
 
@@ -29,7 +29,7 @@ function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen
   if (rotate.data) {
     return (
       <div className="flex flex-col gap-4">
-        <SecretOnce
+        <OneTimeSecret
           name="The new key"
           secret={rotate.data.apiKey}
           ifLost="Lost it? Create another and revoke this one."

@@ -2,18 +2,14 @@ import type { Attention, ProjectOverview } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { CircleAlert, Clock, type LucideIcon, Plus } from 'lucide-react';
-import { projectQuery, useOwnsProject } from '../../lib/service/projects.ts';
-import { tokenName, tokenUnit } from '../../lib/text/token-name.ts';
-import { classes } from '../../ui/classes.ts';
-import { ButtonLink } from '../../ui/form/button.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { Prose } from '../../ui/show/prose.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
+import { tokenName, tokenUnit } from '../../lib/format.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { cn } from '../../ui/cn.ts';
+import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page, Panel } from '../../ui/layout.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
 import { RecentBatches } from './recent-batches.tsx';
 import { TodayStats } from './today-stats.tsx';
 import { UsagePanel } from './usage-panel.tsx';
@@ -23,9 +19,9 @@ export function Overview() {
   const { projectId } = useParams({ from: '/p/$projectId' });
   const project = useQuery(projectQuery(projectId));
   return (
-    <Loaded query={project} skeleton={<OverviewSkeleton />}>
+    <QueryView query={project} skeleton={<OverviewSkeleton />}>
       {(found) => <Glance project={found} />}
-    </Loaded>
+    </QueryView>
   );
 }
 
@@ -72,17 +68,17 @@ function OverviewSkeleton() {
     <div aria-hidden className="flex flex-col gap-6">
       <div className="skeleton h-13 w-72" />
       <div className="grid grid-cols-1 gap-px min-[440px]:grid-cols-2 lg:grid-cols-4">
-        <Lines count={1} className="h-28" />
-        <Lines count={1} className="h-28" />
-        <Lines count={1} className="h-28" />
-        <Lines count={1} className="h-28" />
+        <SkeletonLines count={1} className="h-28" />
+        <SkeletonLines count={1} className="h-28" />
+        <SkeletonLines count={1} className="h-28" />
+        <SkeletonLines count={1} className="h-28" />
       </div>
       <Panel title="Needs attention">
-        <Lines count={1} className="h-10" />
+        <SkeletonLines count={1} className="h-10" />
       </Panel>
       <div className="grid gap-6 lg:grid-cols-[1fr_320px]">
-        <Lines count={1} className="h-80" />
-        <Lines count={1} className="h-80" />
+        <SkeletonLines count={1} className="h-80" />
+        <SkeletonLines count={1} className="h-80" />
       </div>
     </div>
   );
@@ -98,7 +94,11 @@ interface AttentionListProps {
 /** What a person should look at, most urgent first, each with the way there. */
 function AttentionList({ projectId, attention, mayChange }: AttentionListProps) {
   return (
-    <Panel title="Needs attention" aside={attention.length === 0 && <StateMark state="done" word="Nothing" />} isFlush>
+    <Panel
+      title="Needs attention"
+      aside={attention.length === 0 && <StatusBadge status="done" label="Nothing" />}
+      isFlush
+    >
       {attention.length > 0 && (
         <ul className="divide-y">
           {attention.map((item, place) => {
@@ -108,9 +108,9 @@ function AttentionList({ projectId, attention, mayChange }: AttentionListProps) 
                 key={`${item.kind} ${item.batchId ?? item.keyId ?? ''} ${item.message}`}
                 className="flex flex-wrap items-center gap-x-3 gap-y-2 px-4 py-2.5"
               >
-                <Icon size={17} aria-hidden className={classes('shrink-0', className)} />
+                <Icon size={17} aria-hidden className={cn('shrink-0', className)} />
                 <p className="min-w-0 flex-1 basis-60 break-words">
-                  <Prose text={item.message} />
+                  <MessageText text={item.message} />
                 </p>
                 <AttentionLink projectId={projectId} item={item} isFirst={place === 0} mayChange={mayChange} />
               </li>

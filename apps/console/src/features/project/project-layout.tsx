@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useParams } from '@tanstack/react-router';
 import { Activity, useState } from 'react';
-import { SignInPrompt } from '../../app/session/sign-in-prompt.tsx';
-import { projectQuery } from '../../lib/service/projects.ts';
-import { useSession } from '../../lib/service/session.ts';
-import { Tab, Tabs } from '../../ui/layout/tabs.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { Notice } from '../../ui/state/notice.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { projectQuery } from '../../lib/api/projects.ts';
+import { useSession } from '../../lib/session.ts';
+import { Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { NavTab, NavTabs } from '../../ui/nav-tabs.tsx';
+import { AddressText } from '../../ui/text.tsx';
+import { SignInPrompt } from '../session/sign-in-dialog.tsx';
 
 const TABS = [
   { to: '/p/$projectId', name: 'Overview', exact: true },
@@ -27,19 +26,19 @@ export function ProjectLayout() {
   const session = useSession();
   const [wallet, setWallet] = useState<string | null>(null);
   if (session && session.wallet !== wallet) setWallet(session.wallet);
-  if (session === undefined && wallet === null) return <Lines count={4} />;
+  if (session === undefined && wallet === null) return <SkeletonLines count={4} />;
   return (
     <>
       {session === null && <SignInPrompt />}
       {wallet !== null && (
         <Activity key={wallet} mode={session ? 'visible' : 'hidden'}>
-          <Tabs label="Project">
+          <NavTabs label="Project">
             {TABS.map(({ to, name, exact }) => (
-              <Tab key={to} to={to} params={{ projectId }} activeOptions={{ exact }}>
+              <NavTab key={to} to={to} params={{ projectId }} activeOptions={{ exact }}>
                 {name}
-              </Tab>
+              </NavTab>
             ))}
-          </Tabs>
+          </NavTabs>
           <ProjectNotices projectId={projectId} wallet={wallet} />
           <Outlet />
         </Activity>

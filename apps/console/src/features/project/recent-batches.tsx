@@ -1,18 +1,15 @@
 import type { BatchRow } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { recentBatchesQuery } from '../../lib/service/batches.ts';
-import { CodeBlock } from '../../ui/copy/code-block.tsx';
-import { KindBar } from '../../ui/drawn/kind-bar.tsx';
-import { ButtonLink } from '../../ui/form/button.tsx';
-import { type Column, Table } from '../../ui/layout/table.tsx';
-import { AmountText } from '../../ui/show/amount-text.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { Empty } from '../../ui/state/empty.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { recentBatchesQuery } from '../../lib/api/batches.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { ActionMixBar } from '../../ui/charts.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { AmountText, TimeText } from '../../ui/text.tsx';
 import { batchState } from '../batch/batch-summary.ts';
 
 const SHOWN = 5;
@@ -36,7 +33,7 @@ export function RecentBatches({ projectId, unit }: RecentBatchesProps) {
       }
       isFlush
     >
-      <Loaded query={batches} skeleton={<Lines count={SHOWN} className="m-3 h-9" />} isFlush>
+      <QueryView query={batches} skeleton={<SkeletonLines count={SHOWN} className="m-3 h-9" />} isFlush>
         {({ batches: found }) =>
           found.length === 0 ? (
             <div className="p-4">
@@ -51,7 +48,7 @@ export function RecentBatches({ projectId, unit }: RecentBatchesProps) {
             />
           )
         }
-      </Loaded>
+      </QueryView>
     </Panel>
   );
 }
@@ -61,36 +58,36 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
     {
       name: 'Batch',
       isPlain: true,
-      show: (batch) => (
+      render: (batch) => (
         <Link
           to="/p/$projectId/batches/$batchId"
           params={{ projectId, batchId: batch.id }}
           className="flex items-center gap-3 font-medium underline-offset-2 hover:underline"
         >
           #{batch.batchIndex}
-          <StateMark {...batchState({ ...batch, isBlocked: batch.problem !== undefined })} />
+          <BatchStatus batch={batch} />
         </Link>
       ),
     },
-    { name: 'Begun', show: ({ dateCreated }) => <TimeText at={dateCreated} /> },
+    { name: 'Begun', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
     {
       name: 'Does',
       isExtra: true,
-      show: ({ actions }) => (
+      render: ({ actions }) => (
         <span className="block w-24">
-          <KindBar burns={actions.burn} airdrops={actions.airdrop} memos={actions.memo} />
+          <ActionMixBar burns={actions.burn} airdrops={actions.airdrop} memos={actions.memo} />
         </span>
       ),
     },
-    { name: 'Pipelines', isExtra: true, isAmount: true, show: ({ pipelines }) => pipelines },
-    { name: `Burned, ${unit}`, isAmount: true, show: ({ burned }) => <AmountText amount={burned} /> },
-    { name: `Airdropped, ${unit}`, isAmount: true, show: ({ airdropped }) => <AmountText amount={airdropped} /> },
+    { name: 'Pipelines', isExtra: true, isAmount: true, render: ({ pipelines }) => pipelines },
+    { name: `Burned, ${unit}`, isAmount: true, render: ({ burned }) => <AmountText amount={burned} /> },
+    { name: `Airdropped, ${unit}`, isAmount: true, render: ({ airdropped }) => <AmountText amount={airdropped} /> },
   ];
 }
 
 function FirstBatch() {
   return (
-    <Empty title="No batch yet">
+    <EmptyState title="No batch yet">
       <p>Compose one here, or send what a user did with the project’s key:</p>
       <div className="w-full text-left">
         <CodeBlock
@@ -100,6 +97,11 @@ function FirstBatch() {
   --json '{"pipelines":[{"type":"WATCH_AD","payload":"{\\"adId\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'`}
         />
       </div>
-    </Empty>
+    </EmptyState>
   );
+}
+
+function BatchStatus({ batch }: { readonly batch: BatchRow }) {
+  const { state, word } = batchState({ ...batch, isBlocked: batch.problem !== undefined });
+  return <StatusBadge status={state} label={word} />;
 }

@@ -1,12 +1,10 @@
 import type { ProjectOverview } from '@flywheel/api';
 import { Link } from '@tanstack/react-router';
-import { shareOf, toSol } from '../../lib/text/amount.ts';
-import { tokenUnit } from '../../lib/text/token-name.ts';
-import { unitsOf } from '../../lib/text/units.ts';
-import { Gauge } from '../../ui/drawn/gauge.tsx';
-import { Stat, Stats } from '../../ui/layout/stat.tsx';
-import { AmountText } from '../../ui/show/amount-text.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
+import { shareOf, toFinestUnits, toSol } from '../../lib/amounts.ts';
+import { tokenUnit } from '../../lib/format.ts';
+import { Meter } from '../../ui/charts.tsx';
+import { Stat, Stats } from '../../ui/layout.tsx';
+import { AmountText, TimeText } from '../../ui/text.tsx';
 
 /** What the vault holds, and how much of today’s limits is used. */
 export function TodayStats({ project }: { readonly project: ProjectOverview }) {
@@ -87,7 +85,7 @@ function UsedToday({ name, use, tone, token }: UsedTodayProps) {
       }
       note={
         <span className="flex flex-col gap-1.5">
-          <Gauge share={shareOf(unitsOf(use.used), unitsOf(use.cap))} label={name} tone={tone} />
+          <Meter share={shareOf(toFinestUnits(use.used), toFinestUnits(use.cap))} label={name} tone={tone} />
           <span>
             <AmountText amount={use.left} /> left until <TimeText at={use.resetsAt} form="hour" />
           </span>

@@ -2,14 +2,14 @@ import type { ProjectOverview, Usage } from '@flywheel/api';
 import { toBaseUnits } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { usageQuery } from '../../lib/service/projects.ts';
-import { formatBaseUnits, shareOf } from '../../lib/text/amount.ts';
-import { tokenUnit } from '../../lib/text/token-name.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { Table } from '../../ui/layout/table.tsx';
-import { AmountText } from '../../ui/show/amount-text.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { formatBaseUnits, shareOf } from '../../lib/amounts.ts';
+import { usageQuery } from '../../lib/api/projects.ts';
+import { tokenUnit } from '../../lib/format.ts';
+import { Button } from '../../ui/button.tsx';
+import { QueryView } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { Table } from '../../ui/table.tsx';
+import { AmountText } from '../../ui/text.tsx';
 
 interface UsagePanelProps {
   readonly projectId: string;
@@ -45,12 +45,12 @@ export function UsagePanel({ projectId, token }: UsagePanelProps) {
         </span>
       }
     >
-      <Loaded query={usage} skeleton={<div className="skeleton h-64" />}>
+      <QueryView query={usage} skeleton={<div className="skeleton h-64" />}>
         {({ days: found }) => {
           if (isTable) return <UsageTable days={found} unit={tokenUnit(token)} />;
           return <UsageChart days={readDays(found, token.decimals)} token={token} />;
         }}
-      </Loaded>
+      </QueryView>
     </Panel>
   );
 }
@@ -74,9 +74,13 @@ function UsageTable({ days, unit }: { readonly days: readonly Day[]; readonly un
         rows={days.toReversed()}
         keyOf={({ day }) => day}
         columns={[
-          { name: 'Day, UTC', show: ({ day }) => day },
-          { name: `Burned, ${unit}`, isAmount: true, show: ({ burned }) => <AmountText amount={burned} /> },
-          { name: `Airdropped, ${unit}`, isAmount: true, show: ({ airdropped }) => <AmountText amount={airdropped} /> },
+          { name: 'Day, UTC', render: ({ day }) => day },
+          { name: `Burned, ${unit}`, isAmount: true, render: ({ burned }) => <AmountText amount={burned} /> },
+          {
+            name: `Airdropped, ${unit}`,
+            isAmount: true,
+            render: ({ airdropped }) => <AmountText amount={airdropped} />,
+          },
         ]}
       />
     </section>

@@ -1,6 +1,6 @@
 import { Plus, Trash2 } from 'lucide-react';
-import { Button } from '../../ui/form/button.tsx';
-import { TextArea, TextField } from '../../ui/form/field.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextArea, TextField } from '../../ui/fields.tsx';
 import { newProofType, type ProofTypeDraft, readDraft } from './proof-type-draft.ts';
 import { SchemaTrial } from './schema-trial.tsx';
 

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { TextArea } from '../../ui/form/field.tsx';
+import { TextArea } from '../../ui/fields.tsx';
 import { checkPayload } from './check-payload.ts';
 
 /** Tries a payload against a schema as both are typed. */

@@ -1,8 +1,8 @@
 import type { ProvenPipeline } from '@flywheel/api';
 import { readVaultMemos } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
-import { useEnvironment } from '../../lib/service/environment.ts';
-import { StateMark } from '../../ui/show/state-mark.tsx';
+import { useEnvironment } from '../../lib/api/environment.ts';
+import { StatusBadge } from '../../ui/status-badge.tsx';
 
 /** What this page finds on chain by itself, whatever the service says. */
 export function OwnLook({ pipeline }: { readonly pipeline: ProvenPipeline }) {
@@ -16,7 +16,7 @@ export function OwnLook({ pipeline }: { readonly pipeline: ProvenPipeline }) {
     },
     enabled: rpcUrl !== undefined && signature !== '' && memo !== '',
   });
-  if (look.data === true) return <StateMark state="done" word="The memo is there, signed by the vault" />;
-  if (look.data === false) return <StateMark state="failed" word="No such memo in this transaction" />;
-  return look.error ? 'The cluster does not answer this page' : <StateMark state="running" word="Looking" />;
+  if (look.data === true) return <StatusBadge status="done" label="The memo is there, signed by the vault" />;
+  if (look.data === false) return <StatusBadge status="failed" label="No such memo in this transaction" />;
+  return look.error ? 'The cluster does not answer this page' : <StatusBadge status="running" label="Looking" />;
 }

@@ -1,16 +1,13 @@
 import type { ProofCheck, ProvenPipeline } from '@flywheel/api';
 import { CircleAlert, CircleCheck, CircleSlash } from 'lucide-react';
-import type { ProofQuestion } from '../../lib/service/proof.ts';
-import { classes } from '../../ui/classes.ts';
-import { CopyButton } from '../../ui/copy/copy-button.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { Facts } from '../../ui/show/facts.tsx';
-import { Prose } from '../../ui/show/prose.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { Notice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { cn } from '../../ui/cn.ts';
+import { CopyButton } from '../../ui/copy.tsx';
+import { Notice } from '../../ui/feedback.tsx';
+import { DescriptionList, Panel } from '../../ui/layout.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
 import { OwnLook } from './own-look.tsx';
+import type { ProofQuestion } from './proof-query.ts';
 
 export interface ProofAnswerProps {
   readonly check: ProofCheck;
@@ -44,13 +41,13 @@ export function ProofAnswer({ check, ownHash, question }: ProofAnswerProps) {
   const { word, Icon, className, box } = isSameHash ? VERDICTS[check.verdict] : UNRELIABLE;
   return (
     <div className="flex flex-col gap-4">
-      <section className={classes('flex flex-wrap items-start gap-4 rounded-lg border p-4', box)}>
-        <Icon size={30} aria-hidden className={classes('shrink-0', className)} />
+      <section className={cn('flex flex-wrap items-start gap-4 rounded-lg border p-4', box)}>
+        <Icon size={30} aria-hidden className={cn('shrink-0', className)} />
         <div className="min-w-0 flex-1 basis-60">
-          <h2 className={classes('text-xl font-semibold', className)}>{word}</h2>
+          <h2 className={cn('text-xl font-semibold', className)}>{word}</h2>
           <p className="break-words">
             {isSameHash ? (
-              <Prose text={check.message} />
+              <MessageText text={check.message} />
             ) : (
               `The service’s hash is ${check.hash}; this page reckons ${ownHash} of the same type and payload.`
             )}
@@ -76,7 +73,10 @@ function linkTo(question: ProofQuestion): string {
 
 function OwnHash({ hash, isConfirmed }: { readonly hash: string; readonly isConfirmed: boolean }) {
   return (
-    <Panel title="The hash" aside={isConfirmed && <StateMark state="done" word="Reckoned here and there: the same" />}>
+    <Panel
+      title="The hash"
+      aside={isConfirmed && <StatusBadge status="done" label="Reckoned here and there: the same" />}
+    >
       <div className="flex flex-wrap items-center justify-between gap-3">
         <code className="min-w-0 text-sm break-all">{hash}</code>
         <CopyButton text={hash} />
@@ -116,14 +116,18 @@ function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
     <Panel
       title={`Pipeline ${pipeline.pipeline} of batch ${batchIndex}`}
       aside={
-        isOnChain ? <StateMark state="done" word="On chain" /> : <StateMark state="waiting" word="Not on chain yet" />
+        isOnChain ? (
+          <StatusBadge status="done" label="On chain" />
+        ) : (
+          <StatusBadge status="waiting" label="Not on chain yet" />
+        )
       }
     >
       <div className="flex flex-col gap-3">
         {isOwnHash === false && (
           <Notice tone="failed" title="This is another hash than that of your type and payload" />
         )}
-        <Facts facts={facts} />
+        <DescriptionList items={facts} />
       </div>
     </Panel>
   );

@@ -1,7 +1,7 @@
 import { type SubmitEvent, useState } from 'react';
-import type { ProofQuestion } from '../../lib/service/proof.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { TextArea, TextField } from '../../ui/form/field.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextArea, TextField } from '../../ui/fields.tsx';
+import type { ProofQuestion } from './proof-query.ts';
 
 export interface ProofFormProps {
   readonly question: ProofQuestion | null;

@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type ProofQuestion, proofQuery } from '../../lib/service/proof.ts';
-import { classes } from '../../ui/classes.ts';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { cn } from '../../ui/cn.ts';
+import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page } from '../../ui/layout.tsx';
 import { ProofAnswer } from './proof-answer.tsx';
 import { ProofForm } from './proof-form.tsx';
+import { type ProofQuestion, proofQuery } from './proof-query.ts';
 
 /** Whether something a user did was burned or airdropped for, as the chain says; no wallet needed. */
 export function Proof() {
@@ -26,13 +25,13 @@ export function Proof() {
     >
       <div className="grid gap-6 lg:grid-cols-[380px_1fr] lg:items-start">
         {/* The verdict first: on a phone it stands above the question, on a wide page beside it. */}
-        <div aria-live="polite" className={classes('min-w-0 lg:order-last', question === null && 'max-lg:order-last')}>
+        <div aria-live="polite" className={cn('min-w-0 lg:order-last', question === null && 'max-lg:order-last')}>
           {question === null ? (
             <HowItWorks />
           ) : (
-            <Loaded query={answer} skeleton={<Lines count={2} className="h-40" />}>
+            <QueryView query={answer} skeleton={<SkeletonLines count={2} className="h-40" />}>
               {({ check, ownHash }) => <ProofAnswer check={check} ownHash={ownHash} question={question} />}
-            </Loaded>
+            </QueryView>
           )}
         </div>
         <ProofForm key={JSON.stringify(question)} question={question} isBusy={answer.isFetching} onAsk={ask} />

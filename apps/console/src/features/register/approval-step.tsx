@@ -1,5 +1,5 @@
-import { Button } from '../../ui/form/button.tsx';
-import { Choice } from '../../ui/form/choice.tsx';
+import { Button } from '../../ui/button.tsx';
+import { RadioGroup } from '../../ui/radio-group.tsx';
 import type { StepProps } from './draft.ts';
 
 /** How the company’s vote is cast. Your own is always by your wallet. */
@@ -9,7 +9,7 @@ export function ApprovalStep({ draft, onChange, onNext }: StepProps) {
       <p className="text-quiet">
         Every batch takes two votes: your wallet’s and the company’s. How does the company cast its own?
       </p>
-      <Choice
+      <RadioGroup
         label="Company approval"
         value={draft.approvalMode}
         onChange={(approvalMode) => onChange({ approvalMode })}

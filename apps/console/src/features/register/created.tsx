@@ -1,10 +1,10 @@
 import type { RegisteredProject } from '@flywheel/api';
 import { useEffect } from 'react';
-import { CodeBlock } from '../../ui/copy/code-block.tsx';
-import { SecretOnce } from '../../ui/copy/secret-once.tsx';
-import { Ring } from '../../ui/drawn/ring.tsx';
-import { ButtonLink } from '../../ui/form/button.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
+import { Ring } from '../../ui/ring.tsx';
 import { DepositPanel } from '../vault/deposit-panel.tsx';
 import type { RegistrationDraft } from './draft.ts';
 
@@ -24,10 +24,10 @@ export function Created({ project, draft }: CreatedProps) {
   return (
     <div className="flex flex-col gap-6">
       <div className="flex items-center gap-3">
-        <Ring size={32} closed={1} className="text-done" />
+        <Ring size={32} progress={1} className="text-done" />
         <h2 className="text-lg font-semibold">The project is registered.</h2>
       </div>
-      <SecretOnce
+      <OneTimeSecret
         name="Your API key"
         secret={apiKey}
         ifLost="Lost it? Create another on the Keys screen and revoke this one."

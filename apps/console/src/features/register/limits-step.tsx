@@ -1,16 +1,15 @@
 import type { SubmitEvent } from 'react';
-import { withSeparators } from '../../lib/text/amount.ts';
-import { limitProblem } from '../../lib/text/limit-problem.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { TextField } from '../../ui/form/field.tsx';
-import { Tick } from '../../ui/form/tick.tsx';
+import { groupDigits, limitError } from '../../lib/amounts.ts';
+import { Button } from '../../ui/button.tsx';
+import { Checkbox } from '../../ui/checkbox.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import type { StepProps } from './draft.ts';
 
 /** What the project may do, and how much of it a day. */
 export function LimitsStep({ draft, onChange, onNext }: StepProps) {
   const decimals = draft.token?.decimals ?? 0;
-  const burnError = limitProblem(draft.burnLimit, decimals);
-  const airdropError = limitProblem(draft.airdropLimit, decimals);
+  const burnError = limitError(draft.burnLimit, decimals);
+  const airdropError = limitError(draft.airdropLimit, decimals);
   const allowsNothing = !draft.isBurnAllowed && !draft.isAirdropAllowed;
   const isReady = !burnError && !airdropError && !allowsNothing;
   const submit = (event: SubmitEvent) => {
@@ -24,29 +23,29 @@ export function LimitsStep({ draft, onChange, onNext }: StepProps) {
       </p>
       <div className="grid gap-5 sm:grid-cols-2">
         <div className="flex flex-col gap-3">
-          <Tick checked={draft.isBurnAllowed} onChange={(isBurnAllowed) => onChange({ isBurnAllowed })}>
+          <Checkbox checked={draft.isBurnAllowed} onChange={(isBurnAllowed) => onChange({ isBurnAllowed })}>
             Burns
-          </Tick>
+          </Checkbox>
           <TextField
             label="Burn limit a day, whole tokens"
             inputMode="decimal"
             value={draft.burnLimit}
             onChange={({ target }) => onChange({ burnLimit: plain(target.value) })}
             error={burnError}
-            hint={withSeparators(draft.burnLimit)}
+            hint={groupDigits(draft.burnLimit)}
           />
         </div>
         <div className="flex flex-col gap-3">
-          <Tick checked={draft.isAirdropAllowed} onChange={(isAirdropAllowed) => onChange({ isAirdropAllowed })}>
+          <Checkbox checked={draft.isAirdropAllowed} onChange={(isAirdropAllowed) => onChange({ isAirdropAllowed })}>
             Airdrops
-          </Tick>
+          </Checkbox>
           <TextField
             label="Airdrop limit a day, whole tokens"
             inputMode="decimal"
             value={draft.airdropLimit}
             onChange={({ target }) => onChange({ airdropLimit: plain(target.value) })}
             error={airdropError}
-            hint={withSeparators(draft.airdropLimit)}
+            hint={groupDigits(draft.airdropLimit)}
           />
         </div>
       </div>

@@ -1,5 +1,5 @@
 import type { SubmitEvent } from 'react';
-import { Button } from '../../ui/form/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { proofTypesProblem } from '../proof-types/proof-type-draft.ts';
 import { ProofTypesEditor } from '../proof-types/proof-types-editor.tsx';
 import type { StepProps } from './draft.ts';

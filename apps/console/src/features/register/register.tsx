@@ -1,12 +1,11 @@
 import { type ReactNode, useState } from 'react';
-import { SignInDialog } from '../../app/session/sign-in-dialog.tsx';
-import { useSession } from '../../lib/service/session.ts';
-import { classes } from '../../ui/classes.ts';
-import { Ring } from '../../ui/drawn/ring.tsx';
-import { Button } from '../../ui/form/button.tsx';
-import { Empty } from '../../ui/state/empty.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { useSession } from '../../lib/session.ts';
+import { Button } from '../../ui/button.tsx';
+import { cn } from '../../ui/cn.ts';
+import { EmptyState, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page } from '../../ui/layout.tsx';
+import { Ring } from '../../ui/ring.tsx';
+import { SignInDialog } from '../session/sign-in-dialog.tsx';
 import { ApprovalStep } from './approval-step.tsx';
 import { EMPTY_DRAFT, type RegistrationDraft } from './draft.ts';
 import { LimitsStep } from './limits-step.tsx';
@@ -19,7 +18,7 @@ const STEPS = ['Token', 'Limits', 'Proof types', 'Approval', 'Review'] as const;
 /** From a mint to a project with a vault and a key, in five short steps. */
 export function Register() {
   const session = useSession();
-  if (session === undefined) return <Lines count={4} />;
+  if (session === undefined) return <SkeletonLines count={4} />;
   return session ? <Steps wallet={session.wallet} /> : <SignedOut />;
 }
 
@@ -57,7 +56,7 @@ function StepList({ current, onGoTo }: StepListProps) {
   return (
     <nav aria-label="Steps">
       <p className="flex items-center gap-2 text-sm text-quiet md:hidden">
-        <Ring size={18} closed={(current + 1) / STEPS.length} className="text-accent" />
+        <Ring size={18} progress={(current + 1) / STEPS.length} className="text-accent" />
         Step {current + 1} of {STEPS.length}: {STEPS[current]}
       </p>
       <ol className="hidden flex-col gap-1 md:flex">
@@ -68,7 +67,7 @@ function StepList({ current, onGoTo }: StepListProps) {
               disabled={step >= current}
               aria-current={step === current ? 'step' : undefined}
               onClick={() => onGoTo(step)}
-              className={classes(
+              className={cn(
                 'flex h-9 w-full items-center gap-3 rounded px-2 text-left',
                 step === current ? 'font-medium text-ink' : 'text-quiet',
                 step < current && 'hover:bg-sunken',
@@ -76,7 +75,7 @@ function StepList({ current, onGoTo }: StepListProps) {
             >
               <Ring
                 size={18}
-                closed={step < current ? 1 : step === current ? 0.5 : 0}
+                progress={step < current ? 1 : step === current ? 0.5 : 0}
                 className={step <= current ? 'text-accent' : 'text-quiet'}
               />
               {name}
@@ -92,10 +91,10 @@ function SignedOut() {
   const [isOpen, setOpen] = useState(false);
   return (
     <Page title="Register a project">
-      <Empty title="Sign in first">
+      <EmptyState title="Sign in first">
         <p>The wallet you sign in with becomes the project’s approver: it votes on every batch.</p>
         <Button onClick={() => setOpen(true)}>Connect wallet</Button>
-      </Empty>
+      </EmptyState>
       <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />
     </Page>
   );

@@ -3,18 +3,16 @@ import { signTransaction } from '@flywheel/sdk';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { queryClient } from '../../app/query-client.ts';
-import { call } from '../../lib/service/call.ts';
-import { useEnvironment } from '../../lib/service/environment.ts';
-import { projectsQuery } from '../../lib/service/projects.ts';
-import { formatSol, withSeparators } from '../../lib/text/amount.ts';
-import { chainOf } from '../../lib/wallet/chain-of.ts';
-import { walletSigner } from '../../lib/wallet/wallet-signer.ts';
-import { Ring } from '../../ui/drawn/ring.tsx';
-import { Button } from '../../ui/form/button.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { Facts } from '../../ui/show/facts.tsx';
-import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { formatSol, groupDigits } from '../../lib/amounts.ts';
+import { call } from '../../lib/api/call.ts';
+import { useEnvironment, walletChain } from '../../lib/api/environment.ts';
+import { projectsQuery } from '../../lib/api/projects.ts';
+import { walletSigner } from '../../lib/wallet/signing.ts';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { DescriptionList } from '../../ui/layout.tsx';
+import { Ring } from '../../ui/ring.tsx';
+import { AddressText } from '../../ui/text.tsx';
 import { readDraft } from '../proof-types/proof-type-draft.ts';
 import { Created } from './created.tsx';
 import type { RegistrationDraft } from './draft.ts';
@@ -33,7 +31,7 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
   const begin = useMutation({
     mutationFn: () => call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) }),
   });
-  const finish = useMutation({ mutationFn: () => register(draft, wallet, chainOf(environment)) });
+  const finish = useMutation({ mutationFn: () => register(draft, wallet, walletChain(environment)) });
   const hasBegun = useRef(false);
   useEffect(() => {
     if (hasBegun.current) return;
@@ -44,28 +42,28 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
   if (finish.isPending) return <Creating />;
   return (
     <div className="flex flex-col gap-5">
-      <Facts
-        facts={[
+      <DescriptionList
+        items={[
           { name: 'Token', value: <AddressText address={draft.mint} of="mint" /> },
-          { name: 'Burns a day', value: draft.isBurnAllowed ? `up to ${withSeparators(draft.burnLimit)}` : 'none' },
+          { name: 'Burns a day', value: draft.isBurnAllowed ? `up to ${groupDigits(draft.burnLimit)}` : 'none' },
           {
             name: 'Airdrops a day',
-            value: draft.isAirdropAllowed ? `up to ${withSeparators(draft.airdropLimit)}` : 'none',
+            value: draft.isAirdropAllowed ? `up to ${groupDigits(draft.airdropLimit)}` : 'none',
           },
           { name: 'Proof types', value: draft.proofTypes.map(({ type }) => type).join(', ') || 'any' },
           { name: 'Company approval', value: draft.approvalMode === 'automatic' ? 'automatic' : 'by a person' },
           { name: 'Approving wallet', value: <AddressText address={wallet} of="your wallet" /> },
         ]}
       />
-      {begin.isPending && <Lines count={1} className="h-12" />}
+      {begin.isPending && <SkeletonLines count={1} className="h-12" />}
       {begin.error && <ErrorNotice error={begin.error} onRetry={() => begin.mutate()} />}
       {begin.data && (
         <>
           {begin.data.warnings.map((warning) => (
             <Notice key={warning} tone="waiting" title={warning} />
           ))}
-          <Facts
-            facts={[
+          <DescriptionList
+            items={[
               { name: 'Your wallet pays, once', value: formatSol(begin.data.costLamports) },
               { name: 'The vault will be', value: <AddressText address={begin.data.vaultAddress} of="vault" /> },
             ]}
@@ -90,7 +88,7 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
 function Creating() {
   return (
     <div role="status" className="flex flex-col items-center gap-4 py-16 text-center">
-      <Ring size={56} closed={0.7} isTurning className="text-accent" />
+      <Ring size={56} progress={0.7} isSpinning className="text-accent" />
       <p className="text-lg font-medium">Creating the multisig and its vault</p>
       <p className="text-quiet">Signed by your wallet, waiting for the cluster to confirm. A few seconds.</p>
     </div>

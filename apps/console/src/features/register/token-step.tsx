@@ -2,15 +2,14 @@ import { type MintPreview, REGISTRATION_OPERATIONS } from '@flywheel/api';
 import { isAddress } from '@solana/kit';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { SubmitEvent } from 'react';
-import { createMint, fund } from '../../lib/local/bank.ts';
-import { call } from '../../lib/service/call.ts';
-import { useEnvironment } from '../../lib/service/environment.ts';
-import { formatSol, withSeparators } from '../../lib/text/amount.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { TextField } from '../../ui/form/field.tsx';
-import { Facts } from '../../ui/show/facts.tsx';
-import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { formatSol, groupDigits } from '../../lib/amounts.ts';
+import { call } from '../../lib/api/call.ts';
+import { useEnvironment } from '../../lib/api/environment.ts';
+import { createMint, fundAccount } from '../../lib/localnet.ts';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { DescriptionList } from '../../ui/layout.tsx';
 import type { StepProps } from './draft.ts';
 
 /** Enough for the rent of a multisig and its table, and for a few token accounts. */
@@ -50,7 +49,7 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
         <LocalMoney rpcUrl={environment.rpcUrl} wallet={wallet} onMint={(created) => onChange({ mint: created })} />
       )}
       {mint.error && isWellFormed && <ErrorNotice error={mint.error} onRetry={() => void mint.refetch()} />}
-      {mint.isFetching && <Lines count={1} className="h-40" />}
+      {mint.isFetching && <SkeletonLines count={1} className="h-40" />}
       {preview && !mint.isFetching && <Found preview={preview} />}
       <div>
         <Button type="submit" tone="primary" disabled={!found}>
@@ -67,10 +66,10 @@ function Found({ preview: { token, problem, warnings, costLamports } }: { readon
     <div className="flex flex-col gap-3">
       {problem !== undefined && <Notice tone="failed" title={problem} />}
       {token && (
-        <Facts
-          facts={[
+        <DescriptionList
+          items={[
             ...(token.name === undefined ? [] : [{ name: 'Calls itself', value: nameOf(token) }]),
-            { name: 'Supply', value: withSeparators(token.supply) },
+            { name: 'Supply', value: groupDigits(token.supply) },
             { name: 'Decimals', value: token.decimals },
             { name: 'Program', value: token.program === 'token-2022' ? 'Token-2022' : 'SPL Token' },
             ...(problem === undefined ? [{ name: 'Registering costs', value: formatSol(costLamports) }] : []),
@@ -95,11 +94,11 @@ interface LocalMoneyProps {
 }
 
 function LocalMoney({ rpcUrl, wallet, onMint }: LocalMoneyProps) {
-  const faucet = useMutation({ mutationFn: () => fund(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS }) });
+  const faucet = useMutation({ mutationFn: () => fundAccount(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS }) });
   const token = useMutation({
     mutationFn: async () => {
       const mint = await createMint(rpcUrl, NEW_TOKEN_DECIMALS);
-      await fund(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS });
+      await fundAccount(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS });
       return mint;
     },
     onSuccess: onMint,

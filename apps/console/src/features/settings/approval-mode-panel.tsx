@@ -1,10 +1,10 @@
 import type { ApprovalMode, ProjectSettings } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { changeApprovalMode } from '../../lib/service/company.ts';
-import { useSession } from '../../lib/service/session.ts';
-import { Choice } from '../../ui/form/choice.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { changeApprovalMode } from '../../lib/api/company.ts';
+import { useSession } from '../../lib/session.ts';
+import { ErrorNotice } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { RadioGroup } from '../../ui/radio-group.tsx';
 
 export interface ApprovalModePanelProps {
   readonly projectId: string;
@@ -60,7 +60,7 @@ function ModeChoice({ projectId, approvalMode }: ModeChoiceProps) {
   });
   return (
     <>
-      <Choice<ApprovalMode>
+      <RadioGroup<ApprovalMode>
         label="How the company votes"
         value={change.isPending ? change.variables : approvalMode}
         onChange={(mode) => change.mutate(mode)}

@@ -3,18 +3,17 @@ import { isAddress, isOffCurveAddress } from '@solana/kit';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
-import { companyQuery } from '../../lib/service/company.ts';
-import { useOwnsProject } from '../../lib/service/projects.ts';
-import { useSession } from '../../lib/service/session.ts';
-import { rotateCompany, rotateWallet, rotationsQuery } from '../../lib/service/treasury.ts';
-import { signMessage } from '../../lib/wallet/sign-message.ts';
-import { CodeBlock } from '../../ui/copy/code-block.tsx';
-import { Button, ButtonLink } from '../../ui/form/button.tsx';
-import { TextField } from '../../ui/form/field.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { companyQuery } from '../../lib/api/company.ts';
+import { useOwnsProject } from '../../lib/api/projects.ts';
+import { rotateCompany, rotateWallet, rotationsQuery } from '../../lib/api/treasury.ts';
+import { useSession } from '../../lib/session.ts';
+import { signMessage } from '../../lib/wallet/signing.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { AddressText, TimeText } from '../../ui/text.tsx';
 
 /** Who votes for the project’s batches, and the way to put another in the place of either. */
 export function ApproversPanel({ project }: { readonly project: ProjectOverview }) {

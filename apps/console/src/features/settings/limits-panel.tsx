@@ -1,15 +1,14 @@
 import type { ProjectOverview, ProjectSettings } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
-import { changeLimits } from '../../lib/service/projects.ts';
-import { withSeparators } from '../../lib/text/amount.ts';
-import { limitProblem } from '../../lib/text/limit-problem.ts';
-import { tokenUnit } from '../../lib/text/token-name.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { TextField } from '../../ui/form/field.tsx';
-import { AmountText } from '../../ui/show/amount-text.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { groupDigits, limitError } from '../../lib/amounts.ts';
+import { changeLimits } from '../../lib/api/projects.ts';
+import { tokenUnit } from '../../lib/format.ts';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNotice } from '../../ui/feedback.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { AmountText } from '../../ui/text.tsx';
 
 export interface LimitsPanelProps {
   readonly project: ProjectOverview;
@@ -87,7 +86,7 @@ function LimitsForm({ project, settings, onDone }: LimitsFormProps) {
     },
   });
   const { decimals } = project.token;
-  const problems = [limitProblem(burnLimit, decimals), limitProblem(airdropLimit, decimals)];
+  const problems = [limitError(burnLimit, decimals), limitError(airdropLimit, decimals)];
   const isSame = burnLimit === settings.burnLimit && airdropLimit === settings.airdropLimit;
   const isReady = problems.every((problem) => problem === null) && !isSame;
   const submit = (event: SubmitEvent) => {
@@ -137,7 +136,7 @@ function LimitField({ label, value, before, problem, onChange }: LimitFieldProps
       value={value}
       onChange={({ target }) => onChange(target.value.replaceAll(',', '').trim())}
       error={problem}
-      hint={value === before ? 'As it is.' : `${withSeparators(before)} → ${withSeparators(value)}`}
+      hint={value === before ? 'As it is.' : `${groupDigits(before)} → ${groupDigits(value)}`}
       required
     />
   );

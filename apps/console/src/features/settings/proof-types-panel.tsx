@@ -1,11 +1,11 @@
 import type { ProjectSettings } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
-import { changeProofTypes } from '../../lib/service/projects.ts';
-import { CodeBlock } from '../../ui/copy/code-block.tsx';
-import { Button } from '../../ui/form/button.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { changeProofTypes } from '../../lib/api/projects.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { ErrorNotice } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/layout.tsx';
 import { draftOf, type ProofTypeDraft, proofTypesProblem, readDraft } from '../proof-types/proof-type-draft.ts';
 import { ProofTypesEditor } from '../proof-types/proof-types-editor.tsx';
 

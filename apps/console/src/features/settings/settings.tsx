@@ -1,11 +1,9 @@
 import type { ProjectOverview, ProjectSettings } from '@flywheel/api';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { historyQuery, projectQuery, settingsQuery, useOwnsProject } from '../../lib/service/projects.ts';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { historyQuery, projectQuery, settingsQuery, useOwnsProject } from '../../lib/api/projects.ts';
+import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page, Panel } from '../../ui/layout.tsx';
 import { AuditList } from '../audit/audit-list.tsx';
 import { ApprovalModePanel } from './approval-mode-panel.tsx';
 import { ApproversPanel } from './approvers-panel.tsx';
@@ -21,13 +19,13 @@ export function Settings() {
   const history = useInfiniteQuery(historyQuery(projectId));
   return (
     <Page title="Settings" lead="A change holds from the next init on. Batches that are open keep what they have.">
-      <Loaded query={project} skeleton={<SettingsSkeleton />}>
+      <QueryView query={project} skeleton={<SettingsSkeleton />}>
         {(found) => (
-          <Loaded query={settings} skeleton={<SettingsSkeleton />}>
+          <QueryView query={settings} skeleton={<SettingsSkeleton />}>
             {(now) => <Panels project={found} settings={now} />}
-          </Loaded>
+          </QueryView>
         )}
-      </Loaded>
+      </QueryView>
       <Panel title="Who changed what">
         <AuditList history={history} emptyText="Nothing has been changed since the registration." />
       </Panel>
@@ -59,10 +57,10 @@ function SettingsSkeleton() {
   return (
     <div className="flex flex-col gap-6">
       <div className="grid gap-6 lg:grid-cols-2">
-        <Lines count={1} className="h-72" />
-        <Lines count={1} className="h-72" />
+        <SkeletonLines count={1} className="h-72" />
+        <SkeletonLines count={1} className="h-72" />
       </div>
-      <Lines count={1} className="h-40" />
+      <SkeletonLines count={1} className="h-40" />
     </div>
   );
 }

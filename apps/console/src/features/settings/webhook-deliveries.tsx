@@ -1,14 +1,13 @@
 import type { WebhookDelivery } from '@flywheel/api';
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { deliveriesQuery, redeliver } from '../../lib/service/webhooks.ts';
-import { CodeBlock } from '../../ui/copy/code-block.tsx';
-import { Button } from '../../ui/form/button.tsx';
-import { type Column, Table } from '../../ui/layout/table.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { deliveriesQuery, redeliver } from '../../lib/api/webhooks.ts';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { TimeText } from '../../ui/text.tsx';
 
 interface WebhookDeliveriesProps {
   readonly projectId: string;
@@ -35,7 +34,7 @@ export function WebhookDeliveries({ projectId, webhookId, mayRepeat }: WebhookDe
     name: 'Again',
     isPlain: true,
     isNarrow: true,
-    show: (delivery) => <RedeliverButton projectId={projectId} webhookId={webhookId} delivery={delivery} />,
+    render: (delivery) => <RedeliverButton projectId={projectId} webhookId={webhookId} delivery={delivery} />,
   };
   return (
     <div className="flex flex-col gap-2">
@@ -54,7 +53,7 @@ export function WebhookDeliveries({ projectId, webhookId, mayRepeat }: WebhookDe
         ))}
       </fieldset>
       {query.error && <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />}
-      {deliveries === undefined && !query.error && <Lines count={3} className="h-12" />}
+      {deliveries === undefined && !query.error && <SkeletonLines count={3} className="h-12" />}
       {deliveries?.length === 0 && (
         <p className="py-4 text-quiet">
           {state === null ? 'Nothing was sent yet. A test event shows that it arrives.' : 'There are none.'}
@@ -83,25 +82,25 @@ export function WebhookDeliveries({ projectId, webhookId, mayRepeat }: WebhookDe
 }
 
 const COLUMNS: readonly Column<WebhookDelivery>[] = [
-  { name: 'Event', isPlain: true, show: ({ type }) => <code className="font-medium">{type}</code> },
-  { name: 'State', show: (delivery) => <DeliveryState {...delivery} /> },
-  { name: 'Answer', show: ({ status, lastAttemptAt }) => status ?? (lastAttemptAt === undefined ? '' : 'none') },
-  { name: 'Attempts', isAmount: true, show: ({ attempts }) => attempts },
-  { name: 'Happened', show: ({ dateCreated }) => <TimeText at={dateCreated} /> },
+  { name: 'Event', isPlain: true, render: ({ type }) => <code className="font-medium">{type}</code> },
+  { name: 'State', render: (delivery) => <DeliveryState {...delivery} /> },
+  { name: 'Answer', render: ({ status, lastAttemptAt }) => status ?? (lastAttemptAt === undefined ? '' : 'none') },
+  { name: 'Attempts', isAmount: true, render: ({ attempts }) => attempts },
+  { name: 'Happened', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
 ];
 
 function DeliveryState({ state, attempts }: WebhookDelivery) {
   switch (state) {
     case 'waiting':
       return attempts === 0 ? (
-        <StateMark state="running" word="On its way" />
+        <StatusBadge status="running" label="On its way" />
       ) : (
-        <StateMark state="waiting" word="Retry pending" />
+        <StatusBadge status="waiting" label="Retry pending" />
       );
     case 'delivered':
-      return <StateMark state="done" word="Delivered" />;
+      return <StatusBadge status="done" label="Delivered" />;
     case 'failed':
-      return <StateMark state="failed" word="Given up" />;
+      return <StatusBadge status="failed" label="Given up" />;
     default:
       return state satisfies never;
   }

@@ -1,16 +1,16 @@
 import { type Webhook, WebhookTopic } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, type SubmitEvent, useState } from 'react';
-import { changeWebhook, createWebhook, deleteWebhook, rotateWebhookSecret } from '../../lib/service/webhooks.ts';
-import { SecretOnce } from '../../ui/copy/secret-once.tsx';
-import { Button } from '../../ui/form/button.tsx';
-import { ConfirmDialog } from '../../ui/form/confirm-dialog.tsx';
-import { Dialog } from '../../ui/form/dialog.tsx';
-import { TextField } from '../../ui/form/field.tsx';
-import { DEFAULT_OVERLAP_SECONDS, OverlapField } from '../../ui/form/overlap-field.tsx';
-import { Tick } from '../../ui/form/tick.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
+import { changeWebhook, createWebhook, deleteWebhook, rotateWebhookSecret } from '../../lib/api/webhooks.ts';
+import { Button } from '../../ui/button.tsx';
+import { Checkbox } from '../../ui/checkbox.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNotice } from '../../ui/feedback.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
+import { DEFAULT_OVERLAP_SECONDS, OverlapField } from '../../ui/overlap-field.tsx';
+import { TimeText } from '../../ui/text.tsx';
 
 interface CreateWebhookDialogProps {
   readonly projectId: string;
@@ -227,9 +227,9 @@ function WebhookFields({ draft, onChange }: WebhookFieldsProps) {
       <fieldset className="flex flex-col gap-2">
         <legend className="mb-1 text-sm font-medium">When</legend>
         {WebhookTopic.options.map((topic) => (
-          <Tick key={topic} checked={events.includes(topic)} onChange={toggle(topic)}>
+          <Checkbox key={topic} checked={events.includes(topic)} onChange={toggle(topic)}>
             {TOPIC_WORDS[topic]} <code className="text-xs whitespace-nowrap text-quiet">{topic}</code>
-          </Tick>
+          </Checkbox>
         ))}
       </fieldset>
     </>
@@ -257,7 +257,7 @@ interface WebhookSecretProps {
 function WebhookSecret({ secret, children, onClose }: WebhookSecretProps) {
   return (
     <div className="flex flex-col gap-4">
-      <SecretOnce
+      <OneTimeSecret
         name="The secret"
         secret={secret}
         kept="It is not stored here."

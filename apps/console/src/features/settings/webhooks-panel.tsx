@@ -1,14 +1,12 @@
 import type { Webhook } from '@flywheel/api';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { changeWebhook, testWebhook, webhooksQuery } from '../../lib/service/webhooks.ts';
-import { Button } from '../../ui/form/button.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { changeWebhook, testWebhook, webhooksQuery } from '../../lib/api/webhooks.ts';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNotice, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { TimeText } from '../../ui/text.tsx';
 import { WebhookDeliveries } from './webhook-deliveries.tsx';
 import {
   ChangeWebhookDialog,
@@ -37,7 +35,7 @@ export function WebhooksPanel({ projectId, mayChange }: WebhooksPanelProps) {
         )
       }
     >
-      <Loaded query={webhooks} skeleton={<Lines count={1} className="h-24" />}>
+      <QueryView query={webhooks} skeleton={<SkeletonLines count={1} className="h-24" />}>
         {({ webhooks: found }) =>
           found.length === 0 ? (
             <p className="text-quiet">
@@ -54,7 +52,7 @@ export function WebhooksPanel({ projectId, mayChange }: WebhooksPanelProps) {
             </ul>
           )
         }
-      </Loaded>
+      </QueryView>
       <CreateWebhookDialog projectId={projectId} isOpen={isCreating} onClose={() => setCreating(false)} />
     </Panel>
   );
@@ -112,17 +110,17 @@ function WebhookItem({ projectId, webhook, mayChange }: WebhookItemProps) {
 }
 
 function WebhookStatus({ webhook: { state, newestDelivery } }: Pick<WebhookItemProps, 'webhook'>) {
-  if (state === 'disabled') return <StateMark state="waiting" word="Disabled" />;
+  if (state === 'disabled') return <StatusBadge status="waiting" label="Disabled" />;
   const newest = newestDelivery?.state;
   switch (newest) {
     case undefined:
-      return <StateMark state="waiting" word="Nothing sent yet" />;
+      return <StatusBadge status="waiting" label="Nothing sent yet" />;
     case 'waiting':
-      return <StateMark state="running" word="Delivering" />;
+      return <StatusBadge status="running" label="Delivering" />;
     case 'delivered':
-      return <StateMark state="done" word="Taking events" />;
+      return <StatusBadge status="done" label="Taking events" />;
     case 'failed':
-      return <StateMark state="failed" word="The newest was given up" />;
+      return <StatusBadge status="failed" label="The newest was given up" />;
     default:
       return newest satisfies never;
   }

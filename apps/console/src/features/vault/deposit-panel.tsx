@@ -1,11 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { fund } from '../../lib/local/bank.ts';
-import { useEnvironment } from '../../lib/service/environment.ts';
-import { CopyButton } from '../../ui/copy/copy-button.tsx';
-import { QrCode } from '../../ui/drawn/qr-code.tsx';
-import { Button } from '../../ui/form/button.tsx';
-import { ErrorNotice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { useMemo } from 'react';
+import { encode } from 'uqr';
+import { useEnvironment } from '../../lib/api/environment.ts';
+import { fundAccount } from '../../lib/localnet.ts';
+import { Button } from '../../ui/button.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
+import { ErrorNotice } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/layout.tsx';
 
 export interface DepositPanelProps {
   readonly vault: string;
@@ -52,7 +53,7 @@ function LocalDeposit({ rpcUrl, vault, mint, decimals }: DepositPanelProps & { r
   const queries = useQueryClient();
   const deposit = useMutation({
     mutationFn: () =>
-      fund(rpcUrl, {
+      fundAccount(rpcUrl, {
         address: vault,
         lamports: LOCAL_LAMPORTS,
         mint,
@@ -72,5 +73,36 @@ function LocalDeposit({ rpcUrl, vault, mint, decimals }: DepositPanelProps & { r
       )}
       {deposit.error && <ErrorNotice error={deposit.error} />}
     </>
+  );
+}
+
+/** A QR code, black on white whatever the theme: readers expect it so. */
+export function QrCode({
+  text,
+  label,
+  size = 168,
+}: {
+  readonly text: string;
+  readonly label: string;
+  readonly size?: number;
+}) {
+  const { path, modules } = useMemo(() => {
+    const { data, size: count } = encode(text, { ecc: 'M', border: 2 });
+    const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])));
+    return { path: dark.join(''), modules: count };
+  }, [text]);
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${modules} ${modules}`}
+      width={size}
+      height={size}
+      shapeRendering="crispEdges"
+      className="rounded"
+    >
+      <rect width={modules} height={modules} fill="#ffffff" />
+      <path d={path} fill="#000000" />
+    </svg>
   );
 }

@@ -1,16 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { ArrowDownLeft, ArrowUpRight } from 'lucide-react';
-import { type Movement, readMovements, type VaultAccounts } from '../../lib/chain/read-movements.ts';
-import { useEnvironment } from '../../lib/service/environment.ts';
-import { formatBaseUnits, SOL_DECIMALS } from '../../lib/text/amount.ts';
-import { classes } from '../../ui/classes.ts';
-import { Table } from '../../ui/layout/table.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { TimeText } from '../../ui/show/time-text.tsx';
-import { Empty } from '../../ui/state/empty.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { formatBaseUnits, SOL_DECIMALS } from '../../lib/amounts.ts';
+import { useEnvironment } from '../../lib/api/environment.ts';
+import { type Movement, readMovements, type VaultAccounts } from '../../lib/vault-movements.ts';
+import { cn } from '../../ui/cn.ts';
+import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { Table } from '../../ui/table.tsx';
+import { AddressText, TimeText } from '../../ui/text.tsx';
 
 export interface MovementsPanelProps {
   readonly accounts: VaultAccounts;
@@ -35,13 +32,13 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
       aside={<span className="text-sm text-quiet">read from the chain</span>}
       isFlush
     >
-      <Loaded query={movements} skeleton={<Lines count={4} className="m-3 h-9" />} isFlush>
+      <QueryView query={movements} skeleton={<SkeletonLines count={4} className="m-3 h-9" />} isFlush>
         {(found) =>
           found.length === 0 ? (
             <div className="p-4">
-              <Empty title="Nothing has come or gone yet">
+              <EmptyState title="Nothing has come or gone yet">
                 <p>Deposits appear here within seconds of being confirmed.</p>
-              </Empty>
+              </EmptyState>
             </div>
           ) : (
             <Table
@@ -49,19 +46,19 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
               rows={found}
               keyOf={({ signature }) => signature}
               columns={[
-                { name: 'What', isPlain: true, show: (movement) => <Direction movement={movement} /> },
-                { name: 'When', show: ({ at, slot }) => (at === null ? `slot ${slot}` : <TimeText at={at} />) },
+                { name: 'What', isPlain: true, render: (movement) => <Direction movement={movement} /> },
+                { name: 'When', render: ({ at, slot }) => (at === null ? `slot ${slot}` : <TimeText at={at} />) },
                 {
                   name: 'Transaction',
-                  show: ({ signature }) => <AddressText address={signature} kind="signature" isLinked />,
+                  render: ({ signature }) => <AddressText address={signature} kind="signature" isLinked />,
                 },
-                { name: unit, isAmount: true, show: ({ baseUnits }) => signed(baseUnits, decimals) },
-                { name: 'SOL', isAmount: true, show: ({ lamports }) => signed(lamports, SOL_DECIMALS) },
+                { name: unit, isAmount: true, render: ({ baseUnits }) => signed(baseUnits, decimals) },
+                { name: 'SOL', isAmount: true, render: ({ lamports }) => signed(lamports, SOL_DECIMALS) },
               ]}
             />
           )
         }
-      </Loaded>
+      </QueryView>
     </Panel>
   );
 }
@@ -71,7 +68,7 @@ function Direction({ movement: { lamports, baseUnits } }: { readonly movement: M
   const Icon = isIn ? ArrowDownLeft : ArrowUpRight;
   return (
     <span className="inline-flex items-center gap-2 font-medium">
-      <Icon size={16} aria-hidden className={classes(isIn ? 'text-done' : 'text-quiet')} />
+      <Icon size={16} aria-hidden className={cn(isIn ? 'text-done' : 'text-quiet')} />
       {isIn ? 'Deposit' : 'Spent'}
     </span>
   );

@@ -1,15 +1,12 @@
 import { PROOF_OPERATIONS, type PublicVault as Vault } from '@flywheel/api';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { call } from '../../lib/service/call.ts';
-import { toSol } from '../../lib/text/amount.ts';
-import { tokenUnit } from '../../lib/text/token-name.ts';
-import { Stat, Stats } from '../../ui/layout/stat.tsx';
-import { AddressText } from '../../ui/show/address-text.tsx';
-import { AmountText } from '../../ui/show/amount-text.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { toSol } from '../../lib/amounts.ts';
+import { call } from '../../lib/api/call.ts';
+import { tokenUnit } from '../../lib/format.ts';
+import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page, Stat, Stats } from '../../ui/layout.tsx';
+import { AddressText, AmountText } from '../../ui/text.tsx';
 import { DepositPanel } from './deposit-panel.tsx';
 import { MovementsPanel } from './movements-panel.tsx';
 
@@ -29,9 +26,9 @@ export function PublicVault() {
         </span>
       }
     >
-      <Loaded query={vault} skeleton={<Lines count={2} className="h-48" />}>
+      <QueryView query={vault} skeleton={<SkeletonLines count={2} className="h-48" />}>
         {(found) => <VaultView vault={found} />}
-      </Loaded>
+      </QueryView>
     </Page>
   );
 }

@@ -1,20 +1,15 @@
 import type { ProjectOverview, VaultFunds } from '@flywheel/api';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { projectQuery, usageQuery } from '../../lib/service/projects.ts';
-import { toSol } from '../../lib/text/amount.ts';
-import { count } from '../../lib/text/count.ts';
-import { tokenUnit } from '../../lib/text/token-name.ts';
-import { unitsOf } from '../../lib/text/units.ts';
-import { ButtonLink } from '../../ui/form/button.tsx';
-import { Table } from '../../ui/layout/table.tsx';
-import { AmountText } from '../../ui/show/amount-text.tsx';
-import { StateMark } from '../../ui/show/state-mark.tsx';
-import { Loaded } from '../../ui/state/loaded.tsx';
-import { Notice } from '../../ui/state/notice.tsx';
-import { Page } from '../../ui/state/page.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
-import { Lines } from '../../ui/state/skeleton.tsx';
+import { toFinestUnits, toSol } from '../../lib/amounts.ts';
+import { projectQuery, usageQuery } from '../../lib/api/projects.ts';
+import { pluralize, tokenUnit } from '../../lib/format.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { Page, Panel } from '../../ui/layout.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
+import { Table } from '../../ui/table.tsx';
+import { AmountText } from '../../ui/text.tsx';
 import { DepositPanel } from './deposit-panel.tsx';
 import { MovementsPanel } from './movements-panel.tsx';
 import { WithdrawPanel } from './withdraw-panel.tsx';
@@ -36,9 +31,9 @@ export function VaultScreen() {
         )
       }
     >
-      <Loaded query={project} skeleton={<VaultSkeleton />}>
+      <QueryView query={project} skeleton={<VaultSkeleton />}>
         {(found) => <VaultPanels project={found} />}
-      </Loaded>
+      </QueryView>
     </Page>
   );
 }
@@ -59,9 +54,9 @@ function VaultPanels({ project }: { readonly project: ProjectOverview }) {
 function VaultSkeleton() {
   return (
     <div className="flex flex-col gap-6">
-      <Lines count={1} className="h-56" />
-      <Lines count={1} className="h-64" />
-      <Lines count={1} className="h-64" />
+      <SkeletonLines count={1} className="h-56" />
+      <SkeletonLines count={1} className="h-64" />
+      <SkeletonLines count={1} className="h-64" />
     </div>
   );
 }
@@ -109,26 +104,26 @@ function FundsTable({ funds, unit }: { readonly funds: VaultFunds; readonly unit
       rows={rows}
       keyOf={(row) => row.unit}
       columns={[
-        { name: 'Of', isPlain: true, show: (row) => <span className="font-medium">{row.unit}</span> },
+        { name: 'Of', isPlain: true, render: (row) => <span className="font-medium">{row.unit}</span> },
         {
           name: 'Available',
           isAmount: true,
-          show: (row) => (
+          render: (row) => (
             <span className="text-lg font-semibold">
               <AmountText amount={row.available} />
             </span>
           ),
         },
-        { name: 'Needed by open batches', isAmount: true, show: (row) => <AmountText amount={row.needed} /> },
+        { name: 'Needed by open batches', isAmount: true, render: (row) => <AmountText amount={row.needed} /> },
         {
           name: 'Missing',
           isAmount: true,
-          show: ({ missing }) =>
+          render: ({ missing }) =>
             missing === '0' ? (
-              <StateMark state="done" word="Nothing" />
+              <StatusBadge status="done" label="Nothing" />
             ) : (
               <span className="inline-flex items-center gap-2">
-                <StateMark state="failed" word="Deposit" />
+                <StatusBadge status="failed" label="Deposit" />
                 <span className="font-semibold text-failed">
                   <AmountText amount={missing} />
                 </span>
@@ -145,13 +140,16 @@ const PACE_DAYS = 30;
 /** How long the tokens last at the pace of the last month; nothing when nothing was used. */
 function Runway({ project, available }: { readonly project: ProjectOverview; readonly available: string }) {
   const { data: usage } = useQuery(usageQuery(project.id, PACE_DAYS));
-  const used = (usage?.days ?? []).reduce((sum, day) => sum + unitsOf(day.burned) + unitsOf(day.airdropped), 0n);
-  const days = used > 0n ? (unitsOf(available) * BigInt(PACE_DAYS)) / used : null;
+  const used = (usage?.days ?? []).reduce(
+    (sum, day) => sum + toFinestUnits(day.burned) + toFinestUnits(day.airdropped),
+    0n,
+  );
+  const days = used > 0n ? (toFinestUnits(available) * BigInt(PACE_DAYS)) / used : null;
   return (
     <p className="min-h-10 border-t px-4 py-2.5 text-sm text-quiet">
       {days === null
         ? 'Nothing was burned or airdropped in the last 30 days.'
-        : `At the pace of the last ${PACE_DAYS} days the tokens last ${days === 0n ? 'less than a day' : count(Number(days), 'day')}.`}
+        : `At the pace of the last ${PACE_DAYS} days the tokens last ${days === 0n ? 'less than a day' : pluralize(Number(days), 'day')}.`}
     </p>
   );
 }

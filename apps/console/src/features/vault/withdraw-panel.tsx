@@ -4,15 +4,15 @@ import { isAddress, isOffCurveAddress } from '@solana/kit';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
-import { useOwnsProject } from '../../lib/service/projects.ts';
-import { withdraw } from '../../lib/service/treasury.ts';
-import { SOL_DECIMALS, toSol, withSeparators } from '../../lib/text/amount.ts';
-import { tokenUnit } from '../../lib/text/token-name.ts';
-import { Button, ButtonLink } from '../../ui/form/button.tsx';
-import { Choice } from '../../ui/form/choice.tsx';
-import { TextField } from '../../ui/form/field.tsx';
-import { ErrorNotice, Notice } from '../../ui/state/notice.tsx';
-import { Panel } from '../../ui/state/panel.tsx';
+import { groupDigits, SOL_DECIMALS, toSol } from '../../lib/amounts.ts';
+import { useOwnsProject } from '../../lib/api/projects.ts';
+import { withdraw } from '../../lib/api/treasury.ts';
+import { tokenUnit } from '../../lib/format.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
+import { TextField } from '../../ui/fields.tsx';
+import { Panel } from '../../ui/layout.tsx';
+import { RadioGroup } from '../../ui/radio-group.tsx';
 
 /** Takes SOL or tokens out of the vault, as a batch that both sides approve; for the project’s own wallet only. */
 export function WithdrawPanel({ project }: { readonly project: ProjectOverview }) {
@@ -116,7 +116,7 @@ function WithdrawForm({ project, isBusy, error, onChange, onSubmit }: WithdrawFo
       <p>
         It leaves the vault once your wallet and the company have approved it, like any batch. No daily limit counts it.
       </p>
-      <Choice
+      <RadioGroup
         label="What to take out"
         value={asset}
         onChange={(chosen) => {
@@ -168,9 +168,7 @@ function AmountField({ amount, unit, holding, problem, onChange }: AmountFieldPr
         value={amount}
         onChange={({ target }) => onChange(target.value)}
         error={problem}
-        hint={
-          available === null ? 'The cluster does not say what the vault holds.' : `Of ${withSeparators(available)}.`
-        }
+        hint={available === null ? 'The cluster does not say what the vault holds.' : `Of ${groupDigits(available)}.`}
         className="flex-1"
         required
       />

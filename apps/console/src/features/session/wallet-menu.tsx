@@ -1,0 +1,69 @@
+import { useNavigate } from '@tanstack/react-router';
+import { Copy, FolderOpen, LogOut, Wallet } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { shorten } from '../../lib/format.ts';
+import { useSession, useSignOut } from '../../lib/session.ts';
+import { Button } from '../../ui/button.tsx';
+import { SignInDialog } from './sign-in-dialog.tsx';
+
+const MENU = 'wallet-menu';
+
+/** Who is signed in, and the way in and out. */
+export function WalletMenu() {
+  const session = useSession();
+  const signOut = useSignOut();
+  const navigate = useNavigate();
+  const [isOpen, setOpen] = useState(false);
+  if (!session) {
+    return (
+      <>
+        <Button tone={session === undefined ? 'quiet' : 'plain'} onClick={() => setOpen(true)}>
+          <Wallet size={15} aria-hidden />
+          <span>
+            Connect<span className="hidden sm:inline"> wallet</span>
+          </span>
+        </Button>
+        <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />
+      </>
+    );
+  }
+  const leave = () => signOut.mutate(undefined, { onSuccess: () => void navigate({ to: '/' }) });
+  return (
+    <>
+      <Button popoverTarget={MENU} className="max-sm:px-2.5" aria-label={`Signed in as ${shorten(session.wallet)}`}>
+        <Wallet size={15} aria-hidden className="hidden sm:block" />
+        <span className="font-mono text-sm">{shorten(session.wallet)}</span>
+      </Button>
+      {/* The platform's popover: it closes on Escape and on a click elsewhere, and gives the focus back. */}
+      <div
+        id={MENU}
+        popover="auto"
+        className="fixed inset-auto top-13 right-[max(16px,calc(50vw-36rem+16px))] m-0 min-w-52 rounded border bg-raised p-1 text-ink"
+      >
+        <Entry onChoose={() => void navigator.clipboard.writeText(session.wallet)}>
+          <Copy size={15} aria-hidden /> Copy address
+        </Entry>
+        <Entry onChoose={() => void navigate({ to: '/' })}>
+          <FolderOpen size={15} aria-hidden /> Your projects
+        </Entry>
+        <Entry onChoose={leave}>
+          <LogOut size={15} aria-hidden /> Sign out
+        </Entry>
+      </div>
+    </>
+  );
+}
+
+function Entry({ onChoose, children }: { readonly onChoose: () => void; readonly children: ReactNode }) {
+  return (
+    <button
+      type="button"
+      popoverTarget={MENU}
+      popoverTargetAction="hide"
+      onClick={onChoose}
+      className="flex h-10 w-full items-center gap-2.5 rounded-sm px-2.5 text-left hover:bg-sunken md:h-9"
+    >
+      {children}
+    </button>
+  );
+}

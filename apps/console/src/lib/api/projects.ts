@@ -1,0 +1,66 @@
+import { type LimitsRequest, PROJECT_OPERATIONS, type ProofType } from '@flywheel/api';
+import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query';
+import { useSession } from '../session.ts';
+import { call } from './call.ts';
+
+/** The projects of the wallet that is signed in. */
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  queryFn: () => call(PROJECT_OPERATIONS.listProjects, {}),
+});
+
+/** Long enough not to be a burden, short enough that a deposit shows while one looks on. */
+const OVERVIEW_EVERY_MS = 10_000;
+
+/** What a project is, holds and lacks; asked for again while someone looks. */
+export function projectQuery(projectId: string) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'overview'],
+    queryFn: () => call(PROJECT_OPERATIONS.getProject, { params: { projectId } }),
+    refetchInterval: OVERVIEW_EVERY_MS,
+  });
+}
+
+/** True when the signed-in wallet owns the project; the company’s operators may read it but change nothing. */
+export function useOwnsProject(projectId: string): boolean {
+  const session = useSession();
+  const { data } = useQuery(projectQuery(projectId));
+  return data !== undefined && data.wallet === session?.wallet;
+}
+
+/** What was burned and airdropped, per UTC day. */
+export function usageQuery(projectId: string, days: number) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'usage', days],
+    queryFn: () => call(PROJECT_OPERATIONS.getUsage, { params: { projectId }, query: { days: String(days) } }),
+  });
+}
+
+/** What a project’s wallet may change. */
+export function settingsQuery(projectId: string) {
+  return queryOptions({
+    queryKey: ['project', projectId, 'settings'],
+    queryFn: () => call(PROJECT_OPERATIONS.getSettings, { params: { projectId } }),
+  });
+}
+
+/** Who changed what of a project, newest first. */
+export function historyQuery(projectId: string) {
+  return infiniteQueryOptions({
+    queryKey: ['project', projectId, 'history'],
+    initialPageParam: '',
+    queryFn: ({ pageParam: cursor }) =>
+      call(PROJECT_OPERATIONS.listProjectHistory, { params: { projectId }, query: cursor === '' ? {} : { cursor } }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+}
+
+/** In whole tokens a UTC day; what today has used stays counted. */
+export function changeLimits(projectId: string, body: LimitsRequest) {
+  return call(PROJECT_OPERATIONS.changeLimits, { params: { projectId }, body });
+}
+
+/** Puts these in place of all that were registered. */
+export function changeProofTypes(projectId: string, proofTypes: readonly ProofType[]) {
+  return call(PROJECT_OPERATIONS.changeProofTypes, { params: { projectId }, body: { proofTypes: [...proofTypes] } });
+}

@@ -1,0 +1,63 @@
+import { createLink, type LinkComponent } from '@tanstack/react-router';
+import type { AnchorHTMLAttributes, ButtonHTMLAttributes, Ref } from 'react';
+import { cn } from './cn.ts';
+import { Ring } from './ring.tsx';
+
+interface Look {
+  readonly tone?: 'primary' | 'plain' | 'quiet' | 'danger';
+  readonly size?: 'normal' | 'small';
+}
+
+export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
+  /** Shows the ring and takes no clicks. */
+  readonly isBusy?: boolean;
+}
+
+/** A button. One `primary` a screen at most. */
+export function Button({ tone, size, isBusy = false, children, className, disabled, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      disabled={disabled || isBusy}
+      aria-busy={isBusy}
+      className={look({ tone, size }, className)}
+    >
+      {isBusy && <Ring size={15} progress={0.7} isSpinning />}
+      {children}
+    </button>
+  );
+}
+
+interface AnchorProps extends AnchorHTMLAttributes<HTMLAnchorElement>, Look {
+  readonly ref?: Ref<HTMLAnchorElement>;
+}
+
+function Anchor({ tone, size, className, children, ...rest }: AnchorProps) {
+  return (
+    <a {...rest} className={look({ tone, size }, className)}>
+      {children}
+    </a>
+  );
+}
+
+/** Leads to another screen and looks like a button. */
+export const ButtonLink: LinkComponent<typeof Anchor> = createLink(Anchor);
+
+const TONES = {
+  primary: 'border-accent bg-accent text-on-accent hover:opacity-90',
+  plain: 'border-line-strong/60 bg-raised hover:bg-sunken',
+  quiet: 'border-transparent text-quiet hover:bg-sunken hover:text-ink',
+  danger: 'border-failed/60 text-failed hover:bg-failed-wash',
+} as const;
+
+const SIZES = { normal: 'h-10 px-4 md:h-9', small: 'h-8 px-2.5 text-sm md:h-7' } as const;
+
+function look({ tone = 'plain', size = 'normal' }: Look, className: string | undefined): string {
+  return cn(
+    'inline-flex items-center justify-center gap-2 rounded border font-medium whitespace-nowrap no-underline transition-opacity select-none disabled:opacity-55 aria-disabled:opacity-55',
+    TONES[tone],
+    SIZES[size],
+    className,
+  );
+}

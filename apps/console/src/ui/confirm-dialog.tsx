@@ -1,0 +1,57 @@
+import { type ReactNode, type SubmitEvent, useState } from 'react';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import { ErrorNotice } from './feedback.tsx';
+import { TextField } from './fields.tsx';
+
+export interface ConfirmDialogProps {
+  readonly title: string;
+  /** What it does, and that it cannot be undone. */
+  readonly children: ReactNode;
+  /** Must be typed: the name of the thing. */
+  readonly name: string;
+  readonly verb: string;
+  readonly isOpen: boolean;
+  readonly isBusy: boolean;
+  readonly error: Error | null;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks for the name of the thing before something is done that cannot be undone. */
+export function ConfirmDialog({ title, isOpen, onClose, ...rest }: ConfirmDialogProps) {
+  return (
+    <Dialog title={title} isOpen={isOpen} onClose={onClose}>
+      <ConfirmForm onClose={onClose} {...rest} />
+    </Dialog>
+  );
+}
+
+function ConfirmForm({
+  children,
+  name,
+  verb,
+  isBusy,
+  error,
+  onConfirm,
+  onClose,
+}: Omit<ConfirmDialogProps, 'title' | 'isOpen'>) {
+  const [typed, setTyped] = useState('');
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (typed === name) onConfirm();
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <div>{children}</div>
+      <TextField label={`Type “${name}” to go on`} value={typed} onChange={({ target }) => setTyped(target.value)} />
+      {error && <ErrorNotice error={error} />}
+      <div className="flex gap-3">
+        <Button type="submit" tone="danger" isBusy={isBusy} disabled={typed !== name}>
+          {verb}
+        </Button>
+        <Button onClick={onClose}>Leave it as it is</Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,45 @@
+import { Check, Copy } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { Button } from './button.tsx';
+
+/** Lines to paste into a terminal. */
+export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
+  return (
+    <figure className="rounded border bg-sunken">
+      <figcaption className="flex items-center justify-between border-b px-3 py-1.5 text-xs text-quiet">
+        {label}
+        <CopyButton text={code} />
+      </figcaption>
+      {/* Scrollable by keyboard as well. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1, a scrolling region takes focus. */}
+      <pre tabIndex={0} className="overflow-x-auto p-3 font-mono text-xs leading-5">
+        <code>{code}</code>
+      </pre>
+    </figure>
+  );
+}
+
+/** Copies a text, and says so. */
+export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
+  const [isCopied, copy] = useCopied(text);
+  return (
+    <Button onClick={copy} size="small">
+      {isCopied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+      <span aria-live="polite">{isCopied ? 'Copied' : label}</span>
+    </Button>
+  );
+}
+
+/** Long enough to be read, short enough to copy again. */
+const SAID_MS = 1_500;
+
+/** Copies a text to the clipboard; says for a moment that it did. */
+export function useCopied(text: string): readonly [isCopied: boolean, copy: () => void] {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), SAID_MS);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  return [isCopied, () => void navigator.clipboard.writeText(text).then(() => setCopied(true))];
+}

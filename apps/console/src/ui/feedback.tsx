@@ -1,0 +1,119 @@
+import { isFlywheelError } from '@flywheel/sdk';
+import type { UseQueryResult } from '@tanstack/react-query';
+import { CircleAlert, CircleCheck, Clock, Info } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Button } from './button.tsx';
+import { cn } from './cn.ts';
+import { Ring } from './ring.tsx';
+import { MessageText } from './text.tsx';
+
+export interface NoticeProps {
+  readonly tone: 'failed' | 'waiting' | 'done' | 'plain';
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}
+
+const LOOKS = {
+  failed: { box: 'border-failed/50 bg-failed-wash', icon: 'text-failed', Icon: CircleAlert },
+  waiting: { box: 'border-waiting/50 bg-waiting-wash', icon: 'text-waiting', Icon: Clock },
+  done: { box: 'border-done/50 bg-done-wash', icon: 'text-done', Icon: CircleCheck },
+  plain: { box: 'bg-sunken', icon: 'text-quiet', Icon: Info },
+} as const;
+
+/** Something to know, in a sentence, with what to do about it. */
+export function Notice({ tone, title, children, action }: NoticeProps) {
+  const { box, icon, Icon } = LOOKS[tone];
+  return (
+    <div
+      role={tone === 'failed' ? 'alert' : 'status'}
+      className={cn('flex flex-wrap items-start gap-3 rounded border p-3', box)}
+    >
+      <Icon size={18} aria-hidden className={cn('mt-0.5 shrink-0', icon)} />
+      <div className="min-w-0 flex-1 basis-48">
+        <p className="font-medium break-words">
+          <MessageText text={title} />
+        </p>
+        {children && <div className="mt-0.5 text-sm break-words">{children}</div>}
+      </div>
+      {action}
+    </div>
+  );
+}
+
+/** What went wrong, by its code, its sentence and the request id to quote. */
+export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
+  const known = isFlywheelError(error) ? error : null;
+  return (
+    <Notice
+      tone="failed"
+      title={error.message}
+      action={
+        onRetry && (
+          <Button size="small" onClick={onRetry}>
+            Try again
+          </Button>
+        )
+      }
+    >
+      {known && (
+        <p className="font-mono text-xs">
+          {known.code}
+          {known.requestId && ` · request ${known.requestId}`}
+        </p>
+      )}
+    </Notice>
+  );
+}
+
+/** Says what will be here, and how to get the first one. */
+export function EmptyState({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <div className="flex flex-col items-center gap-3 rounded-lg border border-dashed px-6 py-12 text-center">
+      <Ring size={32} progress={0.12} className="text-quiet" />
+      <h3 className="text-lg font-medium">{title}</h3>
+      <div className="flex w-full max-w-xl flex-col items-center gap-4 text-quiet">{children}</div>
+    </div>
+  );
+}
+
+export interface QueryViewProps<Value> {
+  readonly query: UseQueryResult<Value>;
+  /** As large as what will take its place. */
+  readonly skeleton: ReactNode;
+  readonly children: (value: Value) => ReactNode;
+  /** In a panel without a margin of its own. */
+  readonly isFlush?: boolean;
+}
+
+/** A view of what was asked for: its skeleton meanwhile, or what went wrong with a way to ask again. */
+export function QueryView<Value>({ query, skeleton, children, isFlush = false }: QueryViewProps<Value>) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.error) {
+    return (
+      <div className={isFlush ? 'p-3' : undefined}>
+        <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
+      </div>
+    );
+  }
+  return (
+    <div aria-busy="true">
+      <span role="status" className="sr-only">
+        Loading
+      </span>
+      {skeleton}
+    </div>
+  );
+}
+
+/** SkeletonLines where text will be. */
+export function SkeletonLines({ count, className = 'h-10' }: { readonly count: number; readonly className?: string }) {
+  return (
+    <div aria-hidden className="flex flex-col gap-2">
+      {Array.from({ length: count }, (_, line) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are all alike and never move.
+        <div key={line} className={cn('skeleton', className)} />
+      ))}
+    </div>
+  );
+}

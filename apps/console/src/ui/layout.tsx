@@ -1,0 +1,119 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import { cn } from './cn.ts';
+
+export interface PageProps {
+  readonly title: string;
+  /** Beside the title. */
+  readonly action?: ReactNode;
+  readonly lead?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A screen: its title, on the page and in the window, and what stands beside it. */
+export function Page({ title, action, lead, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Flywheel`;
+  }, [title]);
+  return (
+    <div className="flex flex-col gap-6">
+      <header className="flex min-h-10 flex-wrap items-center justify-between gap-3">
+        <div>
+          <h1 className="text-xl font-semibold">{title}</h1>
+          {lead && <div className="text-quiet">{lead}</div>}
+        </div>
+        {action}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+export interface PanelProps {
+  readonly title?: string;
+  readonly aside?: ReactNode;
+  readonly children: ReactNode;
+  readonly className?: string;
+  /** What is in it reaches the hairline: a table. */
+  readonly isFlush?: boolean;
+}
+
+/** A part of a screen, in a hairline. */
+export function Panel({ title, aside, children, className, isFlush = false }: PanelProps) {
+  return (
+    <section className={cn('rounded-lg border bg-raised', className)}>
+      {title !== undefined && (
+        <header className="flex min-h-12 flex-wrap items-center justify-between gap-2 border-b px-4 py-2">
+          <h2 className="font-semibold">{title}</h2>
+          {aside}
+        </header>
+      )}
+      <div className={isFlush ? undefined : 'p-4'}>{children}</div>
+    </section>
+  );
+}
+
+export interface StatProps {
+  readonly name: string;
+  readonly value: ReactNode;
+  readonly note?: ReactNode;
+}
+
+/** One figure that counts, with its name above and a few words below. */
+export function Stat({ name, value, note }: StatProps) {
+  return (
+    <div className="flex min-h-28 flex-col gap-1.5 bg-raised p-4">
+      <dt className="text-sm text-quiet">{name}</dt>
+      <dd className="text-lg font-semibold tracking-tight break-words">{value}</dd>
+      {note && <dd className="mt-auto text-sm text-quiet">{note}</dd>}
+    </div>
+  );
+}
+
+/** Figures side by side, a hairline between them: two of them, or four. */
+export function Stats({ children }: { readonly children: ReactNode }) {
+  return (
+    <dl className="grid grid-cols-1 gap-px overflow-hidden rounded-lg border bg-line min-[440px]:grid-cols-2 lg:has-[>:nth-child(3)]:grid-cols-4">
+      {children}
+    </dl>
+  );
+}
+
+/** Names and values, a pair a line. */
+export function DescriptionList({
+  items,
+}: {
+  readonly items: readonly { readonly name: string; readonly value: ReactNode }[];
+}) {
+  return (
+    <dl className="divide-y rounded border bg-raised">
+      {items.map(({ name, value }) => (
+        <div key={name} className="flex min-h-10 flex-wrap items-center justify-between gap-x-6 gap-y-1 px-3 py-2">
+          <dt className="text-quiet">{name}</dt>
+          <dd className="tabular min-w-0 text-right break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export interface LoadMoreProps {
+  /** E.g. `and 197 more`. */
+  readonly label: string;
+  readonly children: () => ReactNode;
+}
+
+/** What is too long to be shown at once: made when it is asked for, and scrolled by itself. */
+export function LoadMore({ label, children }: LoadMoreProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary className="text-sm text-quiet">{label}</summary>
+      {isOpen && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1, a scrolling region takes focus.
+        <section aria-label={label} tabIndex={0} className="mt-2 max-h-80 overflow-y-auto">
+          {children()}
+        </section>
+      )}
+    </details>
+  );
+}

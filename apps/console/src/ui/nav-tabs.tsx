@@ -1,0 +1,42 @@
+import { createLink, type LinkComponent, useLocation } from '@tanstack/react-router';
+import { type AnchorHTMLAttributes, type ReactNode, type Ref, useEffect, useRef } from 'react';
+import { cn } from './cn.ts';
+
+/** Screens side by side, each at an address of its own. On a phone they scroll, the one at hand in view. */
+export function NavTabs({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  const row = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another address has another tab at hand.
+  useEffect(() => {
+    row.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [pathname]);
+  return (
+    <nav ref={row} aria-label={label} className="-mx-4 -mt-4 mb-6 overflow-x-auto border-b px-4">
+      <ul className="flex gap-1">{children}</ul>
+    </nav>
+  );
+}
+
+interface AnchorProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
+  readonly ref?: Ref<HTMLAnchorElement>;
+}
+
+function Anchor({ children, className, ...rest }: AnchorProps) {
+  return (
+    <li>
+      <a
+        {...rest}
+        className={cn(
+          '-mb-px inline-flex h-11 items-center gap-2 border-b-2 px-3 font-medium whitespace-nowrap outline-offset-[-2px]',
+          'border-transparent text-quiet hover:text-ink aria-[current=page]:border-accent aria-[current=page]:text-ink',
+          className,
+        )}
+      >
+        {children}
+      </a>
+    </li>
+  );
+}
+
+/** One of the screens. */
+export const NavTab: LinkComponent<typeof Anchor> = createLink(Anchor);

@@ -1,0 +1,91 @@
+import type { ReactNode } from 'react';
+import { cn } from './cn.ts';
+
+export interface Column<Row> {
+  readonly name: string;
+  readonly render: (row: Row) => ReactNode;
+  /** Amounts stand on the right, digit under digit. */
+  readonly isAmount?: boolean;
+  /** Says by itself what it is: on a phone its name is left out. */
+  readonly isPlain?: boolean;
+  /** Left out on a phone. */
+  readonly isExtra?: boolean;
+  /** As wide as its words and no wider. */
+  readonly isNarrow?: boolean;
+}
+
+export interface TableProps<Row> {
+  /** What the rows are, for screen readers. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  /** Under a row, as wide as the table. */
+  readonly under?: (row: Row) => ReactNode;
+}
+
+/** A table; on a phone each row is a card. The roles are said outright, since a browser forgets them with the layout. */
+export function Table<Row>({ label, columns, rows, keyOf, under }: TableProps<Row>) {
+  return (
+    // biome-ignore-start lint/a11y/noRedundantRoles: a table whose display is not a table’s has no roles of its own.
+    <table role="table" aria-label={label} className="w-full text-left max-md:block">
+      <thead role="rowgroup" className="max-md:sr-only">
+        <tr role="row" className="border-b text-xs text-quiet">
+          {columns.map(({ name, isAmount }) => (
+            <th
+              key={name}
+              role="columnheader"
+              scope="col"
+              className={cn('px-4 py-2 font-medium whitespace-nowrap', isAmount && 'text-right')}
+            >
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      {rows.map((row) => {
+        const below = under?.(row);
+        return (
+          <tbody key={keyOf(row)} role="rowgroup" className="border-b last:border-b-0 max-md:block max-md:py-2">
+            <tr role="row" className="max-md:block">
+              {columns.map((column) => (
+                <Cell key={column.name} column={column} row={row} />
+              ))}
+            </tr>
+            {below && (
+              <tr role="row" className="max-md:block">
+                <td role="cell" colSpan={columns.length} className="px-4 pb-3 max-md:block">
+                  {below}
+                </td>
+              </tr>
+            )}
+          </tbody>
+        );
+      })}
+    </table>
+    // biome-ignore-end lint/a11y/noRedundantRoles: see above.
+  );
+}
+
+function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row: Row }) {
+  const { name, render, isAmount, isPlain, isNarrow, isExtra } = column;
+  return (
+    <td
+      // biome-ignore lint/a11y/noRedundantRoles: as above.
+      role="cell"
+      className={cn(
+        'px-4 py-2.5 align-middle max-md:min-h-9 max-md:items-center max-md:justify-between max-md:gap-4 max-md:py-1',
+        isExtra ? 'max-md:hidden' : 'max-md:flex',
+        isAmount && 'tabular whitespace-nowrap md:text-right',
+        isNarrow && 'md:w-0 md:whitespace-nowrap',
+      )}
+    >
+      {!isPlain && (
+        <span aria-hidden className="shrink-0 text-quiet md:hidden">
+          {name}
+        </span>
+      )}
+      <span className="min-w-0 max-md:break-words">{render(row)}</span>
+    </td>
+  );
+}

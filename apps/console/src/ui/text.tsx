@@ -1,0 +1,112 @@
+import { ExternalLink } from 'lucide-react';
+import { Fragment, type ReactNode } from 'react';
+import { groupDigits } from '../lib/amounts.ts';
+import { explorerLink, useEnvironment } from '../lib/api/environment.ts';
+import { shorten } from '../lib/format.ts';
+import { cn } from './cn.ts';
+import { useCopied } from './copy.tsx';
+import { Tooltip } from './tooltip.tsx';
+
+export interface AddressTextProps {
+  readonly address: string;
+  /** What it is the address of, for screen readers and the hint. */
+  readonly of?: string;
+  /** `signature` leads to the transaction in the explorer. */
+  readonly kind?: 'address' | 'signature';
+  readonly isLinked?: boolean;
+  readonly className?: string;
+}
+
+/** `7Fq2…9dKe`: the full text on hover, copied with a click. */
+export function AddressText({ address, of, kind = 'address', isLinked = false, className }: AddressTextProps) {
+  const [isCopied, copy] = useCopied(address);
+  const environment = useEnvironment();
+  const link = isLinked ? explorerLink(environment, kind, address) : null;
+  const name = of ?? kind;
+  return (
+    <span className={cn('inline-flex items-center gap-1 whitespace-nowrap', className)}>
+      <Tooltip text={isCopied ? 'Copied' : address}>
+        <button
+          type="button"
+          onClick={copy}
+          aria-label={`${isCopied ? 'Copied' : 'Copy'} ${name} ${shorten(address)}`}
+          className="tabular rounded-sm font-mono text-sm hover:text-accent"
+        >
+          {shorten(address)}
+        </button>
+      </Tooltip>
+      {link && (
+        <a
+          href={link}
+          target="_blank"
+          rel="noreferrer"
+          aria-label={`${name} in the explorer`}
+          className="text-quiet hover:text-accent"
+        >
+          <ExternalLink size={13} aria-hidden />
+        </a>
+      )}
+    </span>
+  );
+}
+
+export interface AmountTextProps {
+  /** Decimal text, of whatever unit. */
+  readonly amount: string;
+  readonly unit?: string;
+}
+
+/** An exact amount with separators and its unit. */
+export function AmountText({ amount, unit }: AmountTextProps) {
+  return (
+    <span className="tabular">
+      {groupDigits(amount)}
+      {unit !== undefined && <span className="ml-1 text-[0.85em] font-normal text-quiet">{unit}</span>}
+    </span>
+  );
+}
+
+export interface TimeTextProps {
+  /** ISO 8601. */
+  readonly at: string;
+  /** `clock` and `hour` leave the day out. */
+  readonly form?: 'full' | 'clock' | 'hour' | 'day';
+}
+
+const FORMATS = {
+  full: new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
+  clock: new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' }),
+  hour: new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }),
+  day: new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' }),
+};
+
+/** A local time; UTC on hover. */
+export function TimeText({ at, form = 'full' }: TimeTextProps) {
+  return (
+    <Tooltip text={`${at.slice(0, 19).replace('T', ' ')} UTC`}>
+      <time dateTime={at} className="tabular whitespace-nowrap">
+        {FORMATS[form].format(new Date(at))}
+      </time>
+    </Tooltip>
+  );
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+/** 64 bytes in base58, and 32. */
+const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
+const ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
+const WORD = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\b[1-9A-HJ-NP-Za-km-z]{32,88}\b)/;
+
+/** A sentence of the service’s: its times are local ones, its addresses and signatures short. */
+export function MessageText({ text }: { readonly text: string }) {
+  return text.split(WORD).map((part, place) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence stay in order.
+    <Fragment key={place}>{shown(part)}</Fragment>
+  ));
+}
+
+function shown(part: string): ReactNode {
+  if (TIME.test(part)) return <TimeText at={part} />;
+  if (SIGNATURE.test(part)) return <AddressText address={part} kind="signature" isLinked />;
+  return ADDRESS.test(part) ? <AddressText address={part} /> : part;
+}
