@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Localnet } from '@flywheel/localnet';
 import type { Logger } from 'pino';
 import type { Deps } from './batches/deps.ts';
-import type { PreviewDeps } from './batches/preview/preview-batch.ts';
+import type { PreviewDeps } from './batches/preview.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError } from './config.ts';
 import { type Database, openDatabase } from './database.ts';

@@ -1,6 +1,5 @@
 import { settleBundles } from './batches/bundles/land.ts';
-import type { Deps, WorkerDeps } from './batches/deps.ts';
-import type { RunDeps } from './batches/in-run.ts';
+import type { Deps, RunDeps, WorkerDeps } from './batches/deps.ts';
 import { closeBatch } from './batches/jobs/close.ts';
 import { endOpen } from './batches/jobs/end.ts';
 import { reportFailure } from './batches/jobs/execution-issues.ts';
@@ -24,7 +23,7 @@ export interface WorkerOptions {
   readonly sending: Pick<BundleSenderOptions, 'blockEngineUrl' | 'maxTipLamports' | 'maxComputeUnitPrice'>;
 }
 
-/** Takes jobs until it is stopped; what is in hand then is given back and goes on elsewhere. */
+/** Runs jobs until it is stopped. Another worker continues the jobs that are interrupted by the stop. */
 export async function startWorker(
   deps: Deps,
   jobs: Jobs,
@@ -33,13 +32,13 @@ export async function startWorker(
   const stopping = new AbortController();
   const { chain, clock, log } = deps;
   const bundles = createBundleSender({ ...sending, chain, clock, log, signal: stopping.signal });
-  const { operator, company } = signers;
-  const workerDeps: WorkerDeps = { ...deps, operator, company, bundles, noncePoolSize, signal: stopping.signal };
+  const { operator } = signers;
+  const workerDeps: WorkerDeps = { ...deps, operator, bundles, noncePoolSize, signal: stopping.signal };
   await jobs.work((job, signal) => {
-    return work({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, signers, job);
+    return runJob({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, signers, job);
   });
   await forgetForeignNonces(workerDeps);
-  // By the queue, which runs one refill at a time however many workers start at once.
+  // As a job, because the queue runs one refill at a time even if several workers start together.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
   await awaitNonces(deps);
   return {
@@ -50,26 +49,29 @@ export async function startWorker(
   };
 }
 
-/** The pool of a new database takes about two seconds to fill; a cluster out of reach is no reason not to start. */
+/** A new database's pool fills in about two seconds. The worker also starts when the cluster is unreachable. */
 const MAX_AWAIT_NONCES_MS = 15_000;
 
-/** A service that says it is ready has nonces to lease. */
+/** Waits for the first available nonce, so that a service that reports ready can initialize batches. */
 async function awaitNonces({ db, clock, log }: Deps): Promise<void> {
   const deadline = clock.now().getTime() + MAX_AWAIT_NONCES_MS;
   while (clock.now().getTime() < deadline) {
     if ((await findNonces(db, 'available')).length > 0) return;
     await clock.sleep(50);
   }
-  log.warn({ waitedMs: MAX_AWAIT_NONCES_MS }, 'no nonce is free yet: init answers ERR_NONCE_POOL_EMPTY until one is');
+  log.warn(
+    { waitedMs: MAX_AWAIT_NONCES_MS },
+    'no nonce is available yet; init answers ERR_NONCE_POOL_EMPTY until then',
+  );
 }
 
-/** One job of the queue. Throws to have it tried again: every step goes on from the chain’s cursor. */
-async function work(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<void> {
+/** Runs one job. The queue retries a job that throws: every step continues from the cursor on chain. */
+async function runJob(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<void> {
   if (job.type === 'refill-nonces') return refillNonces(deps);
   const found = await findBatchWithoutPipelines(deps.db, job.batchId);
-  if (!found) throw new Error(`Job ${job.type} names batch ${job.batchId}, which does not exist.`);
+  if (!found) throw new Error(`Job ${job.type} refers to batch ${job.batchId}, which does not exist.`);
   const project = await findProjectOfBatch(deps.db, found);
-  const company = companyOf(project, signers);
+  const company = companySignerOf(project, signers);
   const runDeps = { ...deps, company, run: await beginRun(deps.db, found.flywheelId) };
   try {
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
@@ -78,22 +80,22 @@ async function work(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<vo
       await reportFailure(runDeps, found, error);
       throw error;
     }
-    // Whoever lets it go on has the work taken up again; what is on its way is still followed to its end.
+    // Resuming the project enqueues the job again. Bundles in flight are still followed to their end.
     deps.log.info({ batchId: found.id, job: job.type }, error.message);
     await settleBundles(runDeps, found);
   }
-  // Init leased a nonce, the end gave one back: either way the pool has moved.
+  // The pool has changed: init leases a nonce, and the end of a batch returns one.
   await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
 }
 
-/** A project that was not moved to the present approver still has the one of before vote for it. */
-function companyOf({ flywheel }: Project, { company, previousCompany }: SignerKeys): SignerKeys['company'] {
+/** Returns the previous company signer for projects that were not rotated to the present one yet. */
+function companySignerOf({ flywheel }: Project, { company, previousCompany }: SignerKeys): SignerKeys['company'] {
   return previousCompany?.address === flywheel.multisig.company ? previousCompany : company;
 }
 
 async function readWhole({ db }: Deps, { id }: BatchWithoutPipelines): Promise<Batch> {
   const batch = await findBatch(db, id);
-  if (!batch) throw new Error(`Batch ${id} vanished.`);
+  if (!batch) throw new Error(`Batch ${id} disappeared while its job was starting.`);
   return batch;
 }
 
@@ -110,7 +112,7 @@ async function workOnBatch(deps: RunDeps, type: BatchJob['type'], project: Proje
     case 'close':
       return closeBatch(deps, project, batch);
     default:
-      throw new Error(`Job ${type satisfies never} is of no known type.`);
+      throw new Error(`There is no job of type ${type satisfies never}.`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { ApiError } from '@flywheel/api';
+import { ApiError, type BatchKind } from '@flywheel/api';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -15,71 +15,70 @@ import { locateBatch, proposalCancel } from '../squads/instructions.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { findBatch } from '../store/batches/batches.ts';
 import { lockUnbegun } from '../store/batches/ends.ts';
-import { awaitBatch, type Wait } from './await-batch.ts';
 import type { Deps } from './deps.ts';
 import { END_REASONS, recordEnd } from './jobs/end.ts';
-import { readBatch } from './read.ts';
+import { awaitBatch, readBatch, type Wait } from './read.ts';
+
+export interface CancelRequest {
+  readonly batchId: string;
+  /** Hides batches of other kinds; absent: a batch of any kind is cancelled. */
+  readonly kind?: BatchKind;
+  /** The signed-in wallet, for the audit log; absent for API keys. */
+  readonly actor?: Address;
+}
 
 export interface Cancellation {
   readonly batch: BatchWithoutPipelines;
-  /** For the wallet to sign, pay and send: an approved proposal needs its cancel too before the rent comes back. */
+  /**
+   * Transaction that the wallet signs, pays for and sends. Squads needs the wallet's cancel vote on an approved proposal
+   * before the rent of its accounts can be returned. Null when no vote is needed.
+   */
   readonly cancelTx: Base64EncodedWireTransaction | null;
 }
 
 /**
- * Cancels an open batch. One whose execution has not begun ends at once, its limits given back; one that is being
- * executed ends when the work in hand is done, as it then stands on chain. Repeating answers the same. `actor` is the
- * wallet that is signed in, for the audit log.
+ * Cancels an open batch. A batch whose execution has not begun ends at once and releases its limits. A batch that is
+ * being executed ends after the bundle in flight, with the result that the chain shows then. Repeating is safe.
  * @throws ApiError ERR_BATCH_NOT_FOUND; ERR_BATCH_NOT_CANCELLABLE when it was executed.
  */
 export async function cancelBatch(
   deps: Deps,
   project: Project,
-  { batchId, actor }: { readonly batchId: string; readonly actor?: Address },
+  { batchId, kind, actor }: CancelRequest,
   wait: Wait,
 ): Promise<Cancellation> {
-  const batch = await readBatch(deps, project, batchId);
+  const batch = await readBatch(deps, project, batchId, kind);
   if (!isFinal(batch.status)) await endOrEnqueue(deps, project, batch, actor);
   const ended = await awaitBatch(deps, batchId, ({ status }) => isFinal(status), wait);
   if (ended.status === 'EXECUTED') throw new ApiError('ERR_BATCH_NOT_CANCELLABLE', { batchId });
   if (ended.status !== 'FAILED') return { batch: ended, cancelTx: null };
-  // The wallet may have cast its cancel since: whoever asks again has it looked at now.
+  // The wallet may have cast its cancel vote since the last request.
   await deps.jobs.enqueue(deps.db, { type: 'close', batchId, multisig: project.flywheel.multisig.address });
   return { batch: ended, cancelTx: await buildCancel(deps, project, ended) };
 }
 
-async function endOrEnqueue(
-  { db, ...deps }: Deps,
-  project: Project,
-  batch: Batch,
-  actor: Address | undefined,
-): Promise<void> {
+async function endOrEnqueue(deps: Deps, project: Project, batch: Batch, actor: Address | undefined): Promise<void> {
+  const { db, clock, jobs } = deps;
   await db.transaction().execute(async (trx) => {
     const isUnbegun = await lockUnbegun(trx, batch.id);
-    // Read again under the lock: it may have been set up since, or have ended.
+    // Read again under the lock: the batch may have been set up or have ended.
     const locked = (await findBatch(trx, batch.id)) ?? batch;
     if (isFinal(locked.status)) return;
     if (actor !== undefined) {
-      const at = deps.clock.now();
-      const entry = { at, actor, action: 'batch.cancelled', projectId: project.id, batchId: batch.id } as const;
-      await insertAuditEntry(trx, entry);
+      const entry = { actor, action: 'batch.cancelled', projectId: project.id, batchId: batch.id } as const;
+      await insertAuditEntry(trx, { at: clock.now(), ...entry });
     }
     if (isUnbegun) {
       const failure = { failedTxMsg: END_REASONS.cancelled };
-      await recordEnd({ db, ...deps }, trx, project, locked, {
-        event: 'ENDED_UNEXECUTED',
-        executed: 0,
-        failure,
-        cause: 'cancelled',
-      });
+      const ending = { event: 'ENDED_UNEXECUTED', executed: 0, failure, cause: 'cancelled' } as const;
+      await recordEnd(deps, trx, project, locked, ending);
       return;
     }
-    const { address: multisig } = project.flywheel.multisig;
-    await deps.jobs.enqueue(trx, { type: 'cancel', batchId: batch.id, multisig });
+    await jobs.enqueue(trx, { type: 'cancel', batchId: batch.id, multisig: project.flywheel.multisig.address });
   });
 }
 
-/** null where the chain needs nothing of the wallet: it was never approved, or is closed, or the wallet has cancelled. */
+/** Builds the wallet's cancel vote; null when the proposal was never approved, is closed, or has that vote already. */
 async function buildCancel(
   { chain }: Deps,
   { flywheel: { multisig } }: Project,

@@ -1,40 +1,55 @@
-import type { BatchKind } from '@flywheel/api';
 import type { Address, TransactionPartialSigner } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { BundleSender } from '../solana/bundles.ts';
 import type { Chain } from '../solana/chain.ts';
+import { type Run, requireRun } from '../store/batches/runs.ts';
 import type { Db } from '../store/db.ts';
 import type { Jobs } from '../store/jobs/jobs.ts';
 
-/** What every use case may need. Holds no key that signs. */
+/** Dependencies and settings of the use cases. None of them can sign. */
 export interface Deps {
-  /** Batches of every other kind answer as if they did not exist; absent: every kind is seen. */
-  readonly visibleKind?: BatchKind;
   readonly db: Db;
   readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly chain: Chain;
   readonly clock: Clock;
   readonly log: Log;
   readonly fairUse: FairUse;
-  /** An open batch that was not executed by then ends FAILED. */
+  /** Seconds after which an open batch that was not executed ends FAILED. */
   readonly batchExpirySeconds: number;
 }
 
-/** What a project may have open at once: each open batch locks the operator's rent. */
+/** Limits on a project's open batches. Each open batch locks some of the operator's SOL as rent. */
 export interface FairUse {
   readonly maxOpenBatches: number;
   readonly maxOpenPipelines: number;
 }
 
-/** What the work behind the API needs besides: the signers, and a way to stop. */
+/** Dependencies of the worker: the operator's signer, the bundle sender and a stop signal. */
 export interface WorkerDeps extends Deps {
   readonly bundles: BundleSender;
   readonly operator: TransactionPartialSigner<Address>;
-  /** The approver of the project in hand. */
-  readonly company: TransactionPartialSigner<Address>;
   readonly noncePoolSize: number;
-  /** Aborts when the process stops: the work in hand is given back and goes on elsewhere from the chain's cursor. */
+  /** Aborts when the process stops. Another worker then continues from the cursor on chain. */
   readonly signal: AbortSignal;
+}
+
+/** Worker dependencies plus what belongs to one multisig: its company signer and its run. */
+export interface RunDeps extends WorkerDeps {
+  readonly company: TransactionPartialSigner<Address>;
+  /** Fencing token: a newer run of the same multisig invalidates it. */
+  readonly run: Run;
+}
+
+/**
+ * Runs a database transaction only if this run is still the current one of its multisig, so that a worker that was
+ * delayed until another took over changes nothing.
+ * @throws StaleRun
+ */
+export function fencedTransaction<T>({ db, run }: RunDeps, write: (trx: Db) => Promise<T>): Promise<T> {
+  return db.transaction().execute(async (trx) => {
+    await requireRun(trx, run);
+    return write(trx);
+  });
 }
 
 export interface Log {

@@ -1,4 +1,4 @@
-import { ApiError, type ExecuteBatchRequest } from '@flywheel/api';
+import { ApiError, type BatchKind, type ExecuteBatchRequest } from '@flywheel/api';
 import type { Address, Base64EncodedWireTransaction } from '@solana/kit';
 import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
@@ -8,79 +8,86 @@ import { hasExecutionBegun, requestExecution } from '../store/batches/executions
 import { askCompany } from '../store/company/approvals.ts';
 import { DamagedRecord } from '../store/damaged-record.ts';
 import { scheduleBalanceCheck } from '../store/webhooks/vault-watch.ts';
-import { awaitBatch, type Wait } from './await-batch.ts';
+import { requireUnpausedProject } from './admission.ts';
 import { checkBatch, toExecutionIssue } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
-import { readBatch, readBatchWithoutPipelines } from './read.ts';
-import { requireUnpausedProject } from './refuse-paused.ts';
+import { awaitBatch, readBatch, readBatchWithoutPipelines, type Wait } from './read.ts';
+
+export interface ExecutionRequest extends ExecuteBatchRequest {
+  /** Hides batches of other kinds; absent: a batch of any kind is executed. */
+  readonly kind?: BatchKind;
+  /** The signed-in wallet, for the audit log; absent for API keys. */
+  readonly actor?: Address;
+}
 
 /**
- * Asks for a batch to be executed and waits for its end for at most `wait`. Repeating joins what was sent before:
- * nothing is ever executed twice. Answers the batch as it is when the wait is over; at once where a person has to approve
- * for the company. `actor` is the wallet that is signed in, for the audit log.
+ * Requests the execution of a batch and waits for its end, for at most `wait`. Repeating the request joins the execution
+ * that is in progress: nothing is executed twice. Returns the batch as it is when the wait is over, and at once when a
+ * person must approve for the company.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_SIGNED_TX_INVALID, ERR_VAULT_UNDERFUNDED, ERR_BATCH_WOULD_FAIL,
  * ERR_BATCH_NOT_EXECUTABLE, ERR_PAUSED, ERR_BATCH_EXECUTE_FAILED
  */
 export async function executeBatch(
   deps: Deps,
   project: Project,
-  execution: ExecuteBatchRequest & { readonly actor?: Address },
+  request: ExecutionRequest,
   wait: Wait,
 ): Promise<BatchWithoutPipelines> {
-  const { batchId } = execution;
-  const batch = await readBatch(deps, project, batchId).catch(refuseDamaged);
-  // How a batch has ended may be read at any time.
-  if (!isFinal(batch.status)) await requireUnpausedProject(deps, project);
-  if (!isFinal(batch.status) && !(await hasExecutionBegun(deps.db, batchId))) {
-    // A person may take days, and the caller is told at once.
-    if ((await request(deps, project, batch, execution)) === 'waits for company') {
-      return readBatchWithoutPipelines(deps, project, batchId);
+  const { batchId, kind } = request;
+  const batch = await readBatch(deps, project, batchId, kind).catch(throwDamaged);
+  if (!isFinal(batch.status)) {
+    // A pause does not hide the result of a batch that has ended.
+    await requireUnpausedProject(deps, project);
+    if (!(await hasExecutionBegun(deps.db, batchId))) {
+      const requested = await checkAndRequest(deps, project, batch, request);
+      // A person may take days to approve, so the caller gets an answer now.
+      if (requested === 'awaits company') return readBatchWithoutPipelines(deps, project, batchId);
     }
   }
-  const isOver = (seen: BatchWithoutPipelines) => isFinal(seen.status) || isStopped(seen);
+  const isOver = (seen: BatchWithoutPipelines) => isFinal(seen.status) || isReleased(seen);
   const awaited = await awaitBatch(deps, batchId, isOver, wait);
   if (awaited.status === 'FAILED' && !(await hasExecutionBegun(deps.db, batchId))) {
     const reason = awaited.executeResult?.failedTxMsg ?? 'it ended without being executed.';
     throw new ApiError('ERR_BATCH_NOT_EXECUTABLE', { batchId, reason });
   }
-  if (isStopped(awaited)) throw toApiError(awaited.executionError);
+  if (isReleased(awaited)) throw toApiError(awaited.executionError);
   return awaited;
 }
 
-function refuseDamaged(error: unknown): never {
+function throwDamaged(error: unknown): never {
   if (error instanceof DamagedRecord) throw new ApiError('ERR_BATCH_WOULD_FAIL', { problems: [error.message] });
   throw error;
 }
 
-async function request(
+async function checkAndRequest(
   deps: Deps,
   project: Project,
   batch: Batch,
-  { signedTx, actor }: Parameters<typeof executeBatch>[2],
-): Promise<'waits for company' | 'goes on'> {
+  { signedTx, actor }: ExecutionRequest,
+): Promise<'awaits company' | 'in progress'> {
   const { multisig } = project.flywheel;
   await checkApproval(signedTx, { batchId: batch.id, batchIndex: batch.batchIndex, multisig, nonce: batch.nonce });
-  const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).problems);
+  const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).issues);
   if (issue?.code === 'ERR_VAULT_UNDERFUNDED') await scheduleBalanceCheck(deps.db, project.id, deps.clock.now());
   if (issue !== null) throw toApiError(issue);
   return deps.db.transaction().execute(async (trx) => {
-    const wire = signedTx as Base64EncodedWireTransaction; // checkApproval has decoded it whole
+    const wire = signedTx as Base64EncodedWireTransaction; // checkApproval has decoded it
     const now = deps.clock.now();
-    // Not requested: another request was sent or ended the batch meanwhile, which this one then joins.
-    if (!(await requestExecution(trx, batch.id, wire, now))) return 'goes on';
-    // Repeating is nothing new.
+    // False when another request has started or ended the batch meanwhile. This request then waits for the same end.
+    if (!(await requestExecution(trx, batch.id, wire, now))) return 'in progress';
+    // A repeated request with the same transaction is not logged again.
     if (actor !== undefined && signedTx !== batch.signedTx) {
       const entry = { at: now, actor, action: 'batch.executed', projectId: project.id, batchId: batch.id } as const;
       await insertAuditEntry(trx, entry);
     }
-    if (await askCompany(trx, batch.id, now)) return 'waits for company';
+    if (await askCompany(trx, batch.id, now)) return 'awaits company';
     await deps.jobs.enqueue(trx, { type: 'execute', batchId: batch.id, multisig: multisig.address });
-    return 'goes on';
+    return 'in progress';
   });
 }
 
-/** The worker gave the request back before it sent anything. */
-function isStopped(
+/** True when the worker found an issue before it sent anything, and released the request. */
+function isReleased(
   batch: BatchWithoutPipelines,
 ): batch is BatchWithoutPipelines & { readonly executionError: ExecutionIssue } {
   return batch.signedTx === null && batch.executionError !== null;

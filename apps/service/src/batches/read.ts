@@ -1,5 +1,5 @@
-import { ApiError, type BatchStatus } from '@flywheel/api';
-import { type Address, address, type Base64EncodedWireTransaction } from '@solana/kit';
+import { ApiError, type BatchKind, type BatchStatus } from '@flywheel/api';
+import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { type Batch, type BatchWithoutPipelines, isFinal, type LedgerEntry } from '../model/batch.ts';
 import { type Page, pageOf, parseCursor } from '../model/page.ts';
 import type { Project } from '../model/project.ts';
@@ -16,79 +16,119 @@ import { isClosed } from '../store/batches/ends.ts';
 import { findLedgerEntries } from '../store/landing/ledger.ts';
 import type { Deps } from './deps.ts';
 
-/** @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch. */
-export async function readBatch({ db, visibleKind }: Deps, project: Project, batchId: string): Promise<Batch> {
-  const batch = await findBatch(db, batchId, project.id, visibleKind);
-  if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
-  return batch;
-}
-
-/** As `readBatch`, for those who need no pipelines: a batch whose pipelines are damaged can say so. */
-export async function readBatchWithoutPipelines(
-  { db, visibleKind }: Deps,
+/**
+ * Reads a batch of a project. With a `kind`, batches of other kinds are not found.
+ * @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch.
+ */
+export async function readBatch(
+  { db }: Pick<Deps, 'db'>,
   project: Project,
   batchId: string,
-): Promise<BatchWithoutPipelines> {
-  const batch = await findBatchWithoutPipelines(db, batchId, project.id, visibleKind);
+  kind?: BatchKind,
+): Promise<Batch> {
+  const batch = await findBatch(db, batchId, project.id, kind);
   if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   return batch;
 }
 
-/** A client that polls once a second or so still sees how its batch ended. */
+/** Works like `readBatch`, but also for a batch whose stored pipelines are damaged. */
+export async function readBatchWithoutPipelines(
+  { db }: Pick<Deps, 'db'>,
+  project: Project,
+  batchId: string,
+  kind?: BatchKind,
+): Promise<BatchWithoutPipelines> {
+  const batch = await findBatchWithoutPipelines(db, batchId, project.id, kind);
+  if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
+  return batch;
+}
+
+/** A client that polls about once a second still sees how its batch ended. */
 const STAYS_CURRENT_MS = 30_000;
 
-/** The newest batch of pipelines that is not final; only if there is none, the newest that ended within 30 s; else null. */
+/** Reads the newest open batch of pipelines; if none is open, the newest that ended within 30 s; else null. */
 export async function readCurrentBatch({ db, clock }: Deps, project: Project): Promise<BatchWithoutPipelines | null> {
   return findCurrentBatch(db, project.id, new Date(clock.now().getTime() - STAYS_CURRENT_MS));
 }
 
-/** The approval as init answers it: no chain round trip, on the nonce as leased. */
+export interface Wait {
+  readonly waitMs: number;
+  /** Ends the wait early. The batch's jobs continue. */
+  readonly signal: AbortSignal;
+}
+
+/** A batch of five pipelines takes about a second to execute; users do not notice a fraction of that. */
+const POLL_INTERVAL_MS = 150;
+
+/** Waits until `isAwaited` accepts the batch, and returns the batch as it is then or when the wait is over. */
+export async function awaitBatch(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  batchId: string,
+  isAwaited: (batch: BatchWithoutPipelines) => boolean,
+  { waitMs, signal }: Wait,
+): Promise<BatchWithoutPipelines> {
+  const deadline = clock.now().getTime() + waitMs;
+  for (;;) {
+    const batch = await findBatchWithoutPipelines(db, batchId);
+    if (!batch) throw new Error(`Batch ${batchId} disappeared while a request waited for it.`);
+    if (isAwaited(batch) || signal.aborted || clock.now().getTime() >= deadline) return batch;
+    await clock.sleep(POLL_INTERVAL_MS);
+  }
+}
+
+/** Builds the approval transaction on the nonce as it was leased, without a network call. */
 export function buildApproval(project: Project, batch: BatchWithoutPipelines): Promise<Base64EncodedWireTransaction> {
   return approveTransaction(project.flywheel.multisig, batch.batchIndex, batch.nonce);
 }
 
-/** The approval on the nonce as the chain has it now; null once the batch has ended. */
+/** Builds the approval transaction on the nonce's current value on chain; null once the batch has ended. */
 export async function readApproval(
   { db, chain }: Deps,
   project: Project,
   batch: BatchWithoutPipelines,
 ): Promise<Base64EncodedWireTransaction | null> {
   if (isFinal(batch.status)) return null;
-  const nonceAddress: Address = address(batch.nonce.address);
+  const { address } = batch.nonce;
   const { operator } = project.flywheel.multisig;
-  const value = (await readNonces(chain, operator, [nonceAddress], 'confirmed')).get(nonceAddress);
+  const value = (await readNonces(chain, operator, [address], 'confirmed')).get(address);
   if (value === undefined || value === batch.nonce.value) return buildApproval(project, batch);
-  // An approval that failed on chain has moved the nonce: what was signed before is void, this one is to be signed.
+  // An approval that failed on chain has advanced the nonce. Earlier signatures are void; the wallet signs this one.
   await updateNonceValue(db, batch.id, value);
-  return buildApproval(project, { ...batch, nonce: { address: nonceAddress, value } });
+  return buildApproval(project, { ...batch, nonce: { address, value } });
 }
 
 /**
- * A page of a project's batches, newest first.
- * @throws ApiError ERR_INVALID_REQUEST for a cursor that is none of ours.
+ * Reads a page of a project's batches, newest first. With a `kind`, batches of other kinds are left out.
+ * @throws ApiError ERR_INVALID_REQUEST for a cursor that this operation did not return.
  */
 export async function listBatches(
-  { db, visibleKind: kind }: Deps,
+  { db }: Deps,
   project: Project,
   {
     status,
+    kind,
     cursor,
     limit,
-  }: { readonly status: BatchStatus | undefined; readonly cursor: string | undefined; readonly limit: number },
+  }: {
+    readonly status: BatchStatus | undefined;
+    readonly kind?: BatchKind;
+    readonly cursor: string | undefined;
+    readonly limit: number;
+  },
 ): Promise<Page<BatchWithoutPipelines>> {
   const found = await findBatches(db, project.id, { status, kind, below: parseCursor('b', cursor), limit: limit + 1 });
   return pageOf('b', found, { limit, numberOf: ({ batchIndex }) => batchIndex });
 }
 
-/** What a batch has cost, in the order in which it was spent. */
+/** Costs of a batch, in the order in which they were paid. */
 export interface Ledger {
   readonly entries: readonly LedgerEntry[];
-  /** Every account is closed: nothing more will come. */
+  /** True when every account of the batch is closed, so that no entry follows. */
   readonly isComplete: boolean;
 }
 
 export async function readLedger({ db }: Pick<Deps, 'db'>, { id }: Pick<Batch, 'id'>): Promise<Ledger> {
-  // In this order: the entries are there before a batch is closed, and what is said to be complete must be.
+  // `isClosed` first: all entries exist before a batch is closed, so a complete ledger never misses one.
   const isComplete = await isClosed(db, id);
   return { entries: await findLedgerEntries(db, id), isComplete };
 }

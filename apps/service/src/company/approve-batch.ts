@@ -1,8 +1,7 @@
 import { ApiError, isApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
-import { findNonceMismatch } from '../batches/check/find-nonce-problem.ts';
-import { describeMismatch, findMismatchedPipeline } from '../batches/check/mismatches.ts';
+import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
 import type { Deps } from '../batches/deps.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
 import type { Batch, BatchWithoutPipelines, ExecutionIssue } from '../model/batch.ts';
@@ -63,7 +62,7 @@ async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<E
     const foreign = await findMismatchedPipeline(deps, multisig, batch);
     if (foreign !== null) return wouldFail(`${describeMismatch(foreign, batch)} Reject the batch.`);
   }
-  const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).problems);
+  const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).issues);
   if (issue !== null || progress === null || hasVoted) return issue;
   return simulateApproval(deps, batch);
 }

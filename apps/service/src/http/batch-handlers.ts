@@ -1,6 +1,6 @@
 import type { OPERATIONS } from '@flywheel/api';
 import { executeBatch } from '../batches/execute.ts';
-import type { PreviewDeps } from '../batches/preview/preview-batch.ts';
+import type { PreviewDeps } from '../batches/preview.ts';
 import {
   listBatches,
   readApproval,
@@ -27,9 +27,11 @@ import { askedPage, presentNext } from './wire/paging.ts';
 /** As the wire says beside the query’s `limit`. */
 const DEFAULT_ROWS = 20;
 
-/** The operations under `/v1`, to which withdrawals do not exist. */
-export function createBatchHandlers(everything: PreviewDeps & StreamDeps): Handlers<typeof OPERATIONS> {
-  const deps: typeof everything = { ...everything, visibleKind: 'pipelines' };
+/** API keys see batches of this kind only; withdrawals and rotations belong to the console. */
+const KIND = 'pipelines';
+
+/** The operations under `/v1`. */
+export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<typeof OPERATIONS> {
   return {
     initBatch: {
       checksBody: ({ project, keyScopes: scopes }, { headers, body }) =>
@@ -42,26 +44,31 @@ export function createBatchHandlers(everything: PreviewDeps & StreamDeps): Handl
 
     executeBatch: async ({ project, closing: signal }, { headers, body }) => {
       const preferred = parsePreferredWait(headers.prefer);
-      const batch = await executeBatch(deps, project, body, { waitMs: preferred.seconds * 1_000, signal });
+      const batch = await executeBatch(
+        deps,
+        project,
+        { ...body, kind: KIND },
+        { waitMs: preferred.seconds * 1_000, signal },
+      );
       const { id: batchId, status, executeResult } = batch;
       if (!isFinal(status) || executeResult === null) return pendingReply(batch, preferred, locationOf(batchId));
       return { status: 200, body: { batchId, status, result: executeResult }, headers: applied(preferred) };
     },
 
     cancelBatch: ({ project, closing: signal }, { headers: { prefer }, params: { batchId } }) =>
-      replyToCancel(deps, project, { batchId, prefer, signal, location: locationOf(batchId) }),
+      replyToCancel(deps, project, { batchId, kind: KIND, prefer, signal, location: locationOf(batchId) }),
 
     listBatches: async ({ project }, { query: { status, ...query } }) => {
-      const page = await listBatches(deps, project, { status, ...askedPage(query, DEFAULT_ROWS) });
+      const page = await listBatches(deps, project, { status, kind: KIND, ...askedPage(query, DEFAULT_ROWS) });
       const batches = page.rows.map((batch) => presentBatch(batch, project));
       return { status: 200, body: { batches, ...presentNext(page) } };
     },
 
     getBatch: async ({ project }, { params: { batchId }, query }) => {
-      const batch = await readBatchWithoutPipelines(deps, project, batchId);
+      const batch = await readBatchWithoutPipelines(deps, project, batchId, KIND);
       const include = parseInclude(query.include);
       const included = {
-        ...(include.pipelines && { pipelines: presentPipelines(await readBatch(deps, project, batchId)) }),
+        ...(include.pipelines && { pipelines: presentPipelines(await readBatch(deps, project, batchId, KIND)) }),
         ...(include.ledger && { ledger: presentLedger(await readLedger(deps, batch)) }),
         ...(include.approval && { proposalApproveTx: await readApproval(deps, project, batch) }),
       };
@@ -69,7 +76,7 @@ export function createBatchHandlers(everything: PreviewDeps & StreamDeps): Handl
     },
 
     streamBatchEvents: async ({ project, keyId }, { headers, params }) => {
-      const batch = await readBatchWithoutPipelines(deps, project, params.batchId);
+      const batch = await readBatchWithoutPipelines(deps, project, params.batchId, KIND);
       return replyWithEvents(deps, { batchId: batch.id, holder: keyId, lastEventId: headers['last-event-id'] });
     },
 

@@ -1,9 +1,8 @@
 import type { CancelBatchResponse, CompiledPipeline as WirePipeline } from '@flywheel/api';
-import type { Address } from '@solana/kit';
-import { cancelBatch } from '../batches/cancel.ts';
+import { type CancelRequest, cancelBatch } from '../batches/cancel.ts';
 import type { Deps } from '../batches/deps.ts';
 import { type InitRequest, initBatch } from '../batches/init.ts';
-import { type PreviewDeps, previewBatch } from '../batches/preview/preview-batch.ts';
+import { type PreviewDeps, previewBatch } from '../batches/preview.ts';
 import { buildApproval, readApproval } from '../batches/read.ts';
 import { encodeInstruction } from '../compile/instruction-bytes.ts';
 import { type Batch, type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
@@ -38,9 +37,7 @@ export async function replyToPreview(deps: PreviewDeps, request: Omit<InitReques
   return { status: 200 as const, body: presentPreview(await previewBatch(deps, request), request.project.token) };
 }
 
-export interface Cancel {
-  readonly batchId: string;
-  readonly actor?: Address;
+export interface Cancel extends CancelRequest {
   /** The header of that name. */
   readonly prefer: string | undefined;
   readonly signal: AbortSignal;

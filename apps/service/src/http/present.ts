@@ -7,7 +7,8 @@ import type {
   Batch as WireBatch,
   Ledger as WireLedger,
 } from '@flywheel/api';
-import type { DailyLimit, Preview } from '../batches/preview/preview-batch.ts';
+import type { DailyLimit } from '../batches/admission.ts';
+import type { Preview } from '../batches/preview.ts';
 import type { Ledger } from '../batches/read.ts';
 import { encodeInstruction } from '../compile/instruction-bytes.ts';
 import { MAX_VAULT_MESSAGE_BYTES } from '../compile/size.ts';
@@ -102,7 +103,7 @@ export function presentLedger({ entries, isComplete }: Ledger): WireLedger {
 }
 
 export function presentPreview(preview: Preview, { decimals }: Pick<Token, 'decimals'>): PreviewBatchResponse {
-  const { pipelines, problems, warnings, funds, limits, cost } = preview;
+  const { pipelines, issues, warnings, funds, limits, cost } = preview;
   const tokens = (baseUnits: bigint) => formatTokens(baseUnits, decimals);
   const vaultRent = funds.missingTokenAccounts.reduce((sum, { creationLamports }) => sum + creationLamports, 0n);
   return {
@@ -111,7 +112,7 @@ export function presentPreview(preview: Preview, { decimals }: Pick<Token, 'deci
       bytes: vaultMessage.length,
       maxBytes: MAX_VAULT_MESSAGE_BYTES,
     })),
-    problems: problems.map(({ code, place, message }) => ({ code, ...(place !== null && { place }), message })),
+    problems: issues.map(({ code, place, message }) => ({ code, ...(place !== null && { place }), message })),
     ...(warnings.length > 0 && { warnings: [...warnings] }),
     funds: { tokens: presentBalance(funds.tokens, tokens), lamports: presentBalance(funds.lamports, String) },
     limits: { burn: presentLimit(limits.burn, tokens), airdrop: presentLimit(limits.airdrop, tokens) },

@@ -1,20 +1,17 @@
 import { ApiError, type WithdrawAction, type WithdrawalRequest } from '@flywheel/api';
 import { type Address, address, isAddress, isOffCurveAddress } from '@solana/kit';
+import { requireUnpausedProject } from '../batches/admission.ts';
 import { checkBatch } from '../batches/check/check-batch.ts';
-import { findMissingAccounts } from '../batches/check/new-accounts.ts';
+import { findMissingAccounts } from '../batches/check/recipients.ts';
+import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from '../batches/create-batch.ts';
 import type { Deps } from '../batches/deps.ts';
-import { type Admission, type StoredBatch, storeOnce } from '../batches/store-once.ts';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
 import { parseWithdrawn } from '../compile/withdraw.ts';
 import type { CompiledPipeline, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
-import { utcDay } from '../model/utc-day.ts';
-import { insertAuditEntry } from '../store/audit.ts';
-import { countOpen } from '../store/batches/batches.ts';
-import type { Db } from '../store/db.ts';
 
 export interface WithdrawRequest {
-  /** Of the wallet that asks. */
+  /** The project of the wallet that asks. */
   readonly project: Project;
   /** Lowercase. */
   readonly idempotencyKey: string;
@@ -22,37 +19,26 @@ export interface WithdrawRequest {
 }
 
 /**
- * Makes a batch of one pipeline that takes SOL or tokens out of the vault. What stands against it as the chain is now is
- * a warning: funds may come until it is approved, when it is held against it again.
- * @throws ApiError ERR_INVALID_REQUEST for a destination that is no wallet's address or an amount that is none;
- * ERR_DUPLICATE_IDEMPOTENCY_KEY, ERR_TOO_MANY_OPEN_BATCHES, ERR_NONCE_POOL_EMPTY
+ * Creates a batch of one pipeline that takes SOL or tokens out of the vault. Issues in the chain's current state are
+ * warnings here: funds may arrive before the approval, and the batch is checked again then.
+ * @throws ApiError ERR_INVALID_REQUEST for a recipient that is not a wallet's address, or an invalid amount;
+ * ERR_PAUSED; and those of `createBatchIdempotently`.
  */
-export async function withdraw(deps: Deps, { project, idempotencyKey, body }: WithdrawRequest): Promise<StoredBatch> {
-  const warnings: string[] = [];
-  return storeOnce(
-    deps,
-    { project, kind: 'withdrawal', idempotencyKey, body },
-    {
-      compile: async () => {
-        const pipelines = await compilePipelines([parseWithdrawal(body, project)], project);
-        warnings.push(...(await findWarnings(deps, project, pipelines, address(body.to))));
-        return pipelines;
-      },
-      admit: (trx) => admit(deps, trx, project, warnings),
-      record: (trx, { id: batchId, createdAt }) =>
-        insertAuditEntry(trx, {
-          at: createdAt,
-          actor: project.wallet,
-          action: 'withdrawal.requested',
-          projectId: project.id,
-          batchId,
-          after: body,
-        }),
-    },
-  );
+export async function withdraw(deps: Deps, { project, idempotencyKey, body }: WithdrawRequest): Promise<CreatedBatch> {
+  const key = { project, kind: 'withdrawal', idempotencyKey, requestHash: hashRequest(body) } as const;
+  const earlier = await findCreatedBatch(deps.db, key);
+  if (earlier) return earlier;
+  await requireUnpausedProject(deps, project);
+
+  const pipelines = await compilePipelines([parseWithdrawal(body, project)], project);
+  const messages = await findWarnings(deps, project, pipelines, address(body.to));
+
+  const warnings = messages.map((message) => ({ pipeline: 0, message }));
+  const audit = { actor: project.wallet, action: 'withdrawal.requested', after: body } as const;
+  return createBatchIdempotently(deps, key, { pipelines, warnings, audit });
 }
 
-/** The proof type that a withdrawal’s memo names. */
+/** Proof type in the memo of a withdrawal. */
 const WITHDRAWAL_TYPE = 'WITHDRAW';
 
 function parseWithdrawal({ asset, to, amount }: WithdrawalRequest, { token, flywheel }: Project): VaultPipeline {
@@ -82,27 +68,12 @@ async function findWarnings(
   pipelines: readonly CompiledPipeline[],
   to: Address,
 ): Promise<string[]> {
-  const [missing, { problems }] = await Promise.all([
+  const [missing, { issues }] = await Promise.all([
     findMissingAccounts(deps, [to]),
     checkBatch(deps, project, pipelines),
   ]);
   const isNew = missing.has(to) ? [`Nobody has used ${to} on this chain yet. Compare it character by character.`] : [];
-  return [...isNew, ...problems.map(({ message }) => message)];
-}
-
-/** Each locks the operator’s rent and a nonce; more at a time is no way to spend. */
-const MAX_OPEN_WITHDRAWALS = 10;
-
-async function admit({ clock }: Deps, trx: Db, { id }: Project, warnings: readonly string[]): Promise<Admission> {
-  const { batches: open } = await countOpen(trx, id, 'withdrawal');
-  if (open >= MAX_OPEN_WITHDRAWALS) {
-    const context = { open, asked: 1, max: MAX_OPEN_WITHDRAWALS, unit: 'withdrawals' } as const;
-    throw new ApiError('ERR_TOO_MANY_OPEN_BATCHES', context);
-  }
-  return {
-    reserved: { day: utcDay(clock.now()), totals: { burnBaseUnits: 0n, airdropBaseUnits: 0n } },
-    warnings: warnings.map((message) => ({ pipeline: 0, message })),
-  };
+  return [...isNew, ...issues.map(({ message }) => message)];
 }
 
 function invalid(field: keyof WithdrawalRequest, problem: string, cause?: unknown): ApiError {

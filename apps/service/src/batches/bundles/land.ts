@@ -8,7 +8,7 @@ import { findBundles, insertBundle, settleBundle } from '../../store/landing/bun
 import { bundleSeconds, bundlesSettled, tipLamports } from '../../telemetry/metrics.ts';
 import { traced } from '../../telemetry/tracing.ts';
 import type { WorkerDeps } from '../deps.ts';
-import { fencedTransaction, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../deps.ts';
 
 /** What became of a bundle, by the chain’s own word. */
 export type Landing =

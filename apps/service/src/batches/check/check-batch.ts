@@ -3,36 +3,35 @@ import type { CompiledPipeline, ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { Deps } from '../deps.ts';
 import { describeMissingFunds, type Funds, isShortOfFunds, readFunds } from './funds.ts';
-import { checkNewAccounts } from './new-accounts.ts';
-import { checkRecipients, type RecipientsCheck } from './recipients.ts';
+import { checkNewAccounts, checkRecipients, type RecipientsCheck } from './recipients.ts';
 import { type SimulatedFailure, simulatePipelines } from './simulate.ts';
 
 export interface BatchCheck {
-  /** Every one that was found, in the order of the batch; none when it would go through as the chain is now. */
-  readonly problems: readonly BatchProblem[];
+  /** All issues found, in the order of the batch; empty when the batch would succeed in the chain's current state. */
+  readonly issues: readonly BatchIssue[];
   readonly funds: Funds;
-  /** What the pipelines’ instructions use by themselves, by position; those that fail, or were not tried, are missing. */
+  /** Compute units of each pipeline's own instructions, by position; without those that failed or were not simulated. */
   readonly computeUnits: ReadonlyMap<number, number>;
 }
 
-export interface BatchProblem {
+export interface BatchIssue {
   readonly code: 'ERR_VAULT_UNDERFUNDED' | 'ERR_BATCH_WOULD_FAIL';
-  /** In the request, e.g. `pipelines[3]`; null for the vault’s. */
+  /** Path in the request, e.g. `pipelines[3]`; null for an issue of the vault. */
   readonly place: string | null;
-  /** A sentence; it does not repeat the place. */
+  /** A sentence that does not repeat the place. */
   readonly message: string;
 }
 
 /**
- * Whether a batch would go through: each pipeline’s instructions are simulated alone, the accounts of its recipients are
- * looked at, and what they take is summed over the batch and held against the vault’s funds.
+ * Checks whether a batch would succeed on chain now: reads the vault's funds and the recipients' accounts, and simulates
+ * the instructions of each pipeline on their own.
  */
 export async function checkBatch(
   deps: Pick<Deps, 'chain' | 'db' | 'clock'>,
   project: Project,
   pipelines: readonly CompiledPipeline[],
 ): Promise<BatchCheck> {
-  const [funds, recipients, newAccountProblems] = await Promise.all([
+  const [funds, recipients, newAccountIssues] = await Promise.all([
     readFunds(deps, project, pipelines),
     checkRecipients(deps, project, pipelines),
     checkNewAccounts(deps, pipelines),
@@ -42,13 +41,13 @@ export async function checkBatch(
   const { failures, computeUnits } = await simulatePipelines(deps, multisig, pipelines, positions);
   const shortages = describeMissingFunds(funds, project, pipelines);
   return {
-    problems: [
+    issues: [
       ...shortages.map((message) => ({ code: 'ERR_VAULT_UNDERFUNDED', place: null, message }) as const),
-      ...(pipelines.some(needsTokens) ? vaultProblems(recipients) : []),
-      ...recipients.problems.map(({ place, problem }) => wouldFail(place, problem)),
-      ...newAccountProblems.map((message) => wouldFail(null, message)),
+      ...(pipelines.some(needsTokens) ? vaultIssues(recipients) : []),
+      ...recipients.issues.map(({ place, message }) => wouldFail(place, message)),
+      ...newAccountIssues.map((message) => wouldFail(null, message)),
       ...failures
-        .filter(({ err }) => shortages.length + newAccountProblems.length === 0 || !isShortOfFunds(err))
+        .filter(({ err }) => shortages.length + newAccountIssues.length === 0 || !isShortOfFunds(err))
         .map((failure) => wouldFail(`pipelines[${failure.pipeline}]`, describeFailure(failure))),
     ],
     funds,
@@ -56,31 +55,31 @@ export async function checkBatch(
   };
 }
 
-/** An answer names this many and counts the rest: a batch may have a thousand pipelines, each with the same fault. */
-const MAX_PROBLEMS_NAMED = 20;
+/** An error lists this many issues and counts the rest: a thousand pipelines may all have the same issue. */
+const MAX_ISSUES_NAMED = 20;
 
-/** What execute answers to problems, or null when there are none. Only where funds are all that is missing a deposit helps. */
-export function toExecutionIssue(problems: readonly BatchProblem[]): ExecutionIssue | null {
-  if (problems.length === 0) return null;
-  const sentences = problems
-    .slice(0, MAX_PROBLEMS_NAMED)
+/** Combines issues into the error that execute answers; null for none. A deposit helps only if all issues are about funds. */
+export function toExecutionIssue(issues: readonly BatchIssue[]): ExecutionIssue | null {
+  if (issues.length === 0) return null;
+  const sentences = issues
+    .slice(0, MAX_ISSUES_NAMED)
     .map(({ place, message }) => (place === null ? message : `${place}: ${message}`));
-  const more = problems.length - sentences.length;
+  const more = issues.length - sentences.length;
   const context = { problems: more > 0 ? [...sentences, `And ${more} more.`] : sentences };
-  const isOnlyFunds = problems.every(({ code }) => code === 'ERR_VAULT_UNDERFUNDED');
+  const isOnlyFunds = issues.every(({ code }) => code === 'ERR_VAULT_UNDERFUNDED');
   return { code: isOnlyFunds ? 'ERR_VAULT_UNDERFUNDED' : 'ERR_BATCH_WOULD_FAIL', context };
 }
 
-/** All but those whose failure is known and would only be said twice. */
+/** Leaves out pipelines that have an issue already: their simulation would only report it again. */
 function positionsToSimulate(
   pipelines: readonly CompiledPipeline[],
   { tokens }: Funds,
-  { problems, isVaultFrozen }: RecipientsCheck,
+  { issues, isVaultFrozen }: RecipientsCheck,
 ): number[] {
-  const isVaultUseless = isVaultFrozen || (tokens.available === 0n && tokens.needed > 0n);
-  const faulty = new Set(problems.map(({ pipeline }) => pipeline));
+  const canVaultPay = !isVaultFrozen && (tokens.available > 0n || tokens.needed === 0n);
+  const withIssue = new Set(issues.map(({ pipeline }) => pipeline));
   return [...pipelines.entries()].flatMap(([position, pipeline]) =>
-    faulty.has(position) || (isVaultUseless && needsTokens(pipeline)) ? [] : [position],
+    withIssue.has(position) || (!canVaultPay && needsTokens(pipeline)) ? [] : [position],
   );
 }
 
@@ -88,13 +87,13 @@ function needsTokens({ actions }: CompiledPipeline): boolean {
   return actions.some(movesTokens);
 }
 
-function vaultProblems({ isVaultFrozen, vaultTokenAccount }: RecipientsCheck): BatchProblem[] {
+function vaultIssues({ isVaultFrozen, vaultTokenAccount }: RecipientsCheck): BatchIssue[] {
   if (!isVaultFrozen) return [];
   const message = `The vault’s token account ${vaultTokenAccount} is frozen. The mint’s freeze authority can thaw it.`;
   return [wouldFail(null, message)];
 }
 
-function wouldFail(place: string | null, message: string): BatchProblem {
+function wouldFail(place: string | null, message: string): BatchIssue {
   return { code: 'ERR_BATCH_WOULD_FAIL', place, message };
 }
 

@@ -8,18 +8,18 @@ import { type Balance, balance, lamportBalance, MIN_VAULT_LAMPORTS } from '../..
 import { type MissingTokenAccount, readVaultFunds } from '../../solana/vault.ts';
 import type { Deps } from '../deps.ts';
 
-/** What a batch takes from its vault, and what is there. */
+/** Amounts that a batch takes from its vault, compared with the vault's balances. */
 export interface Funds {
   /** Base units. */
   readonly tokens: Balance;
-  /** Lamports, for the rent of recipients’ token accounts, what is withdrawn, and what a vault must keep besides. */
+  /** Lamports for the rent of recipients’ token accounts, for withdrawals, and for the minimum that a vault must keep. */
   readonly lamports: Balance;
   readonly missingTokenAccounts: readonly MissingTokenAccount[];
 }
 
 type Pipelines = readonly Pick<CompiledPipeline, 'actions' | 'instructions'>[];
 
-/** The vault pays the burns, the airdrops, the withdrawals and the rent of recipients’ token accounts; the operator everything else. */
+/** Reads the funds for what the vault pays: burns, airdrops, withdrawals and the rent of recipients’ token accounts. */
 export async function readFunds(
   { chain }: Pick<Deps, 'chain'>,
   project: Project,
@@ -43,8 +43,8 @@ export async function readFunds(
 }
 
 /**
- * What the vault lacks, a sentence each; empty when it holds enough. `firstPosition` is where the pipelines given begin
- * in their batch.
+ * Describes what the vault lacks, one sentence for tokens and one for lamports; empty when it holds enough.
+ * @param firstPosition position of the first given pipeline in its batch.
  */
 export function describeMissingFunds(
   funds: Funds,
@@ -59,20 +59,23 @@ export function describeMissingFunds(
     const [holds, needs, missing] = [funds.tokens.available, funds.tokens.needed, funds.tokens.missing].map((tokens) =>
       formatTokens(tokens, token.decimals),
     );
-    const dry = firstUnpaid(
+    const position = firstUnpaid(
       funds.tokens.available,
       pipelines.map((pipeline) => requirements([pipeline], token).amountBaseUnits),
     );
     sentences.push(
       `The vault ${vault} holds ${holds} tokens; this batch needs ${needs}: ${missing} more. ` +
-        `pipelines[${firstPosition + dry}] is the first that it cannot pay.`,
+        `pipelines[${firstPosition + position}] is the first that it cannot pay.`,
     );
   }
   if (funds.lamports.missing > 0n) {
-    const dry = firstUnpaid(funds.lamports.available - MIN_VAULT_LAMPORTS, lamportCosts(funds, project, pipelines));
+    const position = firstUnpaid(
+      funds.lamports.available - MIN_VAULT_LAMPORTS,
+      lamportCosts(funds, project, pipelines),
+    );
     sentences.push(
       `The vault ${vault} holds ${funds.lamports.available} lamports; ${describeUse(funds, pipelines)}: ` +
-        `${funds.lamports.missing} more. pipelines[${firstPosition + dry}] is the first that it cannot pay.`,
+        `${funds.lamports.missing} more. pipelines[${firstPosition + position}] is the first that it cannot pay.`,
     );
   }
   return sentences;
@@ -87,12 +90,12 @@ function describeUse({ lamports, missingTokenAccounts }: Funds, pipelines: Pipel
   return `creating ${missingTokenAccounts.length} token accounts takes ${creation}, and it must keep ${MIN_VAULT_LAMPORTS}`;
 }
 
-/** Custom error 1 is `InsufficientFunds` of the token programs and `ResultWithNegativeLamports` of the system program. */
+/** Error code 1 is `InsufficientFunds` in the token programs and `ResultWithNegativeLamports` in the system program. */
 export function isShortOfFunds(err: string): boolean {
   return /"Custom":1[}\]]/.test(err) || err.includes('InsufficientFundsForRent');
 }
 
-/** The position at which the costs, summed up, pass what is there. */
+/** Finds the position at which the running sum of the costs exceeds the available amount. */
 function firstUnpaid(available: bigint, costs: readonly bigint[]): number {
   let spent = 0n;
   return costs.findIndex((cost) => {
@@ -101,7 +104,7 @@ function firstUnpaid(available: bigint, costs: readonly bigint[]): number {
   });
 }
 
-/** Each missing token account is paid for by the first pipeline that names it. */
+/** Counts each missing token account at the first pipeline that names it: that one pays for it. */
 function lamportCosts({ missingTokenAccounts }: Funds, { token }: Project, pipelines: Pipelines): bigint[] {
   const unpaid = new Map(missingTokenAccounts.map(({ address, creationLamports }) => [address, creationLamports]));
   return pipelines.map((pipeline) =>

@@ -1,11 +1,12 @@
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
+import { readNonces } from '../../solana/nonces.ts';
 import { decodeVaultBatchTransaction, vaultTransactionMatches } from '../../squads/accounts.ts';
 import { batchAddress, batchTransactionAddress } from '../../squads/addresses.ts';
 import { isRotation } from '../../squads/rotation/groups.ts';
 import type { Deps } from '../deps.ts';
 
-/** The first pipeline of a batch that was set up which the chain holds otherwise than it was compiled, or null. */
+/** Finds the position of the first pipeline whose on-chain bytes differ from the compiled ones; null if all match. */
 export async function findMismatchedPipeline(
   { chain }: Pick<Deps, 'chain'>,
   multisig: Multisig,
@@ -27,7 +28,19 @@ export async function findMismatchedPipeline(
   return position === -1 ? null : position;
 }
 
-/** The sentence about one. */
+/** Describes the result of `findMismatchedPipeline` in a sentence. */
 export function describeMismatch(position: number, { batchIndex }: Pick<Batch, 'batchIndex'>): string {
   return `pipelines[${position}] is not what the chain holds at index ${batchIndex}.`;
+}
+
+/** Explains why a signed approval is void if its nonce has another value on chain by now; null if the values match. */
+export async function findNonceMismatch(
+  { chain }: Pick<Deps, 'chain'>,
+  { operator }: Multisig,
+  { nonce }: Pick<Batch, 'nonce'>,
+): Promise<string | null> {
+  const values = await readNonces(chain, operator, [nonce.address], 'confirmed');
+  return values.get(nonce.address) === nonce.value
+    ? null
+    : 'the nonce it starts with has moved on; get the rebuilt one with ?include=approval and sign that.';
 }

@@ -1,30 +1,31 @@
 import { type Address, address } from '@solana/kit';
 import { movesTokens } from '../../compile/totals.ts';
 import { vaultOf } from '../../compile/vault.ts';
+import { parseWithdrawn, withdrawals } from '../../compile/withdraw.ts';
 import type { BatchAction, CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { type Recipient, type RecipientFacts, readRecipients } from '../../solana/recipients.ts';
 import { findCreatedTokenAccounts } from '../../store/landing/created-token-accounts.ts';
 import type { Deps } from '../deps.ts';
 
-/** A recipient of an airdrop or a withdrawal to whom it cannot or must not go. */
-export interface RecipientProblem {
-  /** Zero-based. */
+/** An issue with the recipient of an airdrop or a withdrawal. */
+export interface RecipientIssue {
+  /** Zero-based position. */
   readonly pipeline: number;
-  /** E.g. `pipelines[3].actions[0].toAddress`. */
+  /** Path in the request, e.g. `pipelines[3].actions[0].toAddress`. */
   readonly place: string;
-  /** Reads after the place. */
-  readonly problem: string;
+  /** A sentence that does not repeat the place. */
+  readonly message: string;
 }
 
 export interface RecipientsCheck {
-  readonly problems: readonly RecipientProblem[];
+  readonly issues: readonly RecipientIssue[];
   readonly isVaultFrozen: boolean;
-  /** Where the vault’s tokens lie. */
+  /** The vault's associated token account. */
   readonly vaultTokenAccount: Address;
 }
 
-/** Looks at every account that airdrops and withdrawals go to, and at the one they come from. */
+/** Checks the accounts that airdrops and withdrawals go to, and the vault's token account. */
 export async function checkRecipients(
   { chain, db, clock }: Pick<Deps, 'chain' | 'db' | 'clock'>,
   project: Project,
@@ -53,15 +54,15 @@ export async function checkRecipients(
   const missing = recipients.flatMap(({ tokenAccount }, i) =>
     facts[i]?.tokenAccount.state === 'missing' ? [tokenAccount] : [],
   );
-  const since = new Date(clock.now().getTime() - NOT_CREATED_AGAIN_MS);
+  const since = new Date(clock.now().getTime() - RECREATION_PAUSE_MS);
   const createdAt = await findCreatedTokenAccounts(db, project.id, missing, since);
   const found = new Map(recipients.map((recipient, i) => [recipient.owner, { recipient, facts: facts[i] }]));
   return {
-    problems: transfers.flatMap(({ pipeline, place, owner, action }) => {
+    issues: transfers.flatMap(({ pipeline, place, owner, action }) => {
       const { recipient, facts } = found.get(owner) ?? {};
-      if (!recipient || !facts) throw new Error(`Nothing was read for ${owner}.`);
-      const problem = describeOwner(recipient, facts) ?? describeTokenAccount(recipient, facts, action, createdAt);
-      return problem === null ? [] : [{ pipeline, place, problem }];
+      if (!recipient || !facts) throw new Error(`The accounts of ${owner} were not read.`);
+      const message = describeOwner(recipient, facts) ?? describeTokenAccount(recipient, facts, action, createdAt);
+      return message === null ? [] : [{ pipeline, place, message }];
     }),
     isVaultFrozen: facts[0]?.tokenAccount.state === 'frozen',
     vaultTokenAccount: vault.tokenAccount,
@@ -69,8 +70,8 @@ export async function checkRecipients(
 }
 
 const MS_PER_DAY = 86_400_000;
-/** Closing an account pays its rent to its owner: asking again and again would drain the vault. */
-const NOT_CREATED_AGAIN_MS = 30 * MS_PER_DAY;
+/** Closing an account pays its rent to its owner. Without this pause, closing it again and again would drain the vault. */
+const RECREATION_PAUSE_MS = 30 * MS_PER_DAY;
 
 function describeOwner({ owner }: Recipient, facts: RecipientFacts): string | null {
   switch (facts.owner.kind) {
@@ -101,9 +102,9 @@ function describeTokenAccount(
       return `${owner} gave its token account ${tokenAccount} to ${facts.tokenAccount.owner}, who would get the tokens. Use another wallet.`;
     case 'missing': {
       const created = createdAt.get(tokenAccount);
-      // Whom a withdrawal goes to is the project's own choice, and so is what that costs.
+      // The project chose the recipient of a withdrawal, and pays for its account again.
       if (created === undefined || action.action === 'WITHDRAW') return null;
-      const again = new Date(created.getTime() + NOT_CREATED_AGAIN_MS);
+      const again = new Date(created.getTime() + RECREATION_PAUSE_MS);
       return (
         `${owner} has closed the token account ${tokenAccount} that the vault paid for on ${created.toISOString()}. ` +
         `The vault pays for another from ${again.toISOString()}; until then the recipient can create it.`
@@ -112,4 +113,35 @@ function describeTokenAccount(
     default:
       throw facts.tokenAccount satisfies never;
   }
+}
+
+/**
+ * Checks SOL withdrawals to addresses that have no account yet. An amount below an account's minimum rent cannot arrive.
+ * @returns one sentence for each issue.
+ */
+export async function checkNewAccounts(
+  { chain }: Pick<Deps, 'chain'>,
+  pipelines: readonly Pick<CompiledPipeline, 'actions'>[],
+): Promise<string[]> {
+  const withdrawn = withdrawals(pipelines, 'SOL');
+  if (withdrawn.length === 0) return [];
+  const recipients = withdrawn.map(({ toAddress }) => address(toAddress));
+  const [missing, rentLamports] = await Promise.all([
+    findMissingAccounts({ chain }, recipients),
+    chain.minimumBalanceForRentExemption(0),
+  ]);
+  return withdrawn.flatMap((withdrawal) => {
+    const lamports = parseWithdrawn(withdrawal, { decimals: 0 });
+    if (!missing.has(address(withdrawal.toAddress)) || lamports >= rentLamports) return [];
+    return `${withdrawal.toAddress} is new on chain: it must get at least ${rentLamports} lamports, not ${lamports}.`;
+  });
+}
+
+/** Finds the addresses that have no account on chain. */
+export async function findMissingAccounts(
+  { chain }: Pick<Deps, 'chain'>,
+  addresses: readonly Address[],
+): Promise<ReadonlySet<Address>> {
+  const accounts = await chain.accounts(addresses);
+  return new Set(addresses.filter((_, i) => accounts[i] === null));
 }

@@ -6,28 +6,28 @@ import { simulationLimits } from '../bundles/assemble-bundle.ts';
 import type { Deps } from '../deps.ts';
 
 export interface SimulatedFailure {
-  /** Zero-based. */
+  /** Zero-based position. */
   readonly pipeline: number;
-  /** JSON text of the TransactionError. */
+  /** The TransactionError as JSON text. */
   readonly err: string;
-  /** What the program that failed said, or null. */
+  /** Error message that the failing program logged; null if it logged none. */
   readonly reason: string | null;
 }
 
 export interface Simulations {
-  /** Those that fail, in order. */
+  /** In order of position. */
   readonly failures: readonly SimulatedFailure[];
-  /** What each of the others used, by position. */
+  /** Compute units used by each successful pipeline, by position. */
   readonly computeUnits: ReadonlyMap<number, number>;
 }
 
-/** More at once gains nothing from one node, and public ones count requests. */
-const MAX_SIMULATIONS_AT_ONCE = 8;
+/** More in parallel is no faster on one node, and public nodes count requests. */
+const MAX_PARALLEL_SIMULATIONS = 8;
 
 /**
- * Runs the instructions of the pipelines at these positions, each alone, as the vault would: as of now, on one node, and
- * without signatures.
- * @throws Error when the operator, who pays each of them, cannot.
+ * Simulates the pipelines at these positions, each in a transaction of its own that the vault executes, without
+ * signatures and on the node's current state.
+ * @throws Error when the operator cannot pay the fee.
  */
 export async function simulatePipelines(
   { chain }: Pick<Deps, 'chain'>,
@@ -44,7 +44,7 @@ export async function simulatePipelines(
     for (const pipeline of left) {
       const instructions = pipelines[pipeline]?.instructions ?? [];
       const [planned] = planTransactions([{ instructions, computeUnits: 0, traceLength: 0 }], limits);
-      if (!planned) throw new Error(`pipelines[${pipeline}] makes no transaction.`);
+      if (!planned) throw new Error(`The plan of pipelines[${pipeline}] has no transaction.`);
       const wire = compileUnsigned(planned.message, lifetime);
       const { err, logs, unitsConsumed } = await chain.simulate(wire, {
         sigVerify: false,
@@ -58,7 +58,7 @@ export async function simulatePipelines(
       failures.push({ pipeline, err, reason: reasonOf(logs) });
     }
   };
-  await Promise.all(Array.from({ length: MAX_SIMULATIONS_AT_ONCE }, simulateRest));
+  await Promise.all(Array.from({ length: MAX_PARALLEL_SIMULATIONS }, simulateRest));
   return { failures: failures.sort((a, b) => a.pipeline - b.pipeline), computeUnits };
 }
 

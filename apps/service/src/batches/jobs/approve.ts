@@ -12,9 +12,8 @@ import { planTokenAccounts } from '../../store/landing/created-token-accounts.ts
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, toExecutionIssue } from '../check/check-batch.ts';
-import { findNonceMismatch } from '../check/find-nonce-problem.ts';
-import { describeMismatch, findMismatchedPipeline } from '../check/mismatches.ts';
-import { fencedTransaction, type RunDeps } from '../in-run.ts';
+import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../check/mismatches.ts';
+import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { end } from './end.ts';
 import { releaseRequest } from './execution-issues.ts';
 import { type Progress, readProgress } from './progress.ts';
@@ -41,8 +40,8 @@ export async function approve(
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
   const foreign = await findMismatchedPipeline(deps, multisig, batch);
   if (foreign !== null) return stopForGood(deps, project, batch, describeMismatch(foreign, batch));
-  const { problems, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
-  const issue = toExecutionIssue(problems);
+  const { issues, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
+  const issue = toExecutionIssue(issues);
   if (issue !== null) return stop(deps, project, batch, issue);
   const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
   const waits = await fencedTransaction(deps, async (trx) => {

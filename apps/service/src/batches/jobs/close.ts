@@ -10,7 +10,7 @@ import { ACTIVATE_WEIGHT, sumOfWeights, VOTE_WEIGHT } from '../../squads/weight.
 import { markClosed } from '../../store/batches/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landBundle, settleBundles } from '../bundles/land.ts';
-import { fencedTransaction, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { completeLedger } from './ledger.ts';
 
 /** How often it is worth looking whether the wallet has cast its cancel. */

@@ -9,7 +9,7 @@ import { markTokenAccountsCreated } from '../../store/landing/created-token-acco
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import type { Deps } from '../deps.ts';
-import { fencedTransaction, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { readProgress } from './progress.ts';
 
 export interface Ending {

@@ -3,7 +3,7 @@ import type { Project } from '../../model/project.ts';
 import { recordExecutionIssue } from '../../store/batches/executions.ts';
 import { StaleRun } from '../../store/batches/runs.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
-import { fencedTransaction, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../deps.ts';
 
 /** Deposits and clusters take about this long to mend at the soonest. */
 const RETRY_MS = 15_000;

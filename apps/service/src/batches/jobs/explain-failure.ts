@@ -6,7 +6,7 @@ import { MAX_COMPUTE_UNITS, planTransactions } from '../../squads/plan.ts';
 import { simulationLimits } from '../bundles/assemble-bundle.ts';
 import type { Landing } from '../bundles/land.ts';
 import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.ts';
-import type { RunDeps } from '../in-run.ts';
+import type { RunDeps } from '../deps.ts';
 import type { Next } from './land-next.ts';
 import { readProgress } from './progress.ts';
 

@@ -6,7 +6,7 @@ import { type InstructionGroup, MAX_COMPUTE_UNITS, planTransactions } from '../.
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle } from '../bundles/land.ts';
 import { simulatePipelines } from '../check/simulate.ts';
-import type { RunDeps } from '../in-run.ts';
+import type { RunDeps } from '../deps.ts';
 
 /** What goes out next. */
 export interface Next {

@@ -4,7 +4,7 @@ import { findBatch } from '../../store/batches/batches.ts';
 import { askCompany } from '../../store/company/approvals.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { settleBundles } from '../bundles/land.ts';
-import { fencedTransaction, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { approve } from './approve.ts';
 import { end } from './end.ts';
 import { reschedule } from './execution-issues.ts';

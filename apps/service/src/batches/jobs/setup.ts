@@ -13,7 +13,7 @@ import { findBundles } from '../../store/landing/bundles.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
-import { fencedTransaction, type RunDeps } from '../in-run.ts';
+import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { end } from './end.ts';
 import { completeLedger } from './ledger.ts';
 import { readClosed } from './progress.ts';

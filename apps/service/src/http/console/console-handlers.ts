@@ -1,6 +1,6 @@
 import type { CONSOLE_OPERATIONS } from '@flywheel/api';
 import type { Address } from '@solana/kit';
-import type { PreviewDeps } from '../../batches/preview/preview-batch.ts';
+import type { PreviewDeps } from '../../batches/preview.ts';
 import type { EnvironmentDeps } from '../../projects/environment.ts';
 import type { OverviewDeps } from '../../projects/overview/overview.ts';
 import type { EndpointDeps } from '../../webhooks/endpoints.ts';

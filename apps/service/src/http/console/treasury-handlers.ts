@@ -1,7 +1,6 @@
 import type { Rotation, TREASURY_OPERATIONS } from '@flywheel/api';
 import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
-import { listRotations, rotationOf } from '../../treasury/list-rotations.ts';
-import { rotateCompany, rotateWallet } from '../../treasury/rotate.ts';
+import { listRotations, rotateCompany, rotateWallet, toRotationRecord } from '../../treasury/rotations.ts';
 import { withdraw } from '../../treasury/withdraw.ts';
 import { replayHeaders } from '../batch-replies.ts';
 import type { Handlers } from '../handlers.ts';
@@ -20,13 +19,13 @@ export function createTreasuryHandlers(deps: ConsoleDeps): Handlers<typeof TREAS
     rotateWallet: async ({ wallet }, { headers, params, body }) => {
       const project = await requireOwnProject(deps, wallet, params.projectId);
       const stored = await rotateWallet(deps, { project, idempotencyKey: headers['x-idempotency-key'], body });
-      return { status: 200, body: presentRotation(rotationOf(stored.batch)), ...replayHeaders(stored.replayed) };
+      return { status: 200, body: presentRotation(toRotationRecord(stored.batch)), ...replayHeaders(stored.replayed) };
     },
 
     rotateCompany: async ({ wallet: operator }, { headers, params }) => {
       const project = await requireVisibleProject(deps, operator, params.projectId);
       const stored = await rotateCompany(deps, { project, idempotencyKey: headers['x-idempotency-key'], operator });
-      return { status: 200, body: presentRotation(rotationOf(stored.batch)), ...replayHeaders(stored.replayed) };
+      return { status: 200, body: presentRotation(toRotationRecord(stored.batch)), ...replayHeaders(stored.replayed) };
     },
 
     listRotations: async ({ wallet }, { params }) => {
@@ -37,7 +36,7 @@ export function createTreasuryHandlers(deps: ConsoleDeps): Handlers<typeof TREAS
   };
 }
 
-type RotationRecord = ReturnType<typeof rotationOf>;
+type RotationRecord = ReturnType<typeof toRotationRecord>;
 
 function presentRotation({ batchId, approver, from, to, status, createdAt, endedAt }: RotationRecord): Rotation {
   const ended = endedAt && { dateEnded: endedAt.toISOString() };

@@ -1,5 +1,5 @@
 import type { BatchEvent, EventStream } from '@flywheel/api';
-import { type EventDeps, readEvents, streamEvents } from '../../batches/events/stream-events.ts';
+import { type EventDeps, readEvents, streamEvents } from '../../batches/events.ts';
 import type { StreamLimit } from './stream-limit.ts';
 
 export interface StreamDeps extends EventDeps {

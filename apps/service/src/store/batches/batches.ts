@@ -18,10 +18,17 @@ import { releaseDailyAmounts } from '../projects/daily-limits.ts';
 import { summarizePipelines } from './batch-records.ts';
 import { BATCH_COLUMNS, type BatchRow, PIPELINE_COLUMNS, toBatch, toPipeline, toPipelineRows } from './batch-rows.ts';
 
-/**
- * The next batch index of a flywheel. Locks its row until the transaction ends, so that a project's batches are made
- * one after another: what is counted after this (`countOpen`) is exact, and a transaction that fails leaves no gap.
- */
+/** Locks a flywheel's row until the transaction ends, so that its batches are created one after another. */
+export async function lockFlywheel(trx: Db, flywheelId: string): Promise<void> {
+  await trx
+    .selectFrom('flywheels')
+    .select('id')
+    .where('id', '=', flywheelId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+/** Takes the next batch index of a flywheel. Locks its row until the transaction ends; a rollback leaves no gap. */
 export async function takeBatchIndex(trx: Db, flywheelId: string): Promise<bigint> {
   const { last_batch_index } = await trx
     .updateTable('flywheels')

@@ -1,32 +1,30 @@
 import { ApiError, type Approver, type RotateAction, type RotateWalletRequest, rotationMessage } from '@flywheel/api';
 import { type Address, isAddress, isOffCurveAddress } from '@solana/kit';
+import { requireUnpausedProject } from '../batches/admission.ts';
+import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from '../batches/create-batch.ts';
 import type { Deps } from '../batches/deps.ts';
-import { type StoredBatch, storeOnce } from '../batches/store-once.ts';
-import type { CompiledPipeline } from '../model/batch.ts';
+import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
-import { utcDay } from '../model/utc-day.ts';
 import { isSignedBy } from '../projects/sign-in.ts';
 import { decodeMultisig } from '../squads/accounts.ts';
 import { encodeReplacement } from '../squads/rotation/config-transaction.ts';
-import { insertAuditEntry } from '../store/audit.ts';
-import { findOpenIds } from '../store/batches/rotations.ts';
-import type { Db } from '../store/db.ts';
+import { findRotations, type RotationRecord, replacementOf } from '../store/batches/rotations.ts';
 
-interface Asked {
+interface RotationRequest {
   readonly project: Project;
   /** Lowercase. */
   readonly idempotencyKey: string;
 }
 
 /**
- * Begins to replace a project's wallet, as its present one asks and the new one has signed.
- * @throws ApiError ERR_INVALID_REQUEST for a wallet that cannot be one or has not signed; ERR_ROTATION_REFUSED,
- * ERR_DUPLICATE_IDEMPOTENCY_KEY, ERR_PAUSED, ERR_NONCE_POOL_EMPTY
+ * Creates the batch that replaces a project's wallet by another. The present wallet asks; the new one has signed.
+ * @throws ApiError ERR_INVALID_REQUEST for an address that is not a wallet's or a signature that does not verify;
+ * ERR_ROTATION_REFUSED, ERR_PAUSED; and those of `createBatchIdempotently`.
  */
 export async function rotateWallet(
   deps: Deps,
-  { project, idempotencyKey, body }: Asked & { readonly body: RotateWalletRequest },
-): Promise<StoredBatch> {
+  { project, idempotencyKey, body }: RotationRequest & { readonly body: RotateWalletRequest },
+): Promise<CreatedBatch> {
   const { id: projectId, wallet: from, flywheel } = project;
   const { newWallet: to, signature } = body;
   if (!isAddress(to)) throw invalid('newWallet', 'is no address: base58 of 32 bytes is needed.');
@@ -40,26 +38,38 @@ export async function rotateWallet(
 }
 
 /**
- * Begins to replace the company's approver of a project by the one that the service signs with now.
- * @throws ApiError ERR_ROTATION_REFUSED also when that is the same one; else as `rotateWallet`.
+ * Creates the batch that replaces the company's approver of a project by the key that the service signs with now.
+ * @throws ApiError ERR_ROTATION_REFUSED, also when that key is the approver already; ERR_PAUSED; and those of
+ * `createBatchIdempotently`.
  */
 export async function rotateCompany(
   deps: Deps & { readonly company: Address },
-  { project, idempotencyKey, operator }: Asked & { readonly operator: Address },
-): Promise<StoredBatch> {
+  { project, idempotencyKey, operator }: RotationRequest & { readonly operator: Address },
+): Promise<CreatedBatch> {
   const rotation = { approver: 'company', from: project.flywheel.multisig.company, to: deps.company } as const;
   if (rotation.from === rotation.to) throw refused(`the project is approved with ${rotation.to} already.`);
   return rotate(deps, { project, idempotencyKey, actor: operator, body: rotation, rotation });
 }
 
-/** The proof type that a rotation's record names. */
-const ROTATION_TYPE = 'ROTATE';
+/** Bounds the list; the audit log has all rotations. */
+const MAX_LISTED = 100;
+
+/** Lists the open and past rotations of a project, newest first. */
+export async function listRotations({ db }: Pick<Deps, 'db'>, { id }: Project): Promise<RotationRecord[]> {
+  return findRotations(db, id, MAX_LISTED);
+}
+
+/** Converts a rotation's batch to the record that the list shows. */
+export function toRotationRecord(batch: Batch): RotationRecord {
+  const { id: batchId, status, createdAt, endedAt } = batch;
+  return { ...replacementOf(batch), batchId, status, createdAt, endedAt };
+}
 
 interface Rotation {
   readonly approver: Approver;
   readonly from: Address;
   readonly to: Address;
-  /** What shows that the new one agreed. */
+  /** Proof that the new approver agreed. */
   readonly evidence?: { readonly signature: string };
 }
 
@@ -71,32 +81,22 @@ async function rotate(
     actor,
     body,
     rotation,
-  }: Asked & { readonly actor: Address; readonly body: unknown; readonly rotation: Rotation },
-): Promise<StoredBatch> {
-  return storeOnce(
-    deps,
-    { project, kind: 'rotation', idempotencyKey, body },
-    {
-      compile: async () => {
-        await requireReplaceable(deps, project, rotation);
-        return [compileRotation(rotation)];
-      },
-      admit: async (trx) => {
-        await requireNothingOpen(trx, project);
-        const totals = { burnBaseUnits: 0n, airdropBaseUnits: 0n };
-        return { reserved: { day: utcDay(deps.clock.now()), totals }, warnings: [] };
-      },
-      record: (trx, { id: batchId, createdAt: at }) => {
-        const { approver, from, to } = rotation;
-        const change = { before: { [approver]: from }, after: { [approver]: to } };
-        const projectId = project.id;
-        return insertAuditEntry(trx, { at, actor, action: 'rotation.requested', projectId, batchId, ...change });
-      },
-    },
-  );
+  }: RotationRequest & { readonly actor: Address; readonly body: unknown; readonly rotation: Rotation },
+): Promise<CreatedBatch> {
+  const key = { project, kind: 'rotation', idempotencyKey, requestHash: hashRequest(body) } as const;
+  const earlier = await findCreatedBatch(deps.db, key);
+  if (earlier) return earlier;
+  await requireUnpausedProject(deps, project);
+
+  await requireReplaceable(deps, project, rotation);
+
+  const { approver, from, to } = rotation;
+  const change = { before: { [approver]: from }, after: { [approver]: to } };
+  const audit = { actor, action: 'rotation.requested', ...change } as const;
+  return createBatchIdempotently(deps, key, { pipelines: [compileRotation(rotation)], audit });
 }
 
-/** Squads refuses, only when it is executed, what would leave a multisig with a member twice or without one it removes. */
+/** Squads would accept such a rotation, and fail only when it is executed. */
 async function requireReplaceable(
   { chain }: Deps,
   { flywheel: { multisig } }: Project,
@@ -109,6 +109,9 @@ async function requireReplaceable(
   if (!members.includes(from)) throw refused(`${from} is no member of the multisig ${multisig.address} any more.`);
 }
 
+/** Proof type in the record of a rotation. */
+const ROTATION_TYPE = 'ROTATE';
+
 function compileRotation({ approver, from, to, evidence }: Rotation): CompiledPipeline {
   const action: RotateAction = { action: 'ROTATE', approver, from, to };
   return {
@@ -118,18 +121,6 @@ function compileRotation({ approver, from, to, evidence }: Rotation): CompiledPi
     instructions: [],
     vaultMessage: encodeReplacement({ from, to }),
   };
-}
-
-/** So many ids show which they are; the console lists them all. */
-const MAX_IDS_NAMED = 5;
-
-/** Executing a rotation makes every earlier proposal that is not approved yet stale: it could never be approved. */
-async function requireNothingOpen(trx: Db, { flywheel }: Project): Promise<void> {
-  const open = await findOpenIds(trx, flywheel.id);
-  if (open.length === 0) return;
-  const named = open.slice(0, MAX_IDS_NAMED).join(', ');
-  const more = open.length > MAX_IDS_NAMED ? ` and ${open.length - MAX_IDS_NAMED} more` : '';
-  throw refused(`${open.length} of its batches are open and would become stale (${named}${more}). End them first.`);
 }
 
 function refused(problem: string): ApiError {

@@ -1,28 +1,23 @@
 import type { Instruction } from '@solana/kit';
 import { getTransferSolInstructionDataDecoder } from '@solana-program/system';
-import type { Bundle, CompiledPipeline } from '../../model/batch.ts';
-import type { Multisig } from '../../model/project.ts';
-import type { BundleSender } from '../../solana/bundles.ts';
-import { approvalFeeLamports } from '../../squads/approval.ts';
-import { closeGroups } from '../../squads/close.ts';
-import { executionGroup } from '../../squads/execute.ts';
-import { feeLamports } from '../../squads/fee.ts';
-import {
-  type InstructionGroup,
-  MAX_COMPUTE_UNITS,
-  type PlannedTransaction,
-  planTransactions,
-} from '../../squads/plan.ts';
-import { batchAccountSizes } from '../../squads/rent.ts';
-import { setupGroups } from '../../squads/setup.ts';
-import { operatorLimits, withTip } from '../bundles/assemble-bundle.ts';
-import type { Deps } from '../deps.ts';
+import type { Bundle, CompiledPipeline } from '../model/batch.ts';
+import type { Multisig } from '../model/project.ts';
+import type { BundleSender } from '../solana/bundles.ts';
+import { approvalFeeLamports } from '../squads/approval.ts';
+import { closeGroups } from '../squads/close.ts';
+import { executionGroup } from '../squads/execute.ts';
+import { feeLamports } from '../squads/fee.ts';
+import { type InstructionGroup, MAX_COMPUTE_UNITS, type PlannedTransaction, planTransactions } from '../squads/plan.ts';
+import { batchAccountSizes } from '../squads/rent.ts';
+import { setupGroups } from '../squads/setup.ts';
+import { operatorLimits, withTip } from './bundles/assemble-bundle.ts';
+import type { Deps } from './deps.ts';
 
-/** What the operator pays for a batch, from setup to close, when every bundle lands at the first sending. */
+/** Costs of a batch for the operator, from setup to close, if every bundle lands at the first attempt. */
 export interface OperatorCost {
   readonly feeLamports: bigint;
   readonly tipLamports: bigint;
-  /** In Squads accounts, until they are closed. */
+  /** Rent locked in Squads accounts until they are closed. */
   readonly rentLockedLamports: bigint;
 }
 
@@ -30,12 +25,13 @@ export interface PredictCostDeps extends Pick<Deps, 'chain'> {
   readonly bundles: Pick<BundleSender, 'tip' | 'terms' | 'maxTransactions'>;
 }
 
-/** Every index costs the same: it takes eight bytes wherever it is written. */
+/** The index does not affect the cost: it takes eight bytes everywhere. */
 const ANY_BATCH_INDEX = 1n;
 
 /**
- * Plans the transactions of all phases with the planners that send them, and adds up what they cost. `computeUnits` is what
- * the pipelines’ instructions use by themselves, by position.
+ * Predicts the operator's cost: plans the transactions of all phases with the planners that the worker uses, and sums up
+ * their fees, tips and rent.
+ * @param computeUnits compute units of each pipeline's own instructions, by position; the maximum is assumed for others.
  */
 export async function predictCost(
   { chain, bundles }: PredictCostDeps,
@@ -62,7 +58,7 @@ export async function predictCost(
     const planned = planTransactions(groups, operatorLimits(multisig, name, terms));
     return phaseCost(multisig, planned, { tip, maxTransactions: bundles.maxTransactions, signedCount });
   };
-  // The approval leads the first bundle of the execution.
+  // The approval is the first transaction of the first execution bundle.
   const costs = [phase('setup', setup), phase('execution', execution, 1), phase('close', close)];
   return {
     feeLamports: costs.reduce((sum, cost) => sum + cost.feeLamports, approvalFeeLamports(multisig)),
@@ -71,10 +67,10 @@ export async function predictCost(
   };
 }
 
-/** The runtime counts this much for every account besides its bytes (Agave, `ACCOUNT_STORAGE_OVERHEAD`). */
+/** Bytes that the rent counts for every account in addition to its data (Agave, `ACCOUNT_STORAGE_OVERHEAD`). */
 const ACCOUNT_OVERHEAD_BYTES = 128n;
 
-/** Rent is proportional to bytes, so that one question answers all. */
+/** Rent is proportional to bytes, so one request to the node is enough. */
 async function readRentLamports({ chain }: Pick<Deps, 'chain'>, sizes: readonly number[]): Promise<bigint> {
   const lamportsPerByte = (await chain.minimumBalanceForRentExemption(0)) / ACCOUNT_OVERHEAD_BYTES;
   return sizes.reduce((sum, bytes) => sum + (ACCOUNT_OVERHEAD_BYTES + BigInt(bytes)) * lamportsPerByte, 0n);

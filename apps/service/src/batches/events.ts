@@ -1,8 +1,8 @@
 import type { BatchEvent } from '@flywheel/api';
-import type { Clock } from '../../model/clock.ts';
-import type { Db } from '../../store/db.ts';
-import type { EventFeed } from '../../store/events/event-feed.ts';
-import { type EventPage, findEvents } from '../../store/events/find-events.ts';
+import type { Clock } from '../model/clock.ts';
+import type { Db } from '../store/db.ts';
+import type { EventFeed } from '../store/events/event-feed.ts';
+import { type EventPage, findEvents } from '../store/events/find-events.ts';
 
 export interface EventDeps {
   readonly db: Db;
@@ -10,17 +10,17 @@ export interface EventDeps {
   readonly feed: Pick<EventFeed, 'watch'>;
 }
 
-/** What became of a batch after an event, up to now. */
+/** Reads the events of a batch after the one with the id `after`. */
 export function readEvents({ db }: Pick<EventDeps, 'db'>, batchId: string, after: bigint): Promise<EventPage> {
   return findEvents(db, batchId, after);
 }
 
-/** Should the feed have lost its connection: what happens is heard of within this time. */
-const LOOK_INTERVAL_MS = 5_000;
+/** Bounds the delay of an event when the feed has lost its connection. */
+const POLL_INTERVAL_MS = 5_000;
 
 /**
- * What became of a batch after an event, then what becomes of it, each once and in order, until nothing more will or the
- * signal aborts.
+ * Yields the events of a batch after the one with the id `after`, past and future, each once and in order. Ends after the
+ * last event that the batch can have, or when the signal aborts.
  */
 export async function* streamEvents(
   { db, clock, feed }: EventDeps,
@@ -28,12 +28,12 @@ export async function* streamEvents(
   after: bigint,
   signal: AbortSignal,
 ): AsyncGenerator<BatchEvent, void> {
-  let news = new AbortController();
-  const unwatch = feed.watch(batchId, () => news.abort());
+  let newEvent = new AbortController();
+  const unwatch = feed.watch(batchId, () => newEvent.abort());
   try {
     for (let last = after; !signal.aborted; ) {
-      // Before it is read: what is told meanwhile is looked for once more.
-      news = new AbortController();
+      // Renewed before the read: an event that arrives during the read causes one more read.
+      newEvent = new AbortController();
       const { events, isLast } = await findEvents(db, batchId, last);
       for (const event of events) {
         yield event;
@@ -41,7 +41,7 @@ export async function* streamEvents(
       }
       if (isLast) return;
       if (events.length > 0) continue;
-      await clock.sleep(LOOK_INTERVAL_MS, AbortSignal.any([signal, news.signal])).catch(ignoreAbort);
+      await clock.sleep(POLL_INTERVAL_MS, AbortSignal.any([signal, newEvent.signal])).catch(ignoreAbort);
     }
   } finally {
     unwatch();

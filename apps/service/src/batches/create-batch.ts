@@ -1,0 +1,134 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { ApiError, type BatchKind, type InitWarning, isApiError } from '@flywheel/api';
+import type { Batch, CompiledPipeline } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
+import { findBatchByIdempotencyKey, insertBatch, lockFlywheel, takeBatchIndex } from '../store/batches/batches.ts';
+import type { Db } from '../store/db.ts';
+import { leaseNonce } from '../store/landing/nonces.ts';
+import { admitBatch } from './admission.ts';
+import type { Deps } from './deps.ts';
+
+/** Identifies the request that creates a batch. Each kind of batch has idempotency keys of its own. */
+export interface BatchKey {
+  readonly project: Project;
+  readonly kind: BatchKind;
+  /** Lowercase. */
+  readonly idempotencyKey: string;
+  /** From `hashRequest`. The same key is accepted again with the same body only. */
+  readonly requestHash: Uint8Array;
+}
+
+export interface NewBatch {
+  readonly pipelines: readonly CompiledPipeline[];
+  /** Warnings found before the batch is admitted. */
+  readonly warnings?: readonly InitWarning[];
+  /** Audit entry to write with the batch; null for API keys. */
+  readonly audit: Omit<NewAuditEntry, 'at' | 'projectId' | 'batchId'> | null;
+}
+
+export interface CreatedBatch {
+  readonly batch: Batch;
+  readonly warnings: readonly InitWarning[];
+  /** True when an earlier request with the same key created it. */
+  readonly replayed: boolean;
+}
+
+/**
+ * Creates the batch of an idempotency key, or returns the one that the key created before. One database transaction
+ * reserves limits, takes the batch index, leases a nonce, inserts all rows and enqueues the jobs `setup` and `expire`.
+ * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY, ERR_NONCE_POOL_EMPTY, and those of `admitBatch`.
+ */
+export async function createBatchIdempotently(deps: Deps, key: BatchKey, newBatch: NewBatch): Promise<CreatedBatch> {
+  try {
+    return await deps.db.transaction().execute((trx) => writeBatch(deps, trx, key, newBatch));
+  } catch (error) {
+    // Enqueued here because the transaction that found the pool empty is rolled back.
+    if (isApiError(error, 'ERR_NONCE_POOL_EMPTY')) await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
+    throw error;
+  }
+}
+
+/**
+ * Finds the batch that an idempotency key created before.
+ * @throws ApiError ERR_DUPLICATE_IDEMPOTENCY_KEY when it was created from another body.
+ */
+export async function findCreatedBatch(
+  db: Db,
+  { project, kind, idempotencyKey, requestHash }: BatchKey,
+): Promise<CreatedBatch | null> {
+  const found = await findBatchByIdempotencyKey(db, project.id, idempotencyKey, kind);
+  if (!found) return null;
+  if (Buffer.compare(found.requestHash, requestHash) !== 0) {
+    throw new ApiError('ERR_DUPLICATE_IDEMPOTENCY_KEY', { idempotencyKey });
+  }
+  return { batch: found.batch, warnings: found.warnings, replayed: true };
+}
+
+/** Hashes a JSON body (SHA-256). Spacing and the order of object members do not change the hash. */
+export function hashRequest(body: unknown): Uint8Array {
+  const canonical = JSON.stringify(body, (_name, value: unknown) => (isObject(value) ? sortMembers(value) : value));
+  return createHash('sha256')
+    .update(canonical ?? '')
+    .digest();
+}
+
+/** Refilling the pool takes a few transactions of the operator. A client that waits this long finds it refilled. */
+export const NONCE_REFILL_SECONDS = 5;
+
+async function writeBatch(
+  deps: Deps,
+  trx: Db,
+  key: BatchKey,
+  { pipelines, warnings: known = [], audit }: NewBatch,
+): Promise<CreatedBatch> {
+  const { jobs, clock, batchExpirySeconds } = deps;
+  const { project, kind, idempotencyKey, requestHash } = key;
+  const { token, flywheel } = project;
+  // Batches of one project are created one after another, so that the counts that admission reads stay true.
+  await lockFlywheel(trx, flywheel.id);
+  // Another request with the same key may have created the batch while this one waited for the lock.
+  const earlier = await findCreatedBatch(trx, key);
+  if (earlier) return earlier;
+
+  const { reserved, warnings: found } = await admitBatch(deps, trx, key, pipelines);
+  const warnings = [...known, ...found];
+  const now = clock.now();
+  const id = randomUUID();
+  const batchIndex = await takeBatchIndex(trx, flywheel.id);
+  const nonce = await leaseNonce(trx, id);
+  if (!nonce) throw new ApiError('ERR_NONCE_POOL_EMPTY', { retryAfterSeconds: NONCE_REFILL_SECONDS });
+  const batch: Batch = {
+    id,
+    projectId: project.id,
+    flywheelId: flywheel.id,
+    tokenId: token.id,
+    kind,
+    status: 'AVAILABLE_TO_QUEUE',
+    batchIndex,
+    pipelines,
+    nonce,
+    signedTx: null,
+    initResult: null,
+    executeResult: null,
+    executionError: null,
+    createdAt: now,
+    updatedAt: now,
+    endedAt: null,
+  };
+  await insertBatch(trx, batch, { key: idempotencyKey, requestHash }, reserved, warnings);
+  if (audit !== null) await insertAuditEntry(trx, { ...audit, at: now, projectId: project.id, batchId: id });
+  const job = { batchId: id, multisig: flywheel.multisig.address };
+  const expiresAt = new Date(now.getTime() + batchExpirySeconds * 1_000);
+  await jobs.enqueue(trx, { type: 'setup', ...job });
+  await jobs.enqueue(trx, { type: 'expire', ...job }, { startAfter: expiresAt });
+  return { batch, warnings, replayed: false };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function sortMembers(value: object): object {
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,92 @@
+import type { ErrorCode, InitWarning } from '@flywheel/api';
+import { compilePipelines } from '../compile/compile-pipeline.ts';
+import { checkPipelines } from '../compile/request/check-pipelines.ts';
+import { parseInitRequest } from '../compile/request/parse-request.ts';
+import { dailyTotals } from '../compile/totals.ts';
+import type { CompiledPipeline } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import { startOfNextUtcDay, utcDay } from '../model/utc-day.ts';
+import { findDailyAmounts } from '../store/projects/daily-limits.ts';
+import { type DailyLimit, dailyLimitError, findFairUseErrors, findRepeatedProofs } from './admission.ts';
+import { type BatchCheck, checkBatch } from './check/check-batch.ts';
+import type { Funds } from './check/funds.ts';
+import type { Deps } from './deps.ts';
+import type { InitRequest } from './init.ts';
+import { type OperatorCost, type PredictCostDeps, predictCost } from './predict-cost.ts';
+
+export type PreviewDeps = Deps & PredictCostDeps;
+
+export interface Preview {
+  readonly pipelines: readonly CompiledPipeline[];
+  /** Everything that keeps the batch from being initialized or executed now. */
+  readonly issues: readonly PreviewIssue[];
+  readonly warnings: readonly InitWarning[];
+  readonly funds: Funds;
+  readonly limits: { readonly burn: DailyLimit; readonly airdrop: DailyLimit };
+  readonly cost: OperatorCost;
+}
+
+export interface PreviewIssue {
+  readonly code: ErrorCode;
+  /** Path in the request, e.g. `pipelines[3]`; null for an issue of the whole batch. */
+  readonly place: string | null;
+  readonly message: string;
+}
+
+/**
+ * Computes what init and execute would do with a request now. Stores nothing. Issues that depend on the current state
+ * (limits, funds, accounts on chain) are returned, not thrown.
+ * @throws ApiError the same errors as `initBatch` for an invalid request.
+ */
+export async function previewBatch(
+  deps: PreviewDeps,
+  { project, scopes, body }: Omit<InitRequest, 'idempotencyKey'>,
+): Promise<Preview> {
+  const request = parseInitRequest(body);
+  checkPipelines(request.pipelines, { ...project, scopes });
+  const pipelines = await compilePipelines(request.pipelines, project);
+  const [{ check, cost }, limits, fairUseErrors, warnings] = await Promise.all([
+    checkAndPrice(deps, project, pipelines),
+    readLimits(deps, project, pipelines),
+    findFairUseErrors(deps.db, deps.fairUse, project, pipelines.length),
+    findRepeatedProofs(deps.db, project, pipelines),
+  ]);
+  const limitErrors = [limits.burn, limits.airdrop]
+    .filter(isExceeded)
+    .map((limit) => dailyLimitError(limit, project.token));
+  const errors = [...limitErrors, ...fairUseErrors].map(({ code, message }) => ({ code, place: null, message }));
+  return { pipelines, issues: [...errors, ...check.issues], warnings, funds: check.funds, limits, cost };
+}
+
+/** The cost depends on the check: the compute units it measures decide how many pipelines share a transaction. */
+async function checkAndPrice(
+  deps: PreviewDeps,
+  project: Project,
+  pipelines: readonly CompiledPipeline[],
+): Promise<{ readonly check: BatchCheck; readonly cost: OperatorCost }> {
+  const check = await checkBatch(deps, project, pipelines);
+  return { check, cost: await predictCost(deps, project.flywheel.multisig, pipelines, check.computeUnits) };
+}
+
+async function readLimits(
+  { db, clock }: Deps,
+  { id, token, dailyLimits }: Project,
+  pipelines: readonly CompiledPipeline[],
+): Promise<Preview['limits']> {
+  const now = clock.now();
+  const used = await findDailyAmounts(db, id, utcDay(now));
+  const asked = dailyTotals(pipelines, token);
+  const limitOf = (kind: DailyLimit['kind']): DailyLimit => ({
+    kind,
+    capBaseUnits: dailyLimits[`${kind}BaseUnits`],
+    usedBaseUnits: used[`${kind}BaseUnits`],
+    askedBaseUnits: asked[`${kind}BaseUnits`],
+    resetsAt: startOfNextUtcDay(now),
+  });
+  return { burn: limitOf('burn'), airdrop: limitOf('airdrop') };
+}
+
+/** Applies the rule of init: a limit that was lowered below its use only blocks requests that ask for more of it. */
+function isExceeded({ capBaseUnits, usedBaseUnits, askedBaseUnits }: DailyLimit): boolean {
+  return askedBaseUnits > 0n && usedBaseUnits + askedBaseUnits > capBaseUnits;
+}
