@@ -1,7 +1,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseMarkdown } from '../../apps/service/src/http/docs/guide/markdown.ts';
+import { parseMarkdown } from '../../apps/service/src/http/docs/guide.ts';
 
 /** The repository's. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -39,23 +39,14 @@ export async function readPages(): Promise<Map<string, string>> {
 
 /** @throws Error naming page and line of a note that is none of ours. */
 export function codeBlocksOf(page: string, markdown: string): CodeBlock[] {
-  let from = 0;
-  return blocksIn(parseMarkdown(markdown)).map(({ language, text, note }) => {
-    // Equal blocks come in the order of the page.
-    const index = markdown.indexOf(`\`\`\`${language}\n${text.split('\n', 1)[0]}`, from);
-    from = index + 1;
-    const line = markdown.slice(0, index).split('\n').length + 1;
-    return { page, line, language, text, note: parseNote(note, `${page}:${line}`) };
-  });
-}
-
-type Blocks = ReturnType<typeof parseMarkdown>;
-
-function blocksIn(blocks: Blocks): Extract<Blocks[number], { readonly kind: 'code' }>[] {
-  return blocks.flatMap((block) => {
-    if (block.kind === 'code') return [block];
-    if (block.kind === 'list') return block.items.flatMap((item) => blocksIn([...item]));
-    return block.kind === 'quote' ? blocksIn([...block.blocks]) : [];
+  const tokens = parseMarkdown(markdown);
+  return tokens.flatMap((token, index) => {
+    if (token.type !== 'fence') return [];
+    const line = (token.map?.[0] ?? 0) + 2;
+    const before = tokens[index - 1];
+    const comment = before?.type === 'html_block' ? /^<!--\s*([\s\S]*?)\s*-->$/.exec(before.content.trim()) : null;
+    const note = parseNote(comment?.[1] ?? null, `${page}:${line}`);
+    return [{ page, line, language: token.info, text: token.content.trimEnd(), note }];
   });
 }
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Block, parseMarkdown } from '../../apps/service/src/http/docs/guide/markdown.ts';
+import { parseMarkdown } from '../../apps/service/src/http/docs/guide.ts';
 import { ROOT } from './code-blocks.ts';
 
 describe('the documents', () => {
@@ -56,9 +56,9 @@ function withoutCode(text: string): string {
   return text.replaceAll(/^```[\s\S]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '`code`');
 }
 
-/** As a forge gives them to headings, and /docs does. */
+/** Ids of a page's headings, on GitHub and below /docs alike. */
 async function anchorsOf(file: string): Promise<ReadonlySet<string>> {
   if (!file.endsWith('.md')) return new Set();
-  const blocks: readonly Block[] = parseMarkdown(await readFile(join(ROOT, file), 'utf8'));
-  return new Set(blocks.flatMap((block) => (block.kind === 'heading' ? [block.id] : [])));
+  const tokens = parseMarkdown(await readFile(join(ROOT, file), 'utf8'));
+  return new Set(tokens.flatMap((token) => (token.type === 'heading_open' ? [String(token.attrGet('id'))] : [])));
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { errorsByStatus, OPERATIONS, type Operation } from '@flywheel/api';
+import { OPERATIONS, type Operation } from '@flywheel/api';
+import { errorsByStatus } from '@flywheel/api/openapi';
 import { burnPipeline, send } from '@flywheel/testing/client';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';

@@ -1,6 +1,12 @@
-import type { ErrorCode, ErrorContext } from './errors.ts';
+import { ApiError, type ErrorCode, type ErrorContext } from './errors.ts';
 
-/** For the page of errors: what a caller does about a code, and a context that makes an example of its sentence. */
+/** Builds an example of an error's body from the context in `ERROR_NOTES`. */
+export function errorExample(code: ErrorCode) {
+  // ERROR_NOTES pairs each code with its own context, which the union of codes cannot express.
+  return { error: code, message: new ApiError(code, ERROR_NOTES[code].example as never).message };
+}
+
+/** Documents each code: what a caller should do about it, and a context that makes an example of its sentence. */
 export const ERROR_NOTES: {
   readonly [Code in ErrorCode]: { readonly remedy: string; readonly example: ErrorContext<Code> };
 } = {

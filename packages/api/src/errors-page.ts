@@ -1,6 +1,6 @@
 import { CONSOLE_OPERATIONS } from './console-operations/index.ts';
-import { ERROR_NOTES } from './error-notes.ts';
-import { ApiError, ERRORS, type ErrorCode } from './errors.ts';
+import { ERROR_NOTES, errorExample } from './error-notes.ts';
+import { ERRORS, type ErrorCode } from './errors.ts';
 import { errorsByStatus } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
@@ -30,7 +30,7 @@ export function errorsPage(): string {
 
 function section(code: ErrorCode): string[] {
   const { status, summary } = ERRORS[code];
-  const { remedy, example } = ERROR_NOTES[code];
+  const { remedy } = ERROR_NOTES[code];
   return [
     `## ${code}`,
     '',
@@ -41,8 +41,7 @@ function section(code: ErrorCode): string[] {
     `**What to do.** ${remedy}`,
     '',
     '```json',
-    // ERROR_NOTES pairs each code with its own context, which the union of codes cannot express.
-    JSON.stringify({ error: code, message: new ApiError(code, example as never).message }),
+    JSON.stringify(errorExample(code)),
     '```',
     '',
   ];

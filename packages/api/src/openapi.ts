@@ -1,15 +1,23 @@
 import * as z from 'zod';
+import { errorExample } from './error-notes.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
+import { EXAMPLES, type Example } from './examples.ts';
 import { errorsOf, type Operation, type OperationResponse } from './operation.ts';
-import { OPERATIONS } from './operations.ts';
+import { OPERATIONS, type OperationId } from './operations.ts';
 import { ErrorBody } from './schemas.ts';
 
-/** OpenAPI 3.1 of the contract under `/v1`, from the same schemas that validate. */
-export function openapi() {
+/**
+ * Describes the contract under `/v1` as OpenAPI 3.1, from the same schemas that validate requests, with an example for
+ * every operation and every error.
+ * @param serverUrl origin that the operations are called at, e.g. `https://flywheel.example`
+ */
+export function openapi(serverUrl: string = LOCAL_URL) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const [operationId, operation] of Object.entries<Operation>(OPERATIONS)) {
     const methods = paths[operation.path] ?? {};
-    methods[operation.method.toLowerCase()] = describeOperation(operationId, operation);
+    // EXAMPLES has a key for each of OPERATIONS, by its type.
+    const example: Example = EXAMPLES[operationId as OperationId];
+    methods[operation.method.toLowerCase()] = describeOperation(operationId, operation, example);
     paths[operation.path] = methods;
   }
   return {
@@ -17,79 +25,158 @@ export function openapi() {
     info: {
       title: 'Flywheel batch service',
       version: '1.0.0',
-      description: 'Batches of token operations, approved by two parties through a multisig, executed on Solana.',
+      description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    servers: [{ url: serverUrl }],
+    tags: TAGS,
     paths,
     components: {
       schemas: namedSchemas(),
-      securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'x-service-api-key' } },
+      securitySchemes: {
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-service-api-key',
+          description: 'API key of the project: `fwk_` and 49 letters and digits.',
+        },
+      },
     },
   };
 }
 
-/** The codes an operation may answer, by status. */
+/** Where `npm start` serves. */
+const LOCAL_URL = 'http://127.0.0.1:4000';
+
+const TAGS = [
+  { name: 'Batches', description: 'Create, execute and cancel batches.' },
+  { name: 'Status', description: 'Read batches, and follow them as they change.' },
+] as const;
+
+const INTRODUCTION = `Token operations become batches. Two parties approve a batch through a multisig, it is executed on Solana in
+bundles, and anyone can check the proof of each operation. New here? Begin with the [tutorial](/docs/tutorial).
+
+## From a pipeline to the chain
+
+1. **Initialize** a batch: send pipelines, receive an approval transaction.
+2. **Sign** \`proposalApproveTx\` with the project’s wallet.
+3. **Execute** the batch: send the signed transaction.
+4. **Read** the batch until its status is \`EXECUTED\` or \`FAILED\`.
+
+A batch is \`AVAILABLE_TO_QUEUE\` while it is set up on chain, then \`FINALIZED\`. You may take days to sign: the approval
+uses a durable nonce, so it does not expire with a blockhash.
+
+## Authentication
+
+Send the project’s API key in the header \`x-service-api-key\`. Its last six characters are a checksum, so a key that was cut
+off is reported as malformed, not as unknown. A key carries the scope \`burn\`, \`airdrop\` or both. Either scope opens every
+operation; the actions \`BURN\` and \`AIRDROP\` each need their own. Bearer tokens are not accepted.
+
+## Errors
+
+Every error is JSON with a code for programs and a sentence for people, e.g.
+\`{"error":"ERR_INVALID_REQUEST","message":"body.batchId must be a UUID."}\`. [All codes](/docs/errors) and what to do about
+them. Every response carries \`x-request-id\`: quote it when you ask for help.
+
+## Rate limits
+
+Requests are counted per API key and operation. Every response says how many are left:
+\`RateLimit-Policy: "init";q=10;w=60\` means ten requests in 60 seconds, \`RateLimit: "init";r=9;t=41\` means nine are left
+for the next 41 seconds. Above the limit the response is 429 with \`Retry-After\`. Repeated requests count too.
+
+## Idempotency
+
+Make one UUID per batch and send it in \`x-idempotency-key\`. The same key with the same body returns the same batch, with
+\`idempotency-replayed: true\`; with a different body it is refused. A request that failed stored nothing: send it again with
+the same key. Executing needs no key: a batch is never executed twice.
+`;
+
+/** Lists the codes that an operation may answer, by status. */
 export function errorsByStatus(operation: Operation): ReadonlyMap<number, readonly ErrorCode[]> {
   const grouped = Map.groupBy(errorsOf(operation), (code) => ERRORS[code].status);
   return new Map([...grouped].sort(([a], [b]) => a - b));
 }
 
-function describeOperation(operationId: string, operation: Operation) {
-  const { summary, description, body, responses } = operation;
+function describeOperation(operationId: string, operation: Operation, { request, reply }: Example) {
+  const { summary, description, body, responses, tag } = operation;
   return {
     operationId,
+    tags: tag === undefined ? [] : [tag],
     summary,
     description,
     security: operation.authentication === 'apiKey' ? [{ apiKey: [] }] : [],
     parameters: [
-      ...parameters('path', operation.params),
-      ...parameters('query', operation.query),
-      ...parameters('header', operation.headers),
+      ...parameters('path', operation.params, request.params),
+      ...parameters('query', operation.query, request.query),
+      ...parameters('header', operation.headers, request.headers),
     ],
-    ...(body && { requestBody: { required: true, content: json(body, 'input') } }),
+    ...(body && {
+      requestBody: { required: true, content: json(body, 'input', { example: request.body }) },
+    }),
     responses: Object.fromEntries([
       ...Object.entries(responses).map(([status, response]) => [
         status,
-        { description: response.description, headers: RATE_LIMIT_HEADERS, ...content(status, response) },
+        {
+          description: response.description,
+          headers: RATE_LIMIT_HEADERS,
+          ...content(status, response, Number(status) === reply.status ? { example: reply.body } : {}),
+        },
       ]),
       ...[...errorsByStatus(operation)].map(([status, codes]) => [
         status,
         {
           description: codes.map((code) => `\`${code}\`: ${ERRORS[code].summary}`).join('\n\n'),
-          content: json(ErrorBody, 'output'),
+          content: json(ErrorBody, 'output', { examples: errorExamples(codes) }),
         },
       ]),
     ]),
   };
 }
 
+function errorExamples(codes: readonly ErrorCode[]) {
+  return Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }]));
+}
+
 const NO_CONTENT = '204';
 
-/** Of a stream the schema is that of an event’s `data`. */
-function content(status: string, { schema, mediaType }: OperationResponse) {
+/** The schema of a stream describes the `data` of one event. */
+function content(status: string, { schema, mediaType }: OperationResponse, example: ExamplePart) {
   if (status === NO_CONTENT) return {};
-  if (mediaType === undefined) return { content: json(schema, 'output') };
-  return { content: { [mediaType]: { schema: toJsonSchema(schema, 'output') } } };
+  if (mediaType === undefined) return { content: json(schema, 'output', example) };
+  return { content: { [mediaType]: { schema: toJsonSchema(schema, 'output'), ...example } } };
 }
+
+type ExamplePart = { readonly example?: unknown } | { readonly examples: unknown };
 
 const RATE_LIMIT_HEADERS = {
   'RateLimit-Policy': { schema: { type: 'string' }, description: 'E.g. `"init";q=10;w=60`.' },
   RateLimit: { schema: { type: 'string' }, description: 'E.g. `"init";r=9;t=41`.' },
 };
 
-function parameters(place: 'path' | 'query' | 'header', shape: z.ZodObject | undefined) {
+function parameters(
+  location: 'path' | 'query' | 'header',
+  shape: z.ZodObject | undefined,
+  examples: Readonly<Record<string, unknown>> = {},
+) {
   return Object.entries(shape?.shape ?? {}).map(([name, schema]) => {
     const { description, ...jsonSchema } = toJsonSchema(schema as z.ZodType, 'input');
-    const required = place === 'path' || !(schema as z.ZodType).safeParse(undefined).success;
-    return { name, in: place, required, ...(description !== undefined && { description }), schema: jsonSchema };
+    const required = location === 'path' || !(schema as z.ZodType).safeParse(undefined).success;
+    return {
+      name,
+      in: location,
+      required,
+      ...(description !== undefined && { description }),
+      schema: jsonSchema,
+      ...(name in examples && { example: examples[name] }),
+    };
   });
 }
 
-function json(schema: z.ZodType, io: 'input' | 'output') {
-  return { 'application/json': { schema: toJsonSchema(schema, io) } };
+function json(schema: z.ZodType, io: 'input' | 'output', example: ExamplePart) {
+  return { 'application/json': { schema: toJsonSchema(schema, io), ...example } };
 }
 
-/** A schema with an id becomes a reference to its component; the others stand inline. */
+/** Turns a schema with an id into a reference to its component, and any other into an inline schema. */
 function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const registry = z.registry<{ id: string }>();
   for (const [id, named] of namedZodSchemas()) registry.add(named, { id });
@@ -114,7 +201,7 @@ function componentUri(id: string): string {
   return `#/components/schemas/${id}`;
 }
 
-/** Every schema of the wire that has an id, by id, in a stable order. */
+/** Finds every schema of the contract that has an id; the map is sorted by id. */
 function namedZodSchemas(): ReadonlyMap<string, z.ZodType> {
   const found = new Map<string, z.ZodType>();
   const visit = (schema: z.ZodType) => {

@@ -7,6 +7,8 @@ export interface Operation {
   /** With parameters in braces, e.g. `/v1/flywheel/batch/{batchId}`. */
   readonly path: string;
   readonly summary: string;
+  /** Group in the API reference; only the contract under `/v1` has groups. */
+  readonly tag?: 'Batches' | 'Status';
   readonly description: string;
   /**
    * `apiKey`: header x-service-api-key. `session`: the console's cookie, after Sign-In With Solana. `company`: the same

@@ -22,7 +22,8 @@ export const OPERATIONS = {
   initBatch: {
     method: 'POST',
     path: '/v1/flywheel/batch/init',
-    summary: 'Compile pipelines and create a batch awaiting approval',
+    tag: 'Batches',
+    summary: 'Initialize a batch',
     description:
       'Each pipeline gets a proof memo prepended and must fit one blockchain transaction. Answers the approval transaction for the project’s wallet to sign. Repeating a request with the same idempotency key answers the same batch.',
     authentication: 'apiKey',
@@ -51,7 +52,8 @@ export const OPERATIONS = {
   previewBatch: {
     method: 'POST',
     path: '/v1/flywheel/batch/preview',
-    summary: 'See what a batch would take, without making it',
+    tag: 'Batches',
+    summary: 'Preview a batch',
     description:
       'Takes the body of init and stores nothing. Faults of the request itself are refused as init refuses them; whatever depends on the state of things (limits, funds, recipients’ accounts, a simulation of each pipeline) is listed in `problems`, all of it at once.',
     authentication: 'apiKey',
@@ -71,7 +73,8 @@ export const OPERATIONS = {
   executeBatch: {
     method: 'POST',
     path: '/v1/flywheel/batch/execute',
-    summary: 'Execute an approved batch',
+    tag: 'Batches',
+    summary: 'Execute a batch',
     description:
       'Checks the signed approval, adds the company’s, and executes every pipeline. Waits up to `Prefer: wait=SECONDS` (30 by default, at most 120); not done by then it answers 202 and goes on. Repeating never executes twice.',
     authentication: 'apiKey',
@@ -100,7 +103,8 @@ export const OPERATIONS = {
   cancelBatch: {
     method: 'POST',
     path: '/v1/flywheel/batch/{batchId}/cancel',
-    summary: 'Cancel an open batch',
+    tag: 'Batches',
+    summary: 'Cancel a batch',
     description:
       'A batch whose execution has not begun ends FAILED at once and its limits are given back; one in the midst of it ends when the bundle in flight has landed, with what was executed counted. Nothing of it is ever executed again. Waits like execute.',
     authentication: 'apiKey',
@@ -117,7 +121,8 @@ export const OPERATIONS = {
   listBatches: {
     method: 'GET',
     path: '/v1/flywheel/batches',
-    summary: 'List the batches of the key’s project',
+    tag: 'Status',
+    summary: 'List batches',
     description: 'Newest first, a page at a time.',
     authentication: 'apiKey',
     rateLimit: 'get',
@@ -137,7 +142,8 @@ export const OPERATIONS = {
   getCurrentBatch: {
     method: 'GET',
     path: '/v1/flywheel/batch/current',
-    summary: 'Read the current batch of the key’s token',
+    tag: 'Status',
+    summary: 'Read the current batch',
     description:
       'The newest batch that is not final; only if there is none, the newest that ended within the last 30 s; else `null`, which is a normal result.',
     authentication: 'apiKey',
@@ -149,7 +155,8 @@ export const OPERATIONS = {
   getBatch: {
     method: 'GET',
     path: '/v1/flywheel/batch/{batchId}',
-    summary: 'Read one batch',
+    tag: 'Status',
+    summary: 'Read a batch',
     description: 'Another project’s batch answers exactly like one that does not exist.',
     authentication: 'apiKey',
     rateLimit: 'get',
@@ -173,7 +180,8 @@ export const OPERATIONS = {
   streamBatchEvents: {
     method: 'GET',
     path: '/v1/flywheel/batch/{batchId}/events',
-    summary: 'Follow a batch, event by event',
+    tag: 'Status',
+    summary: 'Stream a batch’s events',
     description:
       'Server-sent events: every one from the batch’s beginning, or those after `Last-Event-ID`, then each as it happens, none twice and none left out. A comment every 15 s keeps the connection alive. The stream ends after `batch.closed`, and now and then before: connect again with the id of the last event, as EventSource does by itself.',
     authentication: 'apiKey',

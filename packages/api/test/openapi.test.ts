@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ERRORS, type ErrorCode, errorsByStatus, OPERATIONS, openapi } from '@flywheel/api';
+import { ERRORS, type ErrorCode, OPERATIONS, type Operation } from '@flywheel/api';
+import { errorsByStatus, openapi } from '@flywheel/api/openapi';
+import type * as z from 'zod';
+import { EXAMPLES, type Example } from '../src/examples.ts';
 
 describe('openapi()', () => {
   const document = JSON.parse(JSON.stringify(openapi()));
@@ -24,12 +27,42 @@ describe('openapi()', () => {
     }
   });
 
+  it('puts every operation into a group that it describes', () => {
+    const tags = document.tags.map(({ name }: { name: string }) => name);
+    for (const methods of Object.values<Record<string, { tags: string[] }>>(document.paths)) {
+      for (const operation of Object.values(methods)) assert.ok(tags.includes(operation.tags[0]));
+    }
+  });
+
+  it('gives every error of an operation an example with its code and sentence', () => {
+    const { responses } = document.paths['/v1/flywheel/batch/init'].post;
+    assert.deepEqual(responses[400].content['application/json'].examples.ERR_FLYWHEEL_ACTIONS_EMPTY.value, {
+      error: 'ERR_FLYWHEEL_ACTIONS_EMPTY',
+      message: 'pipelines[2].actions is empty. A pipeline needs at least one action.',
+    });
+  });
+
   it('gives every operation an id of its own', () => {
     const ids = Object.values<Record<string, { operationId: string }>>(document.paths)
       .flatMap((methods) => Object.values(methods))
       .map(({ operationId }) => operationId);
     assert.deepEqual(ids.toSorted(), Object.keys(OPERATIONS).toSorted());
   });
+});
+
+describe('EXAMPLES', () => {
+  for (const [id, { request, reply }] of Object.entries<Example>(EXAMPLES)) {
+    it(`gives ${id} a request and a response that its schemas accept`, () => {
+      const operation: Operation = OPERATIONS[id as keyof typeof OPERATIONS];
+      for (const part of ['headers', 'params', 'query', 'body'] as const) {
+        const schema: z.ZodType | undefined = operation[part];
+        const parsed = schema?.safeParse(request[part] ?? (part === 'body' ? undefined : {}));
+        assert.equal(parsed?.success ?? request[part] === undefined, true, `${part} ${parsed?.error?.message}`);
+      }
+      const answered = operation.responses[reply.status]?.schema.safeParse(reply.body);
+      assert.equal(answered?.success, true, answered?.error?.message);
+    });
+  }
 });
 
 describe('the catalogue', () => {

@@ -5,6 +5,7 @@ import { ApiError, CONSOLE_OPERATIONS, OPERATIONS } from '@flywheel/api';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { requestSeconds } from '../telemetry/metrics.ts';
+import { registerReference } from './docs/reference.ts';
 import { documentRoutes } from './docs/routes.ts';
 import { bindHandlers, type ContextFreeCode, type Handlers } from './handlers.ts';
 import { healthRoutes, type ReadinessCheck } from './health.ts';
@@ -101,11 +102,13 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     done();
   });
 
+  const originOf = (request: FastifyRequest) => exchanges.of(request).context.origin;
+  registerReference(server, originOf);
   addRoutes(server, [
     ...[...bindHandlers(OPERATIONS, deps.handlers), ...bindHandlers(CONSOLE_OPERATIONS, deps.consoleHandlers)].map(
       (bound) => ({ ...operationRoute(deps, bound, exchanges.of), errorHandler: answer(bound.fallback) }),
     ),
-    ...documentRoutes(),
+    ...documentRoutes(originOf),
     ...healthRoutes(deps.readiness, log),
     ...siteRoutes({ ...deps, log }),
   ]);

@@ -1,64 +1,58 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { CONSOLE_OPERATIONS, ERRORS, OPERATIONS, type Operation, openapi } from '@flywheel/api';
+import { openapi } from '@flywheel/api/openapi';
 import { startTestServer } from '@flywheel/testing/test-server';
-import type * as z from 'zod';
-import { EXAMPLES, type Example } from '../../src/http/docs/examples.ts';
-
-const ALL: { readonly [id: string]: Operation } = { ...OPERATIONS, ...CONSOLE_OPERATIONS };
 
 describe('/openapi.json', () => {
-  it('is the catalogue’s own description', async () => {
+  it('is the OpenAPI document of the service, with the origin that it was requested at as its server', async () => {
     await using server = await startTestServer();
     const response = await server.fetch('/openapi.json', { apiKey: null });
     assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
-    assert.deepEqual(await response.json(), JSON.parse(JSON.stringify(openapi())));
+    assert.deepEqual(await response.json(), JSON.parse(JSON.stringify(openapi(new URL(response.url).origin))));
   });
 });
 
 describe('/docs', () => {
-  it('shows every operation and every code, without a script or anything from elsewhere', async () => {
+  it('leads to the API reference, whose page names no other host', async () => {
     await using server = await startTestServer();
     const response = await server.fetch('/docs', { apiKey: null });
-    const page = await response.text();
+    assert.equal(new URL(response.url).pathname, '/docs/api/');
     assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8');
-    for (const [id, { path, method }] of Object.entries(ALL)) {
-      assert.match(page, new RegExp(`<section id="${id}">`));
-      assert.ok(page.includes(`<span class="method ${method}">${method}</span>${path}`), id);
-    }
-    for (const code of Object.keys(ERRORS)) assert.match(page, new RegExp(`<code id="${code}">`));
-    assert.doesNotMatch(page, /<script|\son\w+=|style="|https?:\/\/(?!www\.w3\.org)/);
-    for (const [, target = ''] of page.matchAll(/href="#([^"]+)"/g)) {
-      assert.ok(page.includes(`id="${target}"`), `#${target} leads nowhere`);
-    }
+    const page = await response.text();
+    assert.match(page, /<html lang="en">/);
+    assert.doesNotMatch(page, /https?:\/\/(?!www\.w3\.org)/);
   });
 
-  it('allows itself its own style and nothing else', async () => {
+  it('allows the API reference its own script and requests to /v1/ and /openapi.json, and nothing else', async () => {
     await using server = await startTestServer();
-    const response = await server.fetch('/docs', { apiKey: null });
-    const style = /<style>([\s\S]*)<\/style>/.exec(await response.text())?.[1] ?? '';
-    const hash = createHash('sha256').update(style).digest('base64');
-    const policy = response.headers.get('content-security-policy') ?? '';
-    assert.ok(policy.startsWith(`default-src 'none'; style-src 'sha256-${hash}';`), policy);
-    assert.match(policy, /frame-ancestors 'none'/);
+    const response = await server.fetch('/docs/api/', { apiKey: null });
+    const { origin } = new URL(response.url);
+    const [, script = ''] = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(await response.text()) ?? [];
+    const hash = createHash('sha256').update(script).digest('base64');
+    assert.deepEqual(response.headers.get('content-security-policy')?.split('; '), [
+      "default-src 'none'",
+      `script-src ${origin}/docs/api/js/scalar.js 'sha256-${hash}'`,
+      "style-src 'unsafe-inline'",
+      "img-src 'self' data:",
+      `connect-src ${origin}/v1/ ${origin}/openapi.json`,
+      "worker-src 'none'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "form-action 'none'",
+    ]);
+    assert.equal(response.headers.get('cross-origin-opener-policy'), 'unsafe-none');
   });
 
-  it('gives examples that the operations themselves would take and answer', () => {
-    for (const id of Object.keys(OPERATIONS)) assert.ok(id in EXAMPLES, `${id} has no example`);
-    for (const [id, { request, reply }] of Object.entries<Example>(EXAMPLES)) {
-      const operation: Operation | undefined = ALL[id];
-      assert.ok(operation, `${id} is no operation`);
-      for (const part of ['headers', 'params', 'query', 'body'] as const) {
-        const schema: z.ZodType | undefined = operation[part];
-        const parsed: z.ZodSafeParseResult<unknown> | undefined = schema?.safeParse(
-          request[part] ?? (part === 'body' ? undefined : {}),
-        );
-        assert.equal(parsed?.success ?? request[part] === undefined, true, `${id}: ${part} ${parsed?.error?.message}`);
-      }
-      const answered = operation.responses[reply.status]?.schema.safeParse(reply.body);
-      assert.equal(answered?.success, true, `${id}: answer ${answered?.error?.message}`);
-    }
+  it('sends the script of the API reference compressed, once per version', async () => {
+    await using server = await startTestServer();
+    const first = await server.fetch('/docs/api/js/scalar.js', { apiKey: null });
+    assert.equal(first.headers.get('content-encoding'), 'gzip');
+    const script = await first.text();
+    assert.ok(script.length > 1_000_000, `${script.length} characters`);
+    const etag = first.headers.get('etag') ?? '';
+    const again = await server.fetch('/docs/api/js/scalar.js', { apiKey: null, headers: { 'if-none-match': etag } });
+    assert.deepEqual([again.status, await again.text()], [304, '']);
   });
 });
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startTestServer, type TestServer } from '@flywheel/testing/test-server';
-import { inlineMarkdown } from '../../src/http/docs/guide/inline-markdown.ts';
-import { parseMarkdown } from '../../src/http/docs/guide/markdown.ts';
-import { renderMarkdown } from '../../src/http/docs/guide/render-markdown.ts';
-import { slug } from '../../src/http/docs/guide/slug.ts';
+import { readGuide } from '../../src/http/docs/guide.ts';
 
 describe('the guide, served', () => {
   let server: TestServer;
@@ -14,9 +14,9 @@ describe('the guide, served', () => {
   });
   after(() => server[Symbol.asyncDispose]());
 
-  it('leads from /docs to every page, and no link of any page leads nowhere', async () => {
+  it('links every page, and has no broken link', async () => {
     const pages = new Map<string, string>();
-    const waiting = ['/docs'];
+    const waiting = ['/docs/guide'];
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
       if (pages.has(path)) continue;
       const response = await server.fetch(path, { apiKey: null });
@@ -69,45 +69,40 @@ function linksOf(page: string, from: string): [string, string][] {
   });
 }
 
-describe('Markdown', () => {
-  const render = (text: string) => renderMarkdown(parseMarkdown(text), (target) => target).markup.trim();
+describe('readGuide', () => {
+  let root: string;
+  before(async () => {
+    root = await mkdtemp(join(tmpdir(), 'flywheel-guide-'));
+    await mkdir(join(root, 'docs'));
+  });
+  after(() => rm(root, { recursive: true }));
 
-  it('is never markup of its own: whatever is written is escaped', () => {
-    assert.equal(render('<b>&"\'</b>'), '<p>&lt;b&gt;&amp;&quot;&#39;&lt;/b&gt;</p>');
-    assert.equal(render('```html\n<script>\n```'), '<pre tabindex="0"><code>&lt;script&gt;</code></pre>');
-    assert.equal(
-      inlineMarkdown('[a](x"onclick="y)', (target) => target).markup,
-      '<a href="x&quot;onclick=&quot;y">a</a>',
-    );
+  async function render(markdown: string): Promise<string> {
+    await writeFile(join(root, 'docs/page.md'), markdown);
+    const found = readGuide(root).get('page');
+    assert.ok(found?.kind === 'page');
+    return /<article>([\s\S]*)<\/article>/.exec(found.page.html)?.[1] ?? '';
+  }
+
+  it('shows HTML as text and leaves comments out', async () => {
+    assert.equal(await render('a <b>b</b>'), '<p>a &lt;b&gt;b&lt;/b&gt;</p>\n');
+    assert.equal(await render('<script>alert(1)</script>'), '&lt;script&gt;alert(1)&lt;/script&gt;');
+    assert.equal(await render('text\n\n<!-- left\nout -->\n\nmore'), '<p>text</p>\n<p>more</p>\n');
+    assert.equal(await render('```html\n<i>\n```'), '<pre tabindex="0"><code>&lt;i&gt;</code></pre>\n');
+    assert.doesNotMatch(await render('[a](javascript:alert(1))'), /href/);
   });
 
-  it('reads what our pages are written in', () => {
-    assert.equal(
-      render('a **b *c*** `d*e*` [f `g](h)`](i) \\*j\\*'),
-      '<p>a <strong>b <em>c</em></strong> <code>d*e*</code> <a href="i">f <code>g](h)</code></a> *j*</p>',
-    );
-    assert.equal(
-      render('- a\n  b\n- c\n  - d\n\n1. e\n2. f'),
-      '<ul><li>a\nb</li><li>c<ul><li>d</li></ul>\n</li></ul>\n<ol><li>e</li><li>f</li></ol>',
-    );
-    assert.match(
-      render('| a | b |\n|---|---|\n| `c\\|d` | e |'),
-      /<th scope="col">a<\/th>.*<td><code>c\|d<\/code><\/td>/,
-    );
-    assert.equal(render('> a\n> b'), '<blockquote><p>a\nb</p>\n</blockquote>');
-    assert.equal(render('text\n<!-- left\nout -->\nmore'), '<p>text</p>\n<p>more</p>');
-    assert.throws(() => parseMarkdown('a\n```sh\nb'), /line 2 has no end/);
+  it('links pages by address, and shows a link to a file that is not served as its text', async () => {
+    assert.equal(await render('[this](page.md#a)'), '<p><a href="/docs/page#a">this</a></p>\n');
+    assert.equal(await render('[source](../apps/service/src/main.ts)'), '<p>source</p>\n');
+    assert.equal(await render('[reference](openapi.json)'), '<p><a href="/docs">reference</a></p>\n');
   });
 
-  it('notes what the comment before code says', () => {
-    const [code] = parseMarkdown('<!-- not run: it needs a key -->\n```sh\ntrue\n```');
-    assert.deepEqual(code, { kind: 'code', language: 'sh', text: 'true', note: 'not run: it needs a key' });
-  });
-
-  it('gives headings the anchors that GitHub gives them', () => {
-    assert.equal(slug('What to do when a bundle does not land?'), 'what-to-do-when-a-bundle-does-not-land');
-    assert.equal(slug('`ERR_INVALID_REQUEST`, 400'), 'err_invalid_request-400');
-    const ids = parseMarkdown('# A\n# A').map((block) => block.kind === 'heading' && block.id);
-    assert.deepEqual(ids, ['a', 'a-1']);
+  it('gives headings the ids that GitHub gives them', async () => {
+    const page = await render('# `ERR_A`, 400\n\n## What to do when a bundle does not land?\n\n## A\n\n## A');
+    assert.deepEqual(
+      [...page.matchAll(/<h\d id="([^"]+)"/g)].map(([, id]) => id),
+      ['err_a-400', 'what-to-do-when-a-bundle-does-not-land', 'a', 'a-1'],
+    );
   });
 });

@@ -1,34 +1,39 @@
 import { fileURLToPath } from 'node:url';
-import { ApiError, openapi } from '@flywheel/api';
-import type { FastifyReply, RouteOptions } from 'fastify';
-import { type Guide, readGuide } from './guide/guide.ts';
-import { guidePage } from './guide/guide-page.ts';
-import type { DocsPage } from './layout.ts';
-import { docsPage } from './page.ts';
+import { ApiError } from '@flywheel/api';
+import { openapi } from '@flywheel/api/openapi';
+import type { FastifyRequest, RouteOptions } from 'fastify';
+import { type GuideFile, readGuide } from './guide.ts';
+import { REFERENCE_PATH } from './reference.ts';
 
 /** The repository's root, whose docs/ and examples/ are the guide. */
 const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
 
-/** Where images and text of the guide lie below. */
+/** The guide's pages and images lie below this path. */
 const GUIDE_PREFIX = '/docs/';
 
-/** What describes the service: for machines and for people. Made once. */
-export function documentRoutes(): RouteOptions[] {
-  const description = JSON.stringify(openapi());
-  const page = docsPage();
+/** An image that is opened by itself may use its own style; it may not load or run anything. */
+const IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+
+/**
+ * Lists the routes that describe the service: /openapi.json for machines, the guide for people. `/docs` leads to the API
+ * reference, which `registerReference` adds.
+ * @param originOf the origin that a request reached this service at, e.g. `https://flywheel.example`
+ */
+export function documentRoutes(originOf: (request: FastifyRequest) => string): RouteOptions[] {
   return [
     {
       method: 'GET',
       url: '/openapi.json',
-      handler: (_request, reply) => {
-        reply.header('content-type', 'application/json; charset=utf-8').send(description);
+      handler: (request, reply) => {
+        const document = JSON.stringify(openapi(originOf(request)));
+        reply.header('content-type', 'application/json; charset=utf-8').send(document);
       },
     },
     {
       method: 'GET',
       url: '/docs',
       handler: (_request, reply) => {
-        sendPage(reply, page);
+        reply.redirect(REFERENCE_PATH);
       },
     },
     {
@@ -36,32 +41,22 @@ export function documentRoutes(): RouteOptions[] {
       url: `${GUIDE_PREFIX}*`,
       handler: (request, reply) => {
         const [path = ''] = request.url.split('?', 1);
-        const found = openGuide().pages.get(path.slice(GUIDE_PREFIX.length));
+        const found = openGuide().get(path.slice(GUIDE_PREFIX.length));
         if (!found) throw new ApiError('ERR_ROUTE_NOT_FOUND', { method: request.method, path: path.slice(0, 200) });
-        if (found.kind === 'image') sendImage(reply, found.source);
-        else sendPage(reply, guidePage(openGuide(), found));
+        const [policy, type, body] =
+          found.kind === 'image'
+            ? [IMAGE_POLICY, 'image/svg+xml', found.source]
+            : [found.page.contentSecurityPolicy, 'text/html; charset=utf-8', found.page.html];
+        reply.headers({ 'content-security-policy': policy, 'content-type': type }).send(body);
       },
     },
   ];
 }
 
-let guide: Guide | undefined;
+let guide: ReadonlyMap<string, GuideFile> | undefined;
 
-/** Read when somebody first asks: most processes are never asked. */
-function openGuide(): Guide {
+/** Reads and renders the guide at the first request: most processes never serve it. */
+function openGuide(): ReadonlyMap<string, GuideFile> {
   guide ??= readGuide(ROOT);
   return guide;
-}
-
-function sendPage(reply: FastifyReply, { html, contentSecurityPolicy }: DocsPage): void {
-  reply
-    .headers({ 'content-security-policy': contentSecurityPolicy, 'content-type': 'text/html; charset=utf-8' })
-    .send(html);
-}
-
-/** Opened by itself an image may carry its own style, and still neither load nor run anything. */
-const IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
-
-function sendImage(reply: FastifyReply, source: string): void {
-  reply.headers({ 'content-security-policy': IMAGE_POLICY, 'content-type': 'image/svg+xml' }).send(source);
 }

@@ -1,16 +1,16 @@
-/** Ink on paper by day, paper on ink by night; one accent; an 8-point grid. No fonts, images or scripts from anywhere. */
+/** Style of the guide: ink on paper by day, paper on ink by night, one accent, an 8-point grid, system fonts. */
 export const STYLE = `
 :root {
   color-scheme: light dark;
   --paper: #fcfbf9; --sheet: #f5f3ef; --ink: #1d1c1a; --quiet: #6b6862; --line: #e3e0d9;
-  --accent: #2f5d8a; --write: #8a4b1f; --remove: #a03030; --text: #3d6b4f;
+  --accent: #2f5d8a;
   --sans: ui-sans-serif, system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;
   --mono: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #141412; --sheet: #1c1b19; --ink: #ebe8e1; --quiet: #9b978e; --line: #2e2c29;
-    --accent: #8fb7e3; --write: #e0a574; --remove: #ea8f8f; --text: #93c7a6;
+    --accent: #8fb7e3;
   }
 }
 * { box-sizing: border-box; }
@@ -21,7 +21,6 @@ a:hover { text-decoration: underline; }
 a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 2px; }
 code, pre { font-family: var(--mono); font-size: 13px; font-variant-ligatures: none; }
 p { margin: 0 0 16px; max-width: 68ch; text-wrap: pretty; }
-.quiet { color: var(--quiet); }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 16px; top: 16px; }
 
@@ -38,51 +37,12 @@ nav li a:hover { color: var(--accent); text-decoration: none; }
 .brand svg { width: 24px; height: 24px; }
 
 main { padding: 40px 48px 120px; min-width: 0; }
-header { padding-bottom: 24px; margin-bottom: 40px; border-bottom: 1px solid var(--line); }
 h1 { margin: 0 0 16px; font-size: 32px; line-height: 40px; font-weight: 600; letter-spacing: -.015em; }
-header p { font-size: 17px; line-height: 28px; }
-h2.part { margin: 16px 0 0; padding: 40px 0 24px; border-top: 1px solid var(--line); font-size: 24px; line-height: 32px; font-weight: 600; letter-spacing: -.01em; }
-section { padding: 40px 0; border-top: 1px solid var(--line); }
-h2.part + section, h2.part + p + section { padding-top: 24px; border-top: 0; }
-section.guide { padding: 0 0 24px; border-top: 0; }
-ol { margin: 0 0 16px; padding-left: 20px; }
 h3 { margin: 0 0 8px; font-size: 19px; line-height: 28px; font-weight: 600; letter-spacing: -.005em; }
-h3 a { color: inherit; }
 h4 { margin: 24px 0 0; font-size: 13px; line-height: 24px; font-weight: 600; }
-h4 .status { font-family: var(--mono); margin-right: 8px; }
 
-.route { margin: 0 0 16px; font-family: var(--mono); font-size: 13px; overflow-wrap: anywhere; }
-.method { flex: none; display: inline-block; min-width: 48px; font: 600 11px/20px var(--mono); letter-spacing: .02em; color: var(--accent); }
-.method.POST { color: var(--write); }
-.method.DELETE { color: var(--remove); }
-.route .method { font-size: 13px; margin-right: 8px; }
-
-.columns { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 440px); gap: 0 48px; }
-.samples { position: sticky; top: 24px; align-self: start; }
-.samples h4 { margin: 0; color: var(--quiet); font-weight: 500; }
 pre { margin: 0 0 16px; padding: 16px; max-height: 60vh; overflow: auto; background: var(--sheet); border: 1px solid var(--line); border-radius: 6px; line-height: 20px; font-size: 12.5px; tab-size: 2; }
 pre code { font-size: inherit; }
-pre b { font-weight: 400; color: var(--accent); }
-pre i { font-style: normal; color: var(--text); }
-
-.fields { list-style: none; margin: 0; padding: 0; }
-.fields > li { padding: 8px 0; border-bottom: 1px solid var(--line); }
-.fields > li:last-child { border-bottom: 0; }
-.fields p { margin: 0; font-size: 14px; line-height: 20px; }
-.fields .fields { margin: 8px 0 0; padding-left: 16px; border-left: 1px solid var(--line); }
-.name { font-weight: 600; overflow-wrap: anywhere; }
-.type, .optional { font-size: 13px; color: var(--quiet); }
-.type { margin-left: 4px; }
-.optional::before { content: "· "; }
-.fields .quiet code { overflow-wrap: anywhere; }
-
-.errors { list-style: none; margin: 0; padding: 0; }
-.errors li { display: flex; align-items: baseline; gap: 16px; padding: 8px 0; border-bottom: 1px solid var(--line); }
-.errors li:last-child { border-bottom: 0; }
-.errors span { font: 13px/20px var(--mono); font-variant-numeric: tabular-nums; color: var(--quiet); }
-.errors p { margin: 0; font-size: 14px; line-height: 20px; }
-.errors code { line-height: 20px; overflow-wrap: anywhere; }
-:target > h3, code:target { text-decoration: underline; text-decoration-color: var(--accent); text-decoration-thickness: 2px; text-underline-offset: 6px; }
 
 nav li a[aria-current] { color: var(--accent); font-weight: 600; }
 article { max-width: 816px; }
@@ -105,6 +65,7 @@ article blockquote { margin: 0 0 16px; padding: 0 0 0 16px; border-left: 2px sol
 h2:hover > .anchor, h3:hover > .anchor { opacity: 1; }
 .anchor:hover { text-decoration: none; }
 :target > .anchor { opacity: 1; color: var(--accent); }
+thead:not(:has(th:not(:empty))) { display: none; }
 .table { margin: 0 0 24px; overflow-x: auto; }
 .table:focus-visible, pre:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 table { width: 100%; border-collapse: collapse; font-size: 14px; line-height: 20px; }
@@ -114,10 +75,6 @@ th:last-child, td:last-child { padding-right: 0; }
 td { min-width: 64px; }
 td:first-child code { white-space: nowrap; }
 
-@media (max-width: 1200px) {
-  .columns { grid-template-columns: minmax(0, 1fr); }
-  .samples { position: static; margin-top: 24px; }
-}
 @media (max-width: 800px) {
   .top { display: flex; justify-content: space-between; align-items: center; padding: 16px 24px; border-bottom: 1px solid var(--line); }
   .page { display: flex; flex-direction: column; }

@@ -1,8 +1,9 @@
-import type { CONSOLE_OPERATIONS, OPERATIONS, OperationReply, OperationRequest } from '@flywheel/api';
 import type * as z from 'zod';
+import type { OperationReply, OperationRequest } from './operation.ts';
+import type { OPERATIONS } from './operations.ts';
 
-/** A call that goes well, of every operation under `/v1` and of those of the console that a terminal speaks as well. */
-export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & Partial<ExamplesOf<typeof CONSOLE_OPERATIONS>> = {
+/** One successful call of every operation under `/v1`, for the OpenAPI document. A test validates each against its schemas. */
+export const EXAMPLES: ExamplesOf<typeof OPERATIONS> = {
   initBatch: {
     request: {
       headers: { 'x-idempotency-key': '0d0f6c52-8a2e-4b7c-9f1d-5c2f6e0a7b31' },
@@ -163,74 +164,6 @@ export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & Partial<ExamplesOf<typeof
       },
     },
   },
-  createSignInChallenge: {
-    request: { body: { wallet: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe' } },
-    reply: {
-      status: 200,
-      body: {
-        message: 'flywheel.example wants you to sign in with your Solana account:\n7Fq2…9dKe\n\n…',
-        expiresAt: '2026-11-21T14:07:11.000Z',
-      },
-    },
-  },
-  signIn: {
-    request: {
-      body: {
-        wallet: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
-        message: 'flywheel.example wants you to sign in with your Solana account:\n7Fq2…9dKe\n\n…',
-        signature: '5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW',
-      },
-    },
-    reply: {
-      status: 200,
-      body: {
-        wallet: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
-        expiresAt: '2026-11-22T02:02:11.000Z',
-        isCompanyOperator: false,
-      },
-    },
-  },
-  signOut: { request: {}, reply: { status: 200, body: {} } },
-  createRegistration: {
-    request: {
-      body: {
-        mint: '4k3Dyjzvzp8eMZWUXbBCjEvwSkkk59S5iCNLY3QrkX6R',
-        burnLimit: '1000',
-        airdropLimit: '2500.5',
-        scopes: ['burn', 'airdrop'],
-        proofTypes: [{ type: 'WATCH_AD', description: 'A viewer watched an ad to its end.' }],
-      },
-    },
-    reply: {
-      status: 200,
-      body: {
-        registrationId: 'a3e0f9b8-7c6d-4e5f-8a3b-2c1d0e9f8a7b',
-        transaction: 'AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
-        multisig: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
-        vaultAddress: 'HXtBm8XZbxaTt41uqaKhwUAa6Z1aPyvJdsZVENiWsetg',
-        costLamports: '8412960',
-        warnings: [],
-      },
-    },
-  },
-  confirmRegistration: {
-    request: {
-      params: { registrationId: 'a3e0f9b8-7c6d-4e5f-8a3b-2c1d0e9f8a7b' },
-      body: { signedTransaction: 'AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' },
-    },
-    reply: {
-      status: 200,
-      body: {
-        projectId: 'b7a2d3c0-54e1-4f3a-8f55-1d2d8f1f0f11',
-        flywheelId: '41d8a3c7-5b0e-4f0d-8c55-0c8e9d1f2a60',
-        tokenId: 'c2b1f6de-9a43-4e62-b1a7-7a5f0a3d8e19',
-        mintAddress: '4k3Dyjzvzp8eMZWUXbBCjEvwSkkk59S5iCNLY3QrkX6R',
-        apiKey: 'fwk_…',
-        multisig: '7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe',
-        vaultAddress: 'HXtBm8XZbxaTt41uqaKhwUAa6Z1aPyvJdsZVENiWsetg',
-      },
-    },
-  },
   streamBatchEvents: {
     request: {
       params: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
@@ -247,33 +180,17 @@ export const EXAMPLES: ExamplesOf<typeof OPERATIONS> & Partial<ExamplesOf<typeof
       },
     },
   },
-  createKey: {
-    request: {
-      params: { projectId: 'b7a2d3c0-54e1-4f3a-8f55-1d2d8f1f0f11' },
-      body: { scopes: ['airdrop'], name: 'Rewards worker' },
-    },
-    reply: { status: 200, body: { keyId: 'e9f8a7b6-c5d4-4e3f-8a1b-0c9d8e7f6a5b', apiKey: 'fwk_…' } },
-  },
-  revokeKey: {
-    request: {
-      params: { projectId: 'b7a2d3c0-54e1-4f3a-8f55-1d2d8f1f0f11', keyId: 'e9f8a7b6-c5d4-4e3f-8a1b-0c9d8e7f6a5b' },
-    },
-    reply: {
-      status: 200,
-      body: { keyId: 'e9f8a7b6-c5d4-4e3f-8a1b-0c9d8e7f6a5b', revokedAt: '2026-11-21T14:02:11.000Z' },
-    },
-  },
 };
 
 type ExamplesOf<Rows> = {
   readonly [Id in keyof Rows]: {
-    /** Nothing is asked of an operation without parts. */
+    /** Empty for an operation without parameters and body. */
     readonly request: OperationRequest<Rows[Id]> & Example['request'];
     readonly reply: OperationReply<Rows[Id]> | ExampleEvent<Rows[Id]>;
   };
 };
 
-/** Of a stream, one event’s `data`. */
+/** The `data` of one event, where the answer is a stream. */
 type ExampleEvent<Row> = Row extends {
   readonly responses: {
     readonly 200: { readonly mediaType: 'text/event-stream'; readonly schema: z.ZodType<infer Event> };
@@ -282,7 +199,7 @@ type ExampleEvent<Row> = Row extends {
   ? { readonly status: 200; readonly body: Event }
   : never;
 
-/** An example, its operation forgotten. */
+/** An example without the types of its operation. */
 export interface Example {
   readonly request: {
     readonly headers?: { readonly [name: string]: unknown };
