@@ -41,7 +41,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     // On the port that the browser knows, with its session still good.
     await story.world.restart({ PORT: new URL(story.world.url).port, COMPANY_OPERATORS: wallet });
     await page.reload();
-    await page.getByText('Nothing waits for the company').waitFor();
+    await page.getByText('No batches waiting for the company').waitFor();
     await lookOnBoth(operator, 'company-idle');
   });
 
@@ -56,7 +56,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await approval.waitFor();
     await lookOnBoth(operator, 'company-waiting');
     await approval.click();
-    await page.getByText('Batch 1 is approved').waitFor();
+    await page.getByText('Batch 1 approved').waitFor();
     await look(operator, 'company-approved');
     await owner.page.getByText('1 of 1 pipeline executed.').waitFor();
   });
@@ -68,15 +68,15 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Reject' }).click();
     const reject = page.getByRole('button', { name: 'Reject the batch' });
     assert.ok(await reject.isDisabled(), 'rejected without a reason');
-    await page.getByLabel('Why? The project reads it').fill('Two is too few.');
+    await page.getByLabel('Reason (shown to the project)').fill('Two is too few.');
     await lookOnBoth(operator, 'company-reject');
     await reject.click();
-    await page.getByText('Batch 2 is rejected').waitFor();
+    await page.getByText('Batch 2 rejected').waitFor();
     await owner.page.getByText('Two is too few.').first().waitFor();
     await lookOnBoth(owner, 'company-rejected');
   });
 
-  it('pauses a project by its name, and lets it go on', async () => {
+  it('pauses a project by its name, and resumes it', async () => {
     const { page } = operator;
     await page.goto('/company/projects');
     await setPause('Pause', 'Looking into it.');
@@ -88,20 +88,20 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await owner.page.goto(`/p/${project.projectId}`);
     await owner.page.getByText('“Looking into it.”').waitFor();
     await lookOnBoth(owner, 'overview-paused');
-    await setPause('Let go on', '');
-    await page.getByText('Going').waitFor();
+    await setPause('Resume', '');
+    await page.getByText('Active').waitFor();
     await initByApi(story, project, [burnPipeline()]);
   });
 
   it('reads a project, and is offered nothing that only its wallet may do', async () => {
     const { page } = operator;
     await page.goto(`/p/${project.projectId}/keys`);
-    await page.getByText('You see this project for the company').waitFor();
+    await page.getByText('You are viewing this project as a company operator').waitFor();
     assert.equal(await page.getByRole('button', { name: /Revoke|Rotate|Create a key/ }).count(), 0);
     await look(operator, 'keys-for-the-company');
   });
 
-  it('names a job that is stuck, and why, and has it begin again', async () => {
+  it('names a job that is stuck, and why, and retries it', async () => {
     const { page } = operator;
     const error = { message: 'The cluster answered nothing for an hour.' };
     await sql`
@@ -112,7 +112,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await page.getByText('Gave up').first().waitFor();
     await page.getByText(error.message).first().waitFor();
     await lookOnBoth(operator, 'company-jobs');
-    await page.getByRole('button', { name: 'Begin now' }).first().click();
+    await page.getByRole('button', { name: 'Retry now' }).first().click();
     await page.getByText(error.message).first().waitFor({ state: 'detached' });
   });
 
@@ -140,9 +140,9 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await owner.page.getByText('Waiting for the company').first().waitFor();
   }
 
-  async function setPause(verb: 'Pause' | 'Let go on', reason: string): Promise<void> {
+  async function setPause(verb: 'Pause' | 'Resume', reason: string): Promise<void> {
     const { page } = operator;
-    await page.getByRole('button', { name: new RegExp(`^${verb} (?!every)`) }).click();
+    await page.getByRole('button', { name: new RegExp(`^${verb} (?!all)`) }).click();
     const dialog = page.locator('dialog[open]');
     const asked = await dialog.locator('label').filter({ hasText: /^Type/ }).textContent();
     const confirm = dialog.getByRole('button', { name: verb });

@@ -1,9 +1,11 @@
 import type { BatchDetail, BatchFailure } from '@flywheel/api';
 import { formatSol, groupDigits } from '../../lib/amounts.ts';
 import { pluralize } from '../../lib/format.ts';
+import { ButtonLink } from '../../ui/button.tsx';
 import { ActionMixBar } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
-import { Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { EmptyState, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { STATUS_COLORS } from '../../ui/status.ts';
@@ -139,4 +141,30 @@ export function BatchSkeleton() {
       </div>
     </div>
   );
+}
+
+/** Says that a project has no batches yet, and how to create the first one. */
+export function NoBatches({ projectId }: { readonly projectId: string }) {
+  return (
+    <EmptyState title="No batches yet">
+      <p>
+        A batch groups burns, airdrops and memos into transactions. They run after you and the company have approved the
+        batch. Create the first one with the API:
+      </p>
+      <div className="w-full text-left">
+        <CodeBlock label="Create a batch with an API key" code={initCommand()} />
+      </div>
+      <ButtonLink to="/p/$projectId/new" params={{ projectId }}>
+        Compose a batch here
+      </ButtonLink>
+    </EmptyState>
+  );
+}
+
+function initCommand(): string {
+  return `KEY=fwk_…
+curl ${location.origin}/v1/flywheel/batch/init \\
+  -H "x-service-api-key: $KEY" \\
+  -H "x-idempotency-key: $(uuidgen)" \\
+  --json '{"pipelines":[{"type":"WATCH_AD","payload":"{\\"adId\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'`;
 }

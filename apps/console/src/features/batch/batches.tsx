@@ -5,9 +5,9 @@ import { useCallback } from 'react';
 import { type BatchFilter, batchesQuery } from '../../lib/api/batches.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
-import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, ErrorNotice } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
+import { NoBatches } from './batch-status.tsx';
 import { BatchTable, TableSkeleton } from './batch-table.tsx';
 
 /** The list of a project’s batches, filtered by state. */
@@ -81,28 +81,7 @@ function EmptyList({ projectId, filter, onShowAll }: EmptyListProps) {
       </EmptyState>
     );
   }
-  return (
-    <EmptyState title="No batches yet">
-      <p>
-        A batch groups burns, airdrops and memos into transactions. They run after you and the company have approved the
-        batch. Create the first one with the API:
-      </p>
-      <div className="w-full text-left">
-        <CodeBlock label="Create a batch with an API key" code={firstBatch()} />
-      </div>
-      <ButtonLink to="/p/$projectId/new" params={{ projectId }}>
-        Compose a batch here
-      </ButtonLink>
-    </EmptyState>
-  );
-}
-
-function firstBatch(): string {
-  return `KEY=fwk_…
-curl ${location.origin}/v1/flywheel/batch/init \\
-  -H "x-service-api-key: $KEY" \\
-  -H "x-idempotency-key: $(uuidgen)" \\
-  --json '{"pipelines":[{"type":"WATCH_AD","payload":"{\\"adId\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'`;
+  return <NoBatches projectId={projectId} />;
 }
 
 interface FilterChipsProps {

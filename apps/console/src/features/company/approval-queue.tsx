@@ -11,13 +11,13 @@ import { TextField } from '../../ui/fields.tsx';
 import { AddressText, AmountText, TimeText } from '../../ui/text.tsx';
 import { batchKindName } from '../batch/batch-summary.ts';
 
-/** The batches that a person of the company decides on, oldest first. */
+/** Lists the batches that wait for an operator’s approval, oldest first. */
 export function ApprovalQueue() {
   const waiting = useQuery(waitingBatchesQuery);
-  const [given, setGiven] = useState<Decision | null>(null);
+  const [decision, setDecision] = useState<Decision | null>(null);
   return (
     <div className="flex flex-col gap-4">
-      {given && <DecisionNotice given={given} />}
+      {decision && <DecisionNotice decision={decision} />}
       <QueryView query={waiting} skeleton={<SkeletonLines count={2} className="h-40" />}>
         {({ batches }) =>
           batches.length === 0 ? (
@@ -26,7 +26,7 @@ export function ApprovalQueue() {
             <ul className="flex flex-col gap-4">
               {batches.map((batch) => (
                 <li key={batch.id}>
-                  <QueuedBatch batch={batch} onGiven={setGiven} />
+                  <QueuedBatch batch={batch} onDecision={setDecision} />
                 </li>
               ))}
             </ul>
@@ -37,46 +37,48 @@ export function ApprovalQueue() {
   );
 }
 
-function DecisionNotice({ given: { isApproved, projectId, batchId, batchIndex } }: { readonly given: Decision }) {
+function DecisionNotice({ decision }: { readonly decision: Decision }) {
+  const { isApproved, projectId, batchId, batchIndex } = decision;
   return (
     <Notice
       tone={isApproved ? 'done' : 'plain'}
-      title={isApproved ? `Batch ${batchIndex} is approved` : `Batch ${batchIndex} is rejected`}
+      title={isApproved ? `Batch ${batchIndex} approved` : `Batch ${batchIndex} rejected`}
       action={
         <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }} size="small">
-          See it
+          View batch
         </ButtonLink>
       }
     >
-      {isApproved ? 'It is being executed now.' : 'It has ended, and the project reads why.'}
+      {isApproved ? 'It is executing now.' : 'It has failed, and the project can read the reason.'}
     </Notice>
   );
 }
 
 function EmptyQueue() {
   return (
-    <EmptyState title="Nothing waits for the company">
+    <EmptyState title="No batches waiting for the company">
       <p>
-        Batches of projects that a person approves appear here once their wallet has signed, withdrawals and changes of
-        members always. Other batches are approved by themselves when every rule has passed.
+        Batches of projects with manual approval appear here after the project’s wallet has signed. So do all
+        withdrawals and replacements of an approver. Every other batch is approved automatically.
       </p>
     </EmptyState>
   );
 }
 
-/** Why a person is always asked of these. */
+/** These batches always need an operator’s approval. */
 const WARNINGS = {
   withdrawal:
-    'It takes money out of the vault, past every daily limit. Look where to, and ask the project by another way.',
-  rotation: 'It changes who decides over the vault. Look who goes and who comes, and ask the project by another way.',
+    'This batch moves funds out of the vault; daily limits do not apply. Check the recipient, and confirm with the project through another channel.',
+  rotation:
+    'This batch changes who approves spending from the vault. Check both addresses, and confirm with the project through another channel.',
 };
 
 interface QueuedBatchProps {
   readonly batch: WaitingBatch;
-  readonly onGiven: (given: Decision) => void;
+  readonly onDecision: (given: Decision) => void;
 }
 
-function QueuedBatch({ batch, onGiven }: QueuedBatchProps) {
+function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
   const { id: batchId, projectId, batchIndex, mintAddress, actions, problem } = batch;
   const facts = [
     { name: 'Burns', value: <AmountText amount={batch.burned} />, note: pluralize(actions.burn, 'action') },
@@ -101,7 +103,7 @@ function QueuedBatch({ batch, onGiven }: QueuedBatchProps) {
           </Link>
         </h2>
         <span className="text-sm text-quiet">
-          signed by the wallet <TimeText at={batch.requestedAt} />
+          Signed by the wallet <TimeText at={batch.requestedAt} />
         </span>
       </header>
       <dl className="grid grid-cols-2 gap-4 p-4 md:grid-cols-4">
@@ -123,7 +125,7 @@ function QueuedBatch({ batch, onGiven }: QueuedBatchProps) {
           <Notice tone="waiting" title={problem} />
         </div>
       )}
-      <DecisionBar projectId={projectId} batchId={batchId} batchIndex={batchIndex} onGiven={onGiven} />
+      <DecisionBar projectId={projectId} batchId={batchId} batchIndex={batchIndex} onDecision={onDecision} />
     </article>
   );
 }
@@ -134,24 +136,24 @@ interface DecidedBatch {
   readonly batchIndex: string;
 }
 
-/** A verdict that the service has taken. */
+/** A decision that the service has accepted. */
 interface Decision extends DecidedBatch {
   readonly isApproved: boolean;
 }
 
 interface DecisionBarProps extends DecidedBatch {
-  readonly onGiven: (given: Decision) => void;
+  readonly onDecision: (given: Decision) => void;
 }
 
-/** The company’s word on a batch: approve, reject with a reason, or look closer first. */
-function DecisionBar({ onGiven, ...batch }: DecisionBarProps) {
+/** Buttons to approve a batch, to view it, or to reject it with a reason. */
+function DecisionBar({ onDecision, ...batch }: DecisionBarProps) {
   const { projectId, batchId, batchIndex } = batch;
   const queries = useQueryClient();
   const [isRejecting, setRejecting] = useState(false);
   const approve = useMutation({
     mutationFn: () => approveBatch(batchId),
     onSuccess: () => {
-      onGiven({ ...batch, isApproved: true });
+      onDecision({ ...batch, isApproved: true });
       return queries.invalidateQueries();
     },
   });
@@ -163,7 +165,7 @@ function DecisionBar({ onGiven, ...batch }: DecisionBarProps) {
           Approve batch {batchIndex}
         </Button>
         <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }}>
-          See every pipeline
+          View pipelines
         </ButtonLink>
         <Button tone="danger" className="ml-auto" onClick={() => setRejecting(true)}>
           Reject
@@ -172,7 +174,7 @@ function DecisionBar({ onGiven, ...batch }: DecisionBarProps) {
       <Dialog title={`Reject batch ${batchIndex}?`} isOpen={isRejecting} onClose={() => setRejecting(false)}>
         <RejectForm
           batchId={batchId}
-          onRejected={() => onGiven({ ...batch, isApproved: false })}
+          onRejected={() => onDecision({ ...batch, isApproved: false })}
           onClose={() => setRejecting(false)}
         />
       </Dialog>
@@ -197,16 +199,18 @@ function RejectForm({ batchId, onRejected, onClose }: RejectFormProps) {
       await queries.invalidateQueries();
     },
   });
-  const isGiven = reason.trim() !== '';
+  const hasReason = reason.trim() !== '';
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (isGiven) reject.mutate();
+    if (hasReason) reject.mutate();
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      <p>The batch ends as failed, for good. Nothing of it moves, and its limits are given back.</p>
+      <p>
+        The batch fails without executing anything, and the daily limits it reserved are released. You cannot undo this.
+      </p>
       <TextField
-        label="Why? The project reads it"
+        label="Reason (shown to the project)"
         value={reason}
         maxLength={500}
         onChange={({ target }) => setReason(target.value)}
@@ -214,10 +218,10 @@ function RejectForm({ batchId, onRejected, onClose }: RejectFormProps) {
       />
       {reject.error && <ErrorNotice error={reject.error} />}
       <div className="flex gap-3">
-        <Button type="submit" tone="danger" isBusy={reject.isPending} disabled={!isGiven}>
+        <Button type="submit" tone="danger" isBusy={reject.isPending} disabled={!hasReason}>
           Reject the batch
         </Button>
-        <Button onClick={onClose}>Keep it waiting</Button>
+        <Button onClick={onClose}>Cancel</Button>
       </div>
     </form>
   );

@@ -10,7 +10,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { AddressText, TimeText } from '../../ui/text.tsx';
 import { PauseSwitch } from './pause-switch.tsx';
 
-/** Every project of the service, each with its pause switch. */
+/** Lists every project, each with a button to pause or resume it. */
 export function CompanyProjects() {
   const projects = useQuery(companyProjectsQuery);
   const isAllPaused = useQuery(companyQuery).data?.isPaused === true;
@@ -18,8 +18,8 @@ export function CompanyProjects() {
     <QueryView query={projects} skeleton={<SkeletonLines count={4} className="h-12" />}>
       {({ projects: found }) =>
         found.length === 0 ? (
-          <EmptyState title="No project yet">
-            <p>A project is registered by the wallet that will approve its batches, on this site or with:</p>
+          <EmptyState title="No projects yet">
+            <p>A project is registered with the wallet that will approve its batches: on this site, or with</p>
             <code>flywheel register</code>
           </EmptyState>
         ) : (
@@ -32,7 +32,7 @@ export function CompanyProjects() {
   );
 }
 
-/** Of a mint, where a project has no other name: enough to be sure, few enough to type. */
+/** Without a symbol, this many characters of the mint are the name to type. */
 const TYPED_CHARACTERS = 6;
 
 function columnsOf(isAllPaused: boolean): readonly Column<ProjectSummary>[] {
@@ -54,20 +54,20 @@ function columnsOf(isAllPaused: boolean): readonly Column<ProjectSummary>[] {
     { name: 'Wallet', render: ({ wallet }) => <AddressText address={wallet} of="wallet" /> },
     {
       name: 'Company approval',
-      render: ({ approvalMode }) => (approvalMode === 'automatic' ? 'automatic' : 'by a person'),
+      render: ({ approvalMode }) => (approvalMode === 'automatic' ? 'Automatic' : 'Manual'),
     },
-    { name: 'Open', isAmount: true, render: ({ openBatches }) => openBatches },
-    { name: 'Since', render: ({ dateCreated }) => <TimeText at={dateCreated} form="day" /> },
+    { name: 'Open batches', isAmount: true, render: ({ openBatches }) => openBatches },
+    { name: 'Registered', render: ({ dateCreated }) => <TimeText at={dateCreated} form="day" /> },
     {
       name: 'State',
       render: ({ isPaused }) =>
-        isPaused ? <StatusBadge status="waiting" label="Paused" /> : <StatusBadge status="done" label="Going" />,
+        isPaused ? <StatusBadge status="waiting" label="Paused" /> : <StatusBadge status="done" label="Active" />,
     },
     {
       name: 'Pause',
       isPlain: true,
       isNarrow: true,
-      // While all are paused a project says so too, and cannot be let go on by itself.
+      // While all projects are paused, a single one cannot be resumed.
       render: ({ id, token, isPaused }) =>
         isAllPaused ? null : (
           <PauseSwitch

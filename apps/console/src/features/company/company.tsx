@@ -15,25 +15,23 @@ import { AuditList } from '../audit/audit-list.tsx';
 import { SignInPrompt } from '../session/sign-in-dialog.tsx';
 import { PauseSwitch } from './pause-switch.tsx';
 
-/** What the company’s operators see and decide. */
+/** The screen of the company’s operators. */
 export function Company() {
   const session = useSession();
   if (session === undefined) return <SkeletonLines count={4} />;
   if (session === null) return <SignInPrompt />;
-  return session.isCompanyOperator ? <Desk /> : <BecomeOperator wallet={session.wallet} />;
+  return session.isCompanyOperator ? <CompanyPage /> : <BecomeOperator wallet={session.wallet} />;
 }
 
-function Desk() {
+function CompanyPage() {
   const company = useQuery(companyQuery);
-  const countBadge = (found: number | undefined) =>
-    found !== undefined && found > 0 ? <span className="tabular text-waiting">{found}</span> : null;
   return (
     <Page
       title="Company"
-      lead="Every batch takes the company’s vote. This is where it is given, and where the service is watched."
-      action={company.data && <PauseSwitch projectId={null} name="every project" isPaused={company.data.isPaused} />}
+      lead="Approve batches, pause projects and monitor the service."
+      action={company.data && <PauseSwitch projectId={null} name="all projects" isPaused={company.data.isPaused} />}
     >
-      {/* On a phone the figures come last: who takes it out wants to see what waits. */}
+      {/* On a phone the batches to approve come first. */}
       <div className="max-md:order-last">
         <QueryView query={company} skeleton={<SkeletonLines count={1} className="h-28" />}>
           {(found) => <CompanyStats company={found} />}
@@ -43,10 +41,12 @@ function Desk() {
         <div className="mt-4">
           <NavTabs label="Company">
             <NavTab to="/company" activeOptions={{ exact: true }}>
-              Waiting for you {countBadge(company.data?.waitingBatches)}
+              Waiting for you <TabCount count={company.data?.waitingBatches} />
             </NavTab>
             <NavTab to="/company/projects">Projects</NavTab>
-            <NavTab to="/company/jobs">Jobs {countBadge(company.data?.stuckJobs)}</NavTab>
+            <NavTab to="/company/jobs">
+              Jobs <TabCount count={company.data?.stuckJobs} />
+            </NavTab>
             <NavTab to="/company/audit">Audit log</NavTab>
           </NavTabs>
         </div>
@@ -56,98 +56,97 @@ function Desk() {
   );
 }
 
-/** Less than this and someone should send SOL to the operator. */
+function TabCount({ count }: { readonly count: number | undefined }) {
+  return count !== undefined && count > 0 ? <span className="tabular text-waiting">{count}</span> : null;
+}
+
+/** With fewer days left the page asks for a deposit to the operator. */
 const SHORT_RUNWAY_DAYS = 14;
 
-/** Beyond this the pace of a week says nothing. */
+/** The pace of one week cannot predict more days than this. */
 const LONG_RUNWAY_DAYS = 3_650;
 
-/** The operator’s money and how long it lasts, the nonces, what is open and what is stuck. */
+/** Shows the operator’s balance and runway, the open batches and the free nonces. */
 function CompanyStats({ company }: { readonly company: CompanyOverview }) {
   const { operator, nonces } = company;
   return (
     <div className="flex flex-col gap-4">
       {company.isPaused && (
-        <Notice tone="waiting" title="Every project is paused">
+        <Notice tone="waiting" title="All projects are paused">
           {company.pauseReason !== undefined && `“${company.pauseReason}” `}
-          Init and execute are refused, and nothing more is sent.
+          No batch can be created or executed until you resume them.
         </Notice>
       )}
       <Stats>
         <Stat
-          name="Operator’s balance"
-          value={operator.lamports === null ? 'unknown' : <AmountText amount={toSol(operator.lamports)} unit="SOL" />}
+          name="Operator balance"
+          value={operator.lamports === null ? 'Unknown' : <AmountText amount={toSol(operator.lamports)} unit="SOL" />}
           note={
             operator.lamports === null ? (
-              'The cluster does not answer'
+              'The cluster does not respond'
             ) : (
               <>
-                <AmountText amount={toSol(operator.rentOutLamports)} unit="SOL" /> more is out as rent ·{' '}
+                plus <AmountText amount={toSol(operator.rentOutLamports)} unit="SOL" /> locked as rent ·{' '}
                 <AddressText address={operator.address} of="operator" isLinked />
               </>
             )
           }
         />
         <Stat
-          name="It lasts"
+          name="Operator runway"
           value={<Runway days={operator.runwayDays} />}
           note={
             <>
-              <AmountText amount={toSol(operator.spentPerDayLamports)} unit="SOL" /> a day in fees and tips
+              <AmountText amount={toSol(operator.spentPerDayLamports)} unit="SOL" /> per day in fees and tips
             </>
           }
         />
         <Stat
           name="Open batches"
           value={company.openBatches.toLocaleString('en')}
-          note={`${waitWords(company.waitingBatches)} for the company · ${pluralize(company.projects, 'project')}`}
+          note={`${company.waitingBatches.toLocaleString('en')} waiting for the company · ${pluralize(company.projects, 'project')}`}
         />
         <Stat
           name="Free nonces"
           value={nonces.available}
-          note={`${nonces.leased} lent, ${nonces.refreshing} being renewed, ${nonces.creating} being made`}
+          note={`${nonces.leased} in use, ${nonces.refreshing} advancing, ${nonces.creating} being created`}
         />
       </Stats>
     </div>
   );
 }
 
-function waitWords(batches: number): string {
-  if (batches === 0) return 'None waits';
-  return batches === 1 ? '1 waits' : `${batches} wait`;
-}
-
 function Runway({ days }: { readonly days: number | null }) {
-  if (days === null) return 'Nothing is being spent';
-  if (days > LONG_RUNWAY_DAYS) return 'More than ten years';
+  if (days === null) return 'No recent spending';
+  if (days > LONG_RUNWAY_DAYS) return 'Over 10 years';
   const words = pluralize(days, 'day');
   return days < SHORT_RUNWAY_DAYS ? <StatusBadge status="failed" label={`${words}: send SOL`} /> : words;
 }
 
-/** For a wallet that does not act for the company: how it comes to. */
+/** Explains how a wallet becomes a company operator. */
 function BecomeOperator({ wallet }: { readonly wallet: string }) {
   return (
     <Page title="Company">
-      <EmptyState title="Your wallet does not act for the company">
+      <EmptyState title="Your wallet is not a company operator">
         <p>
-          Operators approve batches, pause projects and see every project. Whoever runs the service names their wallets
-          in its environment, separated by commas, and starts it again:
+          Operators approve batches, pause projects and see every project. To make this wallet an operator, set this
+          variable and restart the service. Separate several wallets with commas.
         </p>
         <div className="w-full text-left">
-          <CodeBlock label="The service’s environment" code={`COMPANY_OPERATORS=${wallet}`} />
+          <CodeBlock label="Environment of the service" code={`COMPANY_OPERATORS=${wallet}`} />
         </div>
-        <p>Then come back: no need to sign in again.</p>
+        <p>Then reload this page. You stay signed in.</p>
       </EmptyState>
     </Page>
   );
 }
 
-/** Who did what in any project, and in the company itself. */
+/** Lists the actions of all projects and of the company. */
 export function AuditLog() {
   const log = useInfiniteQuery(auditQuery);
   return (
     <Panel>
-      <AuditList history={log} namesProject emptyText="Nobody has done anything yet." />
+      <AuditList history={log} namesProject emptyText="No entries yet." />
     </Panel>
   );
 }

@@ -10,15 +10,15 @@ import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { TimeText } from '../../ui/text.tsx';
 
-/** The jobs that have not ended: those that are stuck first, each with why, and with a way to begin at once. */
+/** Lists the open jobs, those with a problem first, each with a button to retry it now. */
 export function Jobs() {
   const jobs = useQuery(jobsQuery);
   return (
     <QueryView query={jobs} skeleton={<SkeletonLines count={3} className="h-14" />}>
       {({ jobs: found }) =>
         found.length === 0 ? (
-          <EmptyState title="No job is open">
-            <p>A job sets up, executes or closes one batch. Those under way appear here.</p>
+          <EmptyState title="No open jobs">
+            <p>A job sets up, executes or closes one batch. Jobs in progress appear here.</p>
           </EmptyState>
         ) : (
           <Panel isFlush>
@@ -47,8 +47,8 @@ const COLUMNS: readonly Column<JobSummary>[] = [
   },
   { name: 'State', render: (job) => <JobState {...job} /> },
   { name: 'Batch', render: (job) => <BatchLink {...job} /> },
-  { name: 'Attempts failed', isAmount: true, render: ({ failedAttempts }) => failedAttempts },
-  { name: 'Since', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
+  { name: 'Failed attempts', isAmount: true, render: ({ failedAttempts }) => failedAttempts },
+  { name: 'Created', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
   { name: 'Due', render: ({ dueAt }) => <TimeText at={dueAt} /> },
   {
     name: 'Retry',
@@ -62,7 +62,7 @@ const PROBLEMS = {
   failed: 'Gave up',
   abandoned: 'Abandoned',
   failing: 'Keeps failing',
-  unattended: 'Nobody takes it',
+  unattended: 'No worker',
 } as const;
 
 function JobState({ state, problem }: JobSummary) {
@@ -106,7 +106,7 @@ function Retry({ jobId }: { readonly jobId: string }) {
   return (
     <span className="flex flex-col gap-2">
       <Button size="small" isBusy={retry.isPending} onClick={() => retry.mutate()}>
-        {retry.isSuccess ? 'Begins again' : 'Begin now'}
+        {retry.isSuccess ? 'Retried' : 'Retry now'}
       </Button>
       {retry.error && <ErrorNotice error={retry.error} />}
     </span>

@@ -7,14 +7,14 @@ import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { TextField } from '../../ui/fields.tsx';
 
 export interface PauseSwitchProps {
-  /** null for all projects. */
+  /** Null for all projects. */
   readonly projectId: string | null;
-  /** What is paused, and what must be typed. */
+  /** Name of what is paused; it must be typed to confirm. */
   readonly name: string;
   readonly isPaused: boolean;
 }
 
-/** Stops a project, or all of them, and lets them go on; both ask for the name first. */
+/** Pauses or resumes one project or all of them, after its name is typed. */
 export function PauseSwitch({ projectId, name, isPaused }: PauseSwitchProps) {
   const [isAsking, setAsking] = useState(false);
   const [reason, setReason] = useState('');
@@ -28,7 +28,7 @@ export function PauseSwitch({ projectId, name, isPaused }: PauseSwitchProps) {
       await queries.invalidateQueries();
     },
   });
-  const verb = isPaused ? 'Let go on' : 'Pause';
+  const verb = isPaused ? 'Resume' : 'Pause';
   const Icon = isPaused ? Play : Pause;
   return (
     <>
@@ -53,11 +53,11 @@ export function PauseSwitch({ projectId, name, isPaused }: PauseSwitchProps) {
         <div className="flex flex-col gap-4">
           <p>
             {isPaused
-              ? 'Init and execute are taken again, and what was held up goes on by itself.'
-              : 'Init and execute are refused, and nothing more is sent. What has been sent may still land.'}
+              ? 'Batches can be created and executed again. Blocked batches continue by themselves.'
+              : 'No batch can be created or executed, and no more transactions are sent. Those already sent may still land.'}
           </p>
           <TextField
-            label="Reason (the project reads it)"
+            label="Reason (shown to the project)"
             value={reason}
             maxLength={500}
             onChange={({ target }) => setReason(target.value)}

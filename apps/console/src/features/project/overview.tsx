@@ -14,23 +14,23 @@ import { RecentBatches } from './recent-batches.tsx';
 import { TodayStats } from './today-stats.tsx';
 import { UsagePanel } from './usage-panel.tsx';
 
-/** A project at a glance: what its vault holds, what today has used, what waits for whom. */
+/** The overview of a project: vault, daily limits, what needs attention, usage, recent batches. */
 export function Overview() {
   const { projectId } = useParams({ from: '/p/$projectId' });
   const project = useQuery(projectQuery(projectId));
   return (
     <QueryView query={project} skeleton={<OverviewSkeleton />}>
-      {(found) => <Glance project={found} />}
+      {(found) => <ProjectSummary project={found} />}
     </QueryView>
   );
 }
 
-function Glance({ project }: { readonly project: ProjectOverview }) {
+function ProjectSummary({ project }: { readonly project: ProjectOverview }) {
   const { id: projectId, token } = project;
-  const mayChange = useOwnsProject(projectId);
-  // That the company has paused the project stands above every screen of it.
+  const canEdit = useOwnsProject(projectId);
+  // ProjectLayout shows on every screen that the project is paused.
   const attention = project.attention.filter(({ kind }) => kind !== 'PAUSED');
-  const isAsked = attention[0]?.kind === 'APPROVE';
+  const waitsForApproval = attention[0]?.kind === 'APPROVE';
   return (
     <Page
       title={tokenName(token)}
@@ -45,18 +45,18 @@ function Glance({ project }: { readonly project: ProjectOverview }) {
         </span>
       }
       action={
-        mayChange && (
-          <ButtonLink to="/p/$projectId/new" params={{ projectId }} tone={isAsked ? 'plain' : 'primary'}>
+        canEdit && (
+          <ButtonLink to="/p/$projectId/new" params={{ projectId }} tone={waitsForApproval ? 'plain' : 'primary'}>
             <Plus size={16} aria-hidden /> New batch
           </ButtonLink>
         )
       }
     >
       <TodayStats project={project} />
-      <AttentionList projectId={projectId} attention={attention} mayChange={mayChange} />
+      <AttentionList project={project} attention={attention} canEdit={canEdit} />
       <div className="grid gap-6 lg:grid-cols-[1fr_320px] lg:items-start">
         <UsagePanel projectId={projectId} token={token} />
-        <ProjectFacts project={project} isOwn={mayChange} />
+        <ProjectFacts project={project} isOwn={canEdit} />
       </div>
       <RecentBatches projectId={projectId} unit={tokenUnit(token)} />
     </Page>
@@ -85,23 +85,24 @@ function OverviewSkeleton() {
 }
 
 interface AttentionListProps {
-  readonly projectId: string;
+  readonly project: ProjectOverview;
   readonly attention: readonly Attention[];
-  /** The project’s own wallet looks on; others only read. */
-  readonly mayChange: boolean;
+  /** True for the project’s wallet; company operators can only read. */
+  readonly canEdit: boolean;
 }
 
-/** What a person should look at, most urgent first, each with the way there. */
-function AttentionList({ projectId, attention, mayChange }: AttentionListProps) {
+/** Lists what needs a person’s attention, most urgent first, each with a link to act on it. */
+function AttentionList({ project, attention, canEdit }: AttentionListProps) {
+  const items = [...attention, ...emptyVault(project, attention)];
   return (
     <Panel
       title="Needs attention"
-      aside={attention.length === 0 && <StatusBadge status="done" label="Nothing" />}
+      aside={items.length === 0 && <StatusBadge status="done" label="Nothing to do" />}
       isFlush
     >
-      {attention.length > 0 && (
+      {items.length > 0 && (
         <ul className="divide-y">
-          {attention.map((item, place) => {
+          {items.map((item, position) => {
             const { Icon, className } = MARKS[item.kind];
             return (
               <li
@@ -112,7 +113,7 @@ function AttentionList({ projectId, attention, mayChange }: AttentionListProps) 
                 <p className="min-w-0 flex-1 basis-60 break-words">
                   <MessageText text={item.message} />
                 </p>
-                <AttentionLink projectId={projectId} item={item} isFirst={place === 0} mayChange={mayChange} />
+                <AttentionLink projectId={project.id} item={item} isFirst={position === 0} canEdit={canEdit} />
               </li>
             );
           })}
@@ -122,33 +123,46 @@ function AttentionList({ projectId, attention, mayChange }: AttentionListProps) 
   );
 }
 
-const WAITS = { Icon: Clock, className: 'text-waiting' };
-const WRONG = { Icon: CircleAlert, className: 'text-failed' };
+/** The service reports missing funds only for open batches; a new project needs funds before its first one. */
+function emptyVault({ funds }: ProjectOverview, attention: readonly Attention[]): readonly Attention[] {
+  if (!funds || attention.some(({ kind }) => kind === 'UNDERFUNDED')) return [];
+  const missing = [
+    ...(funds.lamports.available === '0' ? ['SOL'] : []),
+    ...(funds.tokens.available === '0' ? ['tokens'] : []),
+  ].join(' and ');
+  if (missing === '') return [];
+  return [
+    { kind: 'UNDERFUNDED', message: `The vault has no ${missing}. Deposit ${missing} so that batches can execute.` },
+  ];
+}
+
+const PENDING = { Icon: Clock, className: 'text-waiting' };
+const FAILED = { Icon: CircleAlert, className: 'text-failed' };
 
 const MARKS: { readonly [Kind in Attention['kind']]: { readonly Icon: LucideIcon; readonly className: string } } = {
-  APPROVE: WAITS,
-  COMPANY: WAITS,
-  TROUBLE: WRONG,
-  UNDERFUNDED: WRONG,
-  PAUSED: WRONG,
-  LIMIT: WAITS,
-  KEY_EXPIRES: WAITS,
-  CLUSTER: WRONG,
+  APPROVE: PENDING,
+  COMPANY: PENDING,
+  TROUBLE: FAILED,
+  UNDERFUNDED: FAILED,
+  PAUSED: FAILED,
+  LIMIT: PENDING,
+  KEY_EXPIRES: PENDING,
+  CLUSTER: FAILED,
 };
 
 interface AttentionLinkProps {
   readonly projectId: string;
   readonly item: Attention;
-  /** The most urgent of all. */
+  /** The most urgent item has the primary button. */
   readonly isFirst: boolean;
-  readonly mayChange: boolean;
+  readonly canEdit: boolean;
 }
 
-function AttentionLink({ projectId, item, isFirst, mayChange }: AttentionLinkProps) {
+function AttentionLink({ projectId, item, isFirst, canEdit }: AttentionLinkProps) {
   const { kind, batchId } = item;
   switch (kind) {
     case 'APPROVE':
-      if (!mayChange) return <BatchLink projectId={projectId} batchId={batchId} />;
+      if (!canEdit) return <BatchLink projectId={projectId} batchId={batchId} />;
       return batchId === undefined ? null : (
         <ButtonLink
           to="/p/$projectId/approve/$batchId"
@@ -171,13 +185,13 @@ function AttentionLink({ projectId, item, isFirst, mayChange }: AttentionLinkPro
     case 'LIMIT':
       return (
         <ButtonLink to="/p/$projectId/settings" params={{ projectId }} size="small">
-          See the limits
+          View limits
         </ButtonLink>
       );
     case 'KEY_EXPIRES':
       return (
         <ButtonLink to="/p/$projectId/keys" params={{ projectId }} size="small">
-          See the keys
+          View keys
         </ButtonLink>
       );
     case 'PAUSED':
@@ -197,35 +211,35 @@ function BatchLink({ projectId, batchId }: BatchLinkProps) {
   if (batchId === undefined) return null;
   return (
     <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }} size="small">
-      See the batch
+      View batch
     </ButtonLink>
   );
 }
 
 interface ProjectFactsProps {
   readonly project: ProjectOverview;
-  /** Of the wallet that is signed in. */
+  /** True if the signed-in wallet owns the project. */
   readonly isOwn: boolean;
 }
 
-/** Who approves, and the addresses that anyone can look up. */
+/** Shows the project’s batches, approvers and public addresses. */
 function ProjectFacts({ project, isOwn }: ProjectFactsProps) {
   const { multisig, batches } = project;
   const facts = [
-    { name: 'Batches executed', value: batches.EXECUTED },
-    { name: 'open', value: project.openBatches },
-    { name: 'failed', value: batches.FAILED },
+    { name: 'Executed batches', value: batches.EXECUTED },
+    { name: 'Open batches', value: project.openBatches },
+    { name: 'Failed batches', value: batches.FAILED },
     {
       name: 'Company approval',
-      value: project.approvalMode === 'automatic' ? 'automatic' : 'by a person',
+      value: project.approvalMode === 'automatic' ? 'Automatic' : 'Manual',
     },
     { name: 'Multisig', value: <AddressText address={multisig.address} of="multisig" isLinked /> },
     {
-      name: isOwn ? 'Votes: your wallet' : 'Votes: its wallet',
+      name: isOwn ? 'Your wallet' : 'Project wallet',
       value: <AddressText address={multisig.wallet} of="wallet" />,
     },
-    { name: 'Votes: the company', value: <AddressText address={multisig.company} of="company" /> },
-    { name: 'Pays fees', value: <AddressText address={multisig.operator} of="operator" /> },
+    { name: 'Company approver', value: <AddressText address={multisig.company} of="company" /> },
+    { name: 'Operator (pays fees)', value: <AddressText address={multisig.operator} of="operator" /> },
     { name: 'Registered', value: <TimeText at={project.dateCreated} form="day" /> },
   ];
   return (

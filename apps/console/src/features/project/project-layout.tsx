@@ -18,8 +18,8 @@ const TABS = [
 ] as const;
 
 /**
- * The screens of one project, and the way from one to the next. When the session ends they wait, out of sight, with
- * what has been typed and signed in them: whoever signs in again with the same wallet goes on where he was.
+ * Layout of a project’s screens, with their tabs. When the session ends, the screens stay mounted but hidden, so that
+ * the same wallet finds its input and signatures again after signing in.
  */
 export function ProjectLayout() {
   const { projectId } = useParams({ from: '/p/$projectId' });
@@ -47,7 +47,7 @@ export function ProjectLayout() {
   );
 }
 
-/** What holds for every screen of the project: that it is paused, that it is another wallet’s. */
+/** Says on every screen that the project is paused, or that it belongs to another wallet. */
 function ProjectNotices({ projectId, wallet }: { readonly projectId: string; readonly wallet: string }) {
   const { data: project } = useQuery(projectQuery(projectId));
   if (!project) return null;
@@ -58,13 +58,12 @@ function ProjectNotices({ projectId, wallet }: { readonly projectId: string; rea
       {project.isPaused && (
         <Notice tone="waiting" title="The company has paused this project">
           {project.pauseReason !== undefined && `“${project.pauseReason}” `}
-          Nothing new is taken and nothing of its batches is sent until it goes on. What was approved stays so.
+          No batch can be created or executed until the company resumes the project. Approvals stay valid.
         </Notice>
       )}
       {isForeign && (
-        <Notice tone="plain" title="You see this project for the company">
-          You can read everything here. Its batches, keys and limits are those of its wallet,{' '}
-          <AddressText address={project.wallet} of="wallet" />.
+        <Notice tone="plain" title="You are viewing this project as a company operator">
+          You can read everything. Only its wallet, <AddressText address={project.wallet} of="wallet" />, can change it.
         </Notice>
       )}
     </div>

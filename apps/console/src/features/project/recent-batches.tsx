@@ -4,23 +4,23 @@ import { Link } from '@tanstack/react-router';
 import { recentBatchesQuery } from '../../lib/api/batches.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { ActionMixBar } from '../../ui/charts.tsx';
-import { CodeBlock } from '../../ui/copy.tsx';
-import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { AmountText, TimeText } from '../../ui/text.tsx';
+import { NoBatches } from '../batch/batch-status.tsx';
 import { batchState } from '../batch/batch-summary.ts';
 
 const SHOWN = 5;
 
 export interface RecentBatchesProps {
   readonly projectId: string;
-  /** What the token is called. */
+  /** Symbol of the token, or `tokens`. */
   readonly unit: string;
 }
 
-/** The newest batches, and the way to all. */
+/** Shows the newest batches, with a link to all. */
 export function RecentBatches({ projectId, unit }: RecentBatchesProps) {
   const batches = useQuery(recentBatchesQuery(projectId, SHOWN));
   return (
@@ -37,7 +37,7 @@ export function RecentBatches({ projectId, unit }: RecentBatchesProps) {
         {({ batches: found }) =>
           found.length === 0 ? (
             <div className="p-4">
-              <FirstBatch />
+              <NoBatches projectId={projectId} />
             </div>
           ) : (
             <Table
@@ -69,9 +69,9 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
         </Link>
       ),
     },
-    { name: 'Begun', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
+    { name: 'Created', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
     {
-      name: 'Does',
+      name: 'Actions',
       isExtra: true,
       render: ({ actions }) => (
         <span className="block w-24">
@@ -83,22 +83,6 @@ function columnsOf(projectId: string, unit: string): readonly Column<BatchRow>[]
     { name: `Burned, ${unit}`, isAmount: true, render: ({ burned }) => <AmountText amount={burned} /> },
     { name: `Airdropped, ${unit}`, isAmount: true, render: ({ airdropped }) => <AmountText amount={airdropped} /> },
   ];
-}
-
-function FirstBatch() {
-  return (
-    <EmptyState title="No batch yet">
-      <p>Compose one here, or send what a user did with the project’s key:</p>
-      <div className="w-full text-left">
-        <CodeBlock
-          label="Compiles a batch of one burn"
-          code={`curl ${location.origin}/v1/flywheel/batch/init -H "x-service-api-key: $KEY" \\
-  -H "x-idempotency-key: $(uuidgen)" \\
-  --json '{"pipelines":[{"type":"WATCH_AD","payload":"{\\"adId\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'`}
-        />
-      </div>
-    </EmptyState>
-  );
 }
 
 function BatchStatus({ batch }: { readonly batch: BatchRow }) {

@@ -6,7 +6,7 @@ import { Meter } from '../../ui/charts.tsx';
 import { Stat, Stats } from '../../ui/layout.tsx';
 import { AmountText, TimeText } from '../../ui/text.tsx';
 
-/** What the vault holds, and how much of today’s limits is used. */
+/** Shows the vault’s balances and how much of the daily limits is used. */
 export function TodayStats({ project }: { readonly project: ProjectOverview }) {
   const { funds, limits, token } = project;
   const unit = tokenUnit(token);
@@ -14,7 +14,7 @@ export function TodayStats({ project }: { readonly project: ProjectOverview }) {
     <Stats>
       <Stat
         name="Vault, SOL"
-        value={funds ? <AmountText amount={toSol(funds.lamports.available)} unit="SOL" /> : 'unknown'}
+        value={funds ? <AmountText amount={toSol(funds.lamports.available)} unit="SOL" /> : 'Unknown'}
         note={
           <FundsNote project={project} missing={funds && toSol(funds.lamports.missing)} unit="SOL">
             Pays for recipients’ new token accounts
@@ -23,7 +23,7 @@ export function TodayStats({ project }: { readonly project: ProjectOverview }) {
       />
       <Stat
         name={`Vault, ${unit}`}
-        value={funds ? <AmountText amount={funds.tokens.available} unit={unit} /> : 'unknown'}
+        value={funds ? <AmountText amount={funds.tokens.available} unit={unit} /> : 'Unknown'}
         note={
           <FundsNote project={project} missing={funds?.tokens.missing ?? null} unit={unit}>
             {funds && funds.tokens.needed !== '0' ? (
@@ -31,7 +31,7 @@ export function TodayStats({ project }: { readonly project: ProjectOverview }) {
                 <AmountText amount={funds.tokens.needed} /> needed by open batches
               </>
             ) : (
-              'No open batch needs any'
+              'No open batch needs tokens'
             )}
           </FundsNote>
         }
@@ -44,14 +44,14 @@ export function TodayStats({ project }: { readonly project: ProjectOverview }) {
 
 interface FundsNoteProps {
   readonly project: ProjectOverview;
-  /** null while the cluster does not answer. */
+  /** Null while the cluster does not respond. */
   readonly missing: string | null;
   readonly unit: string;
   readonly children: React.ReactNode;
 }
 
 function FundsNote({ project, missing, unit, children }: FundsNoteProps) {
-  if (missing === null) return 'The cluster does not answer';
+  if (missing === null) return 'The cluster does not respond';
   if (missing === '0') return children;
   return (
     <Link

@@ -16,27 +16,27 @@ interface UsagePanelProps {
   readonly token: ProjectOverview['token'];
 }
 
-const SPANS = [7, 30, 90] as const;
+const RANGES = [7, 30, 90] as const;
 
-/** Burns and airdrops per day: drawn, or as a table. */
+/** Shows burns and airdrops per day, as a chart or a table. */
 export function UsagePanel({ projectId, token }: UsagePanelProps) {
-  const [days, setDays] = useState<(typeof SPANS)[number]>(30);
+  const [days, setDays] = useState<(typeof RANGES)[number]>(30);
   const [isTable, setTable] = useState(false);
   const usage = useQuery(usageQuery(projectId, days));
   return (
     <Panel
-      title="Per day"
+      title="Daily usage"
       aside={
         <span className="flex flex-wrap items-center gap-1">
-          {SPANS.map((span) => (
+          {RANGES.map((range) => (
             <Button
-              key={span}
+              key={range}
               size="small"
-              tone={span === days ? 'plain' : 'quiet'}
-              aria-pressed={span === days}
-              onClick={() => setDays(span)}
+              tone={range === days ? 'plain' : 'quiet'}
+              aria-pressed={range === days}
+              onClick={() => setDays(range)}
             >
-              {span} days
+              {range} days
             </Button>
           ))}
           <Button size="small" tone="quiet" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
@@ -87,7 +87,7 @@ function UsageTable({ days, unit }: { readonly days: readonly Day[]; readonly un
   );
 }
 
-/** What one UTC day used, base units. */
+/** Amounts of one UTC day, base units. */
 interface ChartDay {
   readonly day: string;
   readonly burned: bigint;
@@ -100,15 +100,15 @@ interface UsageChartProps {
 }
 
 const HEIGHT = 100;
-/** Of what one day has to itself; the rest parts it from the next. */
-const BAR_SHARE = 0.38;
+/** Width of a bar, as a share of the width of a day. */
+const BAR_WIDTH = 0.38;
 
-/** Two bars a day: burned in ember, airdropped in tide. */
+/** Bar chart with two bars per day: burned in ember, airdropped in tide. */
 function UsageChart({ days, token }: UsageChartProps) {
-  const [pointedAt, setPointedAt] = useState<string | null>(null);
+  const [hoveredDay, setHoveredDay] = useState<string | null>(null);
   const show = (baseUnits: bigint) => formatBaseUnits(baseUnits, token.decimals);
   const most = largest(days.flatMap(({ burned, airdropped }) => [burned, airdropped]));
-  const shown = days.find(({ day }) => day === pointedAt) ?? days.at(-1);
+  const shown = days.find(({ day }) => day === hoveredDay) ?? days.at(-1);
   const total = {
     burned: days.reduce((sum, { burned }) => sum + burned, 0n),
     airdropped: days.reduce((sum, { airdropped }) => sum + airdropped, 0n),
@@ -125,25 +125,25 @@ function UsageChart({ days, token }: UsageChartProps) {
       </figcaption>
       <svg
         role="img"
-        aria-label={`${days.length} days: ${show(total.burned)} ${unit} burned, ${show(total.airdropped)} airdropped, at most ${show(most)} a day. The table says each day.`}
+        aria-label={`${days.length} days: ${show(total.burned)} ${unit} burned, ${show(total.airdropped)} airdropped, at most ${show(most)} per day. The table lists every day.`}
         viewBox={`0 0 ${days.length} ${HEIGHT}`}
         preserveAspectRatio="none"
         className="h-48 w-full"
-        onPointerLeave={() => setPointedAt(null)}
+        onPointerLeave={() => setHoveredDay(null)}
       >
         {[0.25, 0.5, 0.75, 1].map((line) => (
           <rect key={line} y={HEIGHT * (1 - line)} width={days.length} height="0.4" className="fill-line" />
         ))}
-        {days.map(({ day, burned, airdropped }, place) => (
-          <g key={day} onPointerEnter={() => setPointedAt(day)}>
+        {days.map(({ day, burned, airdropped }, position) => (
+          <g key={day} onPointerEnter={() => setHoveredDay(day)}>
             <rect
-              x={place}
+              x={position}
               width="1"
               height={HEIGHT}
-              className={day === pointedAt ? 'fill-sunken' : 'fill-transparent'}
+              className={day === hoveredDay ? 'fill-sunken' : 'fill-transparent'}
             />
-            <Bar x={place + 0.1} share={shareOf(burned, most)} className="fill-ember" />
-            <Bar x={place + 0.1 + BAR_SHARE} share={shareOf(airdropped, most)} className="fill-tide" />
+            <Bar x={position + 0.1} share={shareOf(burned, most)} className="fill-ember" />
+            <Bar x={position + 0.1 + BAR_WIDTH} share={shareOf(airdropped, most)} className="fill-tide" />
           </g>
         ))}
         <rect y={HEIGHT - 0.4} width={days.length} height="0.4" className="fill-line-strong" />
@@ -151,9 +151,9 @@ function UsageChart({ days, token }: UsageChartProps) {
       <div className="flex justify-between text-xs text-quiet">
         <span>{dayName(days[0]?.day ?? '')}</span>
         <span className="tabular">
-          {most === 0n ? 'Nothing was burned or airdropped in these days.' : `the highest bar: ${show(most)} ${unit}`}
+          {most === 0n ? 'Nothing burned or airdropped in this period.' : `Highest bar: ${show(most)} ${unit}`}
         </span>
-        <span>today, UTC</span>
+        <span>Today, UTC</span>
       </div>
     </figure>
   );
@@ -183,17 +183,17 @@ function Key({
   );
 }
 
-/** What is more than nothing is seen, however little it is. */
-const LEAST_HEIGHT = 1;
+/** A small amount keeps a visible bar. */
+const MIN_HEIGHT = 1;
 
 function Bar({ x, share, className }: { readonly x: number; readonly share: number; readonly className: string }) {
-  const height = share === 0 ? 0 : Math.max(LEAST_HEIGHT, share * HEIGHT);
-  return <rect x={x} y={HEIGHT - height} width={BAR_SHARE} height={height} className={className} />;
+  const height = share === 0 ? 0 : Math.max(MIN_HEIGHT, share * HEIGHT);
+  return <rect x={x} y={HEIGHT - height} width={BAR_WIDTH} height={height} className={className} />;
 }
 
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** `2026-11-21` as `21 Nov`; a UTC day, so in no other zone. */
+/** Formats `2026-11-21` as `21 Nov`, in UTC. */
 function dayName(day: string): string {
   return day === '' ? '' : DAY.format(new Date(`${day}T00:00:00Z`));
 }
