@@ -1,1 +1,2 @@
-export {};
+export { RpcError, type RpcErrorReason } from './rpc-error.ts';
+export * from './transport.ts';
