@@ -11,7 +11,7 @@ import { checkImports, type Rules } from './check-imports.ts';
 const RULES: Rules = {
   mayImport: {
     'packages/api/src': [],
-    'packages/api/src/generate.ts': ['packages/api/src'],
+
     'packages/localnet/src': ['packages/squads/src'],
     'packages/protocol/src': [],
     'packages/solana-rpc/src': [],

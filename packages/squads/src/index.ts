@@ -1,1 +1,30 @@
-export {};
+export {
+  type AccountBytes,
+  batchBytes,
+  configTransactionBytes,
+  DISCRIMINATOR_BYTES,
+  decodeBatch,
+  decodeConfigTransaction,
+  decodeMultisig,
+  decodeProgramConfig,
+  decodeProposal,
+  decodeVaultBatchTransaction,
+  multisigBytes,
+  PERMISSION,
+  proposalBytes,
+  vaultBatchTransactionBytes,
+} from './accounts.ts';
+export { addressEncoder } from './address-encoder.ts';
+export * from './addresses.ts';
+export { decodeConfigActions, encodeConfigActions } from './config-actions.ts';
+export { feeLamports, LAMPORTS_PER_SIGNATURE, priorityFeeLamports, type UnsignedMessage } from './fee.ts';
+export * from './generated/accounts.ts';
+export * from './generated/batch-instructions.ts';
+export * from './generated/config-transaction-instructions.ts';
+export * from './generated/multisig-instructions.ts';
+export * from './generated/proposal-instructions.ts';
+export * from './generated/types.ts';
+export * from './packing.ts';
+export { SQUADS_PROGRAM_ADDRESS, type SquadsInstruction } from './program.ts';
+export * from './vault-message.ts';
+export * from './weights.ts';

@@ -1,0 +1,116 @@
+import { type Decoder, type EncodedAccount, getEncodedSize, type ReadonlyUint8Array } from '@solana/kit';
+import { configActionsEncoder } from './config-actions.ts';
+import {
+  BATCH_DISCRIMINATOR,
+  type BatchAccount,
+  batchDecoder,
+  batchEncoder,
+  CONFIG_TRANSACTION_DISCRIMINATOR,
+  type ConfigTransactionAccount,
+  configTransactionDecoder,
+  MULTISIG_DISCRIMINATOR,
+  type MultisigAccount,
+  multisigDecoder,
+  PROGRAM_CONFIG_DISCRIMINATOR,
+  PROPOSAL_DISCRIMINATOR,
+  type ProgramConfigAccount,
+  type ProposalAccount,
+  programConfigDecoder,
+  proposalDecoder,
+  VAULT_BATCH_TRANSACTION_DISCRIMINATOR,
+  type VaultBatchTransactionAccount,
+  vaultBatchTransactionDecoder,
+  vaultBatchTransactionEncoder,
+} from './generated/accounts.ts';
+import type { ConfigAction, VaultTransactionMessage } from './generated/types.ts';
+import { SQUADS_PROGRAM_ADDRESS } from './program.ts';
+
+/** An account as any RPC client reads it. */
+export type AccountBytes = Pick<EncodedAccount, 'address' | 'programAddress' | 'data'>;
+
+/**
+ * Decodes a multisig. This decoder and the others here
+ * @throws Error when another program owns the account, or its bytes are of another kind, too short or malformed.
+ */
+export function decodeMultisig(account: AccountBytes): MultisigAccount {
+  return decode('Multisig', account, MULTISIG_DISCRIMINATOR, multisigDecoder);
+}
+
+export function decodeProposal(account: AccountBytes): ProposalAccount {
+  return decode('Proposal', account, PROPOSAL_DISCRIMINATOR, proposalDecoder);
+}
+
+export function decodeBatch(account: AccountBytes): BatchAccount {
+  return decode('Batch', account, BATCH_DISCRIMINATOR, batchDecoder);
+}
+
+export function decodeVaultBatchTransaction(account: AccountBytes): VaultBatchTransactionAccount {
+  return decode('VaultBatchTransaction', account, VAULT_BATCH_TRANSACTION_DISCRIMINATOR, vaultBatchTransactionDecoder);
+}
+
+export function decodeConfigTransaction(account: AccountBytes): ConfigTransactionAccount {
+  return decode('ConfigTransaction', account, CONFIG_TRANSACTION_DISCRIMINATOR, configTransactionDecoder);
+}
+
+export function decodeProgramConfig(account: AccountBytes): ProgramConfigAccount {
+  return decode('ProgramConfig', account, PROGRAM_CONFIG_DISCRIMINATOR, programConfigDecoder);
+}
+
+/** Bits of a member's `permissions.mask`. */
+export const PERMISSION = { initiate: 1, vote: 2, execute: 4 } as const;
+
+/** Anchor's discriminator: the first eight bytes of SHA-256("account:" or "global:" and the name). */
+export const DISCRIMINATOR_BYTES = 8;
+
+/** Size of a batch account, in bytes. */
+export function batchBytes(): number {
+  return DISCRIMINATOR_BYTES + batchEncoder.fixedSize;
+}
+
+/** Size of a multisig account, in bytes. It keeps the room of a rent collector when it has none. */
+export function multisigBytes(memberCount: number): number {
+  return DISCRIMINATOR_BYTES + MULTISIG_HEADER_BYTES + memberCount * MEMBER_BYTES;
+}
+
+/** Size of a proposal account, in bytes: it has room for every member in each of its three lists of votes. */
+export function proposalBytes(memberCount: number): number {
+  return DISCRIMINATOR_BYTES + PROPOSAL_HEADER_BYTES + 3 * (COUNT_BYTES + memberCount * ADDRESS_BYTES);
+}
+
+/** Size of the account that holds one vault message of a batch, in bytes. */
+export function vaultBatchTransactionBytes(message: VaultTransactionMessage, ephemeralSignerCount = 0): number {
+  const content = { bump: 0, ephemeralSignerBumps: new Uint8Array(ephemeralSignerCount), message };
+  return DISCRIMINATOR_BYTES + getEncodedSize(content, vaultBatchTransactionEncoder);
+}
+
+/** Size of a config transaction's account, in bytes. */
+export function configTransactionBytes(actions: readonly ConfigAction[]): number {
+  return DISCRIMINATOR_BYTES + CONFIG_TRANSACTION_HEADER_BYTES + getEncodedSize([...actions], configActionsEncoder);
+}
+
+const ADDRESS_BYTES = 32;
+/** A Borsh vector begins with a count of this size. */
+const COUNT_BYTES = 4;
+const MEMBER_BYTES = ADDRESS_BYTES + 1;
+/** Create key, config authority, threshold, time lock, two indices, rent collector, bump, count of members. */
+const MULTISIG_HEADER_BYTES = 2 * ADDRESS_BYTES + 2 + 4 + 8 + 8 + (1 + ADDRESS_BYTES) + 1 + COUNT_BYTES;
+/** Multisig, index, status with its time, bump. */
+const PROPOSAL_HEADER_BYTES = ADDRESS_BYTES + 8 + (1 + 8) + 1;
+/** Multisig, creator, index, bump. */
+const CONFIG_TRANSACTION_HEADER_BYTES = 2 * ADDRESS_BYTES + 8 + 1;
+
+function decode<T>(kind: string, account: AccountBytes, discriminator: ReadonlyUint8Array, decoder: Decoder<T>): T {
+  const { address, programAddress, data } = account;
+  if (programAddress !== SQUADS_PROGRAM_ADDRESS) {
+    throw new Error(`${address} is owned by ${programAddress}, not by Squads (${SQUADS_PROGRAM_ADDRESS}).`);
+  }
+  if (!discriminator.every((byte, index) => data[index] === byte)) {
+    const start = [...data.slice(0, DISCRIMINATOR_BYTES)].join(' ');
+    throw new Error(`${address} is not a Squads ${kind}: its ${data.length} bytes start with ${start || 'nothing'}.`);
+  }
+  try {
+    return decoder.decode(data, DISCRIMINATOR_BYTES);
+  } catch (cause) {
+    throw new Error(`${address} is a Squads ${kind} that is too short or malformed (${data.length} bytes).`, { cause });
+  }
+}

@@ -1,0 +1,187 @@
+import {
+  type Address,
+  appendTransactionMessageInstructions,
+  compressTransactionMessageUsingAddressLookupTables,
+  createTransactionMessage,
+  getTransactionMessageSize,
+  type Instruction,
+  setTransactionMessageComputeUnitLimit,
+  setTransactionMessageComputeUnitPrice,
+  setTransactionMessageFeePayer,
+  setTransactionMessageHeapSize,
+  setTransactionMessageLoadedAccountsDataSizeLimit,
+  setTransactionMessagePriorityFeeLamports,
+} from '@solana/kit';
+import { priorityFeeLamports, type UnsignedMessage } from './fee.ts';
+import type { LookupTable } from './vault-message.ts';
+
+/**
+ * Version 0 has lookup tables and 1,232 bytes; version 1 has no tables and 4,096 bytes, on clusters that activated it.
+ * A wallet is never asked to sign version 1.
+ */
+export type TransactionVersion = UnsignedMessage['version'];
+
+/** Instructions that belong in one transaction, and what they take of it besides bytes. */
+export interface InstructionGroup extends Weight {
+  readonly instructions: readonly Instruction[];
+}
+
+/** What instructions take of a transaction besides its bytes. */
+export interface Weight {
+  /** Upper bound of the compute units that they use. */
+  readonly computeUnits: number;
+  /** Count of instructions that the runtime traces: they and all that they call. */
+  readonly traceLength: number;
+}
+
+/** Bounds and settings of the transactions to plan. */
+export interface TransactionLimits {
+  readonly version: TransactionVersion;
+  /** Most groups that a transaction may hold; unbounded when absent. */
+  readonly maxGroups?: number;
+  readonly feePayer: Address;
+  /** Used by version 0 only. */
+  readonly lookupTables: readonly LookupTable[];
+  /** The same limit for every transaction; the sum of its groups' units when absent. */
+  readonly computeUnitLimit?: number;
+  readonly computeUnitPriceMicroLamports: bigint;
+  /** 32 KiB, the runtime's default, when absent. */
+  readonly heapBytes?: number;
+}
+
+export interface PlannedTransaction {
+  readonly message: UnsignedMessage;
+  /** Number of consecutive groups that it holds. */
+  readonly groupCount: number;
+}
+
+/**
+ * Packs groups of instructions, in their order, into as few transactions as possible. It never splits a group.
+ * @throws Error when one group alone is too large.
+ */
+export function planTransactions(groups: readonly InstructionGroup[], limits: TransactionLimits): PlannedTransaction[] {
+  const empty: Draft = { message: emptyMessage(limits), groupCount: 0, computeUnits: 0, traceLength: 0 };
+  const drafts: Draft[] = [];
+  let current = empty;
+  for (const [index, group] of groups.entries()) {
+    let next = withGroup(current, group, limits);
+    if (next === null && current.groupCount > 0) {
+      drafts.push(current);
+      next = withGroup(empty, group, limits);
+    }
+    if (next === null) throw tooLarge(index, group, limits);
+    current = next;
+  }
+  if (current.groupCount > 0) drafts.push(current);
+  return drafts.map((draft) => ({ message: budgeted(draft, limits), groupCount: draft.groupCount }));
+}
+
+/**
+ * Appends instructions, such as a tip, or returns null if they do not fit. Their accounts stay out of the lookup tables:
+ * a tip's account must be static.
+ */
+export function appendIfFits(message: UnsignedMessage, instructions: readonly Instruction[]): UnsignedMessage | null {
+  const appended = appendTransactionMessageInstructions(instructions, message);
+  return fits(appended) ? appended : null;
+}
+
+/** Largest transaction of each version in bytes, with signatures. Version 0: an IPv6 packet of 1,280 bytes less its headers. */
+export const MAX_TRANSACTION_BYTES: Readonly<Record<TransactionVersion, number>> = { 0: 1_232, 1: 4_096 };
+/** Bound of the runtime for one transaction (Agave, MAX_COMPUTE_UNIT_LIMIT). */
+export const MAX_COMPUTE_UNITS = 1_400_000;
+
+interface Draft extends PlannedTransaction {
+  readonly computeUnits: number;
+  readonly traceLength: number;
+}
+
+/** Accounts that a transaction may lock, looked-up ones included (Agave, MAX_TX_ACCOUNT_LOCKS). */
+const MAX_ACCOUNTS = 64;
+/** Instructions of a transaction, those that programs call included (Agave, MAX_INSTRUCTION_TRACE_LENGTH). */
+const MAX_TRACE_LENGTH = 64;
+/** The compute budget's own instructions, which version 1 does not need, and a tip. */
+const OVERHEAD_TRACE_LENGTH: Readonly<Record<TransactionVersion, number>> = { 0: 4, 1: 1 };
+/** Compute units of the same instructions: 150 each. */
+const OVERHEAD_COMPUTE_UNITS = 1_000;
+/** Default of version 0 (Agave, MAX_LOADED_ACCOUNTS_DATA_SIZE_BYTES). Version 1 may load nothing unless it is set. */
+const LOADED_ACCOUNTS_BYTES = 64 * 1_024 * 1_024;
+
+/** Has every field of the budget that the finished message has, so that its size is right. */
+function emptyMessage(limits: TransactionLimits): UnsignedMessage {
+  const { version, feePayer, heapBytes } = limits;
+  const message =
+    version === 0
+      ? setTransactionMessageFeePayer(feePayer, createTransactionMessage({ version }))
+      : setTransactionMessageLoadedAccountsDataSizeLimit(
+          LOADED_ACCOUNTS_BYTES,
+          setTransactionMessageFeePayer(feePayer, createTransactionMessage({ version })),
+        );
+  return withBudget(setTransactionMessageHeapSize(heapBytes, message), MAX_COMPUTE_UNITS, limits);
+}
+
+function budgeted({ message, computeUnits }: Draft, limits: TransactionLimits): UnsignedMessage {
+  const neededUnits = Math.min(MAX_COMPUTE_UNITS, computeUnits + OVERHEAD_COMPUTE_UNITS);
+  return withBudget(message, limits.computeUnitLimit ?? neededUnits, limits);
+}
+
+function withBudget(
+  message: UnsignedMessage,
+  computeUnitLimit: number,
+  { computeUnitPriceMicroLamports: price }: TransactionLimits,
+): UnsignedMessage {
+  const limited = setTransactionMessageComputeUnitLimit(computeUnitLimit, message);
+  return limited.version === 0
+    ? setTransactionMessageComputeUnitPrice(price, limited)
+    : setTransactionMessagePriorityFeeLamports(priorityFeeLamports(computeUnitLimit, price), limited);
+}
+
+function withGroup(
+  { message, groupCount, computeUnits, traceLength }: Draft,
+  group: InstructionGroup,
+  limits: TransactionLimits,
+): Draft | null {
+  const grown = {
+    message: compressed(appendTransactionMessageInstructions(group.instructions, message), limits),
+    groupCount: groupCount + 1,
+    computeUnits: computeUnits + group.computeUnits,
+    traceLength: traceLength + group.traceLength,
+  };
+  // A group that is alone may exceed the limits: its weight is an upper bound, and the runtime decides.
+  const isWithin =
+    grown.groupCount === 1 ||
+    (grown.groupCount <= (limits.maxGroups ?? Number.POSITIVE_INFINITY) &&
+      grown.computeUnits + OVERHEAD_COMPUTE_UNITS <= MAX_COMPUTE_UNITS &&
+      grown.traceLength + OVERHEAD_TRACE_LENGTH[limits.version] <= MAX_TRACE_LENGTH);
+  return isWithin && fits(grown.message) ? grown : null;
+}
+
+function compressed(message: UnsignedMessage, { lookupTables }: TransactionLimits): UnsignedMessage {
+  if (message.version !== 0) return message;
+  return compressTransactionMessageUsingAddressLookupTables(
+    message,
+    Object.fromEntries(lookupTables.map(({ address, addresses }) => [address, [...addresses]])),
+  );
+}
+
+function fits(message: UnsignedMessage): boolean {
+  return (
+    accountCount(message) <= MAX_ACCOUNTS &&
+    getTransactionMessageSize(message) <= MAX_TRANSACTION_BYTES[message.version]
+  );
+}
+
+function accountCount({ feePayer, instructions }: UnsignedMessage): number {
+  const accounts = instructions.flatMap(({ programAddress, accounts: named = [] }) => [
+    programAddress,
+    ...named.map(({ address }) => address),
+  ]);
+  return new Set([feePayer.address, ...accounts]).size;
+}
+
+function tooLarge(index: number, { instructions }: InstructionGroup, limits: TransactionLimits): Error {
+  const message = compressed(appendTransactionMessageInstructions(instructions, emptyMessage(limits)), limits);
+  const [bytes, maxBytes] = [getTransactionMessageSize(message), MAX_TRANSACTION_BYTES[limits.version]];
+  return new Error(
+    `Group ${index} has ${instructions.length} instructions that need ${bytes} bytes and ${accountCount(message)} accounts; one transaction holds ${maxBytes} bytes and ${MAX_ACCOUNTS} accounts.`,
+  );
+}
