@@ -2,9 +2,9 @@ import { settleBundles } from './batches/bundles/land.ts';
 import type { Deps, RunDeps, WorkerDeps } from './batches/deps.ts';
 import { closeBatch } from './batches/jobs/close.ts';
 import { endOpen } from './batches/jobs/end.ts';
+import { executePipelines } from './batches/jobs/execute-pipelines.ts';
 import { reportFailure } from './batches/jobs/execution-issues.ts';
-import { forgetForeignNonces, refillNonces } from './batches/jobs/refill-nonces.ts';
-import { runBatch } from './batches/jobs/run.ts';
+import { forgetForeignNonces, refillNonces } from './batches/jobs/nonce-pool.ts';
 import { setUpBatch } from './batches/jobs/setup.ts';
 import type { Batch, BatchWithoutPipelines } from './model/batch.ts';
 import type { Project } from './model/project.ts';
@@ -104,7 +104,7 @@ async function workOnBatch(deps: RunDeps, type: BatchJob['type'], project: Proje
     case 'setup':
       return setUpBatch(deps, project, batch);
     case 'execute':
-      return runBatch(deps, project, batch);
+      return executePipelines(deps, project, batch);
     case 'expire':
       return endOpen(deps, project, batch, 'expired');
     case 'cancel':

@@ -24,18 +24,18 @@ import type { WorkerDeps } from '../deps.ts';
 
 export interface AssembledBundle {
   readonly transactions: readonly SignedTransaction[];
-  /** The highest among those planned. */
+  /** Highest version among the planned transactions. */
   readonly version: TransactionVersion;
   readonly lastValidBlockHeight: bigint;
   readonly tipLamports: bigint;
-  /** The planned transactions it holds: the first of those given. */
+  /** The planned transactions that fitted in, from the first on. */
   readonly planned: readonly PlannedTransaction[];
 }
 
 /**
- * Signs the first planned transactions as one bundle of at most `maxTransactions`, `signed` ones before them. The tip,
- * where the sender wants one, goes into the last transaction (an engine may drop a tip’s own), or into one of its own
- * where the last has no room.
+ * Signs the first planned transactions as one bundle of at most `maxTransactions`, after those that are `signed` already.
+ * A tip goes into the last transaction, because an engine may drop a transaction that only tips. It gets a transaction of
+ * its own only if the last one has no room.
  */
 export async function assembleBundle(
   deps: WorkerDeps,
@@ -49,7 +49,7 @@ export async function assembleBundle(
     readonly maxTransactions: number;
     readonly signed?: readonly SignedTransaction[];
     readonly signers?: readonly TransactionPartialSigner[];
-    /** How often the same has been sent to no end: the tip rises with it. */
+    /** Number of earlier bundles with the same content that did not land. The tip rises with it. */
     readonly attempt?: number;
   },
 ): Promise<AssembledBundle> {
@@ -70,8 +70,9 @@ export async function assembleBundle(
 }
 
 /**
- * What the service may put into one transaction besides the votes a wallet signs. `isCareful` is for after a failure:
- * where one transaction fails, the healthy ones before it stand, and no bound of ours is at fault.
+ * Limits of a transaction that the operator pays for. `isCareful` is for attempts after a failure: one pipeline in each
+ * transaction, so that the ones before the failing one succeed, and the highest compute limit, so that no estimate of ours
+ * can be the cause.
  */
 export function operatorLimits(
   { operator, lookupTable }: Multisig,
@@ -89,7 +90,7 @@ export function operatorLimits(
   };
 }
 
-/** For what is only simulated. */
+/** Limits of a transaction that is only simulated. */
 export function simulationLimits(multisig: Multisig): TransactionLimits {
   const terms = { version: 0, computeUnitPriceMicroLamports: MIN_COMPUTE_UNIT_PRICE } as const;
   return operatorLimits(multisig, 'execution', terms, { isCareful: true });
@@ -98,7 +99,7 @@ export function simulationLimits(multisig: Multisig): TransactionLimits {
 /** About 25 burns exhaust the default heap of 32 KiB. */
 const EXECUTION_HEAP_BYTES = 256 * 1_024;
 
-/** A vote needs the voter too; what comes beside it does not. */
+/** Selects the signers that a message needs: the fee payer, and the voter if it holds a vote. */
 function signersOf(
   { instructions, feePayer }: PlannedMessage,
   signers: readonly TransactionPartialSigner[],
@@ -111,7 +112,7 @@ function signersOf(
   return signers.filter(({ address }) => address === feePayer.address || signing.has(address));
 }
 
-/** What a bundle of at most `room` transactions holds besides those signed before: the first of those planned, and the tip. */
+/** Fits planned transactions and the tip into a bundle of at most `room` transactions. `count` of the planned ones fit. */
 export function withTip(
   planned: readonly PlannedTransaction[],
   tip: Instruction | null,
@@ -123,7 +124,7 @@ export function withTip(
   const tipped = last && appendIfFits(last, [tip]);
   if (tipped) return { messages: [...messages.slice(0, -1), tipped], count: messages.length };
   const alone = appendIfFits(setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 0 })), [tip]);
-  if (!alone) throw new Error('A tip alone exceeds a transaction.');
+  if (!alone) throw new Error('The tip does not fit into a transaction of its own.');
   const kept = messages.slice(0, room - 1);
   return { messages: [...kept, alone], count: kept.length };
 }

@@ -10,19 +10,20 @@ import { traced } from '../../telemetry/tracing.ts';
 import type { WorkerDeps } from '../deps.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 
-/** What became of a bundle, by the chain’s own word. */
+/** Fate of a bundle, as read from the chain. */
 export type Landing =
   | { readonly state: 'landed' }
-  /** A transaction landed and failed, at this position in the bundle; those before it may have landed well. */
+  /** The transaction at this position landed and failed. Those before it may have succeeded. */
   | { readonly state: 'failed'; readonly position: number; readonly err: string }
-  /** It, or the rest of it, can never land any more; or the engine says so, and it is worth sending again. */
+  /** At least one of its transactions can no longer land, or the block engine says so: send it again. */
   | { readonly state: 'lost' };
 
 export interface BundleToSend {
   readonly batchId: string;
   readonly phase: Bundle['phase'];
-  /** Those of its transactions that execute pipelines; none do in the other phases. */
+  /** Position of the first pipeline it executes; absent in phases other than the execution. */
   readonly firstPipeline?: number;
+  /** Number of pipelines that each transaction executes. */
   readonly pipelineCounts?: readonly number[];
   readonly transactions: readonly SignedTransaction[];
   readonly version: TransactionVersion;
@@ -31,8 +32,8 @@ export interface BundleToSend {
 }
 
 /**
- * Records a bundle, sends it and follows it to its end. The row is committed before the first byte leaves.
- * @throws Paused, and nothing is recorded or sent.
+ * Records a bundle, sends it and waits for its fate. Its row is committed before anything is sent.
+ * @throws Paused before anything is recorded or sent.
  */
 export async function landBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing> {
   const { batchId, phase, transactions } = toSend;
@@ -69,44 +70,47 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing>
   try {
     await deps.bundles.send(bundle.transactions as readonly Base64EncodedWireTransaction[]);
   } catch (error) {
-    // Whatever the sender says, the chain decides: a request may time out after the bundle was taken.
+    // The chain decides, not the sender: a request may time out after the engine has accepted the bundle.
     const level = isBundleRejected(error) ? 'info' : 'warn';
-    deps.log[level]({ batchId: bundle.batchId, bundleId: bundle.bundleId, err: error }, 'bundle not accepted whole');
+    deps.log[level](
+      { batchId: bundle.batchId, bundleId: bundle.bundleId, err: error },
+      'the bundle was not accepted completely',
+    );
     if (version === 1 && isBundleRefused(error)) {
       deps.bundles.reportVersion1('refused');
       return { state: 'lost' };
     }
   }
-  const landing = await followBundle(deps, bundle, { believeEngine: true });
-  // That a transaction failed says that the version is taken.
+  const landing = await followBundle(deps, bundle, { trustEngine: true });
+  // A transaction that failed on chain shows that the cluster accepts version 1.
   if (version === 1) deps.bundles.reportVersion1(landing.state === 'lost' ? 'lost' : 'landed');
   return landing;
 }
 
-/** A local cluster lands a bundle at once; elsewhere it takes a slot or two, and is seen at most half a slot late. */
+/** A local cluster lands a bundle at once, other clusters within a slot or two. The delay is at most half a slot. */
 const FIRST_POLL_INTERVAL_MS = 25;
 const MAX_POLL_INTERVAL_MS = 200;
-/** Once a second or so: an engine counts requests, and its word only shortens the wait. */
+/** About one status request a second: engines limit requests, and the status only shortens the wait. */
 const POLLS_PER_ENGINE_STATUS = 7;
-/** An engine may be wrong about a block just made: the chain gets a second look. */
-const ENGINE_FAILURES_BELIEVED = 2;
+/** An engine may be wrong about the newest block, so its failure must be reported twice. */
+const MIN_ENGINE_FAILURES = 2;
 
 /**
- * Waits until every transaction of a sent bundle has landed, one has failed, or none can land any more. With
- * `believeEngine` an engine that has given it up ends the wait as well: that is reason enough to send again, for the
- * chain refuses what it has executed, but the bundle stays `sent`, since it may land all the same.
+ * Waits until every transaction of a sent bundle has landed, one has failed, or the rest can no longer land. With
+ * `trustEngine` the wait also ends when the block engine reports a failure. Sending again is safe then, because the chain
+ * refuses a repetition; the bundle stays `sent`, because it may still land.
  */
 export async function followBundle(
   deps: RunDeps,
   bundle: Bundle,
-  { believeEngine = false }: { readonly believeEngine?: boolean } = {},
+  { trustEngine = false }: { readonly trustEngine?: boolean } = {},
 ): Promise<Landing> {
   const { chain, clock, signal } = deps;
   const signatures = bundle.signatures as readonly Signature[];
   let engineFailures = 0;
   for (let polls = 1; ; polls += 1) {
     signal.throwIfAborted();
-    // The height first: a transaction not seen after a height past its last valid one was read can never land.
+    // The height first: a transaction that is missing after its last valid block height was read can never land.
     const blockHeight = await chain.blockHeight();
     const outcomes = await chain.signatureOutcomes(signatures);
     const confirmed = outcomes.map((outcome) => outcome !== 'unknown' && outcome.confirmation !== 'processed');
@@ -117,15 +121,15 @@ export async function followBundle(
       return settle(deps, bundle, landed, { state: 'failed', position, err: errorOf(outcomes[position]) ?? '' });
     }
     if (blockHeight > bundle.lastValidBlockHeight) return settle(deps, bundle, landed, { state: 'lost' });
-    if (believeEngine && polls % POLLS_PER_ENGINE_STATUS === 0 && (await engineStatus(deps, bundle)) === 'failed') {
+    if (trustEngine && polls % POLLS_PER_ENGINE_STATUS === 0 && (await engineStatus(deps, bundle)) === 'failed') {
       engineFailures += 1;
-      if (engineFailures === ENGINE_FAILURES_BELIEVED) return { state: 'lost' };
+      if (engineFailures === MIN_ENGINE_FAILURES) return { state: 'lost' };
     }
     await clock.sleep(Math.min(MAX_POLL_INTERVAL_MS, FIRST_POLL_INTERVAL_MS * 2 ** (polls - 1)), signal);
   }
 }
 
-/** Follows every bundle of a batch that is still in flight until it has landed or never can. */
+/** Waits for the fate of every bundle of a batch that is still in flight. */
 export async function settleBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>): Promise<void> {
   for (const bundle of await findBundles(deps.db, id)) {
     if (bundle.state === 'sent') await followBundle(deps, bundle);
@@ -147,12 +151,12 @@ async function settle(deps: RunDeps, bundle: Bundle, landed: readonly Signature[
   return landing;
 }
 
-/** Only a hint that shortens the wait: an engine out of reach is no reason to stop following the chain. */
+/** Reads the engine's status. It only shortens the wait, so an unreachable engine counts as pending. */
 async function engineStatus({ bundles, log }: WorkerDeps, bundle: Bundle): Promise<'pending' | 'landed' | 'failed'> {
   try {
     return await bundles.status(bundle.bundleId);
   } catch (error) {
-    log.warn({ bundleId: bundle.bundleId, err: error }, 'bundle status not readable');
+    log.warn({ bundleId: bundle.bundleId, err: error }, 'the status of a bundle cannot be read');
     return 'pending';
   }
 }

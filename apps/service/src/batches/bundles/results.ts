@@ -3,21 +3,21 @@ import type { Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 import { bundleIdOf } from '../../solana/bundles.ts';
 
-/** What is known of an execution: the bundles, the chain’s cursor, and the failure that ended it, if one did. */
+/** Outcome of an execution. */
 export interface Execution {
   readonly bundles: readonly Bundle[];
-  /** Pipelines executed, by the chain’s cursor. */
+  /** Number of executed pipelines: the cursor on chain. */
   readonly executed: number;
   readonly failure: ExecutionFailure | null;
 }
 
-/** The positions are absent when nothing was attempted. */
+/** The failure that ended an execution. The positions are absent if nothing was attempted. */
 export type ExecutionFailure = Pick<
   ExecuteResult,
   'failedTxMsg' | 'failedOnTransactionIndex' | 'failedStartTransactionIndex'
 >;
 
-/** The counts of an ended batch: a pipeline never attempted because an earlier one failed counts as failed. */
+/** Builds the result of an ended batch. Pipelines that were not attempted after a failed one count as failed. */
 export function executeResultOf({ pipelines }: Batch, { bundles, executed, failure }: Execution): ExecuteResult {
   return {
     total: pipelines.length,
@@ -28,7 +28,7 @@ export function executeResultOf({ pipelines }: Batch, { bundles, executed, failu
   };
 }
 
-/** What landed: a bundle as it was sent, or, of one that went out or came apart singly, each transaction. */
+/** Lists what landed: a whole bundle, or each transaction of a bundle that was not atomic or landed only in part. */
 export function landedExecutions(bundles: readonly Bundle[]): BundleExecution[] {
   return bundles.flatMap(({ bundleId, signatures, landedSignatures, isAtomic }) =>
     isAtomic && landedSignatures.length === signatures.length
@@ -40,7 +40,7 @@ export function landedExecutions(bundles: readonly Bundle[]): BundleExecution[] 
   );
 }
 
-/** What setting a batch up took, in transactions; the message of what ended it, if something did. */
+/** Builds the result of a setup. Its counts are transactions. */
 export function initResultOf(
   { batchIndex }: Batch,
   { bundles, failedTxMsg }: { readonly bundles: readonly Bundle[]; readonly failedTxMsg: string | null },

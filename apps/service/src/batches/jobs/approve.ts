@@ -20,37 +20,38 @@ import { type Progress, readProgress } from './progress.ts';
 
 export interface Approval {
   readonly transaction: SignedTransaction;
-  /** What the pipelines’ instructions use by themselves, as the check has found, by position. */
+  /** Compute units of each pipeline's own instructions, by position, as the check measured them. */
   readonly computeUnits: BatchCheck['computeUnits'];
 }
 
 /**
- * The approval, signed by the company and the operator too, once every check has passed: what is on chain is what was
- * compiled, every pipeline would go through, the transaction succeeds in simulation. `stopped` when one has not, and the batch
- * says why; `overtaken` when that was for something sent before, which has landed meanwhile; `waits` when a person has to
- * approve for the company first.
+ * Checks a batch and adds the company's and the operator's signatures to its approval. The checks: the bytes on chain are
+ * the compiled ones, every pipeline would succeed, and the approval succeeds in simulation.
+ * @returns the signed approval; `stopped` when a check found an issue, which is then recorded on the batch; `overtaken`
+ * when the check failed only because an earlier bundle has landed meanwhile; `awaits company` when a person must approve
+ * first.
  */
 export async function approve(
   deps: RunDeps,
   project: Project,
   batch: Batch,
   { status, approved }: Pick<Progress, 'status' | 'approved'>,
-): Promise<Approval | 'stopped' | 'overtaken' | 'waits'> {
+): Promise<Approval | 'stopped' | 'overtaken' | 'awaits company'> {
   const { multisig } = project.flywheel;
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
-  const foreign = await findMismatchedPipeline(deps, multisig, batch);
-  if (foreign !== null) return stopForGood(deps, project, batch, describeMismatch(foreign, batch));
+  const mismatch = await findMismatchedPipeline(deps, multisig, batch);
+  if (mismatch !== null) return stopForGood(deps, project, batch, describeMismatch(mismatch, batch));
   const { issues, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
   const issue = toExecutionIssue(issues);
   if (issue !== null) return stop(deps, project, batch, issue);
   const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
-  const waits = await fencedTransaction(deps, async (trx) => {
+  const awaitsCompany = await fencedTransaction(deps, async (trx) => {
     await planTokenAccounts(trx, batch, toCreate);
     await requireUnpaused(trx, batch.flywheelId);
     return askCompany(trx, batch.id, deps.clock.now());
   });
-  // Whatever the process says that asked for this: the company's key signs nothing that a person has yet to approve.
-  if (waits) return 'waits';
+  // Asked here as well: the company's key must not sign what a person has yet to approve, whichever process enqueued it.
+  if (awaitsCompany) return 'awaits company';
 
   const approval = approved.includes(multisig.wallet)
     ? await signCompanyOnly(deps, project, batch)
@@ -67,21 +68,18 @@ export async function approve(
     : stop(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: { problem } });
 }
 
-/** The wallet has voted on chain by other means: its signature is not needed any more, and voting twice fails. */
+/** Builds an approval for a wallet that has voted on chain already: voting twice would fail. */
 async function signCompanyOnly(deps: RunDeps, { flywheel }: Project, batch: Batch): Promise<SignedTransaction> {
   const { multisig } = flywheel;
   const instructions = await companyOnlyApproval(multisig, batch.batchIndex);
   const { computeUnitPriceMicroLamports } = await deps.bundles.terms(multisig.lookupTable.addresses);
   const limits = operatorLimits(multisig, 'setup', { version: 0, computeUnitPriceMicroLamports });
   const [planned] = planTransactions([{ instructions, ...VOTE_WEIGHT }], limits);
-  if (!planned) throw new Error('An approval by the company alone takes one transaction.');
+  if (!planned) throw new Error('The company’s vote takes one transaction.');
   return signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator, deps.company]);
 }
 
-/**
- * What the wallet signed is checked once more, by the process that is about to add the company's name to it: the row it
- * comes from was written by another.
- */
+/** Checks the wallet's approval again before adding signatures: another process has written the row it comes from. */
 async function signApproval(
   { company, operator }: RunDeps,
   multisig: Multisig,
@@ -119,7 +117,10 @@ async function stopForGood(
   return 'stopped';
 }
 
-/** A bundle that an engine had given up may land while the checks go on, and fail them: its votes are cast, its nonce is used. */
+/**
+ * Checks whether an earlier bundle has landed during the checks. It fails them, because its votes are cast and its nonce
+ * is used.
+ */
 async function isOvertaken(deps: RunDeps, { flywheel }: Project, batch: Batch): Promise<boolean> {
   await settleBundles(deps, batch);
   return (await readProgress(deps, flywheel.multisig, batch)).status !== 'Active';

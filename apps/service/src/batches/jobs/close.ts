@@ -11,18 +11,18 @@ import { markClosed } from '../../store/batches/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landBundle, settleBundles } from '../bundles/land.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
-import { completeLedger } from './ledger.ts';
+import { completeLedger } from './complete-ledger.ts';
 
-/** How often it is worth looking whether the wallet has cast its cancel. */
-const AWAIT_CANCEL_MS = 10 * 60_000;
-/** A transaction that fails this often in a row will not be mended by trying at once. */
+/** Interval at which the job looks for the wallet's cancel vote. */
+const CANCEL_POLL_MS = 10 * 60_000;
+/** After this many failures in a row, another immediate attempt is unlikely to succeed. */
 const MAX_FAILED_LANDINGS = 3;
 const RETRY_MS = 60_000;
 
 /**
- * Closes the accounts of a batch that has ended, and with it returns their rent to the operator. Its end is in the
- * database already: the cursor on chain is needed no more. A batch that was never executed is voted down first; one that
- * was approved needs the wallet’s cancel as well as the company’s, and waits for it.
+ * Job `close`: closes the accounts of a batch that has ended, which returns their rent to the operator. The database
+ * holds the result by then, so the cursor on chain is no longer needed. A batch that was not executed is rejected first.
+ * An approved one needs the cancel votes of the company and of the wallet, and the job waits for the latter.
  */
 export async function closeBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   const { multisig } = project.flywheel;
@@ -34,15 +34,15 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
       await fencedTransaction(deps, (trx) => markClosed(trx, batch.id, deps.clock.now()));
       return deps.log.info({ batchId: batch.id }, 'batch closed on chain');
     }
-    if (step === 'unreached') return;
-    if (step === 'awaits wallet') return again(deps, multisig, batch, AWAIT_CANCEL_MS);
+    if (step === 'not created') return;
+    if (step === 'awaits wallet') return enqueueAgain(deps, multisig, batch, CANCEL_POLL_MS);
     if (!(await landStep(deps, multisig, batch, { ...step, attempt: failedLandings }))) failedLandings += 1;
   }
-  await again(deps, multisig, batch, RETRY_MS);
+  await enqueueAgain(deps, multisig, batch, RETRY_MS);
 }
 
-/** What to send next; or what there is to wait for. */
-type Step = { readonly groups: readonly InstructionGroup[] } | 'closed' | 'awaits wallet' | 'unreached';
+/** Instructions to send next, or the reason why there are none. */
+type Step = { readonly groups: readonly InstructionGroup[] } | 'closed' | 'awaits wallet' | 'not created';
 
 async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): Promise<Step> {
   const { batchIndex } = batch;
@@ -53,7 +53,7 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
   ]);
   if (!multisigAccount) throw new Error(`The multisig ${multisig.address} is not on chain.`);
   const { transactionIndex, staleTransactionIndex } = decodeMultisig(multisigAccount);
-  if (!batchAccount || !proposalAccount) return transactionIndex < batchIndex ? 'unreached' : 'closed';
+  if (!batchAccount || !proposalAccount) return transactionIndex < batchIndex ? 'not created' : 'closed';
   const { status, cancelled } = decodeProposal(proposalAccount);
   const closing = async () => ({
     groups:
@@ -61,7 +61,7 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
         ? [await rotationCloseGroup(multisig, batch)]
         : await closeGroups(multisig, batch, decodeBatch(batchAccount).size),
   });
-  // Nobody can vote any more on what a change of the members has overtaken, and nobody needs to.
+  // A change of members made the proposal stale: votes are impossible, and closing needs none.
   const isStale = batchIndex <= staleTransactionIndex;
   if (isStale && (status === 'Draft' || status === 'Active')) return closing();
   const located = await locateBatch(multisig, batchIndex);
@@ -86,13 +86,13 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
     case 'Executed':
       return closing();
     case 'Executing':
-      throw new Error(`The proposal of batch index ${batchIndex} is Executing, a status that Squads gave up.`);
+      throw new Error(`The proposal of batch index ${batchIndex} is Executing, a status that Squads no longer uses.`);
     default:
       return status satisfies never;
   }
 }
 
-/** Whether all of it landed. */
+/** Sends the instructions of a step. Returns false if a bundle did not land. */
 async function landStep(
   deps: RunDeps,
   multisig: Multisig,
@@ -109,7 +109,7 @@ async function landStep(
     });
     const landing = await landBundle(deps, { ...bundle, batchId, phase: 'close' });
     if (landing.state !== 'landed') {
-      deps.log.warn({ batchId, landing }, 'closing transaction did not land');
+      deps.log.warn({ batchId, landing }, 'a closing bundle did not land');
       return false;
     }
     left = left.slice(planned.length);
@@ -117,8 +117,13 @@ async function landStep(
   return true;
 }
 
-/** No job waits for a person. */
-async function again({ db, jobs, clock }: RunDeps, multisig: Multisig, batch: Batch, afterMs: number): Promise<void> {
+/** Enqueues the job for later, so that no job blocks while it waits for a person. */
+async function enqueueAgain(
+  { db, jobs, clock }: RunDeps,
+  multisig: Multisig,
+  batch: Batch,
+  afterMs: number,
+): Promise<void> {
   const startAfter = new Date(clock.now().getTime() + afterMs);
   await jobs.enqueue(db, { type: 'close', batchId: batch.id, multisig: multisig.address }, { startAfter });
 }

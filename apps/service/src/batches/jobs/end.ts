@@ -14,21 +14,21 @@ import { readProgress } from './progress.ts';
 
 export interface Ending {
   readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
-  /** Pipelines executed, by the chain’s cursor. */
+  /** Number of executed pipelines: the cursor on chain. */
   readonly executed: number;
   readonly failure: ExecutionFailure | null;
-  /** Who or what ended it, where that is not the chain. */
+  /** Cause of an end that did not come from the chain. */
   readonly cause?: EndCause;
 }
 
-/** Ends a batch for good, in the name of a run. */
+/** Ends a batch for good, unless another run has taken over. */
 export async function end(deps: RunDeps, project: Project, batch: Batch, ending: Ending): Promise<void> {
   await fencedTransaction(deps, (trx) => recordEnd(deps, trx, project, batch, ending));
 }
 
 /**
- * Ends a batch that expired or is cancelled, as it stands on chain: one that was executed to its end meanwhile is
- * EXECUTED. Nothing of it is in flight any more when this returns, and nothing is sent again.
+ * Jobs `expire` and `cancel`: end an open batch with the result that the chain shows. It is EXECUTED if all of its
+ * pipelines were executed meanwhile. Waits for its bundles in flight first; afterwards nothing of it is sent again.
  */
 export async function endOpen(
   deps: RunDeps,
@@ -48,13 +48,13 @@ export async function endOpen(
   });
 }
 
-/** What a batch says of an end that was not the chain’s doing. */
+/** Sentences for ends that did not come from the chain. */
 export const END_REASONS = { expired: 'The batch expired.', cancelled: 'The batch was cancelled.' } as const;
 
 /**
- * Stores a batch’s end with its results, gives back what it did not use of the day’s limits, and has its accounts closed; of a
- * rotation, puts the new approver in the old one's place.
- * False when it has ended before.
+ * Stores the end of a batch with its results, releases unused amounts of the daily limits, and enqueues the closing of
+ * its accounts. An executed rotation replaces the approver.
+ * @returns false if the batch had ended before.
  */
 export async function recordEnd(
   { jobs, clock, log }: Deps,

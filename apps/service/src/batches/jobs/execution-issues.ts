@@ -5,20 +5,20 @@ import { StaleRun } from '../../store/batches/runs.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 
-/** Deposits and clusters take about this long to mend at the soonest. */
+/** Deposits and cluster outages rarely resolve sooner. */
 const RETRY_MS = 15_000;
 
 /**
- * Gives the request back to the caller: nothing of the execution is on chain or can land any more, and execute may be
- * asked for again. It is left alone where it has ended, or has another approval by now.
+ * Releases an execution request because of an issue found before anything was sent: execute may be requested again.
+ * Does nothing if the batch has ended, or has received another approval meanwhile.
  */
 export async function releaseRequest(deps: RunDeps, batch: Batch, issue: ExecutionIssue): Promise<void> {
-  const reported = { keepRequest: false, judged: batch.signedTx } as const;
-  await fencedTransaction(deps, (trx) => recordExecutionIssue(trx, batch.id, issue, reported, deps.clock.now()));
-  deps.log.info({ batchId: batch.id, code: issue.code }, 'execution not begun');
+  const options = { keepRequest: false, judged: batch.signedTx } as const;
+  await fencedTransaction(deps, (trx) => recordExecutionIssue(trx, batch.id, issue, options, deps.clock.now()));
+  deps.log.info({ batchId: batch.id, code: issue.code }, 'execution request released');
 }
 
-/** Shows the issue on the batch and tries again later; no job waits for a deposit. */
+/** Shows the issue on the batch and enqueues its job for later, so that no job blocks while it waits for a deposit. */
 export async function reschedule(
   deps: RunDeps,
   { flywheel }: Project,
@@ -31,15 +31,15 @@ export async function reschedule(
     const job = { type: 'execute', batchId: batch.id, multisig: flywheel.multisig.address } as const;
     await deps.jobs.enqueue(trx, job, { startAfter: new Date(now.getTime() + RETRY_MS) });
   });
-  deps.log.warn({ batchId: batch.id, code: issue.code, retryMs: RETRY_MS }, 'execution postponed');
+  deps.log.warn({ batchId: batch.id, code: issue.code, retryMs: RETRY_MS }, 'execution rescheduled');
 }
 
 /**
- * Shows on a batch why its job failed: a record that is damaged by name, whatever else as a reason of ours, which the log
- * tells. The job is run again meanwhile, so that it goes on by itself once that has mended.
+ * Shows on a batch that its job failed: with the reason for a damaged record, without one for every other error, which
+ * the log holds. The queue retries the job, so the batch continues once the cause is gone.
  */
 export async function reportFailure(deps: RunDeps, { id: batchId }: Pick<Batch, 'id'>, error: unknown): Promise<void> {
-  // Whoever has taken the work over, or will, has a word of its own.
+  // Another run has taken over, or will; it reports its own failures.
   if (error instanceof StaleRun || deps.signal.aborted) return;
   const issue: ExecutionIssue =
     error instanceof DamagedRecord
@@ -50,6 +50,6 @@ export async function reportFailure(deps: RunDeps, { id: batchId }: Pick<Batch, 
       recordExecutionIssue(trx, batchId, issue, { keepRequest: true }, deps.clock.now()),
     );
   } catch (reportError) {
-    deps.log.warn({ batchId, err: reportError }, 'issue could not be shown on the batch');
+    deps.log.warn({ batchId, err: reportError }, 'the failure of a job could not be shown on its batch');
   }
 }

@@ -7,17 +7,17 @@ import { readBatchHistory, readRotationHistory } from '../../squads/history.ts';
 import type { WorkerDeps } from '../deps.ts';
 
 export interface Progress {
-  /** `Closed` when its accounts are gone, which only happens to a batch that can never be executed again. */
+  /** Status of the proposal. `Closed` when its accounts are gone: then it can never be executed again. */
   readonly status: ProposalStatus | 'Closed';
-  /** Who has voted for it. */
+  /** Members that have voted for it. */
   readonly approved: readonly Address[];
-  /** The chain’s cursor: how many pipelines were executed. */
+  /** The cursor on chain: number of executed pipelines. */
   readonly executed: number;
 }
 
 /**
- * How far the chain is with a batch that was set up. Anyone may close the accounts of a batch that has ended on chain:
- * where they are missing, the history of their address tells how it ended.
+ * Reads the on-chain progress of a batch that was set up. Anyone may close the accounts of a batch that has ended on
+ * chain; the result is then read from the history of the batch's address.
  */
 export async function readProgress(
   { chain }: Pick<WorkerDeps, 'chain'>,
@@ -41,8 +41,8 @@ export async function readProgress(
 }
 
 /**
- * How many pipelines of a batch whose accounts are gone were executed, by the history of its address; null when what was
- * there was never this batch. Absence alone decides nothing: a database may be older than the chain.
+ * Reads how many pipelines of a closed batch were executed, from the history of its address. Null if the history does
+ * not belong to this batch: a restored database can be older than the chain.
  */
 export async function readClosed(
   { chain }: Pick<WorkerDeps, 'chain'>,

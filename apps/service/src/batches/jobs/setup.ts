@@ -14,31 +14,31 @@ import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { completeLedger } from './complete-ledger.ts';
 import { end } from './end.ts';
-import { completeLedger } from './ledger.ts';
 import { readClosed } from './progress.ts';
 
 /**
- * Creates a batch on chain, and before it every earlier one of the same multisig that is not there yet: Squads takes
- * indices in order only. Goes on from where the chain is, so it may be repeated at any moment.
+ * Job `setup`: creates a batch on chain, after all earlier ones of its multisig, because Squads accepts indices in order
+ * only. It continues from the chain's state, so it may be repeated at any time.
  */
 export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   for (const next of await findBatchesToSetUp(deps.db, batch.flywheelId, batch.batchIndex)) {
     await burnDeadIndices(deps, project.flywheel.multisig, next);
     const blocker = await setUpOne(deps, project, next);
-    if (blocker !== null) return pause(deps, project.flywheel.multisig, batch, blocker);
+    if (blocker !== null) return retryLater(deps, project.flywheel.multisig, batch, blocker);
   }
 }
 
-/** What is not the batch's fault, for the log. */
+/** Reason outside of the batch why it cannot be set up now; for the log. */
 type SetupBlocker = { readonly shortLamports: string } | { readonly lostLandings: number };
 
-/** Sending again has not helped this often: the reason is in the batch, not in the weather. */
+/** After this many failures on chain, the cause is in the batch. */
 const MAX_FAILED_LANDINGS = 3;
-/** Lost this often in a row, with a tip that doubled each time: later is better than now. */
+/** After this many lost bundles in a row, each with twice the tip, the job is retried later. */
 const MAX_LOST_LANDINGS = 4;
 
-/** null when the batch is on chain, or has ended; else what is in the way. */
+/** Sets up one batch. Returns null when it is on chain or has ended. */
 async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<SetupBlocker | null> {
   for (const bundle of await findBundles(deps.db, batch.id, 'setup')) {
     if (bundle.state === 'sent') await followBundle(deps, bundle);
@@ -53,14 +53,14 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
       await recordRent(deps, multisig, batch);
       return null;
     }
-    if (typeof cursor === 'number') return endClosed(deps, project, batch, cursor);
+    if (typeof cursor === 'object' && 'executed' in cursor) return endClosed(deps, project, batch, cursor.executed);
     if (cursor === 'taken') {
-      await followCounter(deps, multisig, batch);
+      await skipUsedIndices(deps, multisig, batch);
       return failSetup(deps, project, batch, `Index ${batch.batchIndex} was taken by another transaction.`);
     }
     const shortLamports = await operatorShortage(deps, multisig, batch);
     if (shortLamports > 0n) return { shortLamports: String(shortLamports) };
-    const landing = await landFrom(deps, multisig, batch, cursor, lostLandings + failedLandings);
+    const landing = await landMissing(deps, multisig, batch, cursor, lostLandings + failedLandings);
     if (landing.state === 'landed') continue;
     if (landing.state === 'lost') {
       lostLandings += 1;
@@ -74,10 +74,10 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
   }
 }
 
-/** A few thousand transaction fees: what the operator keeps for the batches it has begun. */
+/** A few thousand transaction fees, kept for the batches that are open already. */
 const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
 
-/** What the operator lacks to lock a batch's rent and keep its reserve; nothing when it has enough. */
+/** Computes the lamports that the operator lacks for the batch's rent and its reserve; 0 or less when it has enough. */
 async function operatorShortage({ chain }: RunDeps, { operator }: Multisig, batch: Batch): Promise<bigint> {
   const sizes =
     batch.kind === 'rotation'
@@ -89,23 +89,23 @@ async function operatorShortage({ chain }: RunDeps, { operator }: Multisig, batc
   return neededLamports - (account?.lamports ?? 0n);
 }
 
-/** Setup pauses, never fails, for what is not the batch's fault; meanwhile this worker does other work. */
-async function pause(
+/** Enqueues the job for later: a blocker outside of the batch delays it, but does not fail it. */
+async function retryLater(
   { db, jobs, clock, log }: RunDeps,
   multisig: Multisig,
   batch: Batch,
-  why: SetupBlocker,
+  blocker: SetupBlocker,
 ): Promise<void> {
-  const startAfter = new Date(clock.now().getTime() + PAUSE_MS);
+  const startAfter = new Date(clock.now().getTime() + RETRY_MS);
   await jobs.enqueue(db, { type: 'setup', batchId: batch.id, multisig: multisig.address }, { startAfter });
-  log.error({ batchId: batch.id, operator: multisig.operator, pauseMs: PAUSE_MS, ...why }, 'setup paused');
+  log.error({ batchId: batch.id, operator: multisig.operator, retryMs: RETRY_MS, ...blocker }, 'setup rescheduled');
 }
 
-/** Somebody has to top the operator up, or a cluster to come to its senses. */
-const PAUSE_MS = 15_000;
+/** The operator must be funded, or the cluster must recover; neither happens at once. */
+const RETRY_MS = 15_000;
 
-/** Lands what is missing, up to the first bundle that does not land. */
-async function landFrom(
+/** Sends the missing instructions. Stops at the first bundle that does not land. */
+async function landMissing(
   deps: RunDeps,
   multisig: Multisig,
   batch: Batch,
@@ -128,12 +128,15 @@ async function landFrom(
   return { state: 'landed' };
 }
 
-/** Where the chain is with a batch; `taken` when its index belongs to something else; a number when it has ended and was closed: what was executed. */
+/**
+ * Reads how much of a batch is on chain. `taken`: its index belongs to something else. `executed`: it has ended and was
+ * closed after so many pipelines.
+ */
 async function readSetupCursor(
   { chain }: RunDeps,
   multisig: Multisig,
   batch: Batch,
-): Promise<SetupCursor | 'finished' | 'taken' | number> {
+): Promise<SetupCursor | 'finished' | 'taken' | { readonly executed: number }> {
   const { batchIndex, pipelines } = batch;
   const [multisigAccount, batchAccount, proposalAccount] = await chain.accounts([
     multisig.address,
@@ -146,9 +149,12 @@ async function readSetupCursor(
     if (transactionIndex === batchIndex - 1n) return { isCreated: false, size: 0 };
     throw new Error(`The multisig ${multisig.address} is at ${transactionIndex}; ${batchIndex} is not next.`);
   }
-  // Creation and draft share a transaction, so ours has both, and we are its creator.
-  if (!batchAccount || !proposalAccount) return (await readClosed({ chain }, multisig, batch)) ?? 'taken';
+  if (!batchAccount || !proposalAccount) {
+    const executed = await readClosed({ chain }, multisig, batch);
+    return executed === null ? 'taken' : { executed };
+  }
   if (batch.kind === 'rotation') return isRotation(batchAccount, batch, multisig) ? 'finished' : 'taken';
+  // One transaction creates the batch and its draft, so both exist and the operator is the creator.
   const { creator, size } = decodeBatch(batchAccount);
   if (creator !== multisig.operator || size > pipelines.length) return 'taken';
   const { status } = decodeProposal(proposalAccount);
@@ -164,16 +170,16 @@ async function finalize(deps: RunDeps, batch: Batch): Promise<null> {
   return null;
 }
 
-/** What is locked shows in the ledger while it is. Who cannot read it now reads it when the batch is closed. */
+/** Adds the setup's costs to the ledger early, so that locked rent is visible. If this fails, the closing adds them. */
 async function recordRent(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<void> {
   try {
     await completeLedger(deps, multisig, batch);
   } catch (error) {
-    deps.log.warn({ batchId: batch.id, err: error }, 'what the setup has cost is not readable yet');
+    deps.log.warn({ batchId: batch.id, err: error }, 'the costs of the setup cannot be read yet');
   }
 }
 
-/** The chain knows more of this batch than the database: it ran its course, and its accounts are closed. */
+/** Ends a batch that the chain has executed and closed already: the database was restored from a backup. */
 async function endClosed(deps: RunDeps, project: Project, batch: Batch, executed: number): Promise<null> {
   await finalize(deps, batch);
   const isExecuted = executed === batch.pipelines.length;
@@ -190,7 +196,7 @@ async function failSetup(deps: RunDeps, project: Project, batch: Batch, failedTx
   return null;
 }
 
-/** Batches that ended before they were created on chain hold up those behind them. */
+/** Creates and closes the indices of batches that ended before they were on chain: Squads cannot skip an index. */
 async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, batchIndex }: Batch): Promise<void> {
   const reached = await readTransactionIndex(deps, multisig);
   for (const dead of await findDeadIndices(deps.db, flywheelId, reached, batchIndex)) {
@@ -202,15 +208,17 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
     const { planned: _, ...bundle } = await assembleBundle(deps, planned, { maxTransactions, signers });
     const landing = await landBundle(deps, { ...bundle, batchId: dead.id, phase: 'close' });
     if (landing.state !== 'landed' && (await readTransactionIndex(deps, multisig)) < dead.batchIndex) {
-      throw new Error(`Index ${dead.batchIndex} of ${multisig.address} could not be burnt: ${JSON.stringify(landing)}`);
+      throw new Error(
+        `Index ${dead.batchIndex} of ${multisig.address} could not be burned: ${JSON.stringify(landing)}`,
+      );
     }
     await fencedTransaction(deps, (trx) => markClosed(trx, dead.id, deps.clock.now()));
-    deps.log.info({ batchId: dead.id, batchIndex: String(dead.batchIndex) }, 'index burnt');
+    deps.log.info({ batchId: dead.id, batchIndex: String(dead.batchIndex) }, 'index burned');
   }
 }
 
-/** A member used an index by other means: ours go on after the chain’s. */
-async function followCounter(deps: RunDeps, multisig: Multisig, { flywheelId }: Batch): Promise<void> {
+/** Raises the batch index past the indices that a member used outside of this service. */
+async function skipUsedIndices(deps: RunDeps, multisig: Multisig, { flywheelId }: Batch): Promise<void> {
   const reached = await readTransactionIndex(deps, multisig);
   await fencedTransaction(deps, (trx) => raiseBatchIndex(trx, flywheelId, reached));
 }

@@ -6,10 +6,7 @@ import type { TransactionCosts } from '../../solana/chain.ts';
 import { findUnrecorded, insertLedgerEntries } from '../../store/landing/ledger.ts';
 import type { WorkerDeps } from '../deps.ts';
 
-/**
- * Records what every transaction of a batch has cost that is on chain and not recorded yet. What never landed cost
- * nothing and is not in it.
- */
+/** Records the costs of a batch's landed transactions that have no ledger entry yet. */
 export async function completeLedger(
   { db, chain }: WorkerDeps,
   multisig: Multisig,
@@ -36,11 +33,11 @@ function toEntry(
   { operator, vault }: Multisig,
   withdrawn: bigint,
 ): LedgerEntry {
-  // A transaction that failed has paid its fee and nothing else.
+  // A failed transaction pays its fee only.
   const paidTipLamports = failed ? 0n : tipLamports;
   const rent = (changes.get(operator) ?? 0n) + feeLamports + paidTipLamports;
   const vaultSpent = -(changes.get(vault) ?? 0n);
-  // What a withdrawal moves is no cost of it. It has one pipeline: the one transaction that takes that much from the vault.
+  // The withdrawn amount is not a cost. A withdrawal has one pipeline, so one transaction takes that amount.
   const vaultRent = vaultSpent < withdrawn ? vaultSpent : vaultSpent - withdrawn;
   return {
     ...known,

@@ -16,12 +16,13 @@ import {
 } from '../../store/landing/nonces.ts';
 import type { WorkerDeps } from '../deps.ts';
 
-/** How soon after a nonce was used its new value may be final. */
+/** Time after which the new value of a used nonce is expected to be finalized. */
 const RETRY_MS = 2_000;
 
 /**
- * Keeps the pool of durable nonces at its size. A row exists before its account does; a nonce that was leased comes back
- * only after a finalized read shows a new value, so that no approval ever signed on the old one can still land.
+ * Job `refill-nonces`: keeps the pool of durable nonces at its size. A nonce's row exists before its account. A nonce that
+ * was leased becomes available again only after a finalized read shows a new value: an approval signed on the old value
+ * can then never land.
  */
 export async function refillNonces(deps: WorkerDeps): Promise<void> {
   await planNonces(deps.db, {
@@ -29,12 +30,12 @@ export async function refillNonces(deps: WorkerDeps): Promise<void> {
     addressOf: (seed) => nonceAddress(deps.operator.address, seed),
   });
   await createPlanned(deps);
-  await takeBackUsed(deps);
+  await reclaimUsed(deps);
 }
 
 /**
- * When the operator was replaced, its nonces can be advanced by nobody here: no approval may be built on one. Their rent
- * stays its own.
+ * Removes the nonces of a previous operator from the pool. The present operator cannot advance them, so no approval may
+ * be built on one. Their rent still belongs to the previous operator.
  */
 export async function forgetForeignNonces({
   db,
@@ -52,7 +53,7 @@ export async function forgetForeignNonces({
     db,
     foreign.map(({ address }) => address),
   );
-  log.warn({ forgotten, operator: operator.address }, 'nonces of another operator forgotten');
+  log.warn({ forgotten, operator: operator.address }, 'nonces of another operator removed from the pool');
 }
 
 async function createPlanned(deps: WorkerDeps): Promise<void> {
@@ -77,10 +78,10 @@ async function createPlanned(deps: WorkerDeps): Promise<void> {
 }
 
 /**
- * What was leased comes back on its new value. One whose value has not moved belonged to a batch that ended before its
- * approval was sent: it is advanced, so that the approval is void, and comes back by a later run.
+ * Makes used nonces available again with their new values. A nonce with an unchanged value belonged to a batch that ended
+ * before its approval was sent. It is advanced, which voids that approval, and is reclaimed by a later job.
  */
-async function takeBackUsed(deps: WorkerDeps): Promise<void> {
+async function reclaimUsed(deps: WorkerDeps): Promise<void> {
   const { db, jobs, chain, operator, clock } = deps;
   const used = await findNonces(db, 'refreshing');
   if (used.length === 0) return;
@@ -93,7 +94,7 @@ async function takeBackUsed(deps: WorkerDeps): Promise<void> {
   const unmoved: Address[] = [];
   for (const { address, value: leasedValue } of used) {
     const value = values.get(address);
-    if (value === undefined) throw new Error(`The nonce account ${address} is gone or no longer the operator’s.`);
+    if (value === undefined) throw new Error(`The nonce account ${address} is closed or has another authority.`);
     if (value === leasedValue) unmoved.push(address);
     else await setNonceAvailable(db, address, value);
   }
@@ -103,7 +104,7 @@ async function takeBackUsed(deps: WorkerDeps): Promise<void> {
   await jobs.enqueue(db, { type: 'refill-nonces' }, { startAfter });
 }
 
-/** Those whose approval has landed have moved already at `confirmed`, and only wait to be final. */
+/** Advances nonces whose value is unchanged at `confirmed` too; the others only await finalization. */
 async function advanceUnused({ chain, operator, db }: WorkerDeps, addresses: readonly Address[]): Promise<void> {
   const leased = new Map((await findNonces(db, 'refreshing')).map(({ address, value }) => [address, value]));
   const confirmed = await readNonces(chain, operator.address, addresses, 'confirmed');
@@ -120,5 +121,5 @@ async function advanceUnused({ chain, operator, db }: WorkerDeps, addresses: rea
   }
 }
 
-/** 40 bytes each beside about 250: far below a transaction’s 1,232. */
+/** About 250 bytes plus 40 for each: far below a transaction's limit of 1,232. */
 const ADVANCES_PER_TRANSACTION = 10;

@@ -1,0 +1,230 @@
+import { type Batch, type ExecutionIssue, isFinal } from '../../model/batch.ts';
+import type { Multisig, Project } from '../../model/project.ts';
+import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
+import { batchExecutionGroup } from '../../squads/execute.ts';
+import { type InstructionGroup, MAX_COMPUTE_UNITS, planTransactions } from '../../squads/plan.ts';
+import { findBatch } from '../../store/batches/batches.ts';
+import { askCompany } from '../../store/company/approvals.ts';
+import { requireUnpaused } from '../../store/company/pauses.ts';
+import { assembleBundle, operatorLimits, simulationLimits } from '../bundles/assemble-bundle.ts';
+import { type Landing, landBundle, settleBundles } from '../bundles/land.ts';
+import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.ts';
+import { simulatePipelines } from '../check/simulate.ts';
+import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { approve } from './approve.ts';
+import { end } from './end.ts';
+import { reschedule } from './execution-issues.ts';
+import { readProgress } from './progress.ts';
+import { setUpBatch } from './setup.ts';
+
+/** After this many bundles in a row that neither landed nor failed with a reason, the job is rescheduled. */
+const MAX_LOST_BUNDLES = 5;
+
+/**
+ * Job `execute`: approves a batch and executes its pipelines to the end. It may be repeated at any time and by any
+ * process: the cursor on chain says which pipelines are left, and the chain never executes a pipeline twice.
+ * @throws Paused
+ */
+export async function executePipelines(deps: RunDeps, project: Project, requested: Batch): Promise<void> {
+  const { multisig } = project.flywheel;
+  if (requested.status === 'AVAILABLE_TO_QUEUE') await setUpBatch(deps, project, requested);
+  const batch = await findBatch(deps.db, requested.id);
+  if (!batch || isFinal(batch.status) || batch.signedTx === null) return;
+  // Manual approval pending: the approver's decision enqueues execution, so stop here.
+  if (await fencedTransaction(deps, (trx) => askCompany(trx, batch.id, deps.clock.now()))) return;
+  if (batch.status === 'AVAILABLE_TO_QUEUE') return reschedule(deps, project, batch, OWN_ISSUE);
+  await settleBundles(deps, batch);
+  const computeUnits = new Map<number, number>();
+  let singleUntil = 0;
+  for (let lost = 0; ; ) {
+    const { status, executed, approved } = await readProgress(deps, multisig, batch);
+    if (executed === batch.pipelines.length) {
+      await settleBundles(deps, batch);
+      return end(deps, project, batch, { event: 'EXECUTION_LANDED', executed, failure: null });
+    }
+    if (status === 'Rejected' || status === 'Cancelled' || status === 'Closed') {
+      await settleBundles(deps, batch);
+      const failure = { failedTxMsg: `The proposal is ${status.toLowerCase()} on chain.` };
+      return end(deps, project, batch, { event: 'EXECUTION_FAILED', executed, failure });
+    }
+    // Before the checks: while the project is paused, their issues must not show on the batch.
+    await fencedTransaction(deps, (trx) => requireUnpaused(trx, batch.flywheelId));
+    const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
+    if (approval === 'stopped' || approval === 'awaits company') return;
+    if (approval === 'overtaken') continue;
+    for (const [position, units] of approval?.computeUnits ?? []) computeUnits.set(position, units);
+    const isSingle = executed < singleUntil;
+    const next: NextBundle = { executed, approval: approval?.transaction ?? null, isSingle, attempt: lost };
+    const { landing, endPipeline } = await landNext(deps, project, batch, next, computeUnits);
+    if (landing.state === 'landed') {
+      lost = 0;
+      continue;
+    }
+    const failure = await explainFailure(deps, project, batch, { ...next, landing });
+    if (failure === null) {
+      lost += 1;
+      if (lost > MAX_LOST_BUNDLES) return reschedule(deps, project, batch, OWN_ISSUE);
+      singleUntil = Math.max(singleUntil, endPipeline);
+      continue;
+    }
+    if (failure.isTemporary) return reschedule(deps, project, batch, failure.issue);
+    // FAILED is final, so make sure that no bundle that was given up has landed after all.
+    await settleBundles(deps, batch);
+    if ((await readProgress(deps, multisig, batch)).executed > failure.pipeline) continue;
+    return end(deps, project, batch, {
+      event: 'EXECUTION_FAILED',
+      executed: failure.pipeline,
+      failure: {
+        failedTxMsg: failure.message,
+        failedOnTransactionIndex: failure.pipeline,
+        failedStartTransactionIndex: executed,
+      },
+    });
+  }
+}
+
+/** Issue whose cause lies in the service or the cluster, not in the batch. */
+const OWN_ISSUE: ExecutionIssue = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined };
+
+/** Describes the next bundle of an execution. */
+interface NextBundle {
+  /** The cursor on chain: the zero-based position of the next pipeline. */
+  readonly executed: number;
+  /** First transaction of the bundle; null when the approval is on chain already. */
+  readonly approval: SignedTransaction | null;
+  /**
+   * True after a bundle that did not land completely: the bundle then holds one pipeline, or the approval alone. This
+   * finds the failing pipeline, and lets the ones before it succeed.
+   */
+  readonly isSingle: boolean;
+  /** Number of bundles in a row that were lost. */
+  readonly attempt: number;
+}
+
+/**
+ * Sends as many of the next pipelines as one bundle holds.
+ * @param computeUnits known compute units by position; units that are measured here are added.
+ * @returns the bundle's fate, and the position after its last pipeline.
+ */
+async function landNext(
+  deps: RunDeps,
+  { flywheel: { multisig } }: Project,
+  batch: Batch,
+  { executed, approval, isSingle, attempt }: NextBundle,
+  computeUnits: Map<number, number>,
+): Promise<{ readonly landing: Landing; readonly endPipeline: number }> {
+  const { maxTransactions } = deps.bundles;
+  const signed = approval === null ? [] : [approval];
+  const room = isSingle ? 1 - signed.length : (maxTransactions - signed.length) * MAX_PIPELINES_PER_TRANSACTION;
+  const [groups, terms] = await Promise.all([
+    executionGroups(deps, multisig, batch, { executed, room, computeUnits }),
+    deps.bundles.terms(multisig.lookupTable.addresses, attempt),
+  ]);
+  const limits = operatorLimits(multisig, 'execution', terms, { isCareful: isSingle });
+  const left = planTransactions(groups, limits);
+  const { planned, ...bundle } = await assembleBundle(deps, left, { maxTransactions, signed, attempt });
+  const counts = planned.map(({ groupCount }) => groupCount);
+  const landing = await landBundle(deps, {
+    ...bundle,
+    batchId: batch.id,
+    phase: 'execution',
+    firstPipeline: executed,
+    pipelineCounts: [...signed.map(() => 0), ...counts],
+  });
+  return { landing, endPipeline: executed + counts.reduce((sum, count) => sum + count, 0) };
+}
+
+/** A pipeline takes at least three of the 64 traced instructions: its execution, its proof memo and an action. */
+const MAX_PIPELINES_PER_TRANSACTION = 21;
+
+/**
+ * Builds the instructions of the next pipelines, up to the first one whose simulation fails, so that it does not take
+ * the ones before it down with it. If the very next one fails, it is sent alone, and the chain decides.
+ */
+async function executionGroups(
+  deps: RunDeps,
+  multisig: Multisig,
+  batch: Batch,
+  {
+    executed,
+    room,
+    computeUnits,
+  }: { readonly executed: number; readonly room: number; readonly computeUnits: Map<number, number> },
+): Promise<InstructionGroup[]> {
+  const { pipelines } = batch;
+  const positions = pipelines.slice(executed, executed + room).map((_, i) => executed + i);
+  const unmeasured = positions.filter((position) => !computeUnits.has(position));
+  if (unmeasured.length > 0) {
+    const simulations = await simulatePipelines(deps, multisig, pipelines, unmeasured);
+    for (const [position, units] of simulations.computeUnits) computeUnits.set(position, units);
+  }
+  const firstFailing = positions.findIndex((position) => !computeUnits.has(position));
+  const sent = firstFailing === -1 ? positions : positions.slice(0, Math.max(firstFailing, 1));
+  return Promise.all(
+    sent.map((position) =>
+      batchExecutionGroup(multisig, batch, position, computeUnits.get(position) ?? MAX_COMPUTE_UNITS),
+    ),
+  );
+}
+
+type Failure =
+  /** Trying again later may succeed, e.g. after a deposit. */
+  | { readonly isTemporary: true; readonly issue: ExecutionIssue }
+  /** This pipeline fails whenever it is tried. */
+  | { readonly isTemporary: false; readonly pipeline: number; readonly message: string };
+
+/**
+ * Finds out why a bundle did not land completely. Null when it should simply be sent again: its blockhash expired, or it
+ * held several pipelines and the failing one is not known yet.
+ */
+async function explainFailure(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  { executed, approval, isSingle, landing }: NextBundle & { readonly landing: Landing },
+): Promise<Failure | null> {
+  // A bundle with only the approval executes no pipeline, so no pipeline has failed.
+  if (!isSingle || approval !== null) return null;
+  const { executed: pipeline, status } = await readProgress(deps, project.flywheel.multisig, batch);
+  // The cursor has moved on: an earlier bundle with this pipeline landed, and this one failed as its repetition.
+  if (pipeline > executed || status !== 'Approved') return null;
+  const err = landing.state === 'failed' ? landing.err : await simulatePipeline(deps, project, batch, pipeline);
+  if (err === null) return null;
+  const problems = isShortOfFunds(err) ? await findMissingFunds(deps, project, batch, pipeline) : [];
+  if (problems.length > 0) {
+    return { isTemporary: true, issue: { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } } };
+  }
+  if (!isCausedByPipeline(err)) return { isTemporary: true, issue: OWN_ISSUE };
+  return { isTemporary: false, pipeline, message: `pipelines[${pipeline}] failed on chain: ${err}` };
+}
+
+async function simulatePipeline(
+  deps: RunDeps,
+  { flywheel: { multisig } }: Project,
+  batch: Batch,
+  position: number,
+): Promise<string | null> {
+  const group = await batchExecutionGroup(multisig, batch, position, MAX_COMPUTE_UNITS);
+  const [planned] = planTransactions([group], simulationLimits(multisig));
+  if (!planned) throw new Error('The execution of a pipeline takes one transaction.');
+  const { wire } = await signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator]);
+  return (await deps.chain.simulate(wire, { sigVerify: false, replaceRecentBlockhash: true })).err;
+}
+
+/** Describes what the vault lacks for the pipelines from this position on. */
+async function findMissingFunds(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  firstPosition: number,
+): Promise<string[]> {
+  const pipelines = batch.pipelines.slice(firstPosition);
+  return describeMissingFunds(await readFunds(deps, project, pipelines), project, pipelines, firstPosition);
+}
+
+/** Other errors (fee payer, blockhash, node) can go away without a change of the pipeline. */
+function isCausedByPipeline(err: string): boolean {
+  return (
+    err.includes('InstructionError') || (err.includes('InsufficientFundsForRent') && !err.includes('"account_index":0'))
+  );
+}
