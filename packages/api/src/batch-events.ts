@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { BatchStatus } from './schemas.ts';
 
-/** What can happen to a batch. */
+/** Types of events of a batch. */
 export const BatchEventType = z
   .enum([
     'batch.initialized',
@@ -22,42 +22,45 @@ export const BatchEventType = z
   .meta({
     id: 'BatchEventType',
     description:
-      '`batch.held_up`: something is in the way, see `error`. `batch.executed`, `batch.failed` and `batch.expired` end a batch. `batch.closed`: the rent is back, and nothing more comes.',
+      '`batch.held_up`: the batch cannot continue at the moment, see `error`. `batch.executed`, `batch.failed` and `batch.expired` end a batch. `batch.closed`: the rent is returned; this is the last event.',
   });
 
 const details = z.object({
-  phase: z.enum(['setup', 'execution', 'close']).optional().describe('Of a bundle.'),
+  phase: z.enum(['setup', 'execution', 'close']).optional().describe('Phase that the bundle belongs to.'),
   bundleId: z.string().optional(),
-  signatures: z.array(z.string()).optional().describe('Sent, or, once it is settled, landed.'),
+  signatures: z
+    .array(z.string())
+    .optional()
+    .describe('Signatures that were sent; after the bundle has settled, those that landed.'),
   error: z
     .object({ code: z.string().optional(), message: z.string() })
     .optional()
-    .describe('What holds it up, or why it failed.'),
-  executedPipelines: z.int().optional().describe('When it has ended.'),
-  operator: z.string().optional().describe('The wallet that decided for the company.'),
-  reason: z.string().optional().describe('Why the company rejected it.'),
+    .describe('Why the batch cannot continue, or why it failed.'),
+  executedPipelines: z.int().optional().describe('Present when the batch has ended.'),
+  operator: z.string().optional().describe('Wallet that decided for the company.'),
+  reason: z.string().optional().describe('Reason of the company’s rejection.'),
 });
 
-/** One thing that happened to a batch, as its stream tells it. */
+/** An event of a batch, as its stream sends it. */
 export const BatchEvent = z
   .object({
-    id: z.string().describe('Rises within a batch; as `Last-Event-ID` it asks for what came after.'),
+    id: z.string().describe('Increases within a batch. Send it as `Last-Event-ID` to get the events after it.'),
     type: BatchEventType,
     batchId: z.guid(),
     at: z.iso.datetime().describe('ISO 8601, UTC.'),
-    status: BatchStatus.describe('After the event.'),
+    status: BatchStatus.describe('Status after the event.'),
     ...details.shape,
   })
   .meta({ id: 'BatchEvent' });
 
-/** Of a request that follows a batch. */
+/** Header of a request that resumes a stream of events. */
 export const lastEventId = z
   .string()
   .regex(/^\d{1,18}$/, 'must be the id of an event')
   .optional()
-  .describe('The last event that was received: those after it are sent.');
+  .describe('Id of the last event that was received; the events after it are sent.');
 
 export type BatchEventType = z.output<typeof BatchEventType>;
-/** What an event tells beside what every event does. */
+/** Fields of an event beyond those that every event has. */
 export type BatchEventDetails = z.output<typeof details>;
 export type BatchEvent = z.output<typeof BatchEvent>;

@@ -5,18 +5,17 @@ import { errorsByStatus } from './openapi.ts';
 import type { Operation } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
-/** The catalogue as a Markdown page: what each code means, which operations answer it, and what to do. */
+/** Writes the catalogue as a Markdown page: what each code means, which operations return it, and what to do. */
 export function errorsPage(): string {
-  // An object of codes: its keys are what its type says.
+  // The keys of ERRORS are exactly its codes.
   const codes = Object.keys(ERRORS) as ErrorCode[];
   return [
     '# Errors',
     '',
     '<!-- Generated from packages/api/src/errors.ts by `npm run generate`. -->',
     '',
-    'Every failure is JSON with two fields, whatever the route: `{"error": "ERR_…", "message": "…"}`. `error` is one of',
-    'the codes below and never changes its meaning; `message` says what was given, how much, and the bound. Match on',
-    '`error`, show `message`. Within one status the code decides what to do.',
+    'Every error response is JSON with two fields: `{"error": "ERR_…", "message": "…"}`. `error` is one of the codes below,',
+    'whose meaning never changes; `message` is a sentence with the values and the limits. Match on `error`, show `message`.',
     '',
     '| code | status | when |',
     '|---|---|---|',
@@ -50,7 +49,7 @@ function section(code: ErrorCode): string[] {
 function answeredBy(code: ErrorCode): string {
   const operations = Object.entries<Operation>({ ...OPERATIONS, ...CONSOLE_OPERATIONS });
   const answering = operations.filter(([, operation]) => [...errorsByStatus(operation).values()].flat().includes(code));
-  if (answering.length === 0) return 'Answered where no operation is reached.';
-  if (answering.length === operations.length) return 'Answered by every operation.';
-  return `Answered by ${answering.map(([operationId]) => `\`${operationId}\``).join(', ')}.`;
+  if (answering.length === 0) return 'Returned for requests that reach no operation.';
+  if (answering.length === operations.length) return 'Returned by every operation.';
+  return `Returned by ${answering.map(([operationId]) => `\`${operationId}\``).join(', ')}.`;
 }

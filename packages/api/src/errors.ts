@@ -1,9 +1,13 @@
 /**
- * Every failure a caller can meet: its HTTP status, what it needs to be said, and the sentence that says it.
- * Four read it: the handlers (`new ApiError(code, context)`), OpenAPI, the SDK, and docs/errors.md.
+ * The catalogue of errors: for each code its HTTP status, a summary, and a sentence that is built from typed context.
+ * Four readers share it: the handlers (`new ApiError(code, context)`), OpenAPI, the SDK, and docs/errors.md.
  */
 export const ERRORS = {
-  ERR_INVALID_REQUEST: define(400, 'The request is malformed outside of any action.', (c: Fault) => at(c)),
+  ERR_INVALID_REQUEST: define(
+    400,
+    'A header, a parameter or a field outside the actions is malformed.',
+    (c: RequestIssue) => at(c),
+  ),
   ERR_FLYWHEEL_NO_INSTRUCTIONS: define(
     400,
     'Compilation yields no instructions.',
@@ -14,15 +18,15 @@ export const ERRORS = {
     'A pipeline has no actions.',
     (c: { pipeline: number }) => `pipelines[${c.pipeline}].actions is empty. A pipeline needs at least one action.`,
   ),
-  ERR_FLYWHEEL_INVALID_ACTION: define(400, 'An action is invalid or unsupported.', (c: Fault) => at(c)),
+  ERR_FLYWHEEL_INVALID_ACTION: define(400, 'An action is invalid or unsupported.', (c: RequestIssue) => at(c)),
   ERR_FLYWHEEL_INVALID_PROOF_TYPE: define(
     400,
-    'A pipeline’s type is none the project registered, or its payload does not satisfy the registered schema.',
-    (c: Fault) => at(c),
+    'The project has not registered the pipeline’s type, or the payload does not match the type’s schema.',
+    (c: RequestIssue) => at(c),
   ),
   ERR_FLYWHEEL_PIPELINE_TOO_BIG: define(
     400,
-    'A pipeline does not fit one blockchain transaction.',
+    'A pipeline does not fit into one transaction.',
     (c: { pipeline: number; problem: string }) => `pipelines[${c.pipeline}] ${c.problem}`,
   ),
   ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED: define(
@@ -43,90 +47,95 @@ export const ERRORS = {
   ),
   ERR_UNAUTHORIZED: define(
     401,
-    'The API key is missing, malformed, revoked or expired; or the console session is missing or over.',
+    'The API key is missing, malformed, revoked or expired; or the console session is missing or has expired.',
     (c: { problem: string }) => c.problem,
   ),
   ERR_SIGN_IN_INVALID: define(401, 'The sign-in could not be verified.', (c: { problem: string }) => c.problem),
   ERR_KEY_SCOPES_UNAUTHORIZED: define(
     403,
-    'The API key lacks the scope an action needs.',
+    'The API key does not have the scope that an action needs.',
     (c: { place: string; action: string; scope: string }) =>
-      `${c.place}: ${c.action} needs the scope ${c.scope}, which this API key does not carry.`,
+      `${c.place}: ${c.action} needs the scope ${c.scope}, which this API key does not have.`,
   ),
   ERR_COMPANY_ONLY: define(
     403,
-    'The wallet that is signed in is no operator of the company.',
-    (c: { wallet: string }) => `Wallet ${c.wallet} is none of the company’s operators (COMPANY_OPERATORS).`,
+    'The signed-in wallet is not an operator of the company.',
+    (c: { wallet: string }) => `Wallet ${c.wallet} is not one of the company’s operators (COMPANY_OPERATORS).`,
   ),
   ERR_OWN_BATCH: define(
     403,
-    'The operator’s own wallet is the project’s: nobody approves for both sides.',
+    'The company operator’s wallet is also the project’s wallet. One wallet cannot approve for both sides.',
     (c: { batchId: string }) =>
-      `Batch ${c.batchId} is of a project of your own wallet. Another operator of the company approves it: nobody does for both sides.`,
+      `Batch ${c.batchId} belongs to a project of your own wallet. Another operator of the company must approve it.`,
   ),
-  ERR_KEY_NOT_FOUND: define(404, 'No such API key.', () => 'No project holds this API key.'),
-  ERR_TOKEN_NOT_FOUND: define(404, 'The token of the API key is gone.', () => 'The token of this API key is gone.'),
-  ERR_FLYWHEEL_NOT_FOUND: define(
+  ERR_KEY_NOT_FOUND: define(404, 'The API key does not exist.', () => 'This API key does not exist.'),
+  ERR_TOKEN_NOT_FOUND: define(
     404,
-    'No flywheel is associated with the API key.',
-    () => 'No flywheel is associated with this API key.',
+    'The token of the API key does not exist.',
+    () => 'The token of this API key does not exist any more.',
   ),
-  ERR_BATCH_NOT_FOUND: define(404, 'No batch with this id.', (c: { batchId: string }) => `No batch ${c.batchId}.`),
+  ERR_FLYWHEEL_NOT_FOUND: define(404, 'The API key has no flywheel.', () => 'This API key has no flywheel.'),
+  ERR_BATCH_NOT_FOUND: define(
+    404,
+    'The batch does not exist.',
+    (c: { batchId: string }) => `Batch ${c.batchId} does not exist.`,
+  ),
   ERR_PROJECT_NOT_FOUND: define(
     404,
-    'No such project of this wallet.',
-    (c: { projectId: string }) => `No project ${c.projectId}.`,
+    'The wallet has no such project.',
+    (c: { projectId: string }) => `Project ${c.projectId} does not exist.`,
   ),
   ERR_REGISTRATION_NOT_FOUND: define(
     404,
-    'No such open registration of this wallet.',
-    (c: { registrationId: string }) => `No open registration ${c.registrationId}.`,
+    'The wallet has no such open registration.',
+    (c: { registrationId: string }) => `Registration ${c.registrationId} does not exist or has ended.`,
   ),
   ERR_VAULT_NOT_FOUND: define(
     404,
-    'No project has this vault.',
-    (c: { address: string }) => `${c.address} is no vault of this service.`,
+    'The address is not a vault of this service.',
+    (c: { address: string }) => `${c.address} is not a vault of this service.`,
   ),
   ERR_JOB_NOT_FOUND: define(
     404,
-    'No such job that could be retried.',
-    (c: { jobId: string }) => `Job ${c.jobId} does not exist, runs, has ended well, or ends a batch on its day.`,
+    'The job does not exist, or cannot be retried.',
+    (c: { jobId: string }) =>
+      `Job ${c.jobId} cannot be retried: it does not exist, is running, has succeeded, or waits for a batch to expire.`,
   ),
   ERR_WEBHOOK_NOT_FOUND: define(
     404,
-    'No such webhook of this project.',
-    (c: { webhookId: string }) => `No webhook ${c.webhookId}.`,
+    'The project has no such webhook.',
+    (c: { webhookId: string }) => `Webhook ${c.webhookId} does not exist.`,
   ),
   ERR_WEBHOOK_DELIVERY_NOT_FOUND: define(
     404,
-    'No such delivery of this webhook.',
-    (c: { deliveryId: string }) => `No delivery ${c.deliveryId}. Those that are over are kept for 30 days.`,
+    'The webhook has no such delivery.',
+    (c: { deliveryId: string }) => `Delivery ${c.deliveryId} does not exist. Finished deliveries are kept for 30 days.`,
   ),
   ERR_ROUTE_NOT_FOUND: define(
     404,
-    'No such route.',
-    (c: { method: string; path: string }) => `No route ${c.method} ${c.path}. The operations are listed at /docs.`,
+    'The route does not exist.',
+    (c: { method: string; path: string }) => `${c.method} ${c.path} does not exist. /docs lists all operations.`,
   ),
   ERR_METHOD_NOT_ALLOWED: define(
     405,
-    'The route exists with another method.',
-    (c: { method: string; path: string; allow: string }) => `${c.path} takes ${c.allow}, not ${c.method}.`,
+    'The route does not support this method.',
+    (c: { method: string; path: string; allow: string }) => `${c.path} supports ${c.allow}, not ${c.method}.`,
   ),
   ERR_BATCH_NOT_EXECUTABLE: define(
     409,
-    'The batch ended without any execution being sent.',
-    (c: { batchId: string; reason: string }) => `Batch ${c.batchId} can never be executed: ${c.reason}`,
+    'The batch ended before anything was executed.',
+    (c: { batchId: string; reason: string }) => `Batch ${c.batchId} cannot be executed any more: ${c.reason}`,
   ),
   ERR_BATCH_NOT_CANCELLABLE: define(
     409,
     'The batch was executed before it could be cancelled.',
-    (c: { batchId: string }) => `Batch ${c.batchId} was executed; what is on chain cannot be taken back.`,
+    (c: { batchId: string }) => `Batch ${c.batchId} was executed. A transaction on chain cannot be undone.`,
   ),
   ERR_ROTATION_OPEN: define(
     409,
     'The project’s wallet or the company’s approver is being replaced.',
     (c: { batchId: string }) =>
-      `An approver of this project is being replaced (${c.batchId}), which would make new batches stale. Repeat when that has ended; the console can cancel it.`,
+      `An approver of this project is being replaced (batch ${c.batchId}), which would make new batches stale. Try again when that batch has ended; you can cancel it in the console.`,
   ),
   ERR_ROTATION_REFUSED: define(
     409,
@@ -135,24 +144,24 @@ export const ERRORS = {
   ),
   ERR_BATCH_NOT_WAITING: define(
     409,
-    'The batch does not wait for the company’s approval.',
-    (c: { batchId: string; reason: string }) => `Batch ${c.batchId} does not wait for the company: ${c.reason}`,
+    'The batch is not pending company approval.',
+    (c: { batchId: string; reason: string }) => `Batch ${c.batchId} is not pending company approval: ${c.reason}`,
   ),
   ERR_VAULT_UNDERFUNDED: define(
     409,
-    'The vault holds too little; nothing was sent.',
+    'The vault does not hold enough; nothing was sent.',
     (c: { problems: readonly string[] }) =>
-      `${c.problems.join(' ')} Deposit the rest, then execute again: the approval stays valid.`,
+      `${c.problems.join(' ')} Deposit the missing amount, then execute again: the approval stays valid.`,
   ),
   ERR_BATCH_WOULD_FAIL: define(
     409,
-    'The check before approval found problems; nothing was sent.',
+    'The check before approval found errors; nothing was sent.',
     (c: { problems: readonly string[] }) => `The batch would fail on chain: ${c.problems.join(' ')}`,
   ),
   ERR_REGISTRATION_FAILED: define(
     409,
     'The registration transaction did not land as built.',
-    (c: { problem: string }) => `The registration did not go through: ${c.problem}`,
+    (c: { problem: string }) => `The registration failed: ${c.problem}`,
   ),
   ERR_WEBHOOK_DISABLED: define(
     409,
@@ -162,12 +171,12 @@ export const ERRORS = {
   ),
   ERR_TOO_MANY_WEBHOOKS: define(
     409,
-    'The project has as many webhooks as it may have.',
-    (c: { max: number }) => `The project has ${c.max} webhooks, and may have no more. Delete one first.`,
+    'The project has the maximum number of webhooks.',
+    (c: { max: number }) => `The project has ${c.max} webhooks, which is the maximum. Delete one first.`,
   ),
   ERR_BODY_TOO_LARGE: define(
     413,
-    'The body is over 2 MiB.',
+    'The body is larger than 2 MiB.',
     (c: { maxBytes: number }) => `The body is larger than ${c.maxBytes} bytes.`,
   ),
   ERR_UNSUPPORTED_MEDIA_TYPE: define(
@@ -177,73 +186,78 @@ export const ERRORS = {
   ),
   ERR_DUPLICATE_IDEMPOTENCY_KEY: define(
     422,
-    'The idempotency key was used with another body.',
+    'The idempotency key was used with a different body.',
     (c: { idempotencyKey: string }) =>
-      `x-idempotency-key ${c.idempotencyKey} was used with another body. Send a new key with a new request.`,
+      `x-idempotency-key ${c.idempotencyKey} was used with a different body. Send a new key with a new request.`,
   ),
   ERR_RATE_LIMITED: define(
     429,
     'Too many requests with this API key, wallet or address.',
     (c: { requests: number; seconds: number; retryAfterSeconds: number }) =>
-      `More than ${c.requests} requests in ${c.seconds} s. Try again in ${c.retryAfterSeconds} s.`,
+      `The limit of ${c.requests} requests in ${c.seconds} s is reached. Try again in ${c.retryAfterSeconds} s.`,
   ),
   ERR_TOO_MANY_OPEN_BATCHES: define(
     429,
     'The project has too many open batches or pipelines.',
     (c: { open: number; asked: number; max: number; unit: 'batches' | 'pipelines' | 'withdrawals' }) =>
-      `${c.open} ${c.unit} are open and this request adds ${c.asked}; a project may have ${c.max}. Execute the open ones first.`,
+      `The project has ${c.open} open ${c.unit} and this request adds ${c.asked}; the maximum is ${c.max}. Execute or cancel open ones first.`,
   ),
   ERR_TOO_MANY_STREAMS: define(
     429,
-    'Too many streams of events are open with this API key or wallet.',
+    'Too many event streams are open with this API key or wallet.',
     (c: { open: number; max: number }) =>
-      `${c.open} streams of events are open; ${c.max} may be. Close one that is not read any more.`,
+      `${c.open} event streams are open; the maximum is ${c.max}. Close one that you no longer read.`,
   ),
-  ERR_INTERNAL: define(500, 'Unforeseen.', () => 'Unforeseen. The log holds the cause under this request’s id.'),
+  ERR_INTERNAL: define(
+    500,
+    'The service failed unexpectedly.',
+    () => 'The service failed unexpectedly. Its log has the cause under this request’s id.',
+  ),
   ERR_BATCH_INIT_FAILED: define(
     500,
     'Compiling the pipelines or initializing the batch failed.',
-    () => 'The batch could not be initialized; nothing was stored. Repeat with the same x-idempotency-key.',
+    () =>
+      'The batch could not be initialized; nothing was stored. Send the request again with the same x-idempotency-key.',
   ),
   ERR_BATCH_EXECUTE_FAILED: define(
     500,
-    'Executing the batch failed for a reason that is ours.',
-    () => 'The execution could not be started or followed. Repeat the request: a batch is never executed twice.',
+    'The service failed to start or follow the execution.',
+    () =>
+      'The service could not start or follow the execution. Send the request again: a batch is never executed twice.',
   ),
   ERR_BATCH_CURRENT_FAILED: define(
     500,
-    'Retrieval of the current batch failed.',
-    () => 'The current batch could not be retrieved.',
+    'The service failed to read the current batch.',
+    () => 'The service failed to read the current batch. Try again.',
   ),
   ERR_PAUSED: define(
     503,
-    'The company has paused this project, or all of them.',
+    'The company has paused this project, or all projects.',
     (c: { isForAll: boolean; reason: string | null }) =>
-      `The company has paused ${c.isForAll ? 'all projects' : 'this project'}${c.reason === null ? '.' : `: ${c.reason}`} Nothing is lost; repeat when it goes on.`,
+      `The company has paused ${c.isForAll ? 'all projects' : 'this project'}${c.reason === null ? '.' : `: ${c.reason}`} Nothing is lost. Try again after the company has resumed it.`,
   ),
   ERR_WEBHOOKS_UNAVAILABLE: define(
     503,
-    'The service has no key for the secrets of webhooks.',
-    () =>
-      'This service cannot make secrets for webhooks: its operator has set neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE.',
+    'The service has no key for webhook secrets.',
+    () => 'Webhooks are not available: the operator of this service has set neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE.',
   ),
   ERR_NONCE_POOL_EMPTY: define(
     503,
-    'Every durable nonce is leased; the pool is refilling.',
+    'All durable nonces are in use; the pool is being refilled.',
     (c: { retryAfterSeconds: number }) =>
-      `Every durable nonce is in use; the pool is refilling. Try again in ${c.retryAfterSeconds} s.`,
+      `All durable nonces are in use; the pool is being refilled. Try again in ${c.retryAfterSeconds} s.`,
   ),
 } as const;
 
-/** A fault and its place in the request, e.g. `pipelines[2].actions[0].amount`. */
-export interface Fault {
+/** Locates an issue in a request; `place` is a path such as `pipelines[2].actions[0].amount`. */
+export interface RequestIssue {
   readonly place: string;
   readonly problem: string;
 }
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What a code's sentence needs to know; `void` when nothing. */
+/** Context that the sentence of a code is built from; `void` when it needs none. */
 export type ErrorContext<Code extends ErrorCode> = Parameters<(typeof ERRORS)[Code]['message']>[0];
 
 type ErrorArguments<Code extends ErrorCode> =
@@ -252,8 +266,8 @@ type ErrorArguments<Code extends ErrorCode> =
     : [context: ErrorContext<Code>, options?: ErrorOptions];
 
 /**
- * A failure for the caller: `throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId })`. An unknown code or a missing
- * context does not compile. `cause` is for the log and never reaches the wire.
+ * An error for the caller: `throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId })`. An unknown code or a missing
+ * context does not compile. `cause` is logged and never sent to the caller.
  */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
@@ -262,7 +276,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
 
   constructor(code: Code, ...[context, options]: ErrorArguments<Code>) {
     const { status, message } = ERRORS[code];
-    // The tuple type above has proved that `context` is this code's own.
+    // The tuple type above proves that `context` belongs to this code.
     super((message as (context: unknown) => string)(context), options);
     this.name = 'ApiError';
     this.code = code;
@@ -271,7 +285,7 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** Narrows to an ApiError, of one code if one is given. */
+/** Narrows a value to an ApiError, and to one code if `code` is given. */
 export function isApiError<Code extends ErrorCode = ErrorCode>(error: unknown, code?: Code): error is ApiError<Code> {
   return error instanceof ApiError && (code === undefined || error.code === code);
 }
@@ -284,6 +298,6 @@ function define<Parameters extends readonly unknown[]>(
   return { status, summary, message };
 }
 
-function at({ place, problem }: Fault): string {
+function at({ place, problem }: RequestIssue): string {
   return `${place} ${problem}`;
 }

@@ -1,43 +1,43 @@
 import type * as z from 'zod';
 import type { ErrorCode } from './errors.ts';
 
-/** One row of the wire: everything the server, OpenAPI and the SDK need to know of an operation. */
+/** Describes one operation: everything that the server, OpenAPI and the SDK need. */
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** With parameters in braces, e.g. `/v1/flywheel/batch/{batchId}`. */
+  /** Path with parameters in braces, e.g. `/v1/flywheel/batch/{batchId}`. */
   readonly path: string;
   readonly summary: string;
   /** Group in the API reference; only the contract under `/v1` has groups. */
   readonly tag?: 'Batches' | 'Status';
   readonly description: string;
   /**
-   * `apiKey`: header x-service-api-key. `session`: the console's cookie, after Sign-In With Solana. `company`: the same
+   * `apiKey`: header x-service-api-key. `session`: the console's cookie, after Sign-In With Solana. `company`: the cookie
    * of a wallet that COMPANY_OPERATORS lists.
    */
   readonly authentication: 'apiKey' | 'session' | 'company' | 'none';
-  /** Counted per API key (per wallet or address for the console) and operation; the numbers are configuration. */
+  /** Name of the limit that counts the requests, per API key (console: per wallet or IP address). The numbers are configuration. */
   readonly rateLimit: RateLimitName;
   readonly headers?: z.ZodObject;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** What each successful status answers. */
+  /** Response of each successful status. */
   readonly responses: { readonly [status: number]: OperationResponse };
-  /** The codes of its own, beside those every operation with its authentication may answer. */
+  /** Error codes beyond those that every operation with this authentication may return. */
   readonly errors: readonly ErrorCode[];
-  /** Answered for anything unforeseen. */
+  /** Error code for unexpected errors. */
   readonly fallback: ErrorCode;
 }
 
 export interface OperationResponse {
   readonly description: string;
-  /** Of the body; of each event’s `data` where events are streamed. */
+  /** Schema of the body; for a stream, of the `data` of each event. */
   readonly schema: z.ZodType;
-  /** JSON unless told otherwise. */
+  /** JSON by default. */
   readonly mediaType?: 'text/event-stream';
 }
 
-/** Events as they happen, from when the answer begins until they end or the signal aborts. */
+/** Yields events as they happen, until the stream ends or the signal aborts. */
 export type EventStream<Event> = (signal: AbortSignal) => AsyncIterable<Event>;
 
 export type RateLimitName = 'init' | 'preview' | 'execute' | 'get' | 'current' | 'console' | 'proof';
@@ -50,13 +50,13 @@ type Given<O, Part extends string> = O extends { readonly [P in Part]: infer Sch
   ? { readonly [P in Part]: z.input<Schema> }
   : unknown;
 
-/** What a handler receives, parsed. */
+/** Parsed input of a handler. */
 export type OperationInput<O> = Parsed<O, 'headers'> & Parsed<O, 'params'> & Parsed<O, 'query'> & Parsed<O, 'body'>;
 
-/** What a client passes. */
+/** Input that a client passes. */
 export type OperationRequest<O> = Given<O, 'headers'> & Given<O, 'params'> & Given<O, 'query'> & Given<O, 'body'>;
 
-/** What a handler answers: a documented status with that status's body. */
+/** Result of a handler: a documented status with the body of that status. */
 export type OperationReply<O> = O extends { readonly responses: infer Responses }
   ? {
       [Status in keyof Responses]: Responses[Status] extends { readonly schema: infer Schema extends z.ZodType }
@@ -71,7 +71,7 @@ export type OperationReply<O> = O extends { readonly responses: infer Responses 
     }[keyof Responses]
   : never;
 
-/** Every code an operation may answer: its own, and those of what happens before its handler runs. */
+/** Lists every code that an operation may return: its own, and those of the checks before its handler runs. */
 export function errorsOf({ method, authentication, errors, fallback }: Operation): ReadonlySet<ErrorCode> {
   const beforeHandler = [...ERRORS_BY_AUTHENTICATION[authentication], ...(method === 'GET' ? [] : ERRORS_OF_BODIES)];
   return new Set([...beforeHandler, ...errors, fallback]);

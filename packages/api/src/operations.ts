@@ -1,8 +1,6 @@
 import * as z from 'zod';
 import { BatchEvent, lastEventId } from './batch-events.ts';
-import { givenId } from './given-id.ts';
 import type { Operation } from './operation.ts';
-import { PreviewBatchResponse } from './preview-schemas.ts';
 import {
   Batch,
   BatchList,
@@ -13,11 +11,13 @@ import {
   ExecuteBatchResponse,
   InitBatchRequest,
   InitBatchResponse,
+  idParam,
+  PreviewBatchResponse,
 } from './schemas.ts';
 
-const batchId = givenId.describe('Id of the batch, as init answered it.');
+const batchId = idParam.describe('Id of the batch, from the response of init.');
 
-/** The contract under `/v1`: additive changes only. */
+/** The contract under `/v1`. It may be extended, never changed. */
 export const OPERATIONS = {
   initBatch: {
     method: 'POST',
@@ -25,14 +25,16 @@ export const OPERATIONS = {
     tag: 'Batches',
     summary: 'Initialize a batch',
     description:
-      'Each pipeline gets a proof memo prepended and must fit one blockchain transaction. Answers the approval transaction for the project’s wallet to sign. Repeating a request with the same idempotency key answers the same batch.',
+      'Compiles pipelines and creates a batch that awaits approval. Each pipeline gets a proof memo prepended and must fit into one transaction. Returns the approval transaction for the project’s wallet to sign. A repeated request with the same idempotency key returns the same batch.',
     authentication: 'apiKey',
     rateLimit: 'init',
     headers: z.object({
-      'x-idempotency-key': givenId.describe('Made by the client, one per batch: a request is processed at most once.'),
+      'x-idempotency-key': idParam.describe(
+        'Created by the client, one per batch: a request is processed at most once.',
+      ),
     }),
     body: InitBatchRequest,
-    responses: { 200: { description: 'The batch, and its approval to sign.', schema: InitBatchResponse } },
+    responses: { 200: { description: 'The batch and the approval transaction to sign.', schema: InitBatchResponse } },
     errors: [
       'ERR_FLYWHEEL_NO_INSTRUCTIONS',
       'ERR_FLYWHEEL_ACTIONS_EMPTY',
@@ -55,11 +57,13 @@ export const OPERATIONS = {
     tag: 'Batches',
     summary: 'Preview a batch',
     description:
-      'Takes the body of init and stores nothing. Faults of the request itself are refused as init refuses them; whatever depends on the state of things (limits, funds, recipients’ accounts, a simulation of each pipeline) is listed in `problems`, all of it at once.',
+      'Takes the same body as init and stores nothing. An invalid request gets the same error as from init. Everything that depends on current state (limits, funds, recipients’ accounts, a simulation of each pipeline) is listed in `problems`, all at once.',
     authentication: 'apiKey',
     rateLimit: 'preview',
     body: InitBatchRequest,
-    responses: { 200: { description: 'What init and execute would make of it now.', schema: PreviewBatchResponse } },
+    responses: {
+      200: { description: 'The result that init and execute would have now.', schema: PreviewBatchResponse },
+    },
     errors: [
       'ERR_FLYWHEEL_NO_INSTRUCTIONS',
       'ERR_FLYWHEEL_ACTIONS_EMPTY',
@@ -76,19 +80,19 @@ export const OPERATIONS = {
     tag: 'Batches',
     summary: 'Execute a batch',
     description:
-      'Checks the signed approval, adds the company’s, and executes every pipeline. Waits up to `Prefer: wait=SECONDS` (30 by default, at most 120); not done by then it answers 202 and goes on. Repeating never executes twice.',
+      'Checks the signed approval, adds the company’s approval, and executes every pipeline. Waits up to `Prefer: wait=SECONDS` (default 30, maximum 120). If the batch has not ended by then, the response is 202 and execution continues. A repeated request never executes twice.',
     authentication: 'apiKey',
     rateLimit: 'execute',
     headers: z.object({
-      prefer: z.string().optional().describe('RFC 7240, e.g. `wait=60`; anything else is ignored.'),
+      prefer: z.string().optional().describe('RFC 7240, e.g. `wait=60`. Other preferences are ignored.'),
     }),
     body: ExecuteBatchRequest,
     responses: {
       200: {
-        description: 'The batch has ended; a batch that failed on chain has the status FAILED.',
+        description: 'The batch has ended. Its status is FAILED if it failed on chain.',
         schema: ExecuteBatchResponse,
       },
-      202: { description: 'Execution goes on; poll `Location`.', schema: ExecuteBatchPending },
+      202: { description: 'Execution continues; poll `Location`.', schema: ExecuteBatchPending },
     },
     errors: [
       'ERR_BATCH_NOT_FOUND',
@@ -106,14 +110,14 @@ export const OPERATIONS = {
     tag: 'Batches',
     summary: 'Cancel a batch',
     description:
-      'A batch whose execution has not begun ends FAILED at once and its limits are given back; one in the midst of it ends when the bundle in flight has landed, with what was executed counted. Nothing of it is ever executed again. Waits like execute.',
+      'A batch whose execution has not started ends FAILED at once, and its amounts no longer count against the daily limits. A batch that is being executed ends after the bundle in flight has settled; pipelines executed until then stay executed and are counted. Waits like execute.',
     authentication: 'apiKey',
     rateLimit: 'execute',
     headers: z.object({ prefer: z.string().optional().describe('RFC 7240, e.g. `wait=60`.') }),
     params: z.object({ batchId }),
     responses: {
       200: { description: 'The batch has ended.', schema: CancelBatchResponse },
-      202: { description: 'The cancellation goes on; poll `Location`.', schema: ExecuteBatchPending },
+      202: { description: 'The cancellation continues; poll `Location`.', schema: ExecuteBatchPending },
     },
     errors: ['ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_CANCELLABLE'],
     fallback: 'ERR_INTERNAL',
@@ -128,12 +132,12 @@ export const OPERATIONS = {
     rateLimit: 'get',
     query: z.object({
       status: BatchStatus.optional().describe('Only batches of this status.'),
-      cursor: z.string().max(64).optional().describe('`nextCursor` of the page before.'),
+      cursor: z.string().max(64).optional().describe('`nextCursor` of the previous page.'),
       limit: z
         .string()
         .regex(/^([1-9]\d?|100)$/, 'must be a number from 1 to 100')
         .optional()
-        .describe('How many to answer; 20 by default.'),
+        .describe('Maximum number of batches; default 20.'),
     }),
     responses: { 200: { description: 'A page of batches.', schema: BatchList } },
     errors: [],
@@ -145,7 +149,7 @@ export const OPERATIONS = {
     tag: 'Status',
     summary: 'Read the current batch',
     description:
-      'The newest batch that is not final; only if there is none, the newest that ended within the last 30 s; else `null`, which is a normal result.',
+      'The newest batch that has not ended. If all have ended: the newest that ended within the last 30 s. Otherwise `null`, which is a normal result.',
     authentication: 'apiKey',
     rateLimit: 'current',
     responses: { 200: { description: 'The current batch, or null.', schema: Batch.nullable() } },
@@ -157,7 +161,7 @@ export const OPERATIONS = {
     path: '/v1/flywheel/batch/{batchId}',
     tag: 'Status',
     summary: 'Read a batch',
-    description: 'Another project’s batch answers exactly like one that does not exist.',
+    description: 'A batch of another project gets the same response as one that does not exist.',
     authentication: 'apiKey',
     rateLimit: 'get',
     params: z.object({ batchId }),
@@ -166,11 +170,11 @@ export const OPERATIONS = {
         .string()
         .regex(
           /^(pipelines|approval|ledger)(,(pipelines|approval|ledger))*$/,
-          'must be of pipelines, approval and ledger, joined by commas',
+          'must be pipelines, approval or ledger, separated by commas',
         )
         .optional()
         .describe(
-          '`pipelines` adds the compiled pipelines, `approval` the current proposalApproveTx, `ledger` what it cost; comma-separated.',
+          'Comma-separated: `pipelines` adds the compiled pipelines, `approval` the current proposalApproveTx, `ledger` the costs.',
         ),
     }),
     responses: { 200: { description: 'The batch.', schema: Batch } },
@@ -183,14 +187,14 @@ export const OPERATIONS = {
     tag: 'Status',
     summary: 'Stream a batch’s events',
     description:
-      'Server-sent events: every one from the batch’s beginning, or those after `Last-Event-ID`, then each as it happens, none twice and none left out. A comment every 15 s keeps the connection alive. The stream ends after `batch.closed`, and now and then before: connect again with the id of the last event, as EventSource does by itself.',
+      'Server-sent events: all events from the creation of the batch, or those after `Last-Event-ID`, then each event as it happens, without gaps or repeats. A comment every 15 s keeps the connection alive. The stream ends after `batch.closed`. It may end earlier: connect again with the id of the last event, as EventSource does by itself.',
     authentication: 'apiKey',
     rateLimit: 'get',
     headers: z.object({ 'last-event-id': lastEventId }),
     params: z.object({ batchId }),
     responses: {
       200: { description: 'Events; `data` is JSON.', schema: BatchEvent, mediaType: 'text/event-stream' },
-      204: { description: 'That was the last event: there is nothing more to follow.', schema: z.null() },
+      204: { description: 'The event in `Last-Event-ID` was the last one.', schema: z.null() },
     },
     errors: ['ERR_BATCH_NOT_FOUND', 'ERR_TOO_MANY_STREAMS'],
     fallback: 'ERR_INTERNAL',

@@ -1,16 +1,17 @@
-/** What a rotation is about, to those whose word it takes. */
+/** Facts that the new wallet of a project agrees to. */
 export interface RotationTerms {
   readonly projectId: string;
   readonly multisig: string;
-  /** The wallet that approves now. */
+  /** Wallet that approves now. */
   readonly from: string;
-  /** The one that is to. */
+  /** Wallet that will approve. */
   readonly to: string;
 }
 
 /**
- * The text that a project's new wallet signs before it may take the old one's place: nobody hands a project to a slip of
- * the pen. It names everything that it is good for, so it needs no nonce: it says the same however often it is shown.
+ * Builds the text that a project's new wallet signs before it replaces the old one, so that a mistyped address cannot
+ * take over a project. The text names the project and both wallets, so a signature is good for this rotation only.
+ * @returns plain text, lines separated by `\n`; equal terms give equal text
  */
 export function rotationMessage({ projectId, multisig, from, to }: RotationTerms): string {
   return [

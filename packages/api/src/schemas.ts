@@ -1,10 +1,14 @@
 import * as z from 'zod';
 
-/** Lamports, base units and indices travel as decimal strings where they may exceed what JSON numbers hold exactly. */
+// Lamports, base units and indices are decimal strings where they may exceed 2^53, the limit of exact JSON numbers.
+
+/** UUID in a request; parsed to lower case, as the database writes it. */
+export const idParam = z.guid().toLowerCase();
+
 const isoDateTime = z.iso.datetime().describe('ISO 8601, UTC');
 
 export const MAX_PIPELINES_PER_BATCH = 1_000;
-/** A payload is proof data, not storage: 64 KiB of UTF-8. */
+/** Bytes of UTF-8. A payload is proof data, not storage. */
 export const MAX_PAYLOAD_BYTES = 65_536;
 
 const amount = z
@@ -19,7 +23,7 @@ export const BurnAction = z.strictObject({ action: z.literal('BURN'), amount }).
 export const AirdropAction = z
   .strictObject({
     action: z.literal('AIRDROP'),
-    toAddress: z.string().describe('The recipient’s wallet: base58, 32 bytes, on the curve.'),
+    toAddress: z.string().describe('Wallet of the recipient: a base58 address on the Ed25519 curve.'),
     amount,
   })
   .meta({ id: 'AirdropAction' });
@@ -28,20 +32,20 @@ export const MemoAction = z
   .strictObject({ action: z.literal('MEMO'), message: z.string().min(1).describe('Memo text, UTF-8.') })
   .meta({ id: 'MemoAction' });
 
-/** Declared by the interface and not implemented: refused with ERR_FLYWHEEL_INVALID_ACTION. */
+/** Actions that the contract declares but does not implement; they get ERR_FLYWHEEL_INVALID_ACTION. */
 export const UNIMPLEMENTED_ACTIONS = ['BUYBACK', 'LOCK', 'UNLOCK'] as const;
 
 export const Action = z
   .discriminatedUnion('action', [BurnAction, AirdropAction, MemoAction])
-  .meta({ id: 'Action', description: 'BUYBACK, LOCK and UNLOCK are declared for later and refused today.' });
+  .meta({ id: 'Action', description: 'BUYBACK, LOCK and UNLOCK are reserved and get ERR_FLYWHEEL_INVALID_ACTION.' });
 
 export const Pipeline = z
   .strictObject({
     type: z
       .string()
       .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ -')
-      .describe('Proof type, e.g. WATCH_AD. One of the registered types, if the project registered any.'),
-    payload: z.string().describe('Text of one JSON object holding the proof data, at most 64 KiB.'),
+      .describe('Proof type, e.g. WATCH_AD. It must be a registered type if the project has registered any.'),
+    payload: z.string().describe('JSON text of one object with the proof data, at most 64 KiB.'),
     actions: z.array(Action).min(1),
   })
   .meta({ id: 'Pipeline' });
@@ -49,7 +53,7 @@ export const Pipeline = z
 export const CompiledPipeline = Pipeline.extend({
   instructions: z
     .array(z.base64())
-    .describe('Base64 of each instruction in the Borsh layout SPL Governance calls InstructionData.'),
+    .describe('Each instruction as base64 of its Borsh encoding (InstructionData of SPL Governance).'),
 }).meta({ id: 'CompiledPipeline' });
 
 export const BatchStatus = z
@@ -59,7 +63,7 @@ export const BatchStatus = z
 export const BundleExecution = z
   .object({
     bundleId: z.string().describe('Lowercase hex SHA-256 of the transactions’ first signatures joined by commas.'),
-    txHashes: z.array(z.string()).describe('Signatures, base58, in order.'),
+    txHashes: z.array(z.string()).describe('Transaction signatures, base58, in order.'),
   })
   .meta({ id: 'BundleExecution' });
 
@@ -72,13 +76,13 @@ export const InitResult = z
     failedTxMsg: z.string().optional(),
     batchIndex: z.int(),
   })
-  .meta({ id: 'InitResult', description: 'What setting the batch up on chain took, in transactions.' });
+  .meta({ id: 'InitResult', description: 'Result of setting the batch up on chain; counts are transactions.' });
 
 export const ExecuteResult = z
   .object({
     total: z.int(),
     totalSuccessful: z.int(),
-    totalFailed: z.int().describe('Includes pipelines never attempted because an earlier one failed.'),
+    totalFailed: z.int().describe('Includes pipelines that were not attempted because an earlier one failed.'),
     successfulExecutions: z.array(BundleExecution),
     failedOnTransactionIndex: z.int().optional().describe('Zero-based position of the pipeline that failed.'),
     failedStartTransactionIndex: z
@@ -87,11 +91,14 @@ export const ExecuteResult = z
       .describe('Zero-based position of the first pipeline of its bundle.'),
     failedTxMsg: z.string().optional(),
   })
-  .meta({ id: 'ExecuteResult', description: 'What became of the batch’s pipelines.' });
+  .meta({ id: 'ExecuteResult', description: 'Result of executing the batch; counts are pipelines.' });
 
 export const ExecutionError = z
   .object({ code: z.string(), message: z.string() })
-  .meta({ id: 'ExecutionError', description: 'Trouble found after execute answered 202, or what a retry waits for.' });
+  .meta({
+    id: 'ExecutionError',
+    description: 'Why execution cannot continue at the moment, found after execute returned 202.',
+  });
 
 export const LedgerEntry = z
   .object({
@@ -99,9 +106,9 @@ export const LedgerEntry = z
     phase: z.enum(['setup', 'execution', 'close']),
     feeLamports: z.string(),
     tipLamports: z.string(),
-    rentOutLamports: z.string().describe('Locked in Squads accounts until they are closed.'),
+    rentOutLamports: z.string().describe('Rent locked in Squads accounts until they are closed.'),
     rentBackLamports: z.string(),
-    vaultRentLamports: z.string().describe('Paid by the vault for recipients’ token accounts.'),
+    vaultRentLamports: z.string().describe('Rent that the vault paid for recipients’ token accounts.'),
   })
   .meta({ id: 'LedgerEntry' });
 
@@ -114,11 +121,11 @@ export const Ledger = z
     vaultRentLamports: z.string(),
     operatorNetLamports: z
       .string()
-      .describe('What the operator has paid so far: fees, tips and rent out, less rent back.'),
-    isComplete: z.boolean().describe('True once every account of the batch is closed.'),
+      .describe('Total that the operator has paid so far: fees, tips and locked rent, minus returned rent.'),
+    isComplete: z.boolean().describe('True when every account of the batch is closed.'),
     entries: z.array(LedgerEntry).describe('One per transaction on chain.'),
   })
-  .meta({ id: 'Ledger', description: 'What a batch cost, in lamports as decimal strings.' });
+  .meta({ id: 'Ledger', description: 'Costs of a batch. Amounts are lamports as decimal strings.' });
 
 export const Batch = z
   .object({
@@ -148,11 +155,11 @@ export const InitBatchRequest = z
 
 export const InitWarning = z
   .object({ pipeline: z.int(), message: z.string() })
-  .meta({ id: 'InitWarning', description: 'Allowed, but worth a look: e.g. a proof that was used before.' });
+  .meta({ id: 'InitWarning', description: 'Allowed, but probably not intended: e.g. a proof that was used before.' });
 
 export const InitBatchResponse = z
   .object({
-    proposalApproveTx: z.base64().describe('Serialized v0 transaction for the project’s wallet to sign.'),
+    proposalApproveTx: z.base64().describe('Version 0 transaction for the project’s wallet to sign, base64.'),
     batch: z.object({
       id: z.guid(),
       flywheelId: z.string(),
@@ -186,16 +193,79 @@ export const CancelBatchResponse = z
     cancelTx: z
       .base64()
       .optional()
-      .describe('Present where the chain needs the wallet’s cancel too: for it to sign, pay and send within a minute.'),
+      .describe(
+        'Present when the chain also needs the wallet’s vote to cancel: the wallet signs it, pays the fee, and sends it within a minute.',
+      ),
   })
   .meta({ id: 'CancelBatchResponse' });
 
 export const BatchList = z
   .object({
     batches: z.array(Batch).describe('Newest first.'),
-    nextCursor: z.string().optional().describe('Pass it as cursor for the next page; absent on the last.'),
+    nextCursor: z.string().optional().describe('Pass it as `cursor` to get the next page; absent on the last page.'),
   })
   .meta({ id: 'BatchList' });
+
+const lamports = z.string().regex(/^\d+$/).describe('Decimal.');
+const wholeTokens = z.string().describe('Whole tokens, decimal.');
+
+const PreviewedPipeline = z
+  .object({
+    instructions: z.array(z.base64()).describe('Instructions as init would return them.'),
+    bytes: z.int().describe('Size of the pipeline in its transaction.'),
+    maxBytes: z.int().describe('Maximum size of a pipeline.'),
+  })
+  .meta({ id: 'PreviewedPipeline' });
+
+export const PreviewProblem = z
+  .object({
+    code: z.string().describe('Error code that init or execute would return.'),
+    place: z
+      .string()
+      .optional()
+      .describe('E.g. `pipelines[3].actions[0].toAddress`; absent if it does not concern a part of the request.'),
+    message: z.string(),
+  })
+  .meta({ id: 'PreviewProblem' });
+
+const PreviewedLimit = z
+  .object({
+    cap: wholeTokens,
+    used: wholeTokens,
+    asked: wholeTokens.describe('Amount of this request.'),
+    left: wholeTokens.describe('Amount left before this request.'),
+    resetsAt: z.iso.datetime(),
+  })
+  .meta({ id: 'PreviewedLimit', description: 'Daily limit of the current UTC day.' });
+
+const PreviewedCost = z
+  .object({
+    feeLamports: lamports.describe('Fees of all transactions from setup to close; the operator pays them.'),
+    tipLamports: lamports.describe('Tips to the block engine; the operator pays them.'),
+    vaultRentLamports: lamports.describe('Rent of recipients’ token accounts; the vault pays it.'),
+    rentLockedLamports: lamports.describe(
+      'Rent of Squads accounts; the operator pays it and gets it back when the batch is closed.',
+    ),
+    operatorNetLamports: lamports.describe('Fees and tips: the final cost for the operator.'),
+  })
+  .meta({
+    id: 'PreviewedCost',
+    description: 'Costs as the ledger will show them if every bundle lands at the first attempt.',
+  });
+
+export const PreviewBatchResponse = z
+  .object({
+    pipelines: z.array(PreviewedPipeline),
+    problems: z.array(PreviewProblem).describe('Empty when the batch would succeed now.'),
+    warnings: z.array(InitWarning).optional(),
+    funds: z.object({
+      tokens: z.object({ needed: wholeTokens, available: wholeTokens, missing: wholeTokens }),
+      lamports: z.object({ needed: lamports, available: lamports, missing: lamports }),
+    }),
+    limits: z.object({ burn: PreviewedLimit, airdrop: PreviewedLimit }),
+    cost: PreviewedCost,
+  })
+  .meta({ id: 'PreviewBatchResponse' });
 
 export const ErrorBody = z.object({ error: z.string(), message: z.string() }).meta({ id: 'Error' });
 
@@ -217,6 +287,7 @@ export type ExecuteBatchRequest = z.output<typeof ExecuteBatchRequest>;
 export type ExecuteBatchResponse = z.output<typeof ExecuteBatchResponse>;
 export type ExecuteBatchPending = z.output<typeof ExecuteBatchPending>;
 export type CancelBatchResponse = z.output<typeof CancelBatchResponse>;
+export type PreviewBatchResponse = z.output<typeof PreviewBatchResponse>;
 export type Ledger = z.output<typeof Ledger>;
 export type BatchList = z.output<typeof BatchList>;
 export type ErrorBody = z.output<typeof ErrorBody>;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { BatchKind } from './console-schemas/batch.ts';
 import { BatchStatus } from './schemas.ts';
 
-/** What an endpoint can ask to be told. */
+/** Events that a webhook can subscribe to. */
 export const WebhookTopic = z
   .enum([
     'batch.finalized',
@@ -14,7 +14,7 @@ export const WebhookTopic = z
   ])
   .meta({ id: 'WebhookTopic' });
 
-/** `webhook.test` is sent when somebody asks for it, to any endpoint. */
+/** `webhook.test` is sent on request, to any webhook. */
 export const WebhookEventType = z.enum([...WebhookTopic.options, 'webhook.test']).meta({ id: 'WebhookEventType' });
 
 export const WebhookBatch = z
@@ -22,11 +22,14 @@ export const WebhookBatch = z
     projectId: z.guid(),
     batchId: z.guid(),
     batchIndex: z.string(),
-    kind: BatchKind.describe('Withdrawals and rotations are made in the console; API keys do not see them.'),
-    status: BatchStatus.describe('After the event.'),
-    pipelines: z.int().describe('How many it has.'),
-    executedPipelines: z.int().optional().describe('When it has ended: its first so many stand on chain.'),
-    error: z.object({ message: z.string() }).optional().describe('Why it failed.'),
+    kind: BatchKind.describe('Withdrawals and rotations are created in the console; API keys cannot read them.'),
+    status: BatchStatus.describe('Status after the event.'),
+    pipelines: z.int().describe('Number of pipelines.'),
+    executedPipelines: z
+      .int()
+      .optional()
+      .describe('Present when the batch has ended: number of pipelines, from the first on, that were executed.'),
+    error: z.object({ message: z.string() }).optional().describe('Why the batch failed.'),
   })
   .meta({ id: 'WebhookBatch' });
 
@@ -37,15 +40,15 @@ export const WebhookVault = z
     projectId: z.guid(),
     vaultAddress: z.string(),
     mintAddress: z.string(),
-    tokens: balance.describe('Whole tokens, decimal: what the vault holds, and what the open batches take together.'),
-    lamports: balance.describe('Lamports, decimal: likewise.'),
+    tokens: balance.describe('Whole tokens, decimal: `available` in the vault, `needed` by all open batches together.'),
+    lamports: balance.describe('Lamports, decimal: `available` in the vault, `needed` by all open batches together.'),
   })
   .meta({ id: 'WebhookVault' });
 
-const envelope = { timestamp: z.iso.datetime().describe('When it happened: ISO 8601, UTC.') };
+const envelope = { timestamp: z.iso.datetime().describe('Time of the event: ISO 8601, UTC.') };
 const BATCH_TOPICS = WebhookTopic.exclude(['vault.low']);
 
-/** The body of a delivery. Its id is in the header `webhook-id`. */
+/** Body of a delivery. The header `webhook-id` holds the id of the event. */
 export const WebhookEvent = z
   .discriminatedUnion('type', [
     z.object({ type: BATCH_TOPICS, ...envelope, data: WebhookBatch }),

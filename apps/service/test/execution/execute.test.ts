@@ -200,7 +200,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       assert.match(first.headers.get('ratelimit') ?? '', /^"execute";r=1;t=\d+$/);
       assert.equal((await executeSigned(world, own, batch)).status, 200);
       const refused = await executeSigned(world, own, batch);
-      assertError(refused, 429, 'ERR_RATE_LIMITED', /More than 2 requests in 60 s/);
+      assertError(refused, 429, 'ERR_RATE_LIMITED', /The limit of 2 requests in 60 s/);
       const retryAfter = Number(refused.headers.get('retry-after'));
       assert.ok(retryAfter >= 1 && retryAfter <= 60, String(retryAfter));
       // Another key and another operation have windows of their own.

@@ -37,7 +37,7 @@ describe('a rate limit', () => {
     assert.equal(response.headers.get('ratelimit'), '"execute";r=0;t=41');
     assert.deepEqual(await response.json(), {
       error: 'ERR_RATE_LIMITED',
-      message: 'More than 2 requests in 60 s. Try again in 41 s.',
+      message: 'The limit of 2 requests in 60 s is reached. Try again in 41 s.',
     });
     assert.equal((await server.fetch(CURRENT)).status, 200, 'another operation is counted by itself');
     const otherKey = server.addKey();

@@ -17,12 +17,12 @@ after(() => server[Symbol.asyncDispose]());
 
 describe('a route', () => {
   it('answers 404 when there is none, whatever is sent to it', async () => {
-    await refused(server.fetch('/nowhere'), 404, 'ERR_ROUTE_NOT_FOUND', /^No route GET \/nowhere\. /);
+    await refused(server.fetch('/nowhere'), 404, 'ERR_ROUTE_NOT_FOUND', /^GET \/nowhere does not exist\. /);
     await refused(
       server.fetch('/nowhere?key=secret', json('{')),
       404,
       'ERR_ROUTE_NOT_FOUND',
-      /^No route POST \/nowhere\. /,
+      /^POST \/nowhere does not exist\. /,
     );
     await refused(server.fetch('/v1/flywheel/batch/init/', json({})), 404, 'ERR_ROUTE_NOT_FOUND');
     await refused(server.fetch('/V1/flywheel/batch/current'), 404, 'ERR_ROUTE_NOT_FOUND');
@@ -213,7 +213,7 @@ describe('a failure', () => {
     await refused(init, 500, 'ERR_BATCH_INIT_FAILED', /nothing was stored/);
     await refused(failing.fetch(EXECUTE, json(body)), 500, 'ERR_BATCH_EXECUTE_FAILED');
     await refused(failing.fetch(CURRENT), 500, 'ERR_BATCH_CURRENT_FAILED');
-    await refused(failing.fetch(`/v1/flywheel/batch/${BATCH_ID}`), 500, 'ERR_INTERNAL', /^Unforeseen\./);
+    await refused(failing.fetch(`/v1/flywheel/batch/${BATCH_ID}`), 500, 'ERR_INTERNAL', /^The service failed unexpectedly\./);
     const challenge = json({ wallet: PROJECT.wallet });
     await refused(failing.fetch('/console/api/sign-in/challenge', challenge), 500, 'ERR_INTERNAL');
     assert.match(failing.log(), /connection refused/);

@@ -112,7 +112,7 @@ describe('429', () => {
     const own = await createProject(world);
     requireOk(await init(world.url, own.apiKey, [burnPipeline()]));
     const tooMany = await init(world.url, own.apiKey, [burnPipeline(), burnPipeline(), burnPipeline()]);
-    assertError(tooMany, 429, 'ERR_TOO_MANY_OPEN_BATCHES', /1 pipelines are open and this request adds 3/);
+    assertError(tooMany, 429, 'ERR_TOO_MANY_OPEN_BATCHES', /1 open pipelines and this request adds 3/);
     requireOk(await init(world.url, own.apiKey, [burnPipeline()]));
     const oneMore = await init(world.url, own.apiKey, [burnPipeline()]);
     assertError(oneMore, 429, 'ERR_TOO_MANY_OPEN_BATCHES', /2 batches are open/);

@@ -3,12 +3,11 @@ import { ApprovalToSign, BatchDetail, BatchPage, BatchProgress, ExecuteRequest }
 import type { Operation } from '../operation.ts';
 import { OPERATIONS } from '../operations.ts';
 import { BatchStatus } from '../schemas.ts';
-import { SESSION } from './access.ts';
-import { batchParams, page, projectParams } from './params.ts';
+import { batchParams, page, projectParams, SESSION } from './common.ts';
 
 const { initBatch, previewBatch, executeBatch, cancelBatch, streamBatchEvents } = OPERATIONS;
 
-/** The batches of a project, by the wallet that is signed in; the company's operators may read every project's. */
+/** Operations on a project's batches by its signed-in wallet. Company operators may read every project's batches. */
 export const BATCH_OPERATIONS = {
   listProjectBatches: {
     ...SESSION,
@@ -19,7 +18,7 @@ export const BATCH_OPERATIONS = {
     params: projectParams,
     query: z.object({
       status: BatchStatus.optional().describe('Only batches of this status.'),
-      waitsFor: z.enum(['wallet', 'company']).optional().describe('Only batches that wait for this one’s approval.'),
+      waitsFor: z.enum(['wallet', 'company']).optional().describe('Only batches that need the approval of this party.'),
       ...page,
     }),
     responses: { 200: { description: 'A page of batches.', schema: BatchPage } },
@@ -29,8 +28,8 @@ export const BATCH_OPERATIONS = {
     ...SESSION,
     method: 'GET',
     path: '/console/api/projects/{projectId}/batches/{batchId}',
-    summary: 'Read everything of a batch',
-    description: 'Its timeline, pipelines, bundles, results, ledger, and what went wrong.',
+    summary: 'Read all details of a batch',
+    description: 'Timeline, pipelines, bundles, results, ledger, and the failure if there is one.',
     params: batchParams,
     responses: { 200: { description: 'The batch.', schema: BatchDetail } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_BATCH_NOT_FOUND'],
@@ -39,10 +38,10 @@ export const BATCH_OPERATIONS = {
     ...SESSION,
     method: 'GET',
     path: '/console/api/projects/{projectId}/batches/{batchId}/progress',
-    summary: 'Read what moves of a batch',
-    description: 'All but its pipelines, which never change: for those who ask often.',
+    summary: 'Read the progress of a batch',
+    description: 'All details without the pipelines, which never change. Cheap to poll.',
     params: batchParams,
-    responses: { 200: { description: 'How far it has come.', schema: BatchProgress } },
+    responses: { 200: { description: 'Progress of the batch.', schema: BatchProgress } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_BATCH_NOT_FOUND'],
   },
   initProjectBatch: {
@@ -65,7 +64,7 @@ export const BATCH_OPERATIONS = {
     method: 'GET',
     path: '/console/api/projects/{projectId}/batches/{batchId}/approval',
     summary: 'Read the approval to sign',
-    description: 'Rebuilt if its nonce has moved. Sign it once the batch is FINALIZED.',
+    description: 'Rebuilt if its nonce has advanced. Sign it when the batch is FINALIZED.',
     params: batchParams,
     responses: { 200: { description: 'The approval.', schema: ApprovalToSign } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_EXECUTABLE'],
@@ -74,11 +73,11 @@ export const BATCH_OPERATIONS = {
     ...SESSION,
     method: 'POST',
     path: '/console/api/projects/{projectId}/batches/{batchId}/execute',
-    summary: 'Hand in the signed approval',
-    description: 'Checks it and the batch, and answers at once: the work goes on behind it.',
+    summary: 'Submit the signed approval',
+    description: 'Checks the approval and the batch, and responds at once. Execution continues in the background.',
     params: batchParams,
     body: ExecuteRequest,
-    responses: { 200: { description: 'Taken.', schema: BatchProgress } },
+    responses: { 200: { description: 'Accepted.', schema: BatchProgress } },
     errors: [...executeBatch.errors, 'ERR_PROJECT_NOT_FOUND'],
     fallback: executeBatch.fallback,
   },

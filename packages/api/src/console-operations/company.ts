@@ -13,22 +13,21 @@ import {
   WaitingBatches,
 } from '../console-schemas/company.ts';
 import { ProjectSettings } from '../console-schemas/project.ts';
-import { givenId } from '../given-id.ts';
 import type { Operation } from '../operation.ts';
-import { COMPANY } from './access.ts';
-import { page, projectParams } from './params.ts';
+import { idParam } from '../schemas.ts';
+import { COMPANY, page, projectParams } from './common.ts';
 
-const batchId = z.object({ batchId: givenId });
+const batchId = z.object({ batchId: idParam });
 
-/** For the wallets that COMPANY_OPERATORS lists. */
+/** Operations for the wallets that COMPANY_OPERATORS lists. */
 export const COMPANY_OPERATIONS = {
   getCompany: {
     ...COMPANY,
     method: 'GET',
     path: '/console/api/company',
-    summary: 'Read how the service stands',
-    description: 'The operator’s balance and runway, nonces, what waits and what is stuck.',
-    responses: { 200: { description: 'The state of things.', schema: CompanyOverview } },
+    summary: 'Read the state of the service',
+    description: 'Balance and runway of the operator, nonces, pending batches and stuck jobs.',
+    responses: { 200: { description: 'State of the service.', schema: CompanyOverview } },
     errors: [],
   },
   listCompanyProjects: {
@@ -44,8 +43,8 @@ export const COMPANY_OPERATIONS = {
     ...COMPANY,
     method: 'GET',
     path: '/console/api/company/waiting',
-    summary: 'List the batches that wait for the company',
-    description: 'Their wallets have approved; the company’s approval is a person’s.',
+    summary: 'List the batches pending company approval',
+    description: 'The project’s wallet has approved them; a person must approve for the company.',
     responses: { 200: { description: 'Oldest first.', schema: WaitingBatches } },
     errors: [],
   },
@@ -54,7 +53,7 @@ export const COMPANY_OPERATIONS = {
     method: 'POST',
     path: '/console/api/company/batches/{batchId}/approve',
     summary: 'Approve a batch for the company',
-    description: 'Everything is checked again first; then the batch is executed. Repeating does nothing more.',
+    description: 'Checks everything again, then executes the batch. A repeated request has no further effect.',
     params: batchId,
     body: z.strictObject({}),
     responses: { 200: { description: 'Approved.', schema: CompanyVerdict } },
@@ -72,7 +71,7 @@ export const COMPANY_OPERATIONS = {
     method: 'POST',
     path: '/console/api/company/batches/{batchId}/reject',
     summary: 'Reject a batch for the company',
-    description: 'It ends FAILED with the reason; its limits are given back.',
+    description: 'The batch ends FAILED with the reason, and its amounts no longer count against the daily limits.',
     params: batchId,
     body: RejectRequest,
     responses: { 200: { description: 'Rejected.', schema: CompanyVerdict } },
@@ -84,39 +83,39 @@ export const COMPANY_OPERATIONS = {
     path: '/console/api/company/projects/{projectId}/approval-mode',
     summary: 'Change how the company approves a project’s batches',
     description:
-      'Made manual, nothing is signed from then on that nobody has approved. Made automatic, what waits for a person waits on.',
+      'After a change to manual, the service signs only what a person has approved. After a change to automatic, batches that are already pending still need a person.',
     params: projectParams,
     body: ApprovalModeRequest,
-    responses: { 200: { description: 'The settings since.', schema: ProjectSettings } },
+    responses: { 200: { description: 'The changed settings.', schema: ProjectSettings } },
     errors: ['ERR_PROJECT_NOT_FOUND'],
   },
   pauseProject: {
     ...COMPANY,
     method: 'PUT',
     path: '/console/api/company/projects/{projectId}/pause',
-    summary: 'Pause a project, or let it go on',
-    description: 'While paused, init and execute are refused and nothing more of its batches is sent.',
+    summary: 'Pause or resume a project',
+    description: 'While a project is paused, init and execute are refused and nothing of its batches is sent.',
     params: projectParams,
     body: PauseRequest,
-    responses: { 200: { description: 'As it is since.', schema: Pause } },
+    responses: { 200: { description: 'The new state.', schema: Pause } },
     errors: ['ERR_PROJECT_NOT_FOUND'],
   },
   pauseAll: {
     ...COMPANY,
     method: 'PUT',
     path: '/console/api/company/pause',
-    summary: 'Pause every project, or let them go on',
-    description: 'Projects that are paused by themselves stay so.',
+    summary: 'Pause or resume all projects',
+    description: 'Projects that were paused one by one stay paused.',
     body: PauseRequest,
-    responses: { 200: { description: 'As it is since.', schema: Pause } },
+    responses: { 200: { description: 'The new state.', schema: Pause } },
     errors: [],
   },
   listJobs: {
     ...COMPANY,
     method: 'GET',
     path: '/console/api/company/jobs',
-    summary: 'List the jobs',
-    description: 'Those that have not ended, with why each that is stuck is; without expiries to come.',
+    summary: 'List jobs',
+    description: 'Jobs that have not ended, with the reason for each stuck job. Scheduled expiries are not included.',
     responses: { 200: { description: 'Oldest first.', schema: JobList } },
     errors: [],
   },
@@ -124,11 +123,11 @@ export const COMPANY_OPERATIONS = {
     ...COMPANY,
     method: 'POST',
     path: '/console/api/company/jobs/{jobId}/retry',
-    summary: 'Let a job begin at once',
-    description: 'Safe at any moment: a job begins with what the chain says.',
-    params: z.object({ jobId: givenId }),
+    summary: 'Retry a job now',
+    description: 'Safe at any time: a job starts by reading the state on chain.',
+    params: z.object({ jobId: idParam }),
     body: z.strictObject({}),
-    responses: { 200: { description: 'It begins again.', schema: RetriedJob } },
+    responses: { 200: { description: 'The job will start now.', schema: RetriedJob } },
     errors: ['ERR_JOB_NOT_FOUND'],
   },
   listAudit: {
@@ -137,7 +136,7 @@ export const COMPANY_OPERATIONS = {
     path: '/console/api/company/audit',
     summary: 'Read the audit log',
     description: 'Who did what, newest first, a page at a time.',
-    query: z.object({ projectId: givenId.optional().describe('Only what concerns this project.'), ...page }),
+    query: z.object({ projectId: idParam.optional().describe('Only entries of this project.'), ...page }),
     responses: { 200: { description: 'A page of entries.', schema: AuditPage } },
     errors: [],
   },

@@ -7,15 +7,15 @@ import {
   SignInRequest,
 } from '../console-schemas/identity.ts';
 import type { Operation } from '../operation.ts';
-import { OPEN, SESSION } from './access.ts';
+import { OPEN, SESSION } from './common.ts';
 
 export const IDENTITY_OPERATIONS = {
   getEnvironment: {
     ...OPEN,
     method: 'GET',
     path: '/console/api/environment',
-    summary: 'Which cluster the service is on',
-    description: 'And where a browser reaches it. It does not change while the service runs.',
+    summary: 'Read the environment of the service',
+    description: 'Cluster, RPC address for browsers, explorer. It does not change while the service runs.',
     responses: { 200: { description: 'The environment.', schema: Environment } },
     errors: [],
   },
@@ -43,8 +43,8 @@ export const IDENTITY_OPERATIONS = {
     ...SESSION,
     method: 'GET',
     path: '/console/api/session',
-    summary: 'Who is signed in',
-    description: 'By the session cookie.',
+    summary: 'Read the session',
+    description: 'Identified by the session cookie.',
     responses: { 200: { description: 'The session.', schema: Session } },
     errors: [],
   },
@@ -53,7 +53,7 @@ export const IDENTITY_OPERATIONS = {
     method: 'POST',
     path: '/console/api/sign-out',
     summary: 'End the session',
-    description: 'The cookie is cleared and the session forgotten.',
+    description: 'Clears the cookie and deletes the session.',
     responses: { 200: { description: 'Signed out.', schema: z.object({}) } },
     errors: [],
   },

@@ -8,7 +8,7 @@ import { REGISTRATION_OPERATIONS } from './registration.ts';
 import { TREASURY_OPERATIONS } from './treasury.ts';
 import { WEBHOOK_OPERATIONS } from './webhook.ts';
 
-/** What the console and `flywheel register` speak. Not part of the versioned contract. */
+/** Operations of the console and of `flywheel register`. They are not part of the versioned contract. */
 export const CONSOLE_OPERATIONS = {
   ...IDENTITY_OPERATIONS,
   ...REGISTRATION_OPERATIONS,

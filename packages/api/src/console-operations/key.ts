@@ -7,8 +7,7 @@ import {
   RotateKeyRequest,
 } from '../console-schemas/key.ts';
 import type { Operation } from '../operation.ts';
-import { SESSION } from './access.ts';
-import { keyParams, projectParams } from './params.ts';
+import { keyParams, projectParams, SESSION } from './common.ts';
 
 export const KEY_OPERATIONS = {
   listKeys: {
@@ -16,7 +15,7 @@ export const KEY_OPERATIONS = {
     method: 'GET',
     path: '/console/api/projects/{projectId}/keys',
     summary: 'List the API keys of a project',
-    description: 'Newest first, revoked ones included; never the keys themselves.',
+    description: 'Newest first, including revoked keys. The keys themselves are never shown.',
     params: projectParams,
     responses: { 200: { description: 'The keys.', schema: KeyList } },
     errors: ['ERR_PROJECT_NOT_FOUND'],
@@ -26,7 +25,7 @@ export const KEY_OPERATIONS = {
     method: 'POST',
     path: '/console/api/projects/{projectId}/keys',
     summary: 'Create an API key',
-    description: 'The key is shown this once; only its hash is kept.',
+    description: 'The key is shown only in this response; the service stores its hash.',
     params: projectParams,
     body: CreateKeyRequest,
     responses: { 200: { description: 'The key.', schema: CreatedKey } },
@@ -37,10 +36,10 @@ export const KEY_OPERATIONS = {
     method: 'POST',
     path: '/console/api/projects/{projectId}/keys/{keyId}/rotate',
     summary: 'Replace an API key',
-    description: 'Makes a key with the same scopes. Both work until the overlap is over, then only the new one.',
+    description: 'Creates a key with the same scopes. Both keys work until the overlap ends, then only the new one.',
     params: keyParams,
     body: RotateKeyRequest,
-    responses: { 200: { description: 'The new key, shown this once.', schema: RotatedKey } },
+    responses: { 200: { description: 'The new key, shown only here.', schema: RotatedKey } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_KEY_NOT_FOUND'],
   },
   revokeKey: {
@@ -48,7 +47,7 @@ export const KEY_OPERATIONS = {
     method: 'DELETE',
     path: '/console/api/projects/{projectId}/keys/{keyId}',
     summary: 'Revoke an API key',
-    description: 'At once and for good; repeating answers the same.',
+    description: 'Takes effect at once and cannot be undone. A repeated request gets the same response.',
     params: keyParams,
     responses: { 200: { description: 'Revoked.', schema: RevokedKey } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_KEY_NOT_FOUND'],

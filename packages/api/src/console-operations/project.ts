@@ -9,10 +9,9 @@ import {
   Usage,
 } from '../console-schemas/project.ts';
 import type { Operation } from '../operation.ts';
-import { SESSION } from './access.ts';
-import { page, projectParams } from './params.ts';
+import { page, projectParams, SESSION } from './common.ts';
 
-/** The wallet's own; the company's operators may read every project. */
+/** Operations on the wallet's own projects. Company operators may read every project. */
 export const PROJECT_OPERATIONS = {
   listProjects: {
     ...SESSION,
@@ -28,7 +27,7 @@ export const PROJECT_OPERATIONS = {
     method: 'GET',
     path: '/console/api/projects/{projectId}',
     summary: 'Read a project',
-    description: 'What its vault holds and lacks, what today’s limits have left, what needs attention.',
+    description: 'Balance of the vault, what is left of today’s limits, and what needs attention.',
     params: projectParams,
     responses: { 200: { description: 'The project.', schema: ProjectOverview } },
     errors: ['ERR_PROJECT_NOT_FOUND'],
@@ -37,17 +36,17 @@ export const PROJECT_OPERATIONS = {
     ...SESSION,
     method: 'GET',
     path: '/console/api/projects/{projectId}/usage',
-    summary: 'Read what was burned and airdropped per day',
-    description: 'UTC days up to today.',
+    summary: 'Read daily usage',
+    description: 'Burned and airdropped amounts per UTC day, up to today.',
     params: projectParams,
     query: z.object({
       days: z
         .string()
         .regex(/^([1-9]\d?|[12]\d\d|3[0-5]\d|36[0-6])$/, 'must be a number from 1 to 366')
         .optional()
-        .describe('How many days; 30 by default.'),
+        .describe('Number of days; default 30.'),
     }),
-    responses: { 200: { description: 'Every day asked for.', schema: Usage } },
+    responses: { 200: { description: 'One entry per day.', schema: Usage } },
     errors: ['ERR_PROJECT_NOT_FOUND'],
   },
   getSettings: {
@@ -55,7 +54,7 @@ export const PROJECT_OPERATIONS = {
     method: 'GET',
     path: '/console/api/projects/{projectId}/settings',
     summary: 'Read a project’s settings',
-    description: 'Limits, proof types, scopes and how the company approves.',
+    description: 'Limits, proof types, scopes and approval mode.',
     params: projectParams,
     responses: { 200: { description: 'The settings.', schema: ProjectSettings } },
     errors: ['ERR_PROJECT_NOT_FOUND'],
@@ -65,10 +64,10 @@ export const PROJECT_OPERATIONS = {
     method: 'PUT',
     path: '/console/api/projects/{projectId}/limits',
     summary: 'Change the daily limits',
-    description: 'From the next init on. Batches that are open keep what they have reserved.',
+    description: 'Applies to batches that are created afterwards. Open batches keep their reserved amounts.',
     params: projectParams,
     body: LimitsRequest,
-    responses: { 200: { description: 'The settings since.', schema: ProjectSettings } },
+    responses: { 200: { description: 'The changed settings.', schema: ProjectSettings } },
     errors: ['ERR_PROJECT_NOT_FOUND'],
   },
   changeProofTypes: {
@@ -76,17 +75,17 @@ export const PROJECT_OPERATIONS = {
     method: 'PUT',
     path: '/console/api/projects/{projectId}/proof-types',
     summary: 'Change the proof types',
-    description: 'All of them at once, from the next init on.',
+    description: 'Replaces all proof types. Applies to batches that are created afterwards.',
     params: projectParams,
     body: ProofTypesRequest,
-    responses: { 200: { description: 'The settings since.', schema: ProjectSettings } },
+    responses: { 200: { description: 'The changed settings.', schema: ProjectSettings } },
     errors: ['ERR_PROJECT_NOT_FOUND'],
   },
   listProjectHistory: {
     ...SESSION,
     method: 'GET',
     path: '/console/api/projects/{projectId}/history',
-    summary: 'Read who changed what',
+    summary: 'Read the history of a project',
     description: 'Newest first, a page at a time.',
     params: projectParams,
     query: z.object(page),

@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { ProofCheck, ProofCheckRequest, PublicVault } from '../console-schemas/proof.ts';
 import { base58Address } from '../console-schemas/values.ts';
 import type { Operation } from '../operation.ts';
-import { OPEN } from './access.ts';
+import { OPEN } from './common.ts';
 
-/** What anyone may ask, without signing in. */
+/** Operations that need no sign-in. */
 export const PROOF_OPERATIONS = {
   checkProof: {
     ...OPEN,
@@ -13,9 +13,9 @@ export const PROOF_OPERATIONS = {
     path: '/console/api/proof',
     summary: 'Check a proof',
     description:
-      'By a type and its payload, or by a transaction’s signature: which pipeline it proves, in which batch, or that it proves nothing. Read from the chain.',
+      'Takes a type and its payload, or a transaction signature. Reads the chain and says which pipeline of which batch is proven, if any.',
     body: ProofCheckRequest,
-    responses: { 200: { description: 'The verdict and its evidence.', schema: ProofCheck } },
+    responses: { 200: { description: 'The result and its evidence.', schema: ProofCheck } },
     errors: [],
   },
   getVault: {
@@ -23,7 +23,7 @@ export const PROOF_OPERATIONS = {
     method: 'GET',
     path: '/console/api/vaults/{address}',
     summary: 'Read a vault',
-    description: 'What it holds and how to deposit. The vault’s address is public.',
+    description: 'Balance and deposit addresses. The vault’s address is public.',
     params: z.object({ address: base58Address }),
     responses: { 200: { description: 'The vault.', schema: PublicVault } },
     errors: ['ERR_VAULT_NOT_FOUND'],

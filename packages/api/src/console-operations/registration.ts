@@ -7,17 +7,18 @@ import {
   RegistrationRequest,
 } from '../console-schemas/registration.ts';
 import { base58Address } from '../console-schemas/values.ts';
-import { givenId } from '../given-id.ts';
 import type { Operation } from '../operation.ts';
-import { SESSION } from './access.ts';
+import { idParam } from '../schemas.ts';
+import { SESSION } from './common.ts';
 
 export const REGISTRATION_OPERATIONS = {
   previewMint: {
     ...SESSION,
     method: 'GET',
     path: '/console/api/mints/{mint}',
-    summary: 'See a token before it is registered',
-    description: 'Its program, decimals, supply and name from the chain, what stands against it, what to know of it.',
+    summary: 'Preview a token',
+    description:
+      'Program, decimals, supply and name from the chain, and warnings or the reason why it cannot be registered.',
     params: z.object({ mint: base58Address }),
     responses: { 200: { description: 'The token, or why it cannot be registered.', schema: MintPreview } },
     errors: [],
@@ -26,9 +27,9 @@ export const REGISTRATION_OPERATIONS = {
     ...SESSION,
     method: 'POST',
     path: '/console/api/registrations',
-    summary: 'Begin to register a project',
+    summary: 'Start a registration',
     description:
-      'Checks the mint on chain and answers the transaction that creates the multisig and its lookup table, to be signed and paid by the wallet within about a minute. Call again for a fresh one.',
+      'Checks the mint on chain and returns the transaction that creates the multisig and its lookup table. The wallet signs it and pays, within about a minute; call again to get a new one.',
     body: RegistrationRequest,
     responses: { 200: { description: 'The transaction to sign.', schema: Registration } },
     errors: ['ERR_MINT_UNSUPPORTED'],
@@ -37,9 +38,10 @@ export const REGISTRATION_OPERATIONS = {
     ...SESSION,
     method: 'POST',
     path: '/console/api/registrations/{registrationId}/confirm',
-    summary: 'Send the signed registration and receive the API key',
-    description: 'Sends the transaction, waits for it, checks the accounts on chain. The API key is shown this once.',
-    params: z.object({ registrationId: givenId }),
+    summary: 'Complete a registration',
+    description:
+      'Sends the signed transaction, waits until it lands, checks the accounts on chain, and returns the API key, which is shown only here.',
+    params: z.object({ registrationId: idParam }),
     body: ConfirmRegistrationRequest,
     responses: { 200: { description: 'The project, its vault and its first key.', schema: RegisteredProject } },
     errors: ['ERR_REGISTRATION_NOT_FOUND', 'ERR_REGISTRATION_FAILED'],

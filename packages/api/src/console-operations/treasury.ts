@@ -8,8 +8,7 @@ import {
 } from '../console-schemas/treasury.ts';
 import type { Operation } from '../operation.ts';
 import { OPERATIONS } from '../operations.ts';
-import { COMPANY, SESSION } from './access.ts';
-import { projectParams } from './params.ts';
+import { COMPANY, projectParams, SESSION } from './common.ts';
 
 const { initBatch } = OPERATIONS;
 
@@ -21,15 +20,15 @@ const rotationErrors = [
   'ERR_NONCE_POOL_EMPTY',
 ] as const;
 
-/** What leaves the vault other than by pipelines, and who decides over it. */
+/** Withdrawals from the vault, and replacement of its approvers. */
 export const TREASURY_OPERATIONS = {
   withdraw: {
     ...SESSION,
     method: 'POST',
     path: '/console/api/projects/{projectId}/withdrawals',
-    summary: 'Take SOL or tokens out of the vault',
+    summary: 'Withdraw SOL or tokens from the vault',
     description:
-      'Makes a batch of one pipeline, which goes the way of every batch: set up on chain, approved by both sides, executed. A person always approves for the company. No daily limit counts it and no API key sees it.',
+      'Creates a batch of one pipeline that is set up, approved by both sides and executed like any batch. A person always approves for the company. It does not count against daily limits, and API keys cannot read it.',
     headers: initBatch.headers,
     params: projectParams,
     body: WithdrawalRequest,
@@ -50,7 +49,7 @@ export const TREASURY_OPERATIONS = {
     path: '/console/api/projects/{projectId}/rotations',
     summary: 'Replace the project’s wallet',
     description:
-      'The new wallet has signed that it takes over. Makes a batch whose one pipeline changes the multisig: the present wallet approves it, and for the company always a person. Refused while batches are open, which it would make stale.',
+      'The request carries a signature of the new wallet. Creates a batch whose one pipeline changes the multisig; the current wallet approves it, and a person approves for the company. Refused while batches are open, because it would make them stale.',
     headers: initBatch.headers,
     params: projectParams,
     body: RotateWalletRequest,
@@ -64,7 +63,7 @@ export const TREASURY_OPERATIONS = {
     path: '/console/api/company/projects/{projectId}/rotations',
     summary: 'Replace the company’s approver of a project',
     description:
-      'By the one that the service signs with now. The project’s wallet approves it, then an operator of the company, for whom the approver of before votes.',
+      'Replaces it by the approver that the service signs with now. The project’s wallet approves, then an operator of the company; the vote is cast with the previous approver’s key.',
     headers: initBatch.headers,
     params: projectParams,
     body: z.strictObject({}),
@@ -76,8 +75,8 @@ export const TREASURY_OPERATIONS = {
     ...SESSION,
     method: 'GET',
     path: '/console/api/projects/{projectId}/rotations',
-    summary: 'List who replaced whom',
-    description: 'The project’s wallets and the company’s approvers, one after another.',
+    summary: 'List rotations',
+    description: 'Replacements of the project’s wallet and of the company’s approver.',
     params: projectParams,
     responses: { 200: { description: 'The rotations.', schema: RotationList } },
     errors: ['ERR_PROJECT_NOT_FOUND'],

@@ -12,22 +12,21 @@ import {
   WebhookList,
 } from '../console-schemas/webhook.ts';
 import type { Operation } from '../operation.ts';
-import { SESSION } from './access.ts';
-import { page, projectParams } from './params.ts';
+import { page, projectParams, SESSION } from './common.ts';
 
 const webhookParams = projectParams.extend({ webhookId: z.guid() });
 const deliveryParams = webhookParams.extend({
   deliveryId: z.string().regex(/^[1-9]\d{0,17}$/, 'must be a delivery’s id'),
 });
 
-/** Whom a project has told what becomes of its batches; its own wallet changes that, the company may read it. */
+/** Webhooks of a project. Its wallet may change them; company operators may read them. */
 export const WEBHOOK_OPERATIONS = {
   listWebhooks: {
     ...SESSION,
     method: 'GET',
     path: '/console/api/projects/{projectId}/webhooks',
     summary: 'List the webhooks of a project',
-    description: 'Where events are sent, and how the newest has fared; never the secrets.',
+    description: 'Endpoints and the state of their newest delivery. Secrets are never shown.',
     params: projectParams,
     responses: { 200: { description: 'The webhooks.', schema: WebhookList } },
     errors: ['ERR_PROJECT_NOT_FOUND'],
@@ -37,7 +36,7 @@ export const WEBHOOK_OPERATIONS = {
     method: 'POST',
     path: '/console/api/projects/{projectId}/webhooks',
     summary: 'Create a webhook',
-    description: 'Events are sent from now on. The secret is shown this once.',
+    description: 'Events are sent from now on. The secret is shown only in this response.',
     params: projectParams,
     body: CreateWebhookRequest,
     responses: { 200: { description: 'The webhook and its secret.', schema: CreatedWebhook } },
@@ -48,10 +47,11 @@ export const WEBHOOK_OPERATIONS = {
     method: 'PUT',
     path: '/console/api/projects/{projectId}/webhooks/{webhookId}',
     summary: 'Change, disable or enable a webhook',
-    description: 'What is left out stays as it is. What waits when one is disabled goes out when it is enabled again.',
+    description:
+      'Omitted fields stay unchanged. Deliveries that are pending when a webhook is disabled are sent when it is enabled again.',
     params: webhookParams,
     body: ChangeWebhookRequest,
-    responses: { 200: { description: 'As it is since.', schema: Webhook } },
+    responses: { 200: { description: 'The changed webhook.', schema: Webhook } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_WEBHOOK_NOT_FOUND'],
   },
   rotateWebhookSecret: {
@@ -60,10 +60,10 @@ export const WEBHOOK_OPERATIONS = {
     path: '/console/api/projects/{projectId}/webhooks/{webhookId}/rotate',
     summary: 'Replace the secret of a webhook',
     description:
-      'Deliveries carry a signature of each secret until the overlap is over, then of the new one alone. A secret before the last one signs nothing any more.',
+      'Deliveries carry a signature of each secret until the overlap ends, then of the new secret only. Secrets older than the previous one no longer sign.',
     params: webhookParams,
     body: RotateWebhookRequest,
-    responses: { 200: { description: 'The new secret, shown this once.', schema: CreatedWebhook } },
+    responses: { 200: { description: 'The new secret, shown only here.', schema: CreatedWebhook } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_WEBHOOK_NOT_FOUND', 'ERR_WEBHOOKS_UNAVAILABLE'],
   },
   deleteWebhook: {
@@ -71,7 +71,7 @@ export const WEBHOOK_OPERATIONS = {
     method: 'DELETE',
     path: '/console/api/projects/{projectId}/webhooks/{webhookId}',
     summary: 'Delete a webhook',
-    description: 'With its deliveries, those that wait included.',
+    description: 'Also deletes its deliveries, including pending ones.',
     params: webhookParams,
     responses: { 200: { description: 'Deleted.', schema: DeletedWebhook } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_WEBHOOK_NOT_FOUND'],
@@ -81,7 +81,7 @@ export const WEBHOOK_OPERATIONS = {
     method: 'GET',
     path: '/console/api/projects/{projectId}/webhooks/{webhookId}/deliveries',
     summary: 'List the deliveries of a webhook',
-    description: 'Newest first, a page at a time. Those that are over are kept for 30 days.',
+    description: 'Newest first, a page at a time. Finished deliveries are kept for 30 days.',
     params: webhookParams,
     query: z.object({ state: DeliveryState.optional().describe('Only deliveries of this state.'), ...page }),
     responses: { 200: { description: 'A page of deliveries.', schema: WebhookDeliveryPage } },
@@ -92,10 +92,10 @@ export const WEBHOOK_OPERATIONS = {
     method: 'POST',
     path: '/console/api/projects/{projectId}/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
     summary: 'Deliver an event again',
-    description: 'At once, under the id that it has; attempts that fail are made again as if it were new.',
+    description: 'Sends it at once with the same event id. Failed attempts are retried like those of a new event.',
     params: deliveryParams,
     body: z.strictObject({}),
-    responses: { 200: { description: 'On its way.', schema: WebhookDelivery } },
+    responses: { 200: { description: 'The delivery is queued.', schema: WebhookDelivery } },
     errors: [
       'ERR_PROJECT_NOT_FOUND',
       'ERR_WEBHOOK_NOT_FOUND',
@@ -108,10 +108,10 @@ export const WEBHOOK_OPERATIONS = {
     method: 'POST',
     path: '/console/api/projects/{projectId}/webhooks/{webhookId}/test',
     summary: 'Send a test event',
-    description: 'A `webhook.test`, delivered as every event is.',
+    description: 'Queues an event of type `webhook.test`.',
     params: webhookParams,
     body: z.strictObject({}),
-    responses: { 200: { description: 'On its way.', schema: WebhookDelivery } },
+    responses: { 200: { description: 'The delivery is queued.', schema: WebhookDelivery } },
     errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_WEBHOOK_NOT_FOUND', 'ERR_WEBHOOK_DISABLED'],
   },
 } as const satisfies { readonly [operationId: string]: Operation };

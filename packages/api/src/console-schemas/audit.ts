@@ -35,16 +35,13 @@ export const AuditEntry = z
   .object({
     id: z.string(),
     at: isoDateTime,
-    actor: z.string().describe('The wallet that was signed in.'),
+    actor: z.string().describe('Wallet that was signed in.'),
     action: AuditAction,
     projectId: z.guid().optional(),
     batchId: z.guid().optional(),
-    subject: z
-      .string()
-      .optional()
-      .describe('What it was done to, where that is no batch: the id of a key, a job or a webhook.'),
-    before: z.unknown().optional().describe('What was there, for what was changed.'),
-    after: z.unknown().optional().describe('What is there since.'),
+    subject: z.string().optional().describe('Id of the key, job or webhook that the action concerned.'),
+    before: z.unknown().optional().describe('Value before the change.'),
+    after: z.unknown().optional().describe('Value after the change.'),
     reason: z.string().optional(),
   })
   .meta({ id: 'AuditEntry' });

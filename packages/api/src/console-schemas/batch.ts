@@ -6,13 +6,13 @@ import { isoDateTime, nextCursor, wholeTokens } from './values.ts';
 export const WaitsFor = z.enum(['setup', 'wallet', 'company', 'execution', 'close', 'nothing']).meta({
   id: 'WaitsFor',
   description:
-    'What happens next: `wallet` and `company` are people, `setup`, `execution` and `close` go on by themselves.',
+    'Next step of a batch. `wallet` and `company` need a person; `setup`, `execution` and `close` happen by themselves.',
 });
 
 export const BatchKind = z.enum(['pipelines', 'withdrawal', 'rotation']).meta({
   id: 'BatchKind',
   description:
-    '`withdrawal`: takes SOL or tokens out of the vault. `rotation`: replaces an approver. The console alone makes and shows these two.',
+    '`withdrawal` takes SOL or tokens out of the vault, `rotation` replaces an approver. Both are created and shown only in the console.',
 });
 
 export const BatchRow = z
@@ -23,13 +23,13 @@ export const BatchRow = z
     status: BatchStatus,
     waitsFor: WaitsFor,
     pipelines: z.int(),
-    types: z.array(z.string()).describe('Of its pipelines, each once, at most five.'),
-    actions: z.object({ burn: z.int(), airdrop: z.int(), memo: z.int() }).describe('How many there are of each.'),
-    burned: wholeTokens.describe('Asked for; whether it came to pass, `status` says.'),
+    types: z.array(z.string()).describe('Distinct types of its pipelines, at most five.'),
+    actions: z.object({ burn: z.int(), airdrop: z.int(), memo: z.int() }).describe('Number of actions of each kind.'),
+    burned: wholeTokens.describe('Requested amount; `status` says whether it was executed.'),
     airdropped: wholeTokens,
     executedPipelines: z.int(),
-    operatorLamports: z.string().describe('What it has cost the operator so far; rent that is out counts.'),
-    problem: z.string().optional().describe('What holds it up, or why it failed.'),
+    operatorLamports: z.string().describe('Lamports that the operator has paid so far, including locked rent.'),
+    problem: z.string().optional().describe('Why the batch cannot continue, or why it failed.'),
     dateCreated: isoDateTime,
     dateUpdated: isoDateTime,
     dateEnded: isoDateTime.optional(),
@@ -45,10 +45,10 @@ const TimelineStep = z
     step: z.enum(['compiled', 'setUp', 'walletApproval', 'companyApproval', 'executed', 'rentReturned']),
     state: z
       .enum(['done', 'running', 'waiting', 'failed', 'upcoming', 'skipped'])
-      .describe('`waiting`: for a person. `skipped`: the batch ended before.'),
-    at: isoDateTime.optional().describe('When it was done, or failed.'),
-    note: z.string().optional().describe('A few words, e.g. `2 transactions` or who rejected it and why.'),
-    signatures: z.array(z.string()).describe('Of its transactions that landed, in order.'),
+      .describe('`waiting`: needs a person. `skipped`: the batch ended earlier.'),
+    at: isoDateTime.optional().describe('When the step was done or failed.'),
+    note: z.string().optional().describe('Short text, e.g. `2 transactions`, or who rejected the batch and why.'),
+    signatures: z.array(z.string()).describe('Signatures of the step’s landed transactions, in order.'),
   })
   .meta({ id: 'TimelineStep' });
 
@@ -57,11 +57,13 @@ const BundleRecord = z
     bundleId: z.string(),
     phase: z.enum(['setup', 'execution', 'close']),
     state: z.enum(['sent', 'landed', 'failed']),
-    isAtomic: z.boolean().describe('Sent to a block engine, which lands all of it or nothing.'),
+    isAtomic: z.boolean().describe('True for a bundle sent to a block engine, which lands all transactions or none.'),
     signatures: z.array(z.string()),
     landedSignatures: z.array(z.string()),
     firstPipeline: z.int(),
-    pipelineCounts: z.array(z.int()).describe('How many pipelines each transaction executes, from the first on.'),
+    pipelineCounts: z
+      .array(z.int())
+      .describe('Number of pipelines that each transaction executes, in order from `firstPipeline`.'),
     tipLamports: z.string(),
     sentAt: isoDateTime,
     settledAt: isoDateTime.optional(),
@@ -70,34 +72,38 @@ const BundleRecord = z
 
 const BatchFailure = z
   .object({
-    message: z.string().describe('What happened, a sentence.'),
-    remedy: z.string().describe('What to do about it, a sentence.'),
-    code: z.string().optional().describe('As execute answers it.'),
-    pipeline: z.int().optional().describe('Zero-based position of the pipeline at fault.'),
-    isFinal: z.boolean().describe('False: it is held up, and goes on when the cause is mended.'),
+    message: z.string().describe('Sentence: what happened.'),
+    remedy: z.string().describe('Sentence: what to do about it.'),
+    code: z.string().optional().describe('Error code that execute returns.'),
+    pipeline: z.int().optional().describe('Zero-based position of the pipeline that caused it.'),
+    isFinal: z.boolean().describe('False while the batch can continue after the cause is resolved.'),
   })
   .meta({ id: 'BatchFailure' });
 
 export const BatchProgress = z
   .object({
-    batch: Batch.omit({ pipelines: true, proposalApproveTx: true }).describe('As `/v1` answers it, with its ledger.'),
+    batch: Batch.omit({ pipelines: true, proposalApproveTx: true }).describe(
+      'The batch as `/v1` returns it, with its ledger.',
+    ),
     projectId: z.guid(),
     kind: BatchKind.optional().describe('`pipelines` when absent.'),
     waitsFor: WaitsFor,
-    timeline: z.array(TimelineStep).describe('Every step, in order.'),
-    bundles: z.array(BundleRecord).describe('In the order in which they were sent.'),
+    timeline: z.array(TimelineStep).describe('All steps, in order.'),
+    bundles: z.array(BundleRecord).describe('Bundles in the order of sending.'),
     executedPipelines: z.int(),
     failure: BatchFailure.optional(),
-    expiresAt: isoDateTime.optional().describe('When it ends unless it is executed; absent once it has ended.'),
+    expiresAt: isoDateTime
+      .optional()
+      .describe('When the batch expires if it is not executed; absent after it has ended.'),
   })
   .meta({ id: 'BatchProgress' });
 
 const PipelineRecord = CompiledPipeline.extend({
   actions: z.array(z.union([Action, WithdrawAction, RotateAction])),
-  memo: z.string().describe('The proof memo that its transaction carries.'),
+  memo: z.string().describe('Proof memo of its transaction.'),
   state: z.enum(['waiting', 'executed', 'failed', 'skipped']),
-  signature: z.string().optional().describe('Of the transaction that executed it.'),
-  bytes: z.int().describe('What it takes of its transaction.'),
+  signature: z.string().optional().describe('Signature of the transaction that executed it.'),
+  bytes: z.int().describe('Size of the pipeline in its transaction.'),
   maxBytes: z.int(),
 }).meta({ id: 'PipelineRecord' });
 
@@ -106,7 +112,7 @@ export const BatchDetail = BatchProgress.extend({
 }).meta({ id: 'BatchDetail' });
 
 export const ApprovalToSign = z
-  .object({ proposalApproveTx: z.base64().describe('On the nonce as the chain has it now.') })
+  .object({ proposalApproveTx: z.base64().describe('Uses the current value of the nonce.') })
   .meta({ id: 'ApprovalToSign' });
 
 export const ExecuteRequest = z

@@ -9,20 +9,23 @@ const reason = z.string().min(1).max(500);
 
 export const CompanyOverview = z
   .object({
-    isPaused: z.boolean().describe('For all projects.'),
+    isPaused: z.boolean().describe('True when all projects are paused.'),
     pauseReason: z.string().optional(),
     operator: z.object({
       address: z.string(),
-      lamports: lamports.nullable().describe('null while the cluster does not answer.'),
-      rentOutLamports: lamports.describe('Locked in batches that are open; it comes back.'),
-      spentPerDayLamports: lamports.describe('Fees and tips, the mean of the last seven days.'),
-      runwayDays: z.int().nullable().describe('How long it lasts at that pace; null when nothing is being spent.'),
+      lamports: lamports.nullable().describe('null while the cluster does not respond.'),
+      rentOutLamports: lamports.describe('Rent locked in open batches; it is returned when they are closed.'),
+      spentPerDayLamports: lamports.describe('Mean of fees and tips of the last seven days.'),
+      runwayDays: z
+        .int()
+        .nullable()
+        .describe('Days until the balance is spent at that rate; null when nothing is spent.'),
     }),
-    company: z.string().describe('The approver’s address.'),
+    company: z.string().describe('Address of the company approver.'),
     nonces: z.object({ creating: z.int(), available: z.int(), leased: z.int(), refreshing: z.int() }),
     projects: z.int(),
     openBatches: z.int(),
-    waitingBatches: z.int().describe('For the company’s approval.'),
+    waitingBatches: z.int().describe('Batches pending company approval.'),
     stuckJobs: z.int(),
   })
   .meta({ id: 'CompanyOverview' });
@@ -31,7 +34,7 @@ export const WaitingBatch = BatchRow.extend({
   projectId: z.guid(),
   mintAddress: z.string(),
   decimals: z.int(),
-  requestedAt: isoDateTime.describe('When the wallet’s approval came in, or later.'),
+  requestedAt: isoDateTime.describe('When the wallet’s approval was received, or later.'),
 }).meta({ id: 'WaitingBatch' });
 
 export const WaitingBatches = z
@@ -43,13 +46,16 @@ export const CompanyProjects = z
   .meta({ id: 'CompanyProjects' });
 
 export const RejectRequest = z
-  .strictObject({ reason: reason.describe('The project reads it.') })
+  .strictObject({ reason: reason.describe('Shown to the project.') })
   .meta({ id: 'RejectRequest' });
 
 export const CompanyVerdict = z.object({ batchId: z.guid(), status: BatchStatus }).meta({ id: 'CompanyVerdict' });
 
 export const PauseRequest = z
-  .strictObject({ isPaused: z.boolean(), reason: reason.optional().describe('Whoever is refused reads it.') })
+  .strictObject({
+    isPaused: z.boolean(),
+    reason: reason.optional().describe('Shown in the error of refused requests.'),
+  })
   .meta({ id: 'PauseRequest' });
 
 export const Pause = z.object({ isPaused: z.boolean() }).meta({ id: 'Pause' });
@@ -64,12 +70,12 @@ export const JobSummary = z
     problem: z
       .enum(['failed', 'abandoned', 'failing', 'unattended'])
       .optional()
-      .describe('Why it needs a person; absent when it does not.'),
+      .describe('Why the job needs a person; absent otherwise.'),
     batchId: z.guid().optional(),
     batchStatus: BatchStatus.optional(),
     projectId: z.guid().optional(),
     failedAttempts: z.int(),
-    error: z.string().optional().describe('What it failed of last.'),
+    error: z.string().optional().describe('Error of the last attempt.'),
     dateCreated: isoDateTime,
     dueAt: isoDateTime,
   })

@@ -7,7 +7,7 @@ export const SignInChallengeRequest = z
 
 export const SignInChallenge = z
   .object({
-    message: z.string().describe('Sign-In With Solana text to sign, byte for byte.'),
+    message: z.string().describe('Sign-In With Solana message to sign unchanged.'),
     expiresAt: isoDateTime,
   })
   .meta({ id: 'SignInChallenge' });
@@ -24,7 +24,7 @@ export const Session = z
   .object({
     wallet: z.string(),
     expiresAt: isoDateTime,
-    isCompanyOperator: z.boolean().describe('Whether the operations under `/console/api/company` are open to it.'),
+    isCompanyOperator: z.boolean().describe('True if the wallet may use the operations under `/console/api/company`.'),
   })
   .meta({ id: 'Session' });
 
@@ -32,16 +32,16 @@ export const Environment = z
   .object({
     cluster: z
       .enum(['mainnet', 'devnet', 'testnet', 'localnet'])
-      .describe('As in the Wallet Standard’s `solana:<cluster>`.'),
-    isLocal: z.boolean().describe('The cluster gives money away: the faucet and new tokens are there for the asking.'),
-    rpcUrl: z.string().describe('For browsers; never the service’s own where that holds a credential.'),
-    webSocketUrl: z.string().describe('Of the same node.'),
-    publicUrl: z.string().describe('Where people reach the service.'),
+      .describe('Name as in the Wallet Standard’s `solana:<cluster>`.'),
+    isLocal: z.boolean().describe('True on a local cluster, where the page offers a faucet and new tokens.'),
+    rpcUrl: z.string().describe('RPC URL for browsers. It is not the service’s own URL if that contains a credential.'),
+    webSocketUrl: z.string().describe('WebSocket URL of the same node.'),
+    publicUrl: z.string().describe('URL at which people reach the service.'),
     explorer: z.object({
       url: z.string().describe('Append `/tx/<signature>` or `/address/<address>`.'),
-      query: z.string().describe('Append it after that; may be empty.'),
+      query: z.string().describe('Append this query string after that; may be empty.'),
     }),
-    squadsProgram: z.string().describe('The program that multisigs belong to.'),
+    squadsProgram: z.string().describe('Address of the Squads program.'),
   })
   .meta({ id: 'Environment' });
 

@@ -6,7 +6,7 @@ const keyName = z.string().min(1).max(80);
 
 export const CreateKeyRequest = z
   .strictObject({
-    scopes: z.array(Scope).min(1).max(2).optional().describe('The project’s own scopes by default.'),
+    scopes: z.array(Scope).min(1).max(2).optional().describe('Default: the scopes of the project.'),
     name: keyName.optional(),
     expiresAt: z.iso.datetime().optional(),
   })
@@ -16,19 +16,19 @@ export const CreatedKey = z.object({ keyId: z.guid(), apiKey: z.string() }).meta
 
 export const RevokedKey = z.object({ keyId: z.guid(), revokedAt: isoDateTime }).meta({ id: 'RevokedKey' });
 
-/** A month is time enough to deploy anything. */
+/** 30 days. */
 const MAX_OVERLAP_SECONDS = 30 * 86_400;
 
-/** How long what was replaced goes on working. */
+/** Seconds that a replaced key or secret keeps working. */
 export const overlapSeconds = z.int().min(0).max(MAX_OVERLAP_SECONDS).default(86_400);
 
 export const RotateKeyRequest = z
   .strictObject({
     overlapSeconds: overlapSeconds.describe(
-      'How long the old key goes on working beside the new one; a day by default, 0 ends it at once.',
+      'Seconds that the old key keeps working beside the new one; default one day, 0 ends it at once.',
     ),
-    name: keyName.optional().describe('The old key’s by default.'),
-    expiresAt: z.iso.datetime().optional().describe('Of the new key; never by default.'),
+    name: keyName.optional().describe('Default: the name of the old key.'),
+    expiresAt: z.iso.datetime().optional().describe('Expiry of the new key; default: it does not expire.'),
   })
   .meta({ id: 'RotateKeyRequest' });
 
@@ -45,9 +45,9 @@ export const KeySummary = z
     scopes: z.array(Scope),
     state: z
       .enum(['active', 'replaced', 'expired', 'revoked'])
-      .describe('`replaced`: works until `expiresAt`, beside the key that takes its place.'),
+      .describe('`replaced`: works until `expiresAt` beside the new key.'),
     dateCreated: isoDateTime,
-    lastUsedAt: isoDateTime.optional().describe('Noted at most once a minute; absent when it never was.'),
+    lastUsedAt: isoDateTime.optional().describe('Updated at most once a minute; absent if the key was not used.'),
     expiresAt: isoDateTime.optional(),
     revokedAt: isoDateTime.optional(),
     replacedBy: z.guid().optional().describe('The key that a rotation made in its place.'),

@@ -9,8 +9,8 @@ export const ProjectToken = z
     mint: z.string(),
     decimals: z.int(),
     program: z.enum(['spl-token', 'token-2022']),
-    name: z.string().optional().describe('As its creator wrote it: not to be trusted.'),
-    symbol: z.string().optional().describe('As its creator wrote it: not to be trusted.'),
+    name: z.string().optional().describe('Chosen by the creator of the token: do not trust it.'),
+    symbol: z.string().optional().describe('Chosen by the creator of the token: do not trust it.'),
   })
   .meta({ id: 'ProjectToken' });
 
@@ -21,7 +21,9 @@ export const ProjectSummary = z
     token: ProjectToken,
     vaultAddress: z.string(),
     approvalMode: ApprovalMode,
-    isPaused: z.boolean().describe('By the company: init and execute are refused. For this project or for all.'),
+    isPaused: z
+      .boolean()
+      .describe('True while the company has paused this project or all projects: init and execute are refused.'),
     openBatches: z.int(),
     dateCreated: isoDateTime,
   })
@@ -33,23 +35,23 @@ export const ProjectList = z
 
 const DailyUse = z
   .object({ cap: wholeTokens, used: wholeTokens, left: wholeTokens, resetsAt: isoDateTime })
-  .meta({ id: 'DailyUse', description: 'Of the current UTC day; open batches are counted.' });
+  .meta({ id: 'DailyUse', description: 'Usage of the current UTC day; open batches are counted.' });
 
 const tokenFunds = z.object({
   available: wholeTokens,
-  needed: wholeTokens.describe('By all open batches together.'),
+  needed: wholeTokens.describe('Amount that all open batches need together.'),
   missing: wholeTokens,
 });
 const lamportFunds = z.object({ available: lamports, needed: lamports, missing: lamports });
 
 export const VaultFunds = z
   .object({ tokens: tokenFunds, lamports: lamportFunds })
-  .meta({ id: 'VaultFunds', description: 'What the vault holds, and what is missing for the batches that are open.' });
+  .meta({ id: 'VaultFunds', description: 'Balance of the vault, and what is missing for the open batches.' });
 
 const Attention = z
   .object({
     kind: z.enum(['APPROVE', 'COMPANY', 'TROUBLE', 'UNDERFUNDED', 'PAUSED', 'LIMIT', 'KEY_EXPIRES', 'CLUSTER']),
-    message: z.string().describe('What there is to know, and to do.'),
+    message: z.string().describe('Sentence: what it is and what to do.'),
     batchId: z.guid().optional(),
     keyId: z.guid().optional(),
   })
@@ -67,8 +69,8 @@ export const ProjectOverview = ProjectSummary.extend({
     lookupTable: z.string(),
   }),
   pauseReason: z.string().optional(),
-  vaultTokenAccount: z.string().describe('Where tokens arrive; it may not exist yet.'),
-  funds: VaultFunds.nullable().describe('null while the cluster does not answer.'),
+  vaultTokenAccount: z.string().describe('Associated token account of the vault; it may not exist yet.'),
+  funds: VaultFunds.nullable().describe('null while the cluster does not respond.'),
   limits: z.object({ burn: DailyUse, airdrop: DailyUse }),
   batches: z
     .object({
@@ -77,7 +79,7 @@ export const ProjectOverview = ProjectSummary.extend({
       EXECUTED: z.int(),
       FAILED: z.int(),
     })
-    .describe('How many there are of each status.'),
+    .describe('Number of batches of each status.'),
   attention: z.array(Attention).describe('Most urgent first.'),
 }).meta({ id: 'ProjectOverview' });
 
@@ -87,7 +89,7 @@ export const Usage = z
       .array(
         z.object({ day: z.string().describe('UTC, e.g. `2026-11-21`.'), burned: wholeTokens, airdropped: wholeTokens }),
       )
-      .describe('Every day asked for, oldest first; what open batches have reserved is counted.'),
+      .describe('One entry per day, oldest first. Amounts that open batches have reserved are counted.'),
   })
   .meta({ id: 'Usage' });
 
@@ -96,7 +98,7 @@ export const ProjectSettings = z
     scopes: z.array(Scope),
     burnLimit: wholeTokens,
     airdropLimit: wholeTokens,
-    proofTypes: ProofTypes.describe('Empty: every well-formed type is allowed.'),
+    proofTypes: ProofTypes.describe('Empty if every well-formed type is allowed.'),
     approvalMode: ApprovalMode.describe('Set at registration; the company can change it.'),
   })
   .meta({ id: 'ProjectSettings' });
@@ -109,7 +111,7 @@ export const LimitsRequest = z
   .meta({ id: 'LimitsRequest' });
 
 export const ProofTypesRequest = z
-  .strictObject({ proofTypes: ProofTypes.describe('All there are to be: those left out are removed.') })
+  .strictObject({ proofTypes: ProofTypes.describe('The complete list: types that are left out are removed.') })
   .meta({ id: 'ProofTypesRequest' });
 
 export type ProjectSummary = z.output<typeof ProjectSummary>;

@@ -8,7 +8,7 @@ export const ProofCheckRequest = z
       signature: z
         .string()
         .regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'must be a transaction signature, base58')
-        .describe('Of a transaction that executed pipelines.'),
+        .describe('Signature of a transaction that executed pipelines.'),
     }),
   ])
   .meta({ id: 'ProofCheckRequest' });
@@ -23,12 +23,12 @@ const ProvenPipeline = z
     hash: z.string().describe('Lowercase hex SHA-256 of the type, a zero byte and the payload.'),
     mintAddress: z.string(),
     multisig: z.string(),
-    vaultAddress: z.string().describe('Signed the memo.'),
-    isOnChain: z.boolean().describe('The memo was found in a transaction that succeeded, signed by the vault.'),
-    memo: z.string().optional().describe('As the chain has it; absent when it is not there.'),
+    vaultAddress: z.string().describe('Vault that signed the memo.'),
+    isOnChain: z.boolean().describe('True if the memo was found in a successful transaction, signed by the vault.'),
+    memo: z.string().optional().describe('Memo as it is on chain; absent if it was not found.'),
     signature: z.string().optional(),
     slot: z.string().optional(),
-    executedAt: z.iso.datetime().optional().describe('The block’s time.'),
+    executedAt: z.iso.datetime().optional().describe('Time of the block.'),
   })
   .meta({ id: 'ProvenPipeline' });
 
@@ -37,10 +37,10 @@ export const ProofCheck = z
     verdict: z
       .enum(['proven', 'recorded', 'nothing'])
       .describe(
-        '`proven`: the chain carries the proof. `recorded`: a batch of this service carries it, and has not been executed. `nothing`: neither.',
+        '`proven`: the proof is on chain. `recorded`: it is part of a batch of this service that has not been executed. `nothing`: neither.',
       ),
-    message: z.string().describe('The verdict as a sentence.'),
-    hash: z.string().optional().describe('Of the type and payload that were given.'),
+    message: z.string().describe('The result as a sentence.'),
+    hash: z.string().optional().describe('Hash of the given type and payload.'),
     pipelines: z.array(ProvenPipeline).describe('Those on chain first; at most 20.'),
   })
   .meta({ id: 'ProofCheck' });
@@ -48,11 +48,11 @@ export const ProofCheck = z
 export const PublicVault = z
   .object({
     address: z.string(),
-    tokenAccount: z.string().describe('Where tokens arrive; it may not exist yet.'),
+    tokenAccount: z.string().describe('Associated token account of the vault; it may not exist yet.'),
     mint: z.string(),
     decimals: z.int(),
-    name: z.string().optional().describe('As its creator wrote it: not to be trusted.'),
-    symbol: z.string().optional().describe('As its creator wrote it: not to be trusted.'),
+    name: z.string().optional().describe('Chosen by the creator of the token: do not trust it.'),
+    symbol: z.string().optional().describe('Chosen by the creator of the token: do not trust it.'),
     lamports: z.string(),
     tokens: z.string().describe('Whole tokens, decimal.'),
   })

@@ -16,10 +16,10 @@ export const ProofType = z
 export const ApprovalMode = z.enum(['automatic', 'manual']).meta({
   id: 'ApprovalMode',
   description:
-    '`automatic`: the company signs when every rule has passed. `manual`: a person of the company approves each batch. Withdrawals and rotations wait for a person in both.',
+    '`automatic`: the service signs for the company when all checks pass. `manual`: a person of the company approves each batch. Withdrawals and rotations need a person in both modes.',
 });
 
-/** As many as a batch may have pipelines: each could have a type of its own. */
+/** At most one type per pipeline of a batch. */
 export const ProofTypes = z.array(ProofType).max(MAX_PIPELINES_PER_BATCH);
 
 export const RegistrationRequest = z
@@ -36,10 +36,12 @@ export const RegistrationRequest = z
 export const Registration = z
   .object({
     registrationId: z.guid(),
-    transaction: z.base64().describe('Creates the multisig and the lookup table; the wallet signs and pays.'),
+    transaction: z
+      .base64()
+      .describe('Transaction that creates the multisig and the lookup table; the wallet signs it and pays.'),
     multisig: z.string(),
     vaultAddress: z.string(),
-    costLamports: z.string().describe('Rent and fees the wallet pays, lamports.'),
+    costLamports: z.string().describe('Lamports that the wallet pays: rent and fees.'),
     warnings: z.array(z.string()),
   })
   .meta({ id: 'Registration' });
@@ -54,7 +56,7 @@ export const RegisteredProject = z
     flywheelId: z.string(),
     tokenId: z.string(),
     mintAddress: z.string(),
-    apiKey: z.string().describe('Shown once. Only its hash is kept.'),
+    apiKey: z.string().describe('Shown only here; the service stores its hash.'),
     multisig: z.string(),
     vaultAddress: z.string(),
   })
@@ -63,19 +65,19 @@ export const RegisteredProject = z
 export const MintPreview = z
   .object({
     mint: z.string(),
-    problem: z.string().optional().describe('Why it cannot be registered, a sentence; absent when it can.'),
-    warnings: z.array(z.string()).describe('Powers over the vault’s tokens that someone else holds, a sentence each.'),
+    problem: z.string().optional().describe('Sentence: why it cannot be registered; absent if it can.'),
+    warnings: z.array(z.string()).describe('Sentences: powers that others have over the vault’s tokens.'),
     token: z
       .object({
         program: z.enum(['spl-token', 'token-2022']),
         decimals: z.int(),
         supply: z.string().describe('Whole tokens, decimal.'),
-        name: z.string().optional().describe('As its creator wrote it: not to be trusted.'),
-        symbol: z.string().optional().describe('As its creator wrote it: not to be trusted.'),
+        name: z.string().optional().describe('Chosen by the creator of the token: do not trust it.'),
+        symbol: z.string().optional().describe('Chosen by the creator of the token: do not trust it.'),
       })
       .optional()
-      .describe('Absent when the address holds nothing that can be registered.'),
-    costLamports: lamports.describe('What a registration costs the wallet now: rent and fees.'),
+      .describe('Absent if the address is not a token that can be registered.'),
+    costLamports: lamports.describe('Lamports that the wallet pays for a registration now: rent and fees.'),
   })
   .meta({ id: 'MintPreview' });
 

@@ -4,31 +4,31 @@ import { base58Address, decimalTokens, isoDateTime } from './values.ts';
 
 export const Asset = z.enum(['SOL', 'TOKEN']).meta({
   id: 'Asset',
-  description: '`TOKEN`: the one that the project has registered.',
+  description: '`TOKEN` is the token that the project has registered.',
 });
 
-/** What a withdrawal’s only pipeline does. No API key can ask for it. */
+/** The one action of a withdrawal. API keys cannot request it. */
 export const WithdrawAction = z
   .strictObject({
     action: z.literal('WITHDRAW'),
     asset: Asset,
-    toAddress: z.string().describe('The wallet that receives it.'),
+    toAddress: z.string().describe('Wallet that receives it.'),
     amount: decimalTokens.describe('Whole SOL or tokens as decimal text.'),
   })
   .meta({ id: 'WithdrawAction' });
 
 export const Approver = z.enum(['wallet', 'company']).meta({
   id: 'Approver',
-  description: 'Who votes for a project’s batches: the project’s wallet, and the company’s approver.',
+  description: 'Voters of a project’s multisig: the project’s wallet and the company’s approver.',
 });
 
-/** What a rotation’s only pipeline does. No API key can ask for it. */
+/** The one action of a rotation. API keys cannot request it. */
 export const RotateAction = z
   .strictObject({
     action: z.literal('ROTATE'),
     approver: Approver,
-    from: z.string().describe('Who votes now.'),
-    to: z.string().describe('Who votes from then on.'),
+    from: z.string().describe('Address of the current voter.'),
+    to: z.string().describe('Address of the new voter.'),
   })
   .meta({ id: 'RotateAction' });
 
@@ -38,13 +38,13 @@ export const RotateWalletRequest = z
     signature: z
       .string()
       .regex(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/, 'must be a signature in base58')
-      .describe('Of the new wallet, over the text of `rotationMessage`.'),
+      .describe('Signature of the new wallet over the text of `rotationMessage`.'),
   })
   .meta({ id: 'RotateWalletRequest' });
 
 export const Rotation = z
   .object({
-    batchId: z.guid().describe('A rotation is a batch of one pipeline: every operation on batches takes it.'),
+    batchId: z.guid().describe('A rotation is a batch of one pipeline; all operations on batches accept this id.'),
     approver: Approver,
     from: z.string(),
     to: z.string(),
@@ -61,15 +61,17 @@ export const RotationList = z
 export const WithdrawalRequest = z
   .strictObject({
     asset: Asset,
-    to: base58Address.describe('A wallet: base58, 32 bytes, on the curve.'),
+    to: base58Address.describe('Wallet: a base58 address on the Ed25519 curve.'),
     amount: decimalTokens.describe('Whole SOL or tokens as decimal text, greater than zero.'),
   })
   .meta({ id: 'WithdrawalRequest' });
 
 export const Withdrawal = z
   .object({
-    batchId: z.guid().describe('A withdrawal is a batch of one pipeline: every operation on batches takes it.'),
-    warnings: z.array(InitWarning.shape.message).describe('Allowed, but worth a look before signing.'),
+    batchId: z.guid().describe('A withdrawal is a batch of one pipeline; all operations on batches accept this id.'),
+    warnings: z
+      .array(InitWarning.shape.message)
+      .describe('Sentences to read before signing; the withdrawal is allowed.'),
   })
   .meta({ id: 'Withdrawal' });
 

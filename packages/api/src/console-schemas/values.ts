@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 export const base58Address = z.string().regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, 'must be a base58 address');
 
-/** What a person types as an amount. */
+/** Amount as a person types it. */
 export const decimalTokens = z
   .string()
   .regex(/^\d{1,20}(\.\d{1,19})?$/, 'must be a decimal number of whole tokens, e.g. "1000" or "0.5"')
@@ -12,14 +12,17 @@ export const wholeTokens = z.string().describe('Whole tokens, decimal.');
 export const lamports = z.string().regex(/^\d+$/).describe('Lamports, decimal.');
 export const isoDateTime = z.iso.datetime().describe('ISO 8601, UTC.');
 
-/** A query’s numbers are text. */
+/** Query parameter: maximum number of entries of a page. Numbers in a query are text. */
 export function pageLimit(byDefault: number) {
   return z
     .string()
     .regex(/^([1-9]\d?|100)$/, 'must be a number from 1 to 100')
     .optional()
-    .describe(`How many to answer; ${byDefault} by default.`);
+    .describe(`Maximum number of entries; default ${byDefault}.`);
 }
 
-export const pageCursor = z.string().max(64).optional().describe('`nextCursor` of the page before.');
-export const nextCursor = z.string().optional().describe('Pass it as cursor for the next page; absent on the last.');
+export const pageCursor = z.string().max(64).optional().describe('`nextCursor` of the previous page.');
+export const nextCursor = z
+  .string()
+  .optional()
+  .describe('Pass it as `cursor` to get the next page; absent on the last page.');

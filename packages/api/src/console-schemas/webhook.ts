@@ -3,19 +3,21 @@ import { WebhookEventType, WebhookTopic } from '../webhook-events.ts';
 import { overlapSeconds } from './key.ts';
 import { isoDateTime, nextCursor } from './values.ts';
 
-const url = z.string().min(1).describe('Of the receiver: https, without user or password, at a public address.');
+const url = z.string().min(1).describe('URL of the receiver: https, a public address, no user name or password.');
 const events = z
   .array(WebhookTopic)
   .min(1)
   .max(WebhookTopic.options.length)
-  .describe('What it is told. `webhook.test` it is told whenever somebody asks for it.');
+  .describe('Events that are sent. `webhook.test` is sent on request, whatever this list contains.');
 const secret = z
   .string()
-  .describe('`whsec_` and base64: what deliveries are signed with (Standard Webhooks). Shown this once.');
+  .describe('Key that signs the deliveries (Standard Webhooks): `whsec_` and base64. Shown only here.');
 
 export const DeliveryState = z
   .enum(['waiting', 'delivered', 'failed'])
-  .describe('`waiting`: for its first attempt, its next one, or for its endpoint to be enabled. `failed`: given up.');
+  .describe(
+    '`waiting`: for the first or next attempt, or until the webhook is enabled. `failed`: all attempts failed.',
+  );
 
 export const CreateWebhookRequest = z.strictObject({ url, events }).meta({ id: 'CreateWebhookRequest' });
 
@@ -26,7 +28,7 @@ export const ChangeWebhookRequest = z
 export const RotateWebhookRequest = z
   .strictObject({
     overlapSeconds: overlapSeconds.describe(
-      'How long deliveries are signed with the old secret too; a day by default, 0 ends it at once.',
+      'Seconds that deliveries are also signed with the old secret; default one day, 0 ends it at once.',
     ),
   })
   .meta({ id: 'RotateWebhookRequest' });
@@ -38,15 +40,17 @@ export const Webhook = z
     events: z.array(WebhookTopic),
     state: z
       .enum(['active', 'disabled'])
-      .describe('To one that is disabled nothing new is queued, and nothing is sent.'),
+      .describe('While a webhook is disabled, no new events are queued and nothing is sent.'),
     disabledReason: z.string().optional(),
     dateCreated: isoDateTime,
-    previousSecretUntil: isoDateTime.optional().describe('Until then deliveries are signed with the old secret too.'),
+    previousSecretUntil: isoDateTime
+      .optional()
+      .describe('Until this time deliveries are also signed with the old secret.'),
     newestDelivery: z
       .object({
         type: WebhookEventType,
         state: DeliveryState,
-        status: z.int().optional().describe('Of HTTP, of its last attempt that was answered.'),
+        status: z.int().optional().describe('HTTP status of the last attempt that got a response.'),
         dateCreated: isoDateTime,
       })
       .optional(),
@@ -64,18 +68,18 @@ export const DeletedWebhook = z.object({ webhookId: z.guid() }).meta({ id: 'Dele
 export const WebhookDelivery = z
   .object({
     deliveryId: z.string(),
-    eventId: z.string().describe('The header `webhook-id`: the same in every attempt.'),
+    eventId: z.string().describe('Value of the header `webhook-id`; the same in every attempt.'),
     type: WebhookEventType,
     state: DeliveryState,
     attempts: z.int(),
-    payload: z.string().describe('The very text that is signed.'),
+    payload: z.string().describe('Exact text that is signed.'),
     dateCreated: isoDateTime,
     lastAttemptAt: isoDateTime.optional(),
-    nextAttemptAt: isoDateTime.optional().describe('While it waits.'),
+    nextAttemptAt: isoDateTime.optional().describe('Present while it is waiting.'),
     deliveredAt: isoDateTime.optional(),
-    status: z.int().optional().describe('Of HTTP, of the last attempt; absent where there was no answer.'),
-    error: z.string().optional().describe('Why the last attempt came to nothing.'),
-    response: z.string().optional().describe('The first 1,024 bytes of what the receiver answered.'),
+    status: z.int().optional().describe('HTTP status of the last attempt; absent if there was no response.'),
+    error: z.string().optional().describe('Why the last attempt failed.'),
+    response: z.string().optional().describe('First 1,024 bytes of the response.'),
   })
   .meta({ id: 'WebhookDelivery' });
 

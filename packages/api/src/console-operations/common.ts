@@ -1,0 +1,15 @@
+import * as z from 'zod';
+import { pageCursor, pageLimit } from '../console-schemas/values.ts';
+import { idParam } from '../schemas.ts';
+
+// Authentication, rate limit and fallback error of the console's operations.
+
+export const OPEN = { authentication: 'none', rateLimit: 'console', fallback: 'ERR_INTERNAL' } as const;
+export const SESSION = { authentication: 'session', rateLimit: 'console', fallback: 'ERR_INTERNAL' } as const;
+export const COMPANY = { authentication: 'company', rateLimit: 'console', fallback: 'ERR_INTERNAL' } as const;
+
+export const projectParams = z.object({ projectId: idParam });
+export const batchParams = z.object({ projectId: idParam, batchId: idParam });
+export const keyParams = z.object({ projectId: idParam, keyId: idParam });
+
+export const page = { cursor: pageCursor, limit: pageLimit(50) };
