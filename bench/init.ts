@@ -13,6 +13,7 @@ import type { Project } from '../apps/service/src/model/project.ts';
 import { createChain } from '../apps/service/src/solana/chain.ts';
 import { startJobs } from '../apps/service/src/store/jobs/jobs.ts';
 import { findProject } from '../apps/service/src/store/projects/projects.ts';
+import { createMetrics } from '../apps/service/src/telemetry/metrics.ts';
 import { openBenchWorld } from './bench-world.ts';
 import { type Figures, ms, percent, percentile, timeMs } from './figures.ts';
 
@@ -34,13 +35,18 @@ async function measure(world: World): Promise<Figures> {
   const { apiKey, projectId } = await createProject(world);
   const project = await findProject(world.db, projectId);
   if (project === null || typeof project === 'string') throw new Error('The project is gone.');
-  const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log: createLog('error') });
+  const jobs = await startJobs({
+    poolConfig: { connectionString: world.databaseUrl },
+    log: createLog('error'),
+    metrics: createMetrics(),
+  });
   const deps: Deps = {
     db: world.db,
     jobs,
     chain: createChain({ rpcUrl: world.localnet.url, clock: systemClock }),
     clock: systemClock,
     log: createLog('error'),
+    metrics: createMetrics(),
     batchExpirySeconds: 86_400,
     fairUse: { maxOpenBatches: 10_000, maxOpenPipelines: 1_000_000 },
   };

@@ -40,17 +40,13 @@ const RULES: Rules = {
     'apps/service/src/main.ts': service('app.ts', 'config.ts', 'database.ts', 'log.ts'),
     // The files beside the folders: the composition root and what it is made of.
     'apps/service/src': [
-      ...service('worker.ts', 'http', 'monitor', 'webhooks', 'batches', 'projects', 'solana', 'store', 'model'),
+      ...service('worker.ts', 'http', 'webhooks', 'batches', 'projects', 'solana', 'store', 'model', 'telemetry'),
       ...['packages/api/src', 'packages/localnet/src'],
     ],
     'apps/service/src/worker.ts': service('signers.ts', 'batches', 'solana', 'store', 'model'),
     'apps/service/src/http': [
       ...service('webhooks', 'company', 'treasury', 'batches', 'projects', 'proofs', 'compile', 'model', 'telemetry'),
       'packages/api/src',
-    ],
-    'apps/service/src/monitor': [
-      ...service('http/health.ts', 'http/wire/hang-up-on-close.ts'),
-      ...service('solana', 'store', 'model', 'telemetry'),
     ],
     'apps/service/src/treasury': [
       ...service('batches', 'projects', 'compile', 'squads', 'solana', 'store', 'model'),
@@ -78,14 +74,14 @@ const RULES: Rules = {
 
   /** A package that is named in these places alone. */
   onlyIn: {
-    fastify: ['apps/service/src/http', 'apps/service/src/monitor'],
+    fastify: ['apps/service/src/http'],
     kysely: ['apps/service/src/store', 'apps/service/migrations'],
     pg: ['apps/service/src/store', 'apps/service/src/database.ts'],
     'pg-boss': ['apps/service/src/store'],
     'rate-limiter-flexible': ['apps/service/src/store'],
     litesvm: ['packages/localnet/src'],
     commander: ['apps/cli/src'],
-    'prom-client': ['apps/service/src/telemetry', 'apps/service/src/monitor'],
+    'prom-client': ['apps/service/src/telemetry'],
     '@opentelemetry/api': ['apps/service/src/telemetry'],
   },
 

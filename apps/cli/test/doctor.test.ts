@@ -6,6 +6,7 @@ import { setJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { startJobs } from '../../service/src/store/jobs/jobs.ts';
 import { migrate } from '../../service/src/store/migrate.ts';
+import { createMetrics } from '../../service/src/telemetry/metrics.ts';
 import type { Finding } from '../src/commands/doctor/check.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 import { startTestService, type TestService } from './test-service.ts';
@@ -143,7 +144,7 @@ describe('flywheel doctor', () => {
         ['http', 'warning'],
       ],
     );
-    const jobs = await startJobs({ poolConfig: idle.poolConfig, log: createLog('silent') });
+    const jobs = await startJobs({ poolConfig: idle.poolConfig, log: createLog('silent'), metrics: createMetrics() });
     await jobs.enqueue(idle.db, { type: 'refill-nonces' });
     await setJobs(idle.db, 'failing', 'the node said no');
     await jobs.stop();

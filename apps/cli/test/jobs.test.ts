@@ -6,6 +6,7 @@ import { clearJobs, setJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase, quietLog, type TestDatabase } from '@flywheel/testing/postgres';
 import { randomAddress } from '@flywheel/testing/records';
 import { type Job, type Jobs, startJobs } from '../../service/src/store/jobs/jobs.ts';
+import { createMetrics } from '../../service/src/telemetry/metrics.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 
 type JobRecord = Awaited<ReturnType<Operations['listJobs']>>[number];
@@ -17,7 +18,7 @@ describe('flywheel jobs', () => {
 
   before(async () => {
     database = await openTestDatabase();
-    queue = await startJobs({ poolConfig: database.poolConfig, log: quietLog });
+    queue = await startJobs({ poolConfig: database.poolConfig, log: quietLog, metrics: createMetrics() });
     env = { DATABASE_URL: database.url };
   });
   beforeEach(() => clearJobs(database.db));
@@ -94,7 +95,7 @@ describe('flywheel jobs', () => {
 
   /** The batch of the first job that a worker, started now, is given. */
   async function ranBatch(): Promise<string> {
-    const worker = await startJobs({ poolConfig: database.poolConfig, log: quietLog });
+    const worker = await startJobs({ poolConfig: database.poolConfig, log: quietLog, metrics: createMetrics() });
     const ran = Promise.withResolvers<string>();
     await worker.work(async (job) => {
       if (job.type !== 'refill-nonces') ran.resolve(job.batchId);

@@ -12,9 +12,9 @@ import { createBatchHandlers } from './http/batch-handlers.ts';
 import { createConsoleHandlers } from './http/console/console-handlers.ts';
 import { createStreamLimit } from './http/events/stream-limit.ts';
 import type { ReadinessCheck } from './http/health.ts';
+import { type MonitorDeps, serveMonitor } from './http/monitor.ts';
 import { createServer } from './http/server.ts';
 import { readSite } from './http/static/read-site.ts';
-import { type MonitorDeps, serveMonitor } from './monitor/serve-monitor.ts';
 import { createEnvironment } from './projects/environment.ts';
 import { findOpenSession } from './projects/sign-in.ts';
 import { openSigners, type Signers } from './signers.ts';
@@ -27,6 +27,8 @@ import { startJobs } from './store/jobs/jobs.ts';
 import { findApiKey, touchApiKey } from './store/projects/api-keys.ts';
 import { findProject } from './store/projects/projects.ts';
 import { createRateLimits } from './store/rate-limits.ts';
+import { readServiceState } from './store/service-state.ts';
+import { createMetrics } from './telemetry/metrics.ts';
 import { openWebhookKey } from './webhook-key.ts';
 import type { EndpointDeps } from './webhooks/endpoints.ts';
 import { createWebhookSecrets } from './webhooks/secrets.ts';
@@ -80,10 +82,11 @@ async function compose(
   const chain = createChain({ rpcUrl, clock, log });
   const isWorker = roles.has('worker');
   const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
-  const jobs = await startJobs({ poolConfig, log });
+  const metrics = createMetrics();
+  const jobs = await startJobs({ poolConfig, log, metrics });
   started.defer(() => jobs.stop());
   const { fairUse, batchExpirySeconds } = config;
-  const deps: Deps = { db, jobs, chain, clock, log, fairUse, batchExpirySeconds };
+  const deps: Deps = { db, jobs, chain, clock, log, metrics, fairUse, batchExpirySeconds };
 
   const blockEngineUrl = config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null;
   const { maxTipLamports, maxComputeUnitPrice } = config;
@@ -103,7 +106,13 @@ async function compose(
     const delivering = startWebhooks({ ...deps, poolConfig, secrets, rules });
     started.defer(() => delivering.stop());
   } else if (isWorker) log.info('no webhooks are sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set');
-  const monitorDeps = { ...deps, log, operator: signers.operator, readiness: readinessOf(deps) };
+  const monitorDeps = {
+    metrics,
+    log,
+    readiness: readinessOf(deps),
+    readServiceState: () => readServiceState(db, clock.now()),
+    readOperatorLamports: async () => (await chain.accounts([signers.operator]))[0]?.lamports ?? 0n,
+  };
   const metricsUrl = await openMonitor(config, monitorDeps, started);
   // Serving sends nothing: it only asks what a bundle would cost.
   const bundles = createBundleSender({ ...sending, chain, clock, log });
@@ -191,6 +200,7 @@ async function listen(
     },
     clock,
     log,
+    metrics: given.metrics,
     publicUrl,
     trustedProxies,
   });

@@ -8,6 +8,7 @@ import { closeDb, type Db, openDb } from '@flywheel/service/internal/store/db.ts
 import { startJobs } from '@flywheel/service/internal/store/jobs/jobs.ts';
 import { MIGRATIONS, migrate } from '@flywheel/service/internal/store/migrate.ts';
 import { type EmbeddedPostgres, startPostgres } from '@flywheel/service/internal/store/postgres.ts';
+import { createMetrics } from '@flywheel/service/internal/telemetry/metrics.ts';
 import pg from 'pg';
 
 export interface TestDatabase {
@@ -107,7 +108,7 @@ async function fillTemplate(poolConfig: pg.PoolConfig): Promise<void> {
   const db = openDb(poolConfig, quietLog);
   await migrate(db);
   await closeDb(db);
-  const jobs = await startJobs({ poolConfig, log: quietLog });
+  const jobs = await startJobs({ poolConfig, log: quietLog, metrics: createMetrics() });
   await jobs.stop();
 }
 

@@ -8,6 +8,7 @@ import type { Handlers, OperationTable } from '@flywheel/service/internal/http/h
 import { createServer, type ServerDeps } from '@flywheel/service/internal/http/server.ts';
 import type { Project } from '@flywheel/service/internal/model/project.ts';
 import { createApiKey } from '@flywheel/service/internal/projects/api-key.ts';
+import { createMetrics } from '@flywheel/service/internal/telemetry/metrics.ts';
 import { address } from '@solana/kit';
 import { pino } from 'pino';
 
@@ -78,6 +79,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     readConnectUrls: async () => [],
     publicUrl: null,
     log: pino({ level: 'trace' }, sink),
+    metrics: createMetrics(),
     handlers: { ...HANDLERS, ...handlers },
     consoleHandlers: { ...CONSOLE_HANDLERS, ...consoleHandlers },
     ...deps,

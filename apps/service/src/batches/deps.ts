@@ -5,6 +5,7 @@ import type { Chain } from '../solana/chain.ts';
 import { type Run, requireRun } from '../store/batches/runs.ts';
 import type { Db } from '../store/db.ts';
 import type { Jobs } from '../store/jobs/jobs.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 
 /** Dependencies and settings of the use cases. None of them can sign. */
 export interface Deps {
@@ -13,6 +14,7 @@ export interface Deps {
   readonly chain: Chain;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly fairUse: FairUse;
   /** Seconds after which an open batch that was not executed ends FAILED. */
   readonly batchExpirySeconds: number;

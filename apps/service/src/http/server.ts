@@ -4,7 +4,7 @@ import { METHODS } from 'node:http';
 import { ApiError, CONSOLE_OPERATIONS, OPERATIONS } from '@flywheel/api';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
-import { requestSeconds } from '../telemetry/metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { registerReference } from './docs/reference.ts';
 import { documentRoutes } from './docs/routes.ts';
 import { bindHandlers, type ContextFreeCode, type Handlers } from './handlers.ts';
@@ -24,6 +24,7 @@ export interface ServerDeps extends OperationRouteDeps, SiteDeps {
   /** By name: what must work for this process to take requests. */
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
   readonly log: Logger;
+  readonly metrics: Pick<Metrics, 'requestSeconds'>;
   /** Where people reach the service; null: whatever host a request names. */
   readonly publicUrl: string | null;
   /** Whose X-Forwarded-* headers are believed: none by default, since anyone can send them. */
@@ -76,7 +77,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       setUniversalHeaders(request, reply);
       answerUnforeseen(error, request, reply);
-      logAnswer(exchanges.of(request), request, reply);
+      logAnswer(deps, exchanges.of(request), request, reply);
     },
   });
 
@@ -94,7 +95,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {
-    logAnswer(exchanges.of(request), request, reply);
+    logAnswer(deps, exchanges.of(request), request, reply);
     done();
   });
   server.addHook('preClose', (done) => {
@@ -182,10 +183,15 @@ function pathOf(request: FastifyRequest): string {
 }
 
 /** Routes are logged by their pattern: what stands in a path or a query may be a secret. */
-function logAnswer({ context, caller, errorCode }: Exchange, request: FastifyRequest, reply: FastifyReply): void {
+function logAnswer(
+  { metrics }: Pick<ServerDeps, 'metrics'>,
+  { context, caller, errorCode }: Exchange,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const route =
     request.is404 || request.routeOptions.url === undefined ? null : `${request.method} ${request.routeOptions.url}`;
-  requestSeconds.observe({ route: route ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1_000);
+  metrics.requestSeconds.observe({ route: route ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1_000);
   context.log.info(
     { route, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 10) / 10, errorCode, ...caller },
     'answered',

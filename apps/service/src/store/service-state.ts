@@ -1,25 +1,14 @@
-import type { BatchStatus } from '@flywheel/api';
 import { sql } from 'kysely';
+import type { ServiceState } from '../telemetry/metrics.ts';
 import type { Db } from './db.ts';
 import type { NonceState } from './landing/nonces.ts';
 
-/** How the whole service stands, whatever process asks. */
-export interface ServiceState {
-  readonly openBatches: readonly {
-    readonly status: BatchStatus;
-    /** Whose turn it is: `trouble` when something keeps it from being executed. */
-    readonly waitsFor: 'setup' | 'wallet' | 'company' | 'execution' | 'trouble';
-    readonly count: number;
-    readonly oldestSeconds: number;
-  }[];
-  readonly jobs: readonly { readonly state: 'waiting' | 'running' | 'failed'; readonly count: number }[];
-  /** How long the job that is due longest has been due; 0 when none is. */
-  readonly jobLagSeconds: number;
+interface State extends ServiceState {
   readonly nonces: readonly { readonly state: NonceState; readonly count: number }[];
 }
 
-/** Three queries over what is open; what has ended is not looked at. */
-export async function readServiceState(db: Db, now: Date): Promise<ServiceState> {
+/** Reads the state that all processes share. Three queries over open rows; ended batches and completed jobs are skipped. */
+export async function readServiceState(db: Db, now: Date): Promise<State> {
   const [batches, jobs, nonces] = await Promise.all([readOpenBatches(db, now), readJobs(db, now), readNonces(db)]);
   return { openBatches: batches, ...jobs, nonces };
 }
@@ -30,7 +19,7 @@ async function readOpenBatches(db: Db, now: Date): Promise<ServiceState['openBat
       extract(epoch from ${now}::timestamptz - min(created_at))::float8 as "oldestSeconds"
     from (
       select status, created_at, case
-        when execution_error is not null then 'trouble'
+        when execution_error is not null then 'issue'
         when status = 'AVAILABLE_TO_QUEUE' then 'setup'
         when signed_tx is null then 'wallet'
         when company_asked_at is not null and company_decided_at is null then 'company'
@@ -61,7 +50,7 @@ async function readJobs(db: Db, now: Date): Promise<Pick<ServiceState, 'jobs' | 
   return { jobs: rows, jobLagSeconds: Math.max(0, ...rows.map(({ lagSeconds }) => lagSeconds)) };
 }
 
-async function readNonces(db: Db): Promise<ServiceState['nonces']> {
+async function readNonces(db: Db): Promise<State['nonces']> {
   const rows = await db
     .selectFrom('nonces')
     .select((eb) => ['state', eb.fn.countAll<bigint>().as('count')])

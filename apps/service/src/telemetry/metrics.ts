@@ -1,55 +1,136 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What this process has done, in Prometheus' terms. The state that processes share is read by the monitor. */
-export const registry = new Registry();
-collectDefaultMetrics({ register: registry });
+/** The metrics of one process, by Prometheus' conventions. `app` creates them and passes them to whatever counts. */
+export type Metrics = ReturnType<typeof createMetrics>;
 
-const registers = [registry];
+/** Creates the metrics of this process, together with those that prom-client collects of Node. */
+export function createMetrics() {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
 
-/** Every request, by its route's pattern: a path of its own would be a label of its own. */
-export const requestSeconds = new Histogram({
-  name: 'flywheel_http_request_duration_seconds',
-  help: 'Time to answer a request, by route and status.',
-  labelNames: ['route', 'status'],
-  // execute waits for up to two minutes.
-  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120],
-  registers,
-});
+    /** Labelled by the route's pattern: a label per path would be a time series per batch. */
+    requestSeconds: new Histogram({
+      name: 'flywheel_http_request_duration_seconds',
+      help: 'Time to answer a request, by route and status.',
+      labelNames: ['route', 'status'],
+      // An execute waits for up to two minutes.
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120],
+      registers,
+    }),
 
-/** The bundle landing rate is landed / all. */
-export const bundlesSettled = new Counter({
-  name: 'flywheel_bundles_settled_total',
-  help: 'Bundles whose fate the chain has told: landed whole, failed on chain, or lost.',
-  labelNames: ['phase', 'outcome'],
-  registers,
-});
+    /** The landing rate is landed / all. */
+    bundlesSettled: new Counter({
+      name: 'flywheel_bundles_settled_total',
+      help: 'Bundles with a known outcome: landed, failed on chain, or lost.',
+      labelNames: ['phase', 'outcome'],
+      registers,
+    }),
 
-export const bundleSeconds = new Histogram({
-  name: 'flywheel_bundle_landing_duration_seconds',
-  help: 'From sending a bundle to knowing its fate.',
-  labelNames: ['phase', 'outcome'],
-  buckets: [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120],
-  registers,
-});
+    bundleSeconds: new Histogram({
+      name: 'flywheel_bundle_landing_duration_seconds',
+      help: 'Time from sending a bundle to knowing its outcome.',
+      labelNames: ['phase', 'outcome'],
+      buckets: [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120],
+      registers,
+    }),
 
-export const tipLamports = new Counter({
-  name: 'flywheel_bundle_tips_lamports_total',
-  help: 'Tips of the bundles that landed.',
-  labelNames: ['phase'],
-  registers,
-});
+    tipLamports: new Counter({
+      name: 'flywheel_bundle_tips_lamports_total',
+      help: 'Tips paid by the bundles that landed.',
+      labelNames: ['phase'],
+      registers,
+    }),
 
-export const webhookAttempts = new Counter({
-  name: 'flywheel_webhook_attempts_total',
-  help: 'Attempts to deliver an event: delivered, refused and to be made again, given up, or told to send no more.',
-  labelNames: ['outcome'],
-  registers,
-});
+    webhookAttempts: new Counter({
+      name: 'flywheel_webhook_attempts_total',
+      help: 'Webhook delivery attempts: delivered, retried later, exhausted (no retry left), or gone (410).',
+      labelNames: ['outcome'],
+      registers,
+    }),
 
-export const jobSeconds = new Histogram({
-  name: 'flywheel_job_duration_seconds',
-  help: 'Runs of jobs; one that failed runs again.',
-  labelNames: ['type', 'outcome'],
-  buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900],
-  registers,
-});
+    jobSeconds: new Histogram({
+      name: 'flywheel_job_duration_seconds',
+      help: 'Duration of job runs. A failed job runs again.',
+      labelNames: ['type', 'outcome'],
+      buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900],
+      registers,
+    }),
+  };
+}
+
+/** State that all processes share through the database. */
+export interface ServiceState {
+  readonly openBatches: readonly {
+    readonly status: string;
+    /** What the batch is pending on; `issue` when a recorded issue keeps it from being executed. */
+    readonly waitsFor: 'setup' | 'wallet' | 'company' | 'execution' | 'issue';
+    readonly count: number;
+    /** Age in seconds of the oldest of them. */
+    readonly oldestSeconds: number;
+  }[];
+  readonly jobs: readonly { readonly state: 'waiting' | 'running' | 'failed'; readonly count: number }[];
+  /** Seconds by which the most overdue job is overdue; 0 when none is. */
+  readonly jobLagSeconds: number;
+  readonly nonces: readonly { readonly state: string; readonly count: number }[];
+}
+
+export interface MetricsSources {
+  readonly metrics: Metrics;
+  readonly readServiceState: () => Promise<ServiceState>;
+  readonly readOperatorLamports: () => Promise<bigint>;
+  readonly log: { warn(fields: object, message: string): void };
+}
+
+export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/**
+ * Renders this process's metrics and the shared state, read now, as Prometheus text. Every process reports the same
+ * shared state: aggregate it with `max`, not `sum`. A source that cannot be read is left out, and
+ * `flywheel_state_readable` is then 0 for it.
+ */
+export async function renderMetrics(sources: MetricsSources): Promise<string> {
+  const shared = new Registry();
+  const readable = gauge(shared, 'flywheel_state_readable', '1 if the shared state could be read.', ['source']);
+  const read = async (source: string, collect: () => Promise<void>) => {
+    try {
+      await collect();
+      readable.set({ source }, 1);
+    } catch (error) {
+      sources.log.warn({ err: error, source }, 'metrics source cannot be read');
+      readable.set({ source }, 0);
+    }
+  };
+  await Promise.all([
+    read('database', async () => collectServiceState(shared, await sources.readServiceState())),
+    read('cluster', async () => collectBalance(shared, await sources.readOperatorLamports())),
+  ]);
+  return `${await sources.metrics.registry.metrics()}\n${await shared.metrics()}`;
+}
+
+function collectServiceState(shared: Registry, { openBatches, jobs, jobLagSeconds, nonces }: ServiceState): void {
+  const labels = ['status', 'waits_for'];
+  const batches = gauge(shared, 'flywheel_open_batches', 'Batches that have not ended.', labels);
+  const ages = gauge(shared, 'flywheel_oldest_open_batch_age_seconds', 'Age of the oldest open batch.', labels);
+  for (const { status, waitsFor, count, oldestSeconds } of openBatches) {
+    batches.set({ status, waits_for: waitsFor }, count);
+    ages.set({ status, waits_for: waitsFor }, oldestSeconds);
+  }
+  const jobCounts = gauge(shared, 'flywheel_jobs', 'Jobs that have not completed.', ['state']);
+  for (const each of jobs) jobCounts.set({ state: each.state }, each.count);
+  gauge(shared, 'flywheel_job_lag_seconds', 'Time since the most overdue job was due.').set(jobLagSeconds);
+  const nonceCounts = gauge(shared, 'flywheel_nonces', 'Durable nonces of the pool.', ['state']);
+  for (const each of nonces) nonceCounts.set({ state: each.state }, each.count);
+}
+
+function collectBalance(shared: Registry, lamports: bigint): void {
+  const balance = gauge(shared, 'flywheel_operator_balance_lamports', "Operator's balance for fees, tips and rent.");
+  // A sample is a double: exact up to nine million SOL.
+  balance.set(Number(lamports));
+}
+
+function gauge(registry: Registry, name: string, help: string, labelNames: readonly string[] = []): Gauge {
+  return new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
+}

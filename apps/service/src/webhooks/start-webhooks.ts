@@ -12,6 +12,7 @@ import { watchVaults } from './vault/watch-vaults.ts';
 export interface WebhooksDeps extends FundsDeps, Pick<ListenDeps, 'poolConfig'> {
   readonly clock: Clock;
   readonly log: DeliverDeps['log'];
+  readonly metrics: DeliverDeps['metrics'];
   readonly secrets: WebhookSecrets;
   readonly rules: ReceiverRules;
 }

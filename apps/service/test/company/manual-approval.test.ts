@@ -20,6 +20,7 @@ import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import { createLog } from '../../src/log.ts';
 import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
 import { findBundles } from '../../src/store/landing/bundles.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { approve, createManualProject, type Operator, openCompanyWorld, reject } from './operators.ts';
 
 describe('a project whose batches a person approves for the company', () => {
@@ -314,7 +315,11 @@ describe('a project whose batches a person approves for the company', () => {
 
   /** Has a job done, as if somebody had asked for it; resolves when it is done. */
   async function work(project: TestProject, batchId: string, type: 'execute' | 'cancel' = 'execute'): Promise<void> {
-    const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log: createLog('error') });
+    const jobs = await startJobs({
+      poolConfig: { connectionString: world.databaseUrl },
+      log: createLog('error'),
+      metrics: createMetrics(),
+    });
     const job: Job = { type, batchId, multisig: address(project.multisig) };
     await jobs.enqueue(world.db, job);
     await jobs.stop();

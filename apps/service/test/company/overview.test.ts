@@ -8,6 +8,7 @@ import { createProject, requireOk, type TestProject } from '@flywheel/testing/pr
 import { address } from '@solana/kit';
 import { createLog } from '../../src/log.ts';
 import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import {
   approve,
   askCompany,
@@ -240,7 +241,11 @@ describe('what the company’s operators change', () => {
   }
 
   async function enqueueLater(job: Job): Promise<void> {
-    const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log: createLog('error') });
+    const jobs = await startJobs({
+      poolConfig: { connectionString: world.databaseUrl },
+      log: createLog('error'),
+      metrics: createMetrics(),
+    });
     await jobs.enqueue(world.db, job, { startAfter: new Date(Date.now() + 3_600_000) });
     await jobs.stop();
   }

@@ -11,6 +11,7 @@ import { randomAddress } from '@flywheel/testing/records';
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { type Job, type JobHandler, type Jobs, startJobs } from '../../src/store/jobs/jobs.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 test('a handler starts within 50 ms of the commit, at the median of 20', async () => {
   const begun = new Map<string, number>();
@@ -264,7 +265,7 @@ async function openQueue(handler?: JobHandler | null): Promise<Queue> {
 }
 
 async function openJobs({ poolConfig }: TestDatabase): Promise<Jobs> {
-  const jobs = await startJobs({ poolConfig, log: quietLog });
+  const jobs = await startJobs({ poolConfig, log: quietLog, metrics: createMetrics() });
   after(() => jobs.stop({ timeoutSeconds: 0 }));
   return jobs;
 }

@@ -18,6 +18,7 @@ import { createLog } from '../../src/log.ts';
 import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
 import { startJobs } from '../../src/store/jobs/jobs.ts';
 import { findBundles } from '../../src/store/landing/bundles.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 describe('what leaves the vault, and who decides over it', () => {
   let world: World;
@@ -87,7 +88,11 @@ describe('what leaves the vault, and who decides over it', () => {
 
   /** As if somebody had asked for its execution; resolves when that is done. */
   async function work(project: TestProject, batchId: string): Promise<void> {
-    const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log: createLog('error') });
+    const jobs = await startJobs({
+      poolConfig: { connectionString: world.databaseUrl },
+      log: createLog('error'),
+      metrics: createMetrics(),
+    });
     await jobs.enqueue(world.db, { type: 'execute', batchId, multisig: address(project.multisig) });
     await jobs.stop();
     const isDone = (undone: number) => undone === 0;

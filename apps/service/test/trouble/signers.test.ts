@@ -13,6 +13,7 @@ import { systemClock } from '../../src/clock.ts';
 import { createChain } from '../../src/solana/chain.ts';
 import { loadSigner } from '../../src/solana/signer.ts';
 import { startJobs } from '../../src/store/jobs/jobs.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { startWorker } from '../../src/worker.ts';
 
 const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);
@@ -55,10 +56,11 @@ describe('a signer that refuses', () => {
   async function startChoosyWorker(): Promise<() => Promise<void>> {
     const { OPERATOR_SIGNER = '', COMPANY_SIGNER = '', SOLANA_RPC_URL: rpcUrl = '' } = world.environment;
     const [clock, log] = [systemClock, quietLog];
-    const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log });
+    const metrics = createMetrics();
+    const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log, metrics });
     const fairUse = { maxOpenBatches: 10, maxOpenPipelines: 2_000 };
     const chain = createChain({ rpcUrl, clock, log });
-    const deps = { db: world.db, jobs, chain, clock, log, fairUse, batchExpirySeconds: 3_600 };
+    const deps = { db: world.db, jobs, chain, clock, log, metrics, fairUse, batchExpirySeconds: 3_600 };
     const worker = await startWorker(deps, jobs, {
       signers: {
         operator: await loadSigner(OPERATOR_SIGNER),

@@ -10,6 +10,7 @@ import { type Delivery, findDeliveries } from '../../src/store/webhooks/deliveri
 import { insertEndpoint } from '../../src/store/webhooks/endpoints.ts';
 import { queueDeliveries } from '../../src/store/webhooks/queue-deliveries.ts';
 import { startWebhookFeed } from '../../src/store/webhooks/webhook-feed.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { type DeliverDeps, type Delivering, startDelivering } from '../../src/webhooks/delivery/start-delivering.ts';
 import { guardedLookup } from '../../src/webhooks/receiver/guarded-lookup.ts';
 import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
@@ -27,6 +28,7 @@ export function startTestDelivering(
     db,
     clock: systemClock,
     log: quietLog,
+    metrics: createMetrics(),
     onNews: feed.watch,
     secrets: SECRETS,
     rules: HERE,

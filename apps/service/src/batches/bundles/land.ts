@@ -5,7 +5,6 @@ import { bundleIdOf, isBundleRefused, isBundleRejected } from '../../solana/bund
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { findBundles, insertBundle, settleBundle } from '../../store/landing/bundles.ts';
-import { bundleSeconds, bundlesSettled, tipLamports } from '../../telemetry/metrics.ts';
 import { traced } from '../../telemetry/tracing.ts';
 import type { WorkerDeps } from '../deps.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
@@ -43,7 +42,7 @@ export async function landBundle(deps: RunDeps, toSend: BundleToSend): Promise<L
     'flywheel.transactions': transactions.length,
   };
   return traced(`bundle ${phase}`, attributes, async () => {
-    const stopTimer = bundleSeconds.startTimer({ phase });
+    const stopTimer = deps.metrics.bundleSeconds.startTimer({ phase });
     const landing = await sendBundle(deps, toSend);
     stopTimer({ outcome: landing.state });
     return landing;
@@ -145,8 +144,8 @@ async function settle(deps: RunDeps, bundle: Bundle, landed: readonly Signature[
   const { phase } = bundle;
   const isFirst = await fencedTransaction(deps, (trx) => settleBundle(trx, bundle.id, state, landed, deps.clock.now()));
   if (isFirst) {
-    bundlesSettled.inc({ phase, outcome: landing.state });
-    if (landing.state === 'landed') tipLamports.inc({ phase }, Number(bundle.tipLamports));
+    deps.metrics.bundlesSettled.inc({ phase, outcome: landing.state });
+    if (landing.state === 'landed') deps.metrics.tipLamports.inc({ phase }, Number(bundle.tipLamports));
   }
   return landing;
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from '@solana/kit';
 import type pg from 'pg';
 import { fromKysely, PgBoss, type UpdateQueueOptions } from 'pg-boss';
-import { jobSeconds } from '../../telemetry/metrics.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { currentTrace, type TraceCarrier, tracedJob } from '../../telemetry/tracing.ts';
 import type { Db } from '../db.ts';
 import type { Log } from '../log.ts';
@@ -39,7 +39,7 @@ export type JobHandler = (job: Job, signal: AbortSignal) => Promise<void>;
  * Opens the queue, and creates it in the database's schema `jobs` if need be. Without `work` it only sends: nothing is
  * polled and nothing maintained.
  */
-export async function startJobs({ poolConfig, log }: JobsOptions): Promise<Jobs> {
+export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Promise<Jobs> {
   const sender = createBoss({ poolConfig, log }, { supervise: false, max: SENDER_CONNECTIONS });
   await sender.start();
   for (const { name, policy, ...options } of QUEUES) {
@@ -64,8 +64,8 @@ export async function startJobs({ poolConfig, log }: JobsOptions): Promise<Jobs>
       if (worker) throw new Error('This queue is being worked on already.');
       worker = createBoss({ poolConfig, log }, { supervise: true, max: concurrency + MAINTENANCE_CONNECTIONS });
       await worker.start();
-      for (let i = 0; i < concurrency; i++) await startWorker(worker, BATCH, handler, log);
-      await startWorker(worker, NONCES, handler, log);
+      for (let i = 0; i < concurrency; i++) await startWorker(worker, BATCH, handler, { log, metrics });
+      await startWorker(worker, NONCES, handler, { log, metrics });
     },
     async stop({ timeoutSeconds = DEFAULT_STOP_SECONDS } = {}) {
       if (worker) await stopWorker(worker, timeoutSeconds);
@@ -77,6 +77,7 @@ export async function startJobs({ poolConfig, log }: JobsOptions): Promise<Jobs>
 export interface JobsOptions {
   readonly poolConfig: pg.PoolConfig;
   readonly log: Pick<Log, 'warn' | 'error'>;
+  readonly metrics: Pick<Metrics, 'jobSeconds'>;
 }
 
 /** As the queue keeps it: with the trace of the request that asked for it, where one is made. */
@@ -126,7 +127,10 @@ const QUEUE_LOOKUP_SECONDS = 1;
 /** Notifications wake workers at once; only retries, `startAfter` and jobs handed back wait for the next poll. */
 const POLL_SECONDS = 1;
 
-function createBoss({ poolConfig, log }: JobsOptions, own: { supervise: boolean; max: number }): PgBoss {
+function createBoss(
+  { poolConfig, log }: Omit<JobsOptions, 'metrics'>,
+  own: { supervise: boolean; max: number },
+): PgBoss {
   const boss = new PgBoss({
     ...poolConfig,
     ...own,
@@ -143,7 +147,12 @@ function createBoss({ poolConfig, log }: JobsOptions, own: { supervise: boolean;
   return boss;
 }
 
-async function startWorker(boss: PgBoss, queue: string, handler: JobHandler, log: JobsOptions['log']): Promise<void> {
+async function startWorker(
+  boss: PgBoss,
+  queue: string,
+  handler: JobHandler,
+  { log, metrics }: Omit<JobsOptions, 'poolConfig'>,
+): Promise<void> {
   const options = { pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS };
   const workerId: string = await boss.work<StoredJob>(queue, options, async (jobs) => {
     for (const {
@@ -151,7 +160,7 @@ async function startWorker(boss: PgBoss, queue: string, handler: JobHandler, log
       signal,
     } of jobs) {
       const { type } = job;
-      const stopTimer = jobSeconds.startTimer({ type });
+      const stopTimer = metrics.jobSeconds.startTimer({ type });
       const attributes = { 'flywheel.job.type': type, ...('batchId' in job && { 'flywheel.batch.id': job.batchId }) };
       try {
         await tracedJob(`job ${type}`, attributes, trace, () => handler(job, signal));

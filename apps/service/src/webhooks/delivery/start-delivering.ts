@@ -2,18 +2,20 @@ import type { Clock } from '../../model/clock.ts';
 import type { Db } from '../../store/db.ts';
 import { forgetDeliveries } from '../../store/webhooks/deliveries.ts';
 import {
+  type DeliveryOutcome,
   type DueDelivery,
   findNextDue,
   giveDeliveryBack,
   settleDelivery,
   takeDeliveries,
 } from '../../store/webhooks/due-deliveries.ts';
-import { webhookAttempts } from '../../telemetry/metrics.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import { type AttemptDeps, attempt } from './attempt.ts';
 
 export interface DeliverDeps extends AttemptDeps {
   readonly db: Db;
   readonly clock: Clock;
+  readonly metrics: Pick<Metrics, 'webhookAttempts'>;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Calls back when something new may be due. Ends with what it returns. */
   readonly onNews: (wake: () => void) => () => void;
@@ -108,13 +110,18 @@ async function deliver(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal)
     const outcome = await attempt(deps, due, signal);
     await settleDelivery(db, due, outcome, clock.now());
     const { kind, status } = outcome;
-    webhookAttempts.inc({ outcome: kind === 'refused' && outcome.retryAt === null ? 'given up' : kind });
+    deps.metrics.webhookAttempts.inc({ outcome: metricOf(outcome) });
     const error = outcome.kind === 'delivered' ? undefined : outcome.error;
     log.info({ endpointId, eventId, type, tries, outcome: kind, status, error }, 'webhook sent');
   } catch (error) {
     if (signal.aborted) await giveDeliveryBack(db, due, clock.now()).catch(() => undefined);
     else log.warn({ endpointId, eventId, err: error }, 'what came of a webhook cannot be stored; it is sent again');
   }
+}
+
+function metricOf(outcome: DeliveryOutcome): 'delivered' | 'gone' | 'retried' | 'exhausted' {
+  if (outcome.kind !== 'refused') return outcome.kind;
+  return outcome.retryAt === null ? 'exhausted' : 'retried';
 }
 
 /** Nobody reads a log of months. */

@@ -1,17 +1,17 @@
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
-import { healthRoutes, type ReadinessCheck } from '../http/health.ts';
-import { hangUpOnClose } from '../http/wire/hang-up-on-close.ts';
-import { METRICS_CONTENT_TYPE, type MetricsDeps, renderMetrics } from './render-metrics.ts';
+import { METRICS_CONTENT_TYPE, type MetricsSources, renderMetrics } from '../telemetry/metrics.ts';
+import { healthRoutes, type ReadinessCheck } from './health.ts';
+import { hangUpOnClose } from './wire/hang-up-on-close.ts';
 
-export interface MonitorDeps extends MetricsDeps {
+export interface MonitorDeps extends MetricsSources {
   readonly log: Logger;
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
 }
 
 /**
- * Serves `/metrics` and `/health/*` on a port of their own, which is for the operator's network alone: what they tell is
- * not for everyone, and a worker has no other port.
+ * Serves `/metrics` and `/health/*` on a port of their own, for the operator's network only: metrics are not public, and
+ * a worker process serves no other port.
  */
 export async function serveMonitor(
   deps: MonitorDeps,
