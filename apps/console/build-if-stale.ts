@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SOURCES = [
   'apps/console/{src,public}/**',
   'apps/console/{index.html,package.json,vite.config.ts}',
-  'packages/{api,sdk}/src/**',
+  'packages/{api,protocol,sdk,solana-rpc,squads}/src/**',
   'package-lock.json',
 ];
 

@@ -1,0 +1,58 @@
+/**
+ * Runs the lanes and files that the arguments name, or all lanes: `node test/run.ts unit apps/cli/test/demo.test.ts`.
+ * `--watch` runs files again when they or what they import change.
+ */
+import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
+import { findTestFiles, globAll, LANES, type Lane, ROOT } from './lanes.ts';
+
+/** Files mostly wait for slots and for the database: with one file a core, a core is idle half of the time. */
+const FILES_PER_CORE = 2;
+/** Each file may hold some thirty connections, and the server of the tests takes 300. */
+const MAX_CONCURRENCY = 8;
+/** For one test. The slowest takes a minute on quiet cores. */
+const TIMEOUT_MS = 300_000;
+const SLOWEST_SHOWN = 10;
+
+const { values, positionals } = parseArgs({ options: { watch: { type: 'boolean' } }, allowPositionals: true });
+const isLane = (name: string): name is Lane => LANES.some((lane) => lane === name);
+const lanes = positionals.length === 0 ? LANES : positionals.filter(isLane);
+const named = await globAll(positionals.filter((name) => !isLane(name)));
+const byLane = await findTestFiles();
+const files = [...lanes.flatMap((lane) => byLane.get(lane) ?? []), ...named];
+if (files.length === 0) throw new Error(`No test file is named. Name files, or lanes: ${LANES.join(', ')}.`);
+
+// Inherited by the files' processes and by what those start. Nothing in a test may reach the internet.
+process.env.FLYWHEEL_OFFLINE = '1';
+// Half of a short file's time is compiling what it imports.
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/node-compile');
+
+if (files.some((file) => !byLane.get('unit')?.includes(file))) {
+  const build = spawnSync(process.execPath, ['apps/console/build-if-stale.ts'], { cwd: ROOT, stdio: 'inherit' });
+  if (build.status !== 0) process.exit(1);
+}
+
+const durations = new Map<string, number>();
+const results = run({
+  files: files.map((file) => join(ROOT, file)),
+  cwd: ROOT,
+  concurrency: Math.min(MAX_CONCURRENCY, availableParallelism() * FILES_PER_CORE),
+  execArgv: [`--test-timeout=${TIMEOUT_MS}`],
+  watch: values.watch ?? false,
+});
+results.on('test:fail', ({ todo }) => {
+  if (todo === undefined) process.exitCode = 1;
+});
+results.on('test:summary', ({ file, duration_ms: durationMs }) => {
+  if (file !== undefined) durations.set(file.replace(ROOT, ''), durationMs);
+});
+results.on('end', () => {
+  const slowest = [...durations].toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN);
+  const lines = slowest.map(([file, ms]) => `${(ms / 1_000).toFixed(1).padStart(8)} s  ${file}\n`);
+  process.stdout.write(`Slowest files:\n${lines.join('')}`);
+});
+results.compose(spec).pipe(process.stdout);
