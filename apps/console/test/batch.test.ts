@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BatchDetail, BatchProgress } from '@flywheel/api';
-import vectors from '../../../vectors/instructions.json' with { type: 'json' };
 import { approvalStage, batchState, totalsOf } from '../src/features/batch/batch-summary.ts';
-import { instructionWords, readInstruction } from '../src/features/batch/instruction.ts';
 import { writeReceipt } from '../src/features/batch/receipt.ts';
 import { applyProgress } from '../src/lib/api/apply-progress.ts';
 
@@ -78,27 +76,6 @@ describe('a batch on the page', () => {
       airdropped: '999999999999999.000000001',
       counts: { burns: 2, airdrops: 2, memos: 1 },
     });
-  });
-
-  it('reads instructions from their bytes, as the golden vectors have them', () => {
-    for (const { instructions } of vectors.pipelines) {
-      for (const { base64, programAddress, accounts, dataHex } of instructions) {
-        const read = readInstruction(base64);
-        assert.deepEqual(
-          { programAddress: read.program, accounts: read.accounts, dataHex: Buffer.from(read.data).toString('hex') },
-          { programAddress, accounts, dataHex },
-        );
-      }
-    }
-  });
-
-  it('says instructions in words', () => {
-    const airdrop = vectors.pipelines.find(({ name }) => name === 'an airdrop of SPL Token');
-    const words = airdrop?.instructions.map(({ base64 }) => instructionWords(readInstruction(base64)));
-    assert.deepEqual(words?.slice(1), [
-      { program: 'Associated Token', text: 'creates the token account of 9Qqh…52UM if it is missing' },
-      { program: 'Token', text: 'transfers 0.000000001 tokens to the token account EHnr…U7gt' },
-    ]);
   });
 
   it('writes a receipt of every airdrop, with the transaction that made it', () => {

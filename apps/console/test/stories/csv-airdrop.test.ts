@@ -30,39 +30,48 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         await fund(person, project);
       });
 
-      it('names every row that is wrong, and takes none of the file', async () => {
+      it('a file with errors names every wrong line and cannot be reviewed', async () => {
         const { page } = person;
-        const rows = ['address,amount', 'nobody,1', `${alice},`, `${alice},-1`, `${alice},0.0000001`, `${bob},1,2`];
+        const rows = [
+          'address,amount',
+          'nobody,1',
+          `${alice},`,
+          `${alice},-1`,
+          `${alice},0.0000001`,
+          `${bob},1,2`,
+          `${bob},"1,5"`,
+        ];
         await openFile(person, project, 'wrong.csv', rows);
         for (const text of [
-          'Row 2: “nobody” is no address.',
-          'Row 3: has no amount.',
-          'Row 4: “-1” is no amount.',
-          'Row 5: 0.0000001 has more fraction digits than the token’s 6.',
-          'Row 6: has 3 cells',
+          'Line 2: “nobody” is not an address',
+          'Line 3: The amount is missing',
+          'Line 4: “-1” is not an amount',
+          'Line 5: 0.0000001 has more fraction digits than the token’s 6.',
+          'Line 6: has 3 cells',
+          'Line 7: “1,5” is not an amount',
         ]) {
           await page.getByText(text).waitFor();
         }
-        await page.getByText('5 rows have errors').waitFor();
+        await page.getByText('6 lines have errors').waitFor();
         assert.equal(await page.getByRole('button', { name: 'Review' }).isDisabled(), true);
         await look(person, 'csv-wrong');
       });
 
-      it('says which rows repeat an address, and adds them up or takes them for a mistake', async () => {
+      it('a repeated address is named with its lines, and added up or treated as an error', async () => {
         const { page } = person;
         await openFile(person, project, 'twice.csv', [`${alice},1`, `${bob},2`, `${alice},3.5`]);
         await page.getByText('1 address appears more than once').waitFor();
         await page.getByText('2 recipients, 6.5 tokens').waitFor();
-        await page.getByText('rows 1, 3').waitFor();
+        await page.getByText('lines 1, 3').waitFor();
         await look(person, 'csv-twice');
         const review = page.getByRole('button', { name: 'Review' });
         assert.equal(await review.isDisabled(), false);
         await page.getByRole('radio', { name: /^Treat as an error/ }).click();
-        await page.getByText('Row 3: repeats the address of row 1.').waitFor();
+        await page.getByText('Line 3: repeats the address of line 1.').waitFor();
         assert.equal(await review.isDisabled(), true);
       });
 
-      it('is refused as a whole when it is over the day’s limit', async () => {
+      it('a file over the daily limit cannot be created', async () => {
         const { page } = person;
         await openFile(person, project, 'too-much.csv', [`${alice},300`, `${bob},201`]);
         await page.getByRole('button', { name: 'Review' }).click();
@@ -71,7 +80,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         assert.equal(await page.getByRole('button', { name: 'Create the batch' }).isDisabled(), true);
       });
 
-      it('is packed, approved, executed, and leaves a receipt that the chain bears out', async () => {
+      it('a file is packed, approved and executed, and its receipt matches the chain', async () => {
         const { page } = person;
         const recipients = await newAddresses(30);
         const rows = recipients.map((recipient, position) => `${recipient},${position + 1}.25`);

@@ -1,5 +1,5 @@
 import type { BatchDetail, BatchKind, BatchProgress, BatchRow } from '@flywheel/api';
-import { decimalOf } from '@flywheel/sdk';
+import { decimalOf } from '@flywheel/protocol';
 import { fromFinestUnits, toFinestUnits } from '../../lib/amounts.ts';
 import type { Status } from '../../ui/status.ts';
 

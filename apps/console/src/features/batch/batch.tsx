@@ -19,7 +19,6 @@ import { LedgerPanel, ResultsPanel } from './batch-results.tsx';
 import { BatchSkeleton, BatchStatusCard, FailureNotice } from './batch-status.tsx';
 import { batchKindName } from './batch-summary.ts';
 import { PipelineList } from './pipeline-list.tsx';
-import { writeReceipt } from './receipt.ts';
 
 /** The screen of one batch, updated live. */
 export function BatchScreen() {
@@ -130,7 +129,9 @@ function CancelButton({ projectId, batch }: { readonly projectId: string; readon
 function ReceiptButton({ batch: { batch, pipelines } }: { readonly batch: BatchDetail }) {
   const environment = useEnvironment();
   if (!pipelines.some(({ actions }) => actions.some(({ action }) => action === 'AIRDROP'))) return null;
-  const download = () => {
+  const download = async () => {
+    // The CSV writer is loaded when it is needed.
+    const { writeReceipt } = await import('./receipt.ts');
     const text = writeReceipt({
       pipelines,
       linkOf: (signature) => explorerLink(environment, 'signature', signature),
@@ -143,7 +144,7 @@ function ReceiptButton({ batch: { batch, pipelines } }: { readonly batch: BatchD
     URL.revokeObjectURL(url);
   };
   return (
-    <Button onClick={download}>
+    <Button onClick={() => void download()}>
       <Download size={15} aria-hidden /> Download receipt
     </Button>
   );

@@ -1,8 +1,10 @@
 import type { BatchDetail, Pipeline } from '@flywheel/api';
-import { type Difference, decimalOf, proofMemo } from '@flywheel/sdk';
+import { decimalOf, decodeInstruction, describeInstruction, proofMemo } from '@flywheel/protocol';
+import type { Difference } from '@flywheel/sdk';
 import { ChevronRight, CircleMinus } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { groupDigits } from '../../lib/amounts.ts';
+import { shorten } from '../../lib/format.ts';
 import { Meter } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { CopyButton } from '../../ui/copy.tsx';
@@ -10,7 +12,6 @@ import type { Status } from '../../ui/status.ts';
 import { StatusBadge, StatusIcon } from '../../ui/status-badge.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import type { BatchAction } from './batch-summary.ts';
-import { instructionWords, readInstruction } from './instruction.ts';
 
 type PipelineRecord = BatchDetail['pipelines'][number];
 
@@ -246,7 +247,9 @@ function InstructionList({ instructions }: { readonly instructions: readonly str
   return (
     <ol className="flex flex-col gap-1.5">
       {instructions.map((base64, position) => {
-        const { program, text } = instructionWords(readInstruction(base64));
+        const { programAddress, accounts, data } = decodeInstruction(base64);
+        const addresses = accounts.map(({ address }) => address);
+        const { program, text } = describeInstruction({ programAddress, accounts: addresses, data }, shorten);
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: the instructions of a pipeline never move.
           <li key={position} className="flex gap-3 text-sm">

@@ -1,5 +1,6 @@
 import type { BatchDetail } from '@flywheel/api';
-import { decimalOf } from '@flywheel/sdk';
+import { decimalOf } from '@flywheel/protocol';
+import { writeCsv } from '@flywheel/protocol/airdrop-csv';
 
 interface ReceiptInput {
   readonly pipelines: BatchDetail['pipelines'];
@@ -21,9 +22,5 @@ export function writeReceipt({ pipelines, linkOf }: ReceiptInput): string {
       return [[action.toAddress, decimalOf(action.amount), String(position), state, signature ?? '', link ?? '']];
     }),
   );
-  return [HEAD, ...rows].map((cells) => `${cells.map(quoted).join(',')}\r\n`).join('');
-}
-
-function quoted(cell: string): string {
-  return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  return writeCsv([HEAD, ...rows], '\r\n');
 }

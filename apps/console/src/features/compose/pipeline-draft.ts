@@ -1,7 +1,6 @@
 import { type Action, MAX_PAYLOAD_BYTES, type Pipeline, type ProofType } from '@flywheel/api';
-import { toBaseUnits } from '@flywheel/sdk';
+import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
 import { isAddress, isOffCurveAddress } from '@solana/kit';
-import { groupDigits } from '../../lib/amounts.ts';
 import { checkPayload } from '../proof-types/check-payload.ts';
 
 export type ActionKind = Action['action'];
@@ -73,7 +72,10 @@ export function amountIssue({ amount }: ActionDraft, { decimals }: Pick<DraftRul
   if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter whole tokens without commas, for example 1000 or 0.5.';
   const baseUnits = toBaseUnits(amount, decimals);
   if (baseUnits === null) return `The token has ${decimals} decimals; ${amount} has more.`;
-  return baseUnits === 0n ? 'The amount must be more than zero.' : digitsIssue(amount);
+  if (baseUnits === 0n) return 'The amount must be more than zero.';
+  const digits = significantDigits(amount);
+  if (digits <= MAX_SIGNIFICANT_DIGITS) return null;
+  return `${groupDigits(amount)} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`;
 }
 
 /** Reads an action without checking it, so that the size of a half-written pipeline can be measured. */
@@ -110,18 +112,4 @@ function parseJson(text: string): unknown {
     // Mostly text that is still being typed; the caller reports it.
     return undefined;
   }
-}
-
-/** Amounts are JSON numbers, and a double holds no more digits than these exactly. */
-const MAX_SIGNIFICANT_DIGITS = 15;
-
-/** Checks that a JSON number can hold an amount exactly; answers the issue as a sentence, or null. */
-export function digitsIssue(amount: string): string | null {
-  const digits = amount
-    .replace(/(\.\d*?)0+$/, '$1')
-    .replace('.', '')
-    .replace(/^0+/, '')
-    .replace(/0+$/, '').length;
-  if (digits <= MAX_SIGNIFICANT_DIGITS) return null;
-  return `${groupDigits(amount)} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`;
 }

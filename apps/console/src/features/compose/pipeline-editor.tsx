@@ -1,5 +1,6 @@
 import type { ProofType } from '@flywheel/api';
-import { MAX_PIPELINE_BYTES, MAX_PIPELINE_INSTRUCTIONS, type PipelineSize, pipelineSize } from '@flywheel/sdk';
+import { MAX_PIPELINE_BYTES, MAX_PIPELINE_INSTRUCTIONS } from '@flywheel/protocol';
+import { type PipelineSize, pipelineSize } from '@flywheel/sdk';
 import { Plus, Trash2 } from 'lucide-react';
 import { Button } from '../../ui/button.tsx';
 import { Meter } from '../../ui/charts.tsx';

@@ -66,7 +66,7 @@ export function Review({ projectId, token, batches, onBack }: ReviewProps) {
       {preview.error && <ErrorNotice error={preview.error} onRetry={() => void preview.refetch()} />}
       {sums && (
         <>
-          <PreviewIssues sums={sums} rowOf={(batch, path) => rowOf(batches[batch] ?? [], path)} />
+          <PreviewIssues sums={sums} lineOf={(batch, path) => lineOf(batches[batch] ?? [], path)} />
           <ReviewTotals projectId={projectId} sums={sums} token={token} />
         </>
       )}
@@ -107,8 +107,8 @@ function Footer({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** Finds the row of the CSV file that an action came from; the payload of its pipeline lists the rows. Null if unknown. */
-function rowOf(pipelines: readonly Pipeline[], path: string): number | null {
+/** Finds the line of the CSV file that an action came from; the payload of its pipeline lists the lines. Null if unknown. */
+function lineOf(pipelines: readonly Pipeline[], path: string): number | null {
   const [, pipeline, action] = /^pipelines\[(\d+)\]\.actions\[(\d+)\]/.exec(path) ?? [];
   const found = pipelines[Number(pipeline)];
   if (!found || action === undefined) return null;
@@ -233,12 +233,12 @@ const MAX_SHOWN = 20;
 
 interface PreviewIssuesProps {
   readonly sums: PreviewTotals;
-  /** Row of the CSV file for a JSON path such as `pipelines[0].actions[2]`; null if there is none. */
-  readonly rowOf: (batch: number, path: string) => number | null;
+  /** Line of the CSV file for a JSON path such as `pipelines[0].actions[2]`; null if there is none. */
+  readonly lineOf: (batch: number, path: string) => number | null;
 }
 
 /** Lists the issues and warnings of the previews. */
-function PreviewIssues({ sums: { problems, warnings, isBlocked }, rowOf }: PreviewIssuesProps) {
+function PreviewIssues({ sums: { problems, warnings, isBlocked }, lineOf }: PreviewIssuesProps) {
   const more = problems.length - MAX_SHOWN;
   return (
     <>
@@ -253,10 +253,10 @@ function PreviewIssues({ sums: { problems, warnings, isBlocked }, rowOf }: Previ
         >
           <ul className="mt-1 flex flex-col gap-1">
             {problems.slice(0, MAX_SHOWN).map(({ batch, code, place, message }) => {
-              const row = place === undefined ? null : rowOf(batch, place);
+              const line = place === undefined ? null : lineOf(batch, place);
               return (
                 <li key={`${batch} ${place} ${code} ${message}`} className="break-words">
-                  {row !== null && <span className="font-medium">Row {row}. </span>}
+                  {line !== null && <span className="font-medium">Line {line}. </span>}
                   <MessageText text={message} /> <span className="font-mono text-xs text-quiet">{code}</span>
                 </li>
               );

@@ -1,5 +1,5 @@
 import type { ProjectOverview, Usage } from '@flywheel/api';
-import { toBaseUnits } from '@flywheel/sdk';
+import { toBaseUnits } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { formatBaseUnits, shareOf } from '../../lib/amounts.ts';

@@ -1,5 +1,5 @@
 import type { Asset, ProjectOverview, Withdrawal, WithdrawalRequest } from '@flywheel/api';
-import { toBaseUnits, toDecimal } from '@flywheel/sdk';
+import { toBaseUnits, toDecimal } from '@flywheel/protocol';
 import { isAddress, isOffCurveAddress } from '@solana/kit';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
