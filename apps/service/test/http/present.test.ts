@@ -60,7 +60,7 @@ describe('a batch on the wire', () => {
     const wire = presentBatch({ ...BATCH, initResult, executionError }, PROJECT);
     assert.deepEqual(wire.initResult, initResult);
     assert.equal(wire.executionError?.code, 'ERR_VAULT_UNDERFUNDED');
-    assert.match(wire.executionError?.message ?? '', /^The vault holds 1 SOL\. Deposit the rest/);
+    assert.match(wire.executionError?.message ?? '', /^The vault holds 1 SOL\. Deposit the missing amount/);
   });
 
   it('includes what was asked for, and no approval where there is none', () => {

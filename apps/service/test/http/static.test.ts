@@ -122,7 +122,7 @@ describe('the console', () => {
     await using bare = await startTestServer({ site: await readSite(join(directory, 'nowhere')) });
     const response = await bare.fetch('/', { apiKey: null });
     assert.equal(response.status, 503);
-    assert.match(await response.text(), /npm run build --workspace console/);
+    assert.match(await response.text(), /npm run build --workspace apps\/console/);
     assert.equal((await bare.fetch('/docs', { apiKey: null })).status, 200);
   });
 
