@@ -93,12 +93,10 @@ export const ExecuteResult = z
   })
   .meta({ id: 'ExecuteResult', description: 'Result of executing the batch; counts are pipelines.' });
 
-export const ExecutionError = z
-  .object({ code: z.string(), message: z.string() })
-  .meta({
-    id: 'ExecutionError',
-    description: 'Why execution cannot continue at the moment, found after execute returned 202.',
-  });
+export const ExecutionError = z.object({ code: z.string(), message: z.string() }).meta({
+  id: 'ExecutionError',
+  description: 'Why execution cannot continue at the moment, found after execute returned 202.',
+});
 
 export const LedgerEntry = z
   .object({

@@ -7,8 +7,8 @@ import { type NewPause, setPauseForAll, setProjectPause } from '../store/company
 import type { Db } from '../store/db.ts';
 
 /**
- * Pauses a project, or lets it go on. When this returns nothing of its batches is recorded to be sent any more; what was
- * sent before is followed to its end. Going on, all that was held is taken up at once.
+ * Pauses or resumes a project. Once a pause returns, no further bundle of its batches is sent; bundles in flight are
+ * followed to their end. Resuming enqueues the jobs that were held.
  * @throws ApiError ERR_PROJECT_NOT_FOUND
  */
 export async function pauseProject(
@@ -21,16 +21,16 @@ export async function pauseProject(
     const before = await setProjectPause(trx, projectId, newPause(deps, request));
     if (before === undefined) throw new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });
     const action = request.isPaused ? 'project.paused' : 'project.resumed';
-    await record(deps, trx, { operator, request, before, action, projectId });
+    await recordChange(deps, trx, { operator, request, before, action, projectId });
   });
 }
 
-/** As `pauseProject`, for all projects. Those that are paused by themselves stay so when the others go on. */
+/** Pauses or resumes all projects. A project with a pause of its own stays paused when all are resumed. */
 export async function pauseAll(deps: Deps, operator: Address, request: PauseRequest): Promise<void> {
   await deps.db.transaction().execute(async (trx) => {
     const before = await setPauseForAll(trx, newPause(deps, request));
     const action = request.isPaused ? 'company.paused' : 'company.resumed';
-    await record(deps, trx, { operator, request, before, action, projectId: null });
+    await recordChange(deps, trx, { operator, request, before, action, projectId: null });
   });
 }
 
@@ -46,8 +46,8 @@ interface Change {
   readonly projectId: string | null;
 }
 
-/** Saying the same again changes nothing and is no entry. */
-async function record(
+/** Writes the audit entry and enqueues held jobs. Does nothing if the request changed nothing. */
+async function recordChange(
   { jobs, clock }: Deps,
   trx: Db,
   { operator, request, before, action, projectId }: Change,

@@ -126,7 +126,7 @@ describe('a batch that does not go through', () => {
     assert.equal(waitsFor, 'wallet');
     assert.deepEqual(failure, {
       message: 'The vault holds 1; this batch needs 3: 2 more.',
-      remedy: `Deposit the rest into ${project.vaultAddress}, then execute again: the approval stays valid.`,
+      remedy: `Deposit the missing amount into ${project.vaultAddress}, then execute again: the approval stays valid.`,
       code: 'ERR_VAULT_UNDERFUNDED',
       isFinal: false,
     });

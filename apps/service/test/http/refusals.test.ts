@@ -213,7 +213,12 @@ describe('a failure', () => {
     await refused(init, 500, 'ERR_BATCH_INIT_FAILED', /nothing was stored/);
     await refused(failing.fetch(EXECUTE, json(body)), 500, 'ERR_BATCH_EXECUTE_FAILED');
     await refused(failing.fetch(CURRENT), 500, 'ERR_BATCH_CURRENT_FAILED');
-    await refused(failing.fetch(`/v1/flywheel/batch/${BATCH_ID}`), 500, 'ERR_INTERNAL', /^The service failed unexpectedly\./);
+    await refused(
+      failing.fetch(`/v1/flywheel/batch/${BATCH_ID}`),
+      500,
+      'ERR_INTERNAL',
+      /^The service failed unexpectedly\./,
+    );
     const challenge = json({ wallet: PROJECT.wallet });
     await refused(failing.fetch('/console/api/sign-in/challenge', challenge), 500, 'ERR_INTERNAL');
     assert.match(failing.log(), /connection refused/);

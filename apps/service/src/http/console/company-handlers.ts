@@ -1,12 +1,13 @@
 import type { COMPANY_OPERATIONS, CompanyVerdict, JobSummary, WaitingBatch } from '@flywheel/api';
-import { approveBatch } from '../../company/approve-batch.ts';
-import { changeApprovalMode } from '../../company/change-approval-mode.ts';
-import { listJobs, type QueuedJob } from '../../company/list-jobs.ts';
-import { listWaiting, type WaitingItem } from '../../company/list-waiting.ts';
+import {
+  approveBatch,
+  changeApprovalMode,
+  listWaiting,
+  rejectBatch,
+  type WaitingItem,
+} from '../../company/approvals.ts';
+import { listJobs, type QueuedJob, readCompany, retryJob } from '../../company/operations.ts';
 import { pauseAll, pauseProject } from '../../company/pause.ts';
-import { readCompany } from '../../company/read-company.ts';
-import { rejectBatch } from '../../company/reject-batch.ts';
-import { retryJob } from '../../company/retry-job.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import { readHistory } from '../../projects/history.ts';
 import { listProjects } from '../../projects/overview/list-projects.ts';

@@ -1,8 +1,8 @@
 import type { BatchDetail, BatchProgress, BatchRow, BundleRecord } from '@flywheel/api';
-import { type Failure, failureOf } from '../../batches/report/failure.ts';
-import type { ListItem } from '../../batches/report/list-reports.ts';
-import { type BatchReport, signaturesByPipeline } from '../../batches/report/read-report.ts';
-import { type Step, timelineOf } from '../../batches/report/timeline.ts';
+import { type BatchDetails, signaturesByPipeline } from '../../batches/details/details.ts';
+import { describeFailure, type Failure } from '../../batches/details/failure.ts';
+import type { ListItem } from '../../batches/details/list.ts';
+import { buildTimeline, type Step } from '../../batches/details/timeline.ts';
 import { encodeInstruction } from '../../compile/instruction-bytes.ts';
 import { proofMemo } from '../../compile/proof-memo.ts';
 import { MAX_VAULT_MESSAGE_BYTES } from '../../compile/size.ts';
@@ -39,19 +39,19 @@ interface Decimals {
 
 /** Everything of a batch that moves. */
 export function presentProgress(
-  report: BatchReport,
+  details: BatchDetails,
   project: Project,
   { batchExpirySeconds }: { readonly batchExpirySeconds: number },
 ): BatchProgress {
-  const { record, bundles, ledger, executed } = report;
-  const failure = failureOf(report, project);
+  const { record, bundles, ledger, executed } = details;
+  const failure = describeFailure(details, project);
   const expiresAt = new Date(record.createdAt.getTime() + batchExpirySeconds * 1_000);
   return {
     batch: presentBatch(record, project, { ledger: presentLedger(ledger) }),
     projectId: record.projectId,
     kind: record.kind,
     waitsFor: record.waitsFor,
-    timeline: timelineOf(report, project).map(presentStep),
+    timeline: buildTimeline(details, project).map(presentStep),
     bundles: bundles.map(presentBundle),
     executedPipelines: executed,
     ...(failure && { failure: presentFailure(failure) }),
@@ -62,7 +62,7 @@ export function presentProgress(
 /** A batch’s pipelines, with what became of each. */
 export function presentPipelineRecords(
   pipelines: readonly CompiledPipeline[],
-  { record, bundles, executed }: BatchReport,
+  { record, bundles, executed }: BatchDetails,
 ): BatchDetail['pipelines'] {
   const signatures = signaturesByPipeline(bundles);
   const failed = record.executeResult?.failedOnTransactionIndex;
@@ -93,7 +93,7 @@ function presentStep({ step, state, at, note, signatures }: Step): BatchProgress
   };
 }
 
-function presentBundle(bundle: BatchReport['bundles'][number]): BundleRecord {
+function presentBundle(bundle: BatchDetails['bundles'][number]): BundleRecord {
   return {
     bundleId: bundle.bundleId,
     phase: bundle.phase,

@@ -1,9 +1,9 @@
 import { ApiError, type BATCH_OPERATIONS } from '@flywheel/api';
 import type { Address } from '@solana/kit';
+import { readBatchDetails } from '../../batches/details/details.ts';
+import { listBatchItems } from '../../batches/details/list.ts';
 import { executeBatch } from '../../batches/execute.ts';
 import { readApproval, readBatch, readBatchWithoutPipelines } from '../../batches/read.ts';
-import { listReports } from '../../batches/report/list-reports.ts';
-import { readReport } from '../../batches/report/read-report.ts';
 import type { Project } from '../../model/project.ts';
 import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
 import { replyToCancel, replyToInit, replyToPreview } from '../batch-replies.ts';
@@ -18,22 +18,22 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
   const own = (wallet: Address, { projectId }: ProjectParams) => requireOwnProject(deps, wallet, projectId);
   const visible = (wallet: Address, { projectId }: ProjectParams) => requireVisibleProject(deps, wallet, projectId);
   const progress = async (project: Project, batchId: string) =>
-    presentProgress(await readReport(deps, project, batchId), project, deps);
+    presentProgress(await readBatchDetails(deps, project, batchId), project, deps);
   return {
     listProjectBatches: async ({ wallet }, { params, query: { status, waitsFor, ...query } }) => {
       const project = await visible(wallet, params);
-      const page = await listReports(deps, project, { status, waitsFor, ...askedPage(query) });
+      const page = await listBatchItems(deps, project, { status, waitsFor, ...askedPage(query) });
       const batches = page.rows.map((batch) => presentRow(batch, project));
       return { status: 200, body: { batches, ...presentNext(page) } };
     },
 
     getProjectBatch: async ({ wallet }, { params }) => {
       const project = await visible(wallet, params);
-      const report = await readReport(deps, project, params.batchId);
+      const details = await readBatchDetails(deps, project, params.batchId);
       const { pipelines } = await readBatch(deps, project, params.batchId);
       const body = {
-        ...presentProgress(report, project, deps),
-        pipelines: presentPipelineRecords(pipelines, report),
+        ...presentProgress(details, project, deps),
+        pipelines: presentPipelineRecords(pipelines, details),
       };
       return { status: 200, body };
     },

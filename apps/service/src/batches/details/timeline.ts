@@ -3,52 +3,57 @@ import { formatTokens } from '../../model/amount.ts';
 import { isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { SentBundle } from '../../store/landing/bundles.ts';
-import type { BatchReport } from './read-report.ts';
+import type { BatchDetails } from './details.ts';
 
-/** One step of a batch’s life. */
+/** A step in the life of a batch. */
 export interface Step extends Pick<TimelineStep, 'step' | 'state' | 'signatures'> {
-  /** When it was done, or failed. */
+  /** Time at which it was done or failed. */
   readonly at: Date | null;
   readonly note: string | null;
 }
 
-/** A batch’s life, every step of it in order, from what is known now. */
-export function timelineOf(report: BatchReport, project: Pick<Project, 'approvalMode'>): readonly Step[] {
-  const { record } = report;
-  const facts = [compiled(report), setUp(report), walletApproval(report), companyApproval(report, project)];
-  const steps = [...facts, executed(report)];
+/** Builds the timeline of a batch: all steps in order, past and future. */
+export function buildTimeline(details: BatchDetails, project: Pick<Project, 'approvalMode'>): readonly Step[] {
+  const { record } = details;
+  const steps = [
+    compiled(details),
+    setUp(details),
+    walletApproval(details),
+    companyApproval(details, project),
+    executed(details),
+  ];
   const current = steps.findIndex(({ isDone }) => !isDone);
   const hasFailed = record.status === 'FAILED';
   const shown = steps.map(({ isDone, whenCurrent, step, at, note, signatures }, i): Step => {
     if (isDone) return { step, state: 'done', at, note, signatures };
-    // The company may be asked while the batch is still being set up.
+    // The company can be asked before the setup has finished.
     const isNow = i === current || (step === 'companyApproval' && whenCurrent === 'waiting');
     if (!hasFailed) return { step, state: isNow ? whenCurrent : 'upcoming', at: null, note, signatures };
     if (i !== current) return { step, state: 'skipped', at: null, note: null, signatures };
     const why = record.executeResult?.failedTxMsg ?? record.initResult?.failedTxMsg ?? null;
     return { step, state: 'failed', at: at ?? record.endedAt, note: note ?? why, signatures };
   });
-  return [...shown, rentReturned(report)];
+  return [...shown, rentReturned(details)];
 }
 
-/** What is known of a step, and how it shows while it is the first that is not done. */
-interface Fact extends Omit<Step, 'state'> {
+/** A step without its final state. `whenCurrent` is its state while it is the first step that is not done. */
+interface DraftStep extends Omit<Step, 'state'> {
   readonly isDone: boolean;
   readonly whenCurrent: 'running' | 'waiting';
 }
 
-function compiled({ record: { createdAt, pipelineCount, actions } }: BatchReport): Fact {
+function compiled({ record: { createdAt, pipelineCount, actions } }: BatchDetails): DraftStep {
   const actionCount = actions.burn + actions.airdrop + actions.memo;
   const note = `${counted(pipelineCount, 'pipeline')}${actionCount > 0 ? `, ${counted(actionCount, 'action')}` : ''}`;
   return { step: 'compiled', isDone: true, whenCurrent: 'running', at: createdAt, note, signatures: [] };
 }
 
-function setUp({ record, bundles }: BatchReport): Fact {
+function setUp({ record, bundles }: BatchDetails): DraftStep {
   const ofSetup = bundles.filter(({ phase }) => phase === 'setup');
   const signatures = ofSetup.flatMap(({ landedSignatures }) => landedSignatures);
   const { status, finalizedAt, initResult } = record;
   const isOpenAndSetUp = status === 'FINALIZED' || status === 'EXECUTED';
-  // Batches of older releases say so by their result alone.
+  // Batches of older releases have only the result.
   const isDone = finalizedAt !== null || isOpenAndSetUp || (status === 'FAILED' && initResult?.totalFailed === 0);
   return {
     step: 'setUp',
@@ -60,10 +65,10 @@ function setUp({ record, bundles }: BatchReport): Fact {
   };
 }
 
-function walletApproval(report: BatchReport): Fact {
-  const { signedTx, signedAt } = report.record;
-  const isDone = signedTx !== null || isApproved(report);
-  const { signatures } = approvalOf(report);
+function walletApproval(details: BatchDetails): DraftStep {
+  const { signedTx, signedAt } = details.record;
+  const isDone = signedTx !== null || isApproved(details);
+  const { signatures } = approvalOf(details);
   return {
     step: 'walletApproval',
     isDone,
@@ -74,10 +79,10 @@ function walletApproval(report: BatchReport): Fact {
   };
 }
 
-/** By a person, or with the execution: both votes are in one transaction. */
-function companyApproval(report: BatchReport, { approvalMode }: Pick<Project, 'approvalMode'>): Fact {
-  const { company, kind, status } = report.record;
-  const { signatures, settledAt } = approvalOf(report);
+/** The company votes in the transaction of the execution, unless a person decides. */
+function companyApproval(details: BatchDetails, { approvalMode }: Pick<Project, 'approvalMode'>): DraftStep {
+  const { company, kind, status } = details.record;
+  const { signatures, settledAt } = approvalOf(details);
   const step = { step: 'companyApproval', signatures } as const;
   if (company.decidedAt !== null && company.operator !== null) {
     const isDone = company.reason === null;
@@ -85,13 +90,13 @@ function companyApproval(report: BatchReport, { approvalMode }: Pick<Project, 'a
     return { ...step, isDone, whenCurrent: 'waiting', at: company.decidedAt, note };
   }
   if (company.askedAt !== null) return { ...step, isDone: false, whenCurrent: 'waiting', at: null, note: null };
-  const isDone = isApproved(report);
+  const isDone = isApproved(details);
   const byPerson = (approvalMode === 'manual' || kind !== 'pipelines') && !isDone && !isFinal(status);
-  const note = byPerson ? 'By a person of the company’s' : 'With the execution';
+  const note = byPerson ? 'By a person of the company' : 'With the execution';
   return { ...step, isDone, whenCurrent: 'running', at: isDone ? settledAt : null, note };
 }
 
-function executed({ record, bundles, executed: count }: BatchReport): Fact {
+function executed({ record, bundles, executed: count }: BatchDetails): DraftStep {
   const { status, endedAt, pipelineCount } = record;
   const signatures = bundles
     .filter(({ phase }) => phase === 'execution')
@@ -105,8 +110,8 @@ function executed({ record, bundles, executed: count }: BatchReport): Fact {
   return { step: 'executed', isDone, whenCurrent: 'running', at: isDone ? endedAt : null, note, signatures };
 }
 
-function rentReturned(report: BatchReport): Step {
-  const { record, bundles, ledger } = report;
+function rentReturned(details: BatchDetails): Step {
+  const { record, bundles, ledger } = details;
   const signatures = bundles
     .filter(({ phase }) => phase === 'close')
     .flatMap(({ landedSignatures }) => landedSignatures);
@@ -116,21 +121,21 @@ function rentReturned(report: BatchReport): Step {
     return { ...step, state: 'done', at: record.closedAt, note: `${formatTokens(rentBack, SOL_DECIMALS)} SOL` };
   }
   if (!isFinal(record.status)) return { ...step, state: 'upcoming', at: null, note: null };
-  if (record.status === 'FAILED' && isApproved(report)) {
-    return { ...step, state: 'waiting', at: null, note: 'An approved batch needs the wallet’s cancel too' };
+  if (record.status === 'FAILED' && isApproved(details)) {
+    return { ...step, state: 'waiting', at: null, note: 'An approved batch also needs the wallet’s cancel vote' };
   }
   return { ...step, state: 'running', at: null, note: null };
 }
 
 const SOL_DECIMALS = 9;
 
-/** The chain has both votes. */
-function isApproved(report: BatchReport): boolean {
-  return report.executed > 0 || report.record.status === 'EXECUTED' || approvalOf(report).signatures.length > 0;
+/** Checks whether both votes are on chain. */
+function isApproved(details: BatchDetails): boolean {
+  return details.executed > 0 || details.record.status === 'EXECUTED' || approvalOf(details).signatures.length > 0;
 }
 
-/** The approval’s transaction, once it has landed: the one of an execution that executes nothing. */
-function approvalOf({ bundles }: BatchReport): { readonly signatures: string[]; readonly settledAt: Date | null } {
+/** Finds the landed approval: the transaction of an execution that executes no pipeline. */
+function approvalOf({ bundles }: BatchDetails): { readonly signatures: string[]; readonly settledAt: Date | null } {
   const approving = bundles
     .filter(({ phase }) => phase === 'execution')
     .map((bundle) => ({

@@ -14,10 +14,9 @@ import {
   storeNonces,
   storeProject,
 } from '@flywheel/testing/records';
-import { explainChainError } from '../../src/batches/report/chain-error.ts';
-import { failureOf } from '../../src/batches/report/failure.ts';
-import { readReport } from '../../src/batches/report/read-report.ts';
-import { timelineOf } from '../../src/batches/report/timeline.ts';
+import { readBatchDetails } from '../../src/batches/details/details.ts';
+import { describeFailure, explainChainError } from '../../src/batches/details/failure.ts';
+import { buildTimeline } from '../../src/batches/details/timeline.ts';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
@@ -37,8 +36,8 @@ const INIT_RESULT: InitResult = {
 };
 const [APPROVAL = '', EXECUTION = ''] = SIGNATURES;
 
-describe('the timeline of a batch', () => {
-  it('shows the company’s approval with the execution, or as the step of a person', async () => {
+describe('buildTimeline', () => {
+  it('shows the company’s approval as part of the execution, or as the step of a person', async () => {
     const [automatic, manual] = [await storeProject(db), await storeProject(db, { approvalMode: 'manual' })];
     for (const project of [automatic, manual]) {
       const batch = await storeFinalized(project);
@@ -63,7 +62,7 @@ describe('the timeline of a batch', () => {
     }
   });
 
-  it('says who rejected a batch and why, also one that is still being set up', async () => {
+  it('names the operator who rejected a batch, and the reason, also during the setup', async () => {
     const project = await storeProject(db, { approvalMode: 'manual' });
     const batch = await storeBatch(db, project);
     await requestExecution(db, batch.id, SIGNED_TX, later(1));
@@ -79,10 +78,10 @@ describe('the timeline of a batch', () => {
     assert.equal(steps[4]?.state, 'skipped');
     const failure = await readFailure(project, batch);
     assert.equal(failure?.message, 'The company rejected the batch: Too much at once.');
-    assert.match(failure?.remedy ?? '', /^Change what the company named/);
+    assert.match(failure?.remedy ?? '', /^Change what the company criticized/);
   });
 
-  it('waits for the wallet’s cancel when a batch fails after it was approved', async () => {
+  it('waits for the wallet’s cancel vote when a batch fails after its approval', async () => {
     const project = await storeProject(db);
     const batch = await storeFinalized(project);
     await requestExecution(db, batch.id, SIGNED_TX, later(2));
@@ -93,7 +92,7 @@ describe('the timeline of a batch', () => {
     assert.deepEqual(await readFailure(project, batch), {
       message: `pipelines[1] failed on chain: a token account that it needs is frozen (${err}).`,
       remedy:
-        'The first pipeline stands on chain. Mend pipelines[1], then send it in a new batch. What it had not used of the day’s limits was given back.',
+        'The first pipeline was executed. Fix pipelines[1], then send it in a new batch. Its unused part of the daily limits was released.',
       code: null,
       pipeline: 1,
       isFinal: true,
@@ -101,8 +100,8 @@ describe('the timeline of a batch', () => {
   });
 });
 
-describe('an error of the chain', () => {
-  it('is said in words where they are known, and quoted where not', () => {
+describe('explainChainError', () => {
+  it('adds the meaning of known errors, and leaves other sentences unchanged', () => {
     const custom = (code: number) => `pipelines[0] failed on chain: {"InstructionError":[1,{"Custom":${code}}]}`;
     assert.match(explainChainError(custom(1)), /holds too little \(\{"InstructionError":\[1,\{"Custom":1\}\]\}\)\.$/);
     assert.equal(explainChainError(custom(6_001)), custom(6_001));
@@ -141,12 +140,12 @@ async function fail(
   assert.equal(await endBatch(db, id, end, later(7)), true);
 }
 
-function report(project: Project, { id }: Batch) {
-  return readReport({ db }, project, id);
+function details(project: Project, { id }: Batch) {
+  return readBatchDetails({ db }, project, id);
 }
 
 async function stepsOf(project: Project, batch: Batch) {
-  return timelineOf(await report(project, batch), project);
+  return buildTimeline(await details(project, batch), project);
 }
 
 async function statesOf(project: Project, batch: Batch): Promise<string[]> {
@@ -154,5 +153,5 @@ async function statesOf(project: Project, batch: Batch): Promise<string[]> {
 }
 
 async function readFailure(project: Project, batch: Batch) {
-  return failureOf(await report(project, batch), project);
+  return describeFailure(await details(project, batch), project);
 }

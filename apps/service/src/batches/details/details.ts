@@ -5,21 +5,28 @@ import { findSentBundles, type SentBundle } from '../../store/landing/bundles.ts
 import type { Deps } from '../deps.ts';
 import { type Ledger, readLedger } from '../read.ts';
 
-/** Everything of a batch that moves. */
-export interface BatchReport {
+/** A batch with everything that changes during its life, for the console. */
+export interface BatchDetails {
   readonly record: BatchRecord;
   /** In the order in which they were sent. */
   readonly bundles: readonly SentBundle[];
   readonly ledger: Ledger;
-  /** Pipelines executed: of a batch that has ended by the chain’s cursor, else by what is known to have landed. */
+  /** Number of executed pipelines: the cursor on chain for an ended batch, else the pipelines known to have landed. */
   readonly executed: number;
 }
 
-/** @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch. */
-export async function readReport(deps: Pick<Deps, 'db'>, project: Project, batchId: string): Promise<BatchReport> {
+/**
+ * Reads the details of a project's batch.
+ * @throws ApiError ERR_BATCH_NOT_FOUND, also for another project’s batch.
+ */
+export async function readBatchDetails(
+  deps: Pick<Deps, 'db'>,
+  project: Project,
+  batchId: string,
+): Promise<BatchDetails> {
   const record = await findBatchRecord(deps.db, batchId, project.id);
   if (!record) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
-  // After the batch: what its row says has happened is in these then.
+  // Read after the batch, so that they include everything that its row reports.
   const [bundles, ledger] = await Promise.all([findSentBundles(deps.db, batchId), readLedger(deps, record)]);
   return {
     record,
@@ -29,7 +36,7 @@ export async function readReport(deps: Pick<Deps, 'db'>, project: Project, batch
   };
 }
 
-/** The signature of the transaction that executed each pipeline, by its position. */
+/** Maps the position of each executed pipeline to the signature of its transaction. */
 export function signaturesByPipeline(bundles: readonly SentBundle[]): ReadonlyMap<number, string> {
   const signatures = new Map<number, string>();
   for (const { phase, signatures: sent, landedSignatures, firstPipeline, pipelineCounts } of bundles) {

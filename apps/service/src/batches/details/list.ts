@@ -2,20 +2,19 @@ import { type Page, pageOf, parseCursor } from '../../model/page.ts';
 import type { Project } from '../../model/project.ts';
 import { type ListedBatch, type ListFilter, listBatchRecords } from '../../store/batches/batch-records.ts';
 import type { Deps } from '../deps.ts';
-import { explainChainError } from './chain-error.ts';
-import { describeExecutionIssue } from './failure.ts';
+import { describeExecutionIssue, explainChainError } from './failure.ts';
 
 export interface ListItem extends ListedBatch {
-  /** What holds it up, or why it failed. */
+  /** Sentence about what holds the batch up, or why it failed; null for neither. */
   readonly problem: string | null;
 }
 
 /**
- * A page of a project’s batches, newest first.
- * @throws ApiError ERR_INVALID_REQUEST for a cursor that is none of ours.
+ * Reads a page of a project’s batches for the console, newest first.
+ * @throws ApiError ERR_INVALID_REQUEST for a cursor that this operation did not return.
  */
-export async function listReports(
-  { db }: Deps,
+export async function listBatchItems(
+  { db }: Pick<Deps, 'db'>,
   { id: projectId }: Project,
   {
     cursor,
@@ -28,7 +27,7 @@ export async function listReports(
   return { rows: rows.map((listed) => ({ ...listed, problem: problemOf(listed) })), nextCursor };
 }
 
-/** What a list says of a batch that is held up or failed. */
+/** Describes what holds a batch up, or why it failed; null for neither. */
 export function problemOf({ status, executionError, failedTxMsg }: ListedBatch): string | null {
   if (status === 'FAILED') return failedTxMsg && explainChainError(failedTxMsg);
   return executionError && describeExecutionIssue(executionError, status);

@@ -1,0 +1,133 @@
+import { ApiError, type BatchStatus } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import type { ExecutionIssue } from '../../model/batch.ts';
+import type { Project } from '../../model/project.ts';
+import type { BatchRecord } from '../../store/batches/batch-records.ts';
+import type { BatchDetails } from './details.ts';
+
+/** Explains to a person why a batch failed or what holds it up. */
+export interface Failure {
+  /** A sentence about what happened. */
+  readonly message: string;
+  /** One or two sentences about what to do. */
+  readonly remedy: string;
+  /** Code that execute answers; null if it answers a result instead. */
+  readonly code: string | null;
+  /** Zero-based position of the failed pipeline. */
+  readonly pipeline: number | null;
+  /** False when the batch is only held up, and continues once the cause is gone. */
+  readonly isFinal: boolean;
+}
+
+/** Explains why a batch failed or what holds it up; null for neither. */
+export function describeFailure(details: BatchDetails, { flywheel: { multisig } }: Project): Failure | null {
+  const { status, executionError, signedTx } = details.record;
+  if (status === 'FAILED') return describeFailedBatch(details);
+  if (executionError === null) return null;
+  return {
+    message: describeExecutionIssue(executionError, status),
+    remedy: remedyOfExecutionIssue(executionError, signedTx !== null, multisig.vault),
+    code: executionError.code,
+    pipeline: null,
+    isFinal: false,
+  };
+}
+
+/** Describes an issue in a sentence. */
+export function describeExecutionIssue(issue: ExecutionIssue, status: BatchStatus): string {
+  switch (issue.code) {
+    case 'ERR_VAULT_UNDERFUNDED':
+      return issue.context.problems.join(' ');
+    case 'ERR_BATCH_WOULD_FAIL':
+      return new ApiError(issue.code, issue.context).message;
+    case 'ERR_SIGNED_TX_INVALID':
+      return `The approval was not accepted: ${issue.context.problem}`;
+    case 'ERR_BATCH_EXECUTE_FAILED': {
+      const what = status === 'AVAILABLE_TO_QUEUE' ? 'Setting the batch up on chain' : 'The execution';
+      return `${what} is held up by an error of the service.`;
+    }
+    default:
+      throw issue satisfies never;
+  }
+}
+
+/**
+ * Adds the meaning of a TransactionError to a sentence that quotes it, where the meaning is known. The quote stays in the
+ * sentence for further investigation.
+ */
+export function explainChainError(sentence: string): string {
+  const quote = /^(.*?): (\{.*\}|"[A-Za-z]+")\.?$/s.exec(sentence);
+  const [, before, err] = quote ?? [];
+  if (before === undefined || err === undefined) return sentence;
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(err))?.[1];
+  return meaning === undefined ? sentence : `${before}: ${meaning} (${err}).`;
+}
+
+/** Error codes of the token programs (spl-token, `TokenError`). No other program that a vault executes uses codes. */
+const MEANINGS: readonly (readonly [RegExp, string])[] = [
+  [/"Custom":1\}/, 'the account it pays from holds too little'],
+  [/"Custom":3\}/, 'a token account is of another mint'],
+  [/"Custom":4\}/, 'a token account belongs to another owner'],
+  [/"Custom":17\}/, 'a token account that it needs is frozen'],
+  [/InsufficientFundsForRent/, 'an account would be left with less than its rent'],
+  [/ComputationalBudgetExceeded|ProgramFailedToComplete/, 'it takes more compute units than a transaction may'],
+  [/InvalidAccountData|UninitializedAccount/, 'an account that it needs is closed or has changed'],
+];
+
+/** @param isRetried the service keeps the request and retries it by itself. */
+function remedyOfExecutionIssue({ code }: ExecutionIssue, isRetried: boolean, vault: Address): string {
+  switch (code) {
+    case 'ERR_VAULT_UNDERFUNDED': {
+      const then = isRetried
+        ? '. The batch continues by itself within seconds.'
+        : ', then execute again: the approval stays valid.';
+      return `Deposit the missing amount into ${vault}${then}`;
+    }
+    case 'ERR_BATCH_WOULD_FAIL':
+      return isRetried
+        ? 'It is retried every few seconds. Fix the cause, or cancel the batch and send the other pipelines in a new one.'
+        : 'Fix the cause, then execute again; or cancel the batch and send the other pipelines in a new one.';
+    case 'ERR_SIGNED_TX_INVALID':
+      return 'Open the approval again, sign it, and execute.';
+    case 'ERR_BATCH_EXECUTE_FAILED':
+      return 'Nothing to do: it is retried every few seconds. If it does not recover, contact the company.';
+    default:
+      throw code satisfies never;
+  }
+}
+
+function describeFailedBatch({ record, executed }: BatchDetails): Failure {
+  const { executeResult, initResult, hasBegun, company, pipelineCount } = record;
+  const reason = executeResult?.failedTxMsg ?? initResult?.failedTxMsg ?? 'The batch failed.';
+  const pipeline = executeResult?.failedOnTransactionIndex ?? null;
+  const isRejected = company.reason !== null;
+  return {
+    message: isRejected ? `The company rejected the batch: ${company.reason}` : explainChainError(reason),
+    remedy: `${describeExecuted(executed)}${remedyOfEnd(record, pipeline, pipelineCount - executed)}`,
+    code: hasBegun ? null : 'ERR_BATCH_NOT_EXECUTABLE',
+    pipeline,
+    isFinal: true,
+  };
+}
+
+function describeExecuted(executed: number): string {
+  if (executed === 0) return '';
+  return executed === 1 ? 'The first pipeline was executed. ' : `The first ${executed} pipelines were executed. `;
+}
+
+function remedyOfEnd({ company, endCause }: BatchRecord, pipeline: number | null, left: number): string {
+  const limits = 'Its unused part of the daily limits was released.';
+  if (pipeline !== null) {
+    const rest = left > 1 ? ` and the ${left - 1} after it` : '';
+    return `Fix pipelines[${pipeline}], then send it${rest} in a new batch. ${limits}`;
+  }
+  if (company.reason !== null) return `Change what the company criticized, and send a new batch. ${limits}`;
+  switch (endCause) {
+    case 'cancelled':
+      return `Nothing to do. ${limits}`;
+    case 'expired':
+      return `Send the pipelines in a new batch, and approve it in time. ${limits}`;
+    default:
+      return `Send the pipelines in a new batch, with a new idempotency key. ${limits}`;
+  }
+}

@@ -1,0 +1,218 @@
+import { ApiError, type ApprovalMode, isApiError, type ProjectSettings } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
+import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
+import type { Deps } from '../batches/deps.ts';
+import { problemOf } from '../batches/details/list.ts';
+import { recordEnd } from '../batches/jobs/end.ts';
+import { readProgress } from '../batches/jobs/progress.ts';
+import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import { presentSettings } from '../projects/settings/settings.ts';
+import { checkApproval } from '../squads/approval-check.ts';
+import { insertAuditEntry } from '../store/audit.ts';
+import type { CompanyDecision } from '../store/batches/batch-records.ts';
+import { findBatch } from '../store/batches/batches.ts';
+import { recordExecutionIssue } from '../store/batches/executions.ts';
+import { setApprovalMode } from '../store/company/approval-mode.ts';
+import { decideForCompany, findCompanyDecision } from '../store/company/approvals.ts';
+import { findWaitingBatches, type WaitingBatch } from '../store/company/waiting-batches.ts';
+import type { Db } from '../store/db.ts';
+import { findProject, findProjectOfBatch } from '../store/projects/projects.ts';
+
+export interface WaitingItem extends WaitingBatch {
+  /** Sentence about what holds the batch up; null for nothing. */
+  readonly problem: string | null;
+}
+
+/** Bounds the list. The next batches appear when these are decided. */
+const MAX_LISTED = 100;
+
+/** Lists the batches that wait for a person's decision, oldest first. */
+export async function listWaiting({ db }: Pick<Deps, 'db'>): Promise<WaitingItem[]> {
+  const batches = await findWaitingBatches(db, MAX_LISTED);
+  return batches.map((batch) => ({ ...batch, problem: problemOf(batch) }));
+}
+
+/**
+ * Approves a batch for the company: checks it again, records the decision once, and enqueues its execution. Repeating the
+ * approval, also by another operator, returns the same.
+ * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH; ERR_VAULT_UNDERFUNDED and
+ * ERR_BATCH_WOULD_FAIL, after which the batch still waits; ERR_SIGNED_TX_INVALID, after which the wallet must sign again.
+ */
+export async function approveBatch(deps: Deps, operator: Address, batchId: string): Promise<BatchWithoutPipelines> {
+  const batch = await readAnyBatch(deps.db, batchId);
+  if (await isWaiting(deps, batch)) {
+    const project = await findProjectOfBatch(deps.db, batch);
+    // The two approvals must come from two people.
+    if (project.wallet === operator) throw new ApiError('ERR_OWN_BATCH', { batchId });
+    const issue = await checkAgain(deps, project, batch);
+    if (issue !== null) {
+      // Recorded on the batch because the project, which can resolve the issue, reads it there.
+      const keepRequest = issue.code !== 'ERR_SIGNED_TX_INVALID';
+      const { signedTx: judged } = batch;
+      await recordExecutionIssue(deps.db, batchId, issue, { keepRequest, judged }, deps.clock.now());
+      throw toApiError(issue);
+    }
+    await recordApproval(deps, project, batch, operator);
+  }
+  const decided = await readAnyBatch(deps.db, batchId);
+  const decision = await findCompanyDecision(deps.db, batchId);
+  if (decision.decidedAt === null || decision.reason !== null) throw notWaiting(decided, decision);
+  return decided;
+}
+
+/**
+ * Rejects a batch for the company: it ends FAILED with the reason and releases its limits; the worker rejects its proposal
+ * on chain and closes its accounts. Repeating the rejection returns the same and keeps the first reason.
+ * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING
+ */
+export async function rejectBatch(
+  deps: Deps,
+  operator: Address,
+  batchId: string,
+  reason: string,
+): Promise<BatchWithoutPipelines> {
+  const { projectId } = await readAnyBatch(deps.db, batchId);
+  const project = await findProjectOfBatch(deps.db, { projectId });
+  const now = deps.clock.now();
+  await deps.db.transaction().execute(async (trx) => {
+    // The decision locks the batch's row, so its execution cannot begin before the end is committed.
+    if (!(await decideForCompany(trx, batchId, { operator, reason }, now))) return;
+    await recordEnd(deps, trx, project, await readAnyBatch(trx, batchId), {
+      event: 'ENDED_UNEXECUTED',
+      cause: 'rejected',
+      executed: 0,
+      failure: { failedTxMsg: `The company rejected the batch: ${reason}` },
+    });
+    await insertAuditEntry(trx, { at: now, actor: operator, action: 'batch.rejected', projectId, batchId, reason });
+  });
+  const batch = await readAnyBatch(deps.db, batchId);
+  const decision = await findCompanyDecision(deps.db, batchId);
+  if (decision.decidedAt === null || decision.reason === null) throw notWaiting(batch, decision);
+  return batch;
+}
+
+/**
+ * Changes how a project's batches are approved for the company. After a change to `manual`, nothing is signed without a
+ * person's approval, including executions requested before. After a change to `automatic`, batches that wait for a person
+ * still wait.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND
+ */
+export async function changeApprovalMode(
+  { db, clock }: Deps,
+  operator: Address,
+  projectId: string,
+  approvalMode: ApprovalMode,
+): Promise<ProjectSettings> {
+  return db.transaction().execute(async (trx) => {
+    const before = await setApprovalMode(trx, projectId, approvalMode);
+    const project = await findProject(trx, projectId);
+    if (before === null || project === null || typeof project === 'string') {
+      throw new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });
+    }
+    if (before !== approvalMode) {
+      await insertAuditEntry(trx, {
+        at: clock.now(),
+        actor: operator,
+        action: 'approval-mode.changed',
+        projectId,
+        before: { approvalMode: before },
+        after: { approvalMode },
+      });
+    }
+    return presentSettings(project);
+  });
+}
+
+/** @throws ApiError ERR_BATCH_NOT_FOUND */
+async function readAnyBatch(db: Db, batchId: string): Promise<Batch> {
+  const batch = await findBatch(db, batchId);
+  if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
+  return batch;
+}
+
+async function isWaiting({ db }: Deps, { id, endedAt }: Batch): Promise<boolean> {
+  const { askedAt, decidedAt } = await findCompanyDecision(db, id);
+  return endedAt === null && askedAt !== null && decidedAt === null;
+}
+
+/** Checks a batch in the chain's current state. The worker checks it once more before it signs. */
+async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<ExecutionIssue | null> {
+  const { multisig } = project.flywheel;
+  // A batch that is still being set up has no accounts to compare. The worker compares them later.
+  const progress = batch.status === 'FINALIZED' ? await readProgress(deps, multisig, batch) : null;
+  // Executed on chain but not in a restored database: the execution job records the result.
+  if (progress?.status === 'Executed') return null;
+  // If the wallet has voted on chain by itself, its signed approval is not needed.
+  const hasVoted = progress?.approved.includes(multisig.wallet) ?? false;
+  const problem = hasVoted ? null : await findApprovalIssue(deps, project, batch);
+  if (problem !== null) return { code: 'ERR_SIGNED_TX_INVALID', context: { problem } };
+  if (progress !== null) {
+    if (progress.status !== 'Active' && progress.status !== 'Approved') {
+      return wouldFail(`Its proposal is ${progress.status} on chain. Reject the batch.`);
+    }
+    const mismatch = await findMismatchedPipeline(deps, multisig, batch);
+    if (mismatch !== null) return wouldFail(`${describeMismatch(mismatch, batch)} Reject the batch.`);
+  }
+  const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).issues);
+  if (issue !== null || progress === null || hasVoted) return issue;
+  return simulateApproval(deps, batch);
+}
+
+async function findApprovalIssue(deps: Deps, { flywheel }: Project, batch: Batch): Promise<string | null> {
+  const { multisig } = flywheel;
+  const { id: batchId, batchIndex, nonce, signedTx } = batch;
+  if (signedTx === null) throw new Error(`Batch ${batchId} waits for the company and has no signed approval.`);
+  try {
+    await checkApproval(signedTx, { batchId, batchIndex, multisig, nonce });
+  } catch (error) {
+    if (isApiError(error, 'ERR_SIGNED_TX_INVALID')) return error.context.problem;
+    throw error;
+  }
+  return findNonceMismatch(deps, multisig, batch);
+}
+
+/** Simulates the approval without the company's and the operator's signatures, which this process cannot add. */
+async function simulateApproval({ chain }: Deps, { signedTx }: Batch): Promise<ExecutionIssue | null> {
+  if (signedTx === null) return null;
+  const { err } = await chain.simulate(signedTx, { sigVerify: false, replaceRecentBlockhash: false });
+  return err === null ? null : wouldFail(`The approval fails: ${err}.`);
+}
+
+function wouldFail(problem: string): ExecutionIssue {
+  return { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: [problem] } };
+}
+
+/** Records the decision. If two operators approve at once, one decides, and one job is enqueued. */
+async function recordApproval(
+  { db, jobs, clock }: Deps,
+  project: Project,
+  { id: batchId, projectId }: Batch,
+  operator: Address,
+): Promise<void> {
+  const now = clock.now();
+  await db.transaction().execute(async (trx) => {
+    if (!(await decideForCompany(trx, batchId, { operator, reason: null }, now))) return;
+    await insertAuditEntry(trx, { at: now, actor: operator, action: 'batch.approved', projectId, batchId });
+    await jobs.enqueue(trx, { type: 'execute', batchId, multisig: project.flywheel.multisig.address });
+  });
+}
+
+function notWaiting(batch: BatchWithoutPipelines, decision: CompanyDecision): ApiError<'ERR_BATCH_NOT_WAITING'> {
+  return new ApiError('ERR_BATCH_NOT_WAITING', { batchId: batch.id, reason: reasonNotWaiting(batch, decision) });
+}
+
+function reasonNotWaiting(
+  { status, signedTx }: BatchWithoutPipelines,
+  { decidedAt, operator, reason }: CompanyDecision,
+): string {
+  if (decidedAt !== null) {
+    return reason === null
+      ? `${operator} approved it at ${decidedAt.toISOString()}.`
+      : `${operator} rejected it at ${decidedAt.toISOString()}: ${reason}`;
+  }
+  if (isFinal(status)) return `it is ${status}.`;
+  if (signedTx === null) return 'its wallet has not sent a signed approval, or the last one was released.';
+  return 'its project’s batches are approved automatically.';
+}
