@@ -8,6 +8,12 @@ export const MAX_TRANSACTION_BYTES = { 0: 1_232, 1: 4_096 } as const;
  */
 export const MAX_PIPELINE_BYTES = 856;
 
+/**
+ * Lamports that a vault must hold at least, unless it holds none: the rent of a system account without data, 128 bytes
+ * of metadata at 6,960 lamports a byte (measured on the deployed runtime).
+ */
+export const MIN_VAULT_LAMPORTS = 890_880n;
+
 /** Instructions that one transaction may run, inner ones included (Agave, `max_instruction_trace_length`). */
 export const MAX_PIPELINE_INSTRUCTIONS = 64;
 

@@ -36,12 +36,12 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
   it('a proof type is written, its schema tried as it is typed', async () => {
     const { page } = person;
     await page.goto(`/p/${project.projectId}/settings`);
-    await page.getByRole('button', { name: 'Change the proof types' }).click();
+    await page.getByRole('button', { name: 'Change proof types' }).click();
     await page.getByRole('button', { name: 'Add a proof type' }).click();
     await page.getByLabel('Name').fill('watch ad');
     await page.getByLabel('What it means').fill('A video, watched to its end');
     const schema = page.getByLabel(/^JSON Schema/);
-    const save = page.getByRole('button', { name: 'Save the proof types' });
+    const save = page.getByRole('button', { name: 'Save proof types' });
     await schema.fill('{"type":"object"');
     assert.equal(await save.isDisabled(), true);
     await schema.fill('{"type":"object","required":["adId"],"properties":{"adId":{"type":"string"}}}');
@@ -52,7 +52,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('Try a payload').fill('{"adId":"7"}');
     await page.getByText('This payload satisfies the schema.').waitFor();
     await save.click();
-    await page.getByText('Payloads are held to a schema').waitFor();
+    await page.getByText('Payloads must match a schema').waitFor();
     assert.equal(await page.locator('code', { hasText: /^WATCH_AD$/ }).count(), 1);
   });
 
@@ -66,7 +66,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('Recipient’s wallet').fill('nobody');
     await page.getByText('must have adId').waitFor();
     await page.getByLabel(/^Payload/).fill('{"adId":"by hand"}');
-    await page.getByText('The recipient is not a Solana address.').first().waitFor();
+    await page.getByText('Not a Solana address: enter 32 to 44 letters and digits.').first().waitFor();
     assert.equal(await review.isDisabled(), true);
     await lookOnBoth(person, 'by-hand-wrong');
     await page.getByLabel('Recipient’s wallet').fill(recipient);

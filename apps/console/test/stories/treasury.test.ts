@@ -30,12 +30,12 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
       await fund(person, project);
 
       const to = (await generateKeyPairSigner()).address;
-      await page.getByLabel('To the wallet').fill(to);
+      await page.getByLabel('Recipient’s wallet').fill(to);
       await page.getByLabel('Amount, SOL').fill('0.9995');
-      await page.getByText('Leave 0.00089088 at least, or nothing.').waitFor();
+      await page.getByText('Leave at least 0.00089088, or withdraw everything.').waitFor();
       await look(person, 'withdraw-problem');
       await page.getByLabel('Amount, SOL').fill('0.25');
-      await page.getByRole('button', { name: 'Set up the withdrawal' }).click();
+      await page.getByRole('button', { name: 'Create withdrawal' }).click();
       await page.getByText(`Nobody has used ${to} on this chain yet`).waitFor();
       await look(person, 'withdraw-warnings');
       await page.getByRole('link', { name: 'Review and approve' }).click();
@@ -48,7 +48,7 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
 
       const next = await generateKeyPairSigner();
       await page.goto(`/p/${project.projectId}/settings`);
-      await page.getByRole('button', { name: 'Replace it', exact: true }).click();
+      await page.getByRole('button', { name: 'Replace', exact: true }).click();
       await page.getByLabel('Address of the new wallet').fill(next.address);
       const text = rotationMessage({
         projectId: project.projectId,
@@ -59,9 +59,9 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
       assert.equal(await page.locator('pre', { hasText: 'takes over a project' }).textContent(), text);
       const [signatures] = await next.signMessages([createSignableMessage(text)]);
       const signature = getBase58Decoder().decode(signatures?.[next.address] ?? new Uint8Array());
-      await page.getByLabel('Its signature, if it is not in this browser').fill(signature);
+      await page.getByLabel('Signature of the new wallet (only if it is not in this browser)').fill(signature);
       await look(person, 'rotate');
-      await page.getByRole('button', { name: 'Go on with this signature' }).click();
+      await page.getByRole('button', { name: 'Continue with this signature' }).click();
       await page.getByText('Verified: the chain matches this page').waitFor();
       await look(person, 'rotate-approve');
       await approveByBoth(person);

@@ -25,13 +25,13 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await signIn(person);
     const { projectId } = await register(person);
     await page.goto(`/p/${projectId}/settings`);
-    await page.getByText('nobody is told').waitFor();
+    await page.getByText('No webhooks yet').waitFor();
     await page.getByRole('button', { name: 'Create a webhook' }).click();
-    await page.getByLabel('Send to').fill('ftp://example.com/');
+    await page.getByLabel('Endpoint URL').fill('ftp://example.com/');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
     await page.getByText('body.url begins with ftp://').waitFor();
-    await page.getByLabel('Send to').fill(receiver.url);
-    await page.getByLabel('A batch has expired').click();
+    await page.getByLabel('Endpoint URL').fill(receiver.url);
+    await page.getByLabel('A batch expired').click();
     await lookOnBoth(person, 'webhook-create');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
     const secret = (await page.getByTestId('secret').textContent()) ?? '';
@@ -43,14 +43,14 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     const [received] = await receiver.until(1);
     assert.ok(received);
     assert.equal(verifyWebhook(received, secret).type, 'webhook.test');
-    await page.getByText('Taking events').waitFor();
-    await page.getByText('What was sent and answered').click();
+    await page.getByText('Accepting events').waitFor();
+    await page.getByText('Request and response').click();
     await page.getByText('{"taken":true}').waitFor();
     await page.getByText('Created a webhook').waitFor();
     await lookOnBoth(person, 'webhook-delivered');
     assert.ok(!(await page.content()).includes(secret));
 
-    await page.getByRole('button', { name: 'Deliver again: webhook.test' }).click();
+    await page.getByRole('button', { name: 'Redeliver: webhook.test' }).click();
     const [first, second] = await receiver.until(2);
     assert.equal(second?.id, first?.id);
   });
@@ -62,32 +62,32 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     const { projectId } = await register(person);
     await page.goto(`/p/${projectId}/settings`);
     await page.getByRole('button', { name: 'Create a webhook' }).click();
-    await page.getByLabel('Send to').fill(receiver.url);
+    await page.getByLabel('Endpoint URL').fill(receiver.url);
     await page.getByRole('button', { name: 'Create the webhook' }).click();
     const secret = (await page.getByTestId('secret').textContent()) ?? '';
     await page.getByRole('button', { name: 'I have stored it' }).click();
 
     await page.getByRole('button', { name: 'Replace the secret' }).click();
-    await page.getByRole('button', { name: 'Make the new secret' }).click();
+    await page.getByRole('button', { name: 'Create the new secret' }).click();
     const next = (await page.getByTestId('secret').textContent()) ?? '';
     assert.notEqual(next, secret);
     await look(person, 'webhook-rotated');
     await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByText('Signed with the old secret too until').waitFor();
+    await page.getByText('Also signed with the old secret until').waitFor();
 
     status = 410;
     await page.getByRole('button', { name: 'Send a test event' }).click();
-    await page.getByText('It is disabled: nothing is queued for it').waitFor();
+    await page.getByText('Disabled: no events are queued').waitFor();
     await page.getByText('The receiver answered 410').first().waitFor();
     await lookOnBoth(person, 'webhook-gone');
     status = 204;
     await page.getByRole('button', { name: 'Enable' }).click();
-    await page.getByRole('button', { name: 'Deliver again: webhook.test' }).click();
-    await page.getByText('Taking events').waitFor();
+    await page.getByRole('button', { name: 'Redeliver: webhook.test' }).click();
+    await page.getByText('Accepting events').waitFor();
 
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByLabel(/^Type/).fill(new URL(receiver.url).host);
     await page.getByRole('button', { name: 'Delete the webhook' }).click();
-    await page.getByText('nobody is told').waitFor();
+    await page.getByText('No webhooks yet').waitFor();
   });
 });

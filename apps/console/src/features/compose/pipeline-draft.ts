@@ -1,6 +1,6 @@
 import { type Action, MAX_PAYLOAD_BYTES, type Pipeline, type ProofType } from '@flywheel/api';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
-import { isAddress, isOffCurveAddress } from '@solana/kit';
+import { walletAddressError } from '../../lib/wallet/address.ts';
 import { checkPayload } from '../proof-types/check-payload.ts';
 
 export type ActionKind = Action['action'];
@@ -62,9 +62,7 @@ function actionIssue(action: ActionDraft, rules: Pick<DraftRules, 'decimals'>): 
 
 /** Checks the recipient of an airdrop; answers the issue as a sentence, or null. */
 export function recipientIssue({ kind, toAddress }: ActionDraft): string | null {
-  if (kind !== 'AIRDROP') return null;
-  if (!isAddress(toAddress)) return 'The recipient is not a Solana address.';
-  return isOffCurveAddress(toAddress) ? 'The recipient is a program’s account, not a wallet.' : null;
+  return kind === 'AIRDROP' ? walletAddressError(toAddress) : null;
 }
 
 /** Checks an amount; answers the issue as a sentence, or null. */

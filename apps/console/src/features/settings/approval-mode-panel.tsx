@@ -11,7 +11,7 @@ export interface ApprovalModePanelProps {
   readonly settings: ProjectSettings;
 }
 
-/** How the company casts its vote: everyone may see it, the company alone can change it. */
+/** Shows how the company approves batches; only a company operator can change it. */
 export function ApprovalModePanel({ projectId, settings }: ApprovalModePanelProps) {
   const isOperator = useSession()?.isCompanyOperator === true;
   const { scopes, approvalMode } = settings;
@@ -19,9 +19,8 @@ export function ApprovalModePanel({ projectId, settings }: ApprovalModePanelProp
     <Panel title="Approval">
       <div className="flex flex-col gap-4">
         <p>
-          Every batch takes two votes: the wallet’s and the company’s. Keys may ask for{' '}
-          {scopes.map((scope) => (scope === 'burn' ? 'burns' : 'airdrops')).join(' and ')}; that was settled when the
-          project was registered.
+          Every batch needs two approvals: the wallet’s and the company’s. API keys can request{' '}
+          {scopes.map((scope) => (scope === 'burn' ? 'burns' : 'airdrops')).join(' and ')}, as chosen at registration.
         </p>
         {isOperator ? (
           <ModeChoice projectId={projectId} approvalMode={approvalMode} />
@@ -38,12 +37,12 @@ export function ApprovalModePanel({ projectId, settings }: ApprovalModePanelProp
 
 const MODES = {
   automatic: {
-    title: 'The company votes automatically',
-    text: 'At once, when every rule has passed: limits, proofs, funds, simulation. Withdrawals wait for a person.',
+    title: 'Automatic company approval',
+    text: 'The company approves at once if all checks pass: limits, proofs, funds, simulation. Withdrawals always wait for an operator.',
   },
   manual: {
-    title: 'A person of the company votes',
-    text: 'An operator looks at every batch after you have approved it.',
+    title: 'Manual company approval',
+    text: 'An operator reviews every batch after you have approved it.',
   },
 } as const;
 
@@ -61,7 +60,7 @@ function ModeChoice({ projectId, approvalMode }: ModeChoiceProps) {
   return (
     <>
       <RadioGroup<ApprovalMode>
-        label="How the company votes"
+        label="Company approval"
         value={change.isPending ? change.variables : approvalMode}
         onChange={(mode) => change.mutate(mode)}
         options={[
@@ -70,7 +69,7 @@ function ModeChoice({ projectId, approvalMode }: ModeChoiceProps) {
         ]}
       />
       <p className="text-sm text-quiet">
-        You can change it as an operator of the company; it holds from the next execute on.
+        You can change this as a company operator. It applies to every later execution.
       </p>
       {change.error && <ErrorNotice error={change.error} />}
     </>

@@ -1,5 +1,4 @@
 import { type ProjectOverview, type Rotation, rotationMessage } from '@flywheel/api';
-import { isAddress, isOffCurveAddress } from '@solana/kit';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
@@ -7,6 +6,7 @@ import { companyQuery } from '../../lib/api/company.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
 import { rotateCompany, rotateWallet, rotationsQuery } from '../../lib/api/treasury.ts';
 import { useSession } from '../../lib/session.ts';
+import { walletAddressError } from '../../lib/wallet/address.ts';
 import { signMessage } from '../../lib/wallet/signing.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -15,30 +15,30 @@ import { TextField } from '../../ui/fields.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { AddressText, TimeText } from '../../ui/text.tsx';
 
-/** Who votes for the project’s batches, and the way to put another in the place of either. */
+/** Shows the two approvers of the project’s batches, and replaces them. */
 export function ApproversPanel({ project }: { readonly project: ProjectOverview }) {
   const [isChanging, setChanging] = useState(false);
-  const mayChange = useOwnsProject(project.id);
+  const isOwner = useOwnsProject(project.id);
   const { data } = useQuery(rotationsQuery(project.id));
   const rotations = data?.rotations ?? [];
   const open = rotations.find(({ dateEnded }) => dateEnded === undefined);
   const { wallet, company } = project.multisig;
   return (
-    <Panel title="Who approves">
+    <Panel title="Approvers">
       <div className="flex flex-col gap-4">
         <dl className="divide-y">
-          <Approver name="The project’s wallet" address={wallet}>
-            {mayChange && !open && !isChanging && (
+          <Approver name="Project wallet" address={wallet}>
+            {isOwner && !open && !isChanging && (
               <Button size="small" onClick={() => setChanging(true)}>
-                Replace it
+                Replace
               </Button>
             )}
           </Approver>
-          <Approver name="The company’s approver" address={company}>
-            {!open && <RotateCompanyButton projectId={project.id} present={company} />}
+          <Approver name="Company approver" address={company}>
+            {!open && <RotateCompanyButton projectId={project.id} current={company} />}
           </Approver>
         </dl>
-        {open && <OpenRotation projectId={project.id} batchId={open.batchId} isOwner={mayChange} />}
+        {open && <OpenRotation projectId={project.id} batchId={open.batchId} isOwner={isOwner} />}
         {isChanging && !open && <RotateWalletForm project={project} onClose={() => setChanging(false)} />}
         <RotationList projectId={project.id} rotations={rotations} />
       </div>
@@ -74,7 +74,7 @@ function OpenRotation({ projectId, batchId, isOwner }: OpenRotationProps) {
   return (
     <Notice
       tone="waiting"
-      title="One of them is being replaced"
+      title="An approver is being replaced"
       action={
         isOwner ? (
           <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId }} size="small">
@@ -82,24 +82,24 @@ function OpenRotation({ projectId, batchId, isOwner }: OpenRotationProps) {
           </ButtonLink>
         ) : (
           <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }} size="small">
-            Open it
+            View replacement
           </ButtonLink>
         )
       }
     >
-      Until that has ended no batch can be made: it could never be approved. Cancel it to leave everything as it is.
+      New batches can be created when the replacement has ended. To keep the current approver, cancel it.
     </Notice>
   );
 }
 
 interface RotateCompanyButtonProps {
   readonly projectId: string;
-  /** Who votes for the company in this project. */
-  readonly present: string;
+  /** The project’s company approver. */
+  readonly current: string;
 }
 
-/** For an operator of the company, where the service signs with another approver than the project knows. */
-function RotateCompanyButton({ projectId, present }: RotateCompanyButtonProps) {
+/** Replaces the company approver; shown to a company operator if the service signs with another key than the project’s. */
+function RotateCompanyButton({ projectId, current }: RotateCompanyButtonProps) {
   const isOperator = useSession()?.isCompanyOperator === true;
   const company = useQuery({ ...companyQuery, enabled: isOperator });
   const queries = useQueryClient();
@@ -107,11 +107,11 @@ function RotateCompanyButton({ projectId, present }: RotateCompanyButtonProps) {
     mutationFn: () => rotateCompany(projectId, crypto.randomUUID()),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
   });
-  if (!isOperator || company.data === undefined || company.data.company === present) return null;
+  if (!isOperator || company.data === undefined || company.data.company === current) return null;
   return (
     <>
       <Button size="small" isBusy={rotate.isPending} onClick={() => rotate.mutate()}>
-        Replace it by the service’s
+        Replace with the service’s approver
       </Button>
       {rotate.error && <ErrorNotice error={rotate.error} />}
     </>
@@ -123,15 +123,15 @@ interface RotateWalletFormProps {
   readonly onClose: () => void;
 }
 
-/** Another wallet for the project: its address, and its word that it takes over. */
+/** Replaces the project’s wallet: asks for the new address and for the new wallet’s signature. */
 function RotateWalletForm({ project, onClose }: RotateWalletFormProps) {
   const [to, setTo] = useState('');
   const [pasted, setPasted] = useState('');
   const { id: projectId, wallet: from } = project;
-  const problem = walletProblem(to, project);
+  const error = newWalletError(to, project);
   const text = rotationMessage({ projectId, multisig: project.multisig.address, from, to });
   const ask = useRotate(projectId);
-  const isReady = to !== '' && problem === null;
+  const isReady = to !== '' && error === null;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (isReady) ask.mutate({ to, text, pasted });
@@ -139,46 +139,46 @@ function RotateWalletForm({ project, onClose }: RotateWalletFormProps) {
   return (
     <form onSubmit={submit} className="flex flex-col gap-4 border-t pt-4">
       <p>
-        The new wallet signs that it takes over, then this one and the company approve. From then on the project is the
-        new wallet’s: sign in with that. Limits and the vault stay as they are. API keys go on working: revoke those
-        that you would not trust any more.
+        The new wallet signs a message, then this wallet and the company approve the change. After that the project
+        belongs to the new wallet: sign in with it. Limits and the vault do not change. API keys keep working; revoke
+        those you no longer trust.
       </p>
       <TextField
         label="Address of the new wallet"
         value={to}
         onChange={({ target }) => setTo(target.value.trim())}
-        error={to === '' ? null : problem}
-        hint="It may be another account of the wallet in this browser."
+        error={to === '' ? null : error}
+        hint="It can be another account of the wallet in this browser."
         required
       />
       {isReady && (
         <>
-          <CodeBlock label="What the new wallet signs" code={text} />
+          <CodeBlock label="Message that the new wallet signs" code={text} />
           <TextField
-            label="Its signature, if it is not in this browser"
+            label="Signature of the new wallet (only if it is not in this browser)"
             value={pasted}
             onChange={({ target }) => setPasted(target.value.trim())}
-            hint="Base58, over exactly the text above. Leave it empty to be asked here."
+            hint="Base58, over exactly the message above. Leave this empty to sign in this browser."
           />
         </>
       )}
       {ask.error && <ErrorNotice error={ask.error} />}
       <div className="flex flex-wrap gap-3">
         <Button type="submit" isBusy={ask.isPending} disabled={!isReady}>
-          {pasted === '' ? 'Sign with the new wallet' : 'Go on with this signature'}
+          {pasted === '' ? 'Sign with the new wallet' : 'Continue with this signature'}
         </Button>
         <Button tone="quiet" onClick={onClose}>
-          Leave it as it is
+          Cancel
         </Button>
       </div>
     </form>
   );
 }
 
-interface Request {
+interface RotationInput {
   readonly to: string;
   readonly text: string;
-  /** Empty: to be asked of a wallet in this browser. */
+  /** Signature in base58; if empty, a wallet in this browser signs. */
   readonly pasted: string;
 }
 
@@ -186,7 +186,7 @@ function useRotate(projectId: string) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: async ({ to, text, pasted }: Request) => {
+    mutationFn: async ({ to, text, pasted }: RotationInput) => {
       const signature = pasted === '' ? await signMessage(to, text) : pasted;
       return rotateWallet(projectId, crypto.randomUUID(), { newWallet: to, signature });
     },
@@ -197,11 +197,9 @@ function useRotate(projectId: string) {
   });
 }
 
-function walletProblem(text: string, { multisig }: ProjectOverview): string | null {
-  if (!isAddress(text)) return 'A Solana address: 32 to 44 letters and digits.';
-  if (isOffCurveAddress(text)) return 'No wallet has this address: it belongs to a program.';
+function newWalletError(text: string, { multisig }: ProjectOverview): string | null {
   const members: readonly string[] = [multisig.wallet, multisig.company, multisig.operator];
-  return members.includes(text) ? 'This one is a member of the multisig already.' : null;
+  return members.includes(text) ? 'This address is already a member of the multisig.' : walletAddressError(text);
 }
 
 interface RotationListProps {
@@ -209,7 +207,7 @@ interface RotationListProps {
   readonly rotations: readonly Rotation[];
 }
 
-/** Who has replaced whom, newest first; nothing where nobody has. */
+/** Lists the replacements, newest first; hidden if there are none. */
 function RotationList({ projectId, rotations }: RotationListProps) {
   if (rotations.length === 0) return null;
   return (
@@ -217,16 +215,16 @@ function RotationList({ projectId, rotations }: RotationListProps) {
       {rotations.map(({ batchId, approver, from, to, status, dateCreated }) => (
         <li key={batchId} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-2">
           <TimeText at={dateCreated} form="day" />
-          <span>{approver === 'wallet' ? 'Wallet' : 'Company’s approver'}</span>
-          <AddressText address={from} of="the one before" />
+          <span>{approver === 'wallet' ? 'Project wallet' : 'Company approver'}</span>
+          <AddressText address={from} of="previous approver" />
           <span aria-hidden>→</span>
-          <AddressText address={to} of="the one since" />
+          <AddressText address={to} of="new approver" />
           <Link
             to="/p/$projectId/batches/$batchId"
             params={{ projectId, batchId }}
             className="ml-auto text-accent underline underline-offset-2"
           >
-            {WORDS[status]}
+            {STATUS_WORDS[status]}
           </Link>
         </li>
       ))}
@@ -234,9 +232,9 @@ function RotationList({ projectId, rotations }: RotationListProps) {
   );
 }
 
-const WORDS = {
-  AVAILABLE_TO_QUEUE: 'being set up',
-  FINALIZED: 'to be approved',
-  EXECUTED: 'done',
-  FAILED: 'not done',
+const STATUS_WORDS = {
+  AVAILABLE_TO_QUEUE: 'Setting up',
+  FINALIZED: 'Waiting for approval',
+  EXECUTED: 'Replaced',
+  FAILED: 'Failed',
 } as const satisfies { readonly [S in Rotation['status']]: string };

@@ -13,17 +13,17 @@ import { AmountText } from '../../ui/text.tsx';
 export interface LimitsPanelProps {
   readonly project: ProjectOverview;
   readonly settings: ProjectSettings;
-  readonly mayChange: boolean;
+  readonly canEdit: boolean;
 }
 
-/** What may be burned and airdropped a day, and the way to change it. */
-export function LimitsPanel({ project, settings, mayChange }: LimitsPanelProps) {
+/** Shows the daily limits and edits them. */
+export function LimitsPanel({ project, settings, canEdit }: LimitsPanelProps) {
   const [isEditing, setEditing] = useState(false);
   const unit = tokenUnit(project.token);
   const limits = [
-    { name: 'Burned a day, at most', amount: settings.burnLimit, used: project.limits.burn.used, scope: 'burn' },
+    { name: 'Daily burn limit', amount: settings.burnLimit, used: project.limits.burn.used, scope: 'burn' },
     {
-      name: 'Airdropped a day, at most',
+      name: 'Daily airdrop limit',
       amount: settings.airdropLimit,
       used: project.limits.airdrop.used,
       scope: 'airdrop',
@@ -33,10 +33,10 @@ export function LimitsPanel({ project, settings, mayChange }: LimitsPanelProps) 
     <Panel
       title="Daily limits"
       aside={
-        mayChange &&
+        canEdit &&
         !isEditing && (
           <Button size="small" onClick={() => setEditing(true)}>
-            Change the limits
+            Change limits
           </Button>
         )
       }
@@ -57,7 +57,7 @@ export function LimitsPanel({ project, settings, mayChange }: LimitsPanelProps) 
                     <AmountText amount={used} /> used today
                   </>
                 ) : (
-                  `The project was registered without ${scope}s: no key can ask for one.`
+                  `Not available: the project was registered without ${scope}s.`
                 )}
               </dd>
             </div>
@@ -86,9 +86,9 @@ function LimitsForm({ project, settings, onDone }: LimitsFormProps) {
     },
   });
   const { decimals } = project.token;
-  const problems = [limitError(burnLimit, decimals), limitError(airdropLimit, decimals)];
-  const isSame = burnLimit === settings.burnLimit && airdropLimit === settings.airdropLimit;
-  const isReady = problems.every((problem) => problem === null) && !isSame;
+  const errors = [limitError(burnLimit, decimals), limitError(airdropLimit, decimals)];
+  const isUnchanged = burnLimit === settings.burnLimit && airdropLimit === settings.airdropLimit;
+  const isReady = errors.every((error) => error === null) && !isUnchanged;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (isReady) change.mutate();
@@ -96,25 +96,25 @@ function LimitsForm({ project, settings, onDone }: LimitsFormProps) {
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <LimitField
-        label="Burned a day, at most"
+        label="Daily burn limit"
         value={burnLimit}
-        before={settings.burnLimit}
-        problem={problems[0] ?? null}
+        current={settings.burnLimit}
+        error={errors[0] ?? null}
         onChange={setBurnLimit}
       />
       <LimitField
-        label="Airdropped a day, at most"
+        label="Daily airdrop limit"
         value={airdropLimit}
-        before={settings.airdropLimit}
-        problem={problems[1] ?? null}
+        current={settings.airdropLimit}
+        error={errors[1] ?? null}
         onChange={setAirdropLimit}
       />
       {change.error && <ErrorNotice error={change.error} />}
       <div className="flex gap-3">
         <Button type="submit" tone="primary" isBusy={change.isPending} disabled={!isReady}>
-          Save the limits
+          Save limits
         </Button>
-        <Button onClick={onDone}>Keep them</Button>
+        <Button onClick={onDone}>Cancel</Button>
       </div>
     </form>
   );
@@ -123,20 +123,20 @@ function LimitsForm({ project, settings, onDone }: LimitsFormProps) {
 interface LimitFieldProps {
   readonly label: string;
   readonly value: string;
-  readonly before: string;
-  readonly problem: string | null;
+  readonly current: string;
+  readonly error: string | null;
   readonly onChange: (value: string) => void;
 }
 
-function LimitField({ label, value, before, problem, onChange }: LimitFieldProps) {
+function LimitField({ label, value, current, error, onChange }: LimitFieldProps) {
   return (
     <TextField
       label={`${label}, whole tokens`}
       inputMode="decimal"
       value={value}
-      onChange={({ target }) => onChange(target.value.replaceAll(',', '').trim())}
-      error={problem}
-      hint={value === before ? 'As it is.' : `${groupDigits(before)} → ${groupDigits(value)}`}
+      onChange={({ target }) => onChange(target.value.trim())}
+      error={error}
+      hint={value === current ? 'No change' : `${groupDigits(current)} → ${groupDigits(value)}`}
       required
     />
   );

@@ -12,20 +12,20 @@ import { ProofTypesEditor } from '../proof-types/proof-types-editor.tsx';
 export interface ProofTypesPanelProps {
   readonly projectId: string;
   readonly settings: ProjectSettings;
-  readonly mayChange: boolean;
+  readonly canEdit: boolean;
 }
 
-/** What users do that may move tokens, and the way to change it. */
-export function ProofTypesPanel({ projectId, settings, mayChange }: ProofTypesPanelProps) {
+/** Shows the proof types and edits them. */
+export function ProofTypesPanel({ projectId, settings, canEdit }: ProofTypesPanelProps) {
   const [isEditing, setEditing] = useState(false);
   return (
     <Panel
       title="Proof types"
       aside={
-        mayChange &&
+        canEdit &&
         !isEditing && (
           <Button size="small" onClick={() => setEditing(true)}>
-            Change the proof types
+            Change proof types
           </Button>
         )
       }
@@ -41,9 +41,7 @@ export function ProofTypesPanel({ projectId, settings, mayChange }: ProofTypesPa
 
 function ProofTypeList({ proofTypes }: Pick<ProjectSettings, 'proofTypes'>) {
   if (proofTypes.length === 0) {
-    return (
-      <p className="text-quiet">None is registered: a pipeline may be of any well-formed type, with any payload.</p>
-    );
+    return <p className="text-quiet">No proof types yet. Pipelines can have any well-formed type and any payload.</p>;
   }
   return (
     <ul className="flex flex-col divide-y">
@@ -54,10 +52,10 @@ function ProofTypeList({ proofTypes }: Pick<ProjectSettings, 'proofTypes'>) {
             {description !== undefined && <span className="ml-3 text-quiet">{description}</span>}
           </p>
           {payloadSchema === undefined ? (
-            <p className="text-sm text-quiet">Any payload.</p>
+            <p className="text-sm text-quiet">Any payload</p>
           ) : (
             <details className="text-sm">
-              <summary className="w-fit text-quiet">Payloads are held to a schema</summary>
+              <summary className="w-fit text-quiet">Payloads must match a schema</summary>
               <div className="mt-2">
                 <CodeBlock label={`Schema of ${type}`} code={JSON.stringify(payloadSchema, null, 2)} />
               </div>
@@ -106,16 +104,16 @@ function ProofTypesForm({ projectId, settings, onDone }: ProofTypesFormProps) {
         <p className="text-sm">
           Removed when you save: {removed.join(', ')}.{' '}
           {drafts.length === 0
-            ? 'With none left, a pipeline may be of any well-formed type.'
-            : 'Pipelines of a removed type are refused from the next init on.'}
+            ? 'Without proof types, pipelines can have any well-formed type.'
+            : 'New batches cannot use a removed type.'}
         </p>
       )}
       {change.error && <ErrorNotice error={change.error} />}
       <div className="flex gap-3">
         <Button type="submit" tone="primary" isBusy={change.isPending} disabled={problem !== null}>
-          Save the proof types
+          Save proof types
         </Button>
-        <Button onClick={onDone}>Keep them</Button>
+        <Button onClick={onDone}>Cancel</Button>
       </div>
     </form>
   );

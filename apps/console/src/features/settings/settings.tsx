@@ -11,44 +11,44 @@ import { LimitsPanel } from './limits-panel.tsx';
 import { ProofTypesPanel } from './proof-types-panel.tsx';
 import { WebhooksPanel } from './webhooks-panel.tsx';
 
-/** What a project may do and how its batches are approved; who changed it, and when. */
+/** The settings of a project, and the history of their changes. */
 export function Settings() {
   const { projectId } = useParams({ from: '/p/$projectId' });
   const project = useQuery(projectQuery(projectId));
   const settings = useQuery(settingsQuery(projectId));
   const history = useInfiniteQuery(historyQuery(projectId));
   return (
-    <Page title="Settings" lead="A change holds from the next init on. Batches that are open keep what they have.">
+    <Page title="Settings" lead="Changes apply to new batches. Open batches keep the settings they were created with.">
       <QueryView query={project} skeleton={<SettingsSkeleton />}>
         {(found) => (
           <QueryView query={settings} skeleton={<SettingsSkeleton />}>
-            {(now) => <Panels project={found} settings={now} />}
+            {(current) => <SettingsPanels project={found} settings={current} />}
           </QueryView>
         )}
       </QueryView>
-      <Panel title="Who changed what">
-        <AuditList history={history} emptyText="Nothing has been changed since the registration." />
+      <Panel title="Change history">
+        <AuditList history={history} emptyText="No changes since the registration." />
       </Panel>
     </Page>
   );
 }
 
-interface PanelsProps {
+interface SettingsPanelsProps {
   readonly project: ProjectOverview;
   readonly settings: ProjectSettings;
 }
 
-function Panels({ project, settings }: PanelsProps) {
-  const mayChange = useOwnsProject(project.id);
+function SettingsPanels({ project, settings }: SettingsPanelsProps) {
+  const canEdit = useOwnsProject(project.id);
   return (
     <>
       <div className="grid gap-6 lg:grid-cols-2 lg:items-start">
-        <LimitsPanel project={project} settings={settings} mayChange={mayChange} />
+        <LimitsPanel project={project} settings={settings} canEdit={canEdit} />
         <ApprovalModePanel projectId={project.id} settings={settings} />
       </div>
       <ApproversPanel project={project} />
-      <ProofTypesPanel projectId={project.id} settings={settings} mayChange={mayChange} />
-      <WebhooksPanel projectId={project.id} mayChange={mayChange} />
+      <ProofTypesPanel projectId={project.id} settings={settings} canEdit={canEdit} />
+      <WebhooksPanel projectId={project.id} canEdit={canEdit} />
     </>
   );
 }

@@ -12,8 +12,8 @@ import { TimeText } from '../../ui/text.tsx';
 interface WebhookDeliveriesProps {
   readonly projectId: string;
   readonly webhookId: string;
-  /** Whether they can be sent again. */
-  readonly mayRepeat: boolean;
+  /** True if deliveries can be sent again. */
+  readonly canRedeliver: boolean;
 }
 
 type State = WebhookDelivery['state'];
@@ -25,13 +25,13 @@ const FILTERS: readonly { readonly state: State | null; readonly word: string }[
   { state: 'delivered', word: 'Delivered' },
 ];
 
-/** What was sent to a webhook, how often, and what it answered. */
-export function WebhookDeliveries({ projectId, webhookId, mayRepeat }: WebhookDeliveriesProps) {
+/** Lists the deliveries to a webhook: payload, attempts, response. */
+export function WebhookDeliveries({ projectId, webhookId, canRedeliver }: WebhookDeliveriesProps) {
   const [state, setState] = useState<State | null>(null);
   const query = useInfiniteQuery(deliveriesQuery(projectId, webhookId, state));
   const deliveries = query.data?.pages.flatMap((page) => page.deliveries);
-  const again: Column<WebhookDelivery> = {
-    name: 'Again',
+  const redeliverColumn: Column<WebhookDelivery> = {
+    name: 'Redeliver',
     isPlain: true,
     isNarrow: true,
     render: (delivery) => <RedeliverButton projectId={projectId} webhookId={webhookId} delivery={delivery} />,
@@ -39,7 +39,7 @@ export function WebhookDeliveries({ projectId, webhookId, mayRepeat }: WebhookDe
   return (
     <div className="flex flex-col gap-2">
       <fieldset className="flex flex-wrap gap-1">
-        <legend className="sr-only">Which deliveries</legend>
+        <legend className="sr-only">Filter deliveries</legend>
         {FILTERS.map((filter) => (
           <Button
             key={filter.word}
@@ -56,14 +56,14 @@ export function WebhookDeliveries({ projectId, webhookId, mayRepeat }: WebhookDe
       {deliveries === undefined && !query.error && <SkeletonLines count={3} className="h-12" />}
       {deliveries?.length === 0 && (
         <p className="py-4 text-quiet">
-          {state === null ? 'Nothing was sent yet. A test event shows that it arrives.' : 'There are none.'}
+          {state === null ? 'No deliveries yet. Send a test event to try the webhook.' : 'No deliveries in this state.'}
         </p>
       )}
       {deliveries !== undefined && deliveries.length > 0 && (
         <div className="rounded border">
           <Table
             label="WebhookDeliveries"
-            columns={mayRepeat ? [...COLUMNS, again] : COLUMNS}
+            columns={canRedeliver ? [...COLUMNS, redeliverColumn] : COLUMNS}
             rows={deliveries}
             keyOf={({ deliveryId }) => deliveryId}
             under={(delivery) => <DeliveryDetails delivery={delivery} />}
@@ -84,23 +84,23 @@ export function WebhookDeliveries({ projectId, webhookId, mayRepeat }: WebhookDe
 const COLUMNS: readonly Column<WebhookDelivery>[] = [
   { name: 'Event', isPlain: true, render: ({ type }) => <code className="font-medium">{type}</code> },
   { name: 'State', render: (delivery) => <DeliveryState {...delivery} /> },
-  { name: 'Answer', render: ({ status, lastAttemptAt }) => status ?? (lastAttemptAt === undefined ? '' : 'none') },
+  { name: 'Response', render: ({ status, lastAttemptAt }) => status ?? (lastAttemptAt === undefined ? '' : 'None') },
   { name: 'Attempts', isAmount: true, render: ({ attempts }) => attempts },
-  { name: 'Happened', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
+  { name: 'Created', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
 ];
 
 function DeliveryState({ state, attempts }: WebhookDelivery) {
   switch (state) {
     case 'waiting':
       return attempts === 0 ? (
-        <StatusBadge status="running" label="On its way" />
+        <StatusBadge status="running" label="Sending" />
       ) : (
         <StatusBadge status="waiting" label="Retry pending" />
       );
     case 'delivered':
       return <StatusBadge status="done" label="Delivered" />;
     case 'failed':
-      return <StatusBadge status="failed" label="Given up" />;
+      return <StatusBadge status="failed" label="Failed" />;
     default:
       return state satisfies never;
   }
@@ -122,10 +122,10 @@ function DeliveryDetails({ delivery }: { readonly delivery: WebhookDelivery }) {
         </p>
       )}
       <details>
-        <summary className="w-fit text-quiet">What was sent{response === undefined ? '' : ' and answered'}</summary>
+        <summary className="w-fit text-quiet">{response === undefined ? 'Request' : 'Request and response'}</summary>
         <div className="mt-2 flex flex-col gap-2">
-          <CodeBlock label={`Sent as ${eventId}`} code={JSON.stringify(JSON.parse(payload), null, 2)} />
-          {response !== undefined && <CodeBlock label="The beginning of the answer" code={response} />}
+          <CodeBlock label={`Request ${eventId}`} code={JSON.stringify(JSON.parse(payload), null, 2)} />
+          {response !== undefined && <CodeBlock label="Start of the response" code={response} />}
         </div>
       </details>
     </div>
@@ -146,13 +146,8 @@ function RedeliverButton({ projectId, webhookId, delivery: { deliveryId, type } 
   });
   return (
     <span className="flex flex-col gap-1">
-      <Button
-        size="small"
-        aria-label={`Deliver again: ${type}`}
-        isBusy={repeat.isPending}
-        onClick={() => repeat.mutate()}
-      >
-        Deliver again
+      <Button size="small" aria-label={`Redeliver: ${type}`} isBusy={repeat.isPending} onClick={() => repeat.mutate()}>
+        Redeliver
       </Button>
       {repeat.error && <ErrorNotice error={repeat.error} />}
     </span>

@@ -18,7 +18,7 @@ interface CreateWebhookDialogProps {
   readonly onClose: () => void;
 }
 
-/** Makes a webhook and shows its secret, this once. */
+/** Creates a webhook and shows its secret once. */
 export function CreateWebhookDialog({ projectId, isOpen, onClose }: CreateWebhookDialogProps) {
   return (
     <Dialog title="Create a webhook" isOpen={isOpen} onClose={onClose}>
@@ -37,7 +37,7 @@ function CreateForm({ projectId, onClose }: Omit<CreateWebhookDialogProps, 'isOp
   if (create.data) {
     return (
       <WebhookSecret secret={create.data.secret} onClose={onClose}>
-        Your server verifies every delivery with it. Send a test event when it is in place.
+        Your server verifies every delivery with this secret. Store it there, then send a test event.
       </WebhookSecret>
     );
   }
@@ -63,7 +63,7 @@ function CreateForm({ projectId, onClose }: Omit<CreateWebhookDialogProps, 'isOp
   );
 }
 
-/** Sends elsewhere, or other events. */
+/** Changes the URL or the events of a webhook. */
 export function ChangeWebhookDialog({ isOpen, onClose, ...rest }: WebhookDialogProps) {
   return (
     <Dialog title="Change the webhook" isOpen={isOpen} onClose={onClose}>
@@ -90,7 +90,7 @@ function ChangeForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
     <form onSubmit={submit} className="flex flex-col gap-4">
       <WebhookFields draft={draft} onChange={setDraft} />
       <p className="text-sm text-quiet">
-        What waits goes to the new address as well. The secret stays: replace it if others know it.
+        Pending deliveries go to the new URL as well. The secret does not change; replace it if others may know it.
       </p>
       {change.error && <ErrorNotice error={change.error} />}
       <div className="flex gap-3">
@@ -100,15 +100,15 @@ function ChangeForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
           isBusy={change.isPending}
           disabled={draft.url === '' || draft.events.length === 0}
         >
-          Save the webhook
+          Save webhook
         </Button>
-        <Button onClick={onClose}>Leave it as it is</Button>
+        <Button onClick={onClose}>Cancel</Button>
       </div>
     </form>
   );
 }
 
-/** Puts another secret in the place of a webhook’s, and shows it this once. */
+/** Replaces the secret of a webhook and shows the new one once. */
 export function RotateWebhookDialog({ isOpen, onClose, ...rest }: WebhookDialogProps) {
   return (
     <Dialog title="Replace the secret" isOpen={isOpen} onClose={onClose}>
@@ -129,11 +129,11 @@ function RotateForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
     return (
       <WebhookSecret secret={rotate.data.secret} onClose={onClose}>
         {previousSecretUntil === undefined ? (
-          'The old secret signs no more: put this one in place now.'
+          'The old secret no longer signs deliveries. Install this one now.'
         ) : (
           <>
-            Deliveries are signed with the old one too until <TimeText at={previousSecretUntil} />. Put this one in
-            place before then.
+            Deliveries are also signed with the old secret until <TimeText at={previousSecretUntil} />. Install this one
+            before then.
           </>
         )}
       </WebhookSecret>
@@ -145,15 +145,19 @@ function RotateForm({ projectId, webhook, onClose }: Omit<WebhookDialogProps, 'i
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      <p>Each delivery carries a signature by both secrets until the overlap is over, so nothing is refused.</p>
+      <p>During the overlap each delivery is signed with both secrets, so your server accepts all of them.</p>
       {webhook.previousSecretUntil !== undefined && (
-        <p>The secret was replaced lately. The one before that signs no more from now on.</p>
+        <p>The secret was replaced recently. The one before it stops signing now.</p>
       )}
-      <OverlapField label="The old secret goes on signing for" seconds={overlapSeconds} onChange={setOverlapSeconds} />
+      <OverlapField
+        label="Keep signing with the old secret for"
+        seconds={overlapSeconds}
+        onChange={setOverlapSeconds}
+      />
       {rotate.error && <ErrorNotice error={rotate.error} />}
       <div>
         <Button type="submit" tone="primary" isBusy={rotate.isPending}>
-          Make the new secret
+          Create the new secret
         </Button>
       </div>
     </form>
@@ -167,7 +171,7 @@ interface WebhookDialogProps {
   readonly onClose: () => void;
 }
 
-/** Deletes a webhook, once its host is typed. */
+/** Deletes a webhook after its host is typed. */
 export function DeleteWebhookDialog({ projectId, webhook, isOpen, onClose }: WebhookDialogProps) {
   const queries = useQueryClient();
   const { host } = new URL(webhook.url);
@@ -190,14 +194,14 @@ export function DeleteWebhookDialog({ projectId, webhook, isOpen, onClose }: Web
       onClose={onClose}
     >
       <p>
-        Nothing more is sent to <span className="break-all">{webhook.url}</span>. What waits and the list of deliveries
-        go with it, and it cannot be undone. To stop for a while, disable it.
+        No more events are sent to <span className="break-all">{webhook.url}</span>. Its pending deliveries and its list
+        of deliveries are deleted. You cannot undo this. To pause it, disable it instead.
       </p>
     </ConfirmDialog>
   );
 }
 
-/** Where events go, and which. */
+/** A webhook while it is edited. */
 interface WebhookDraft {
   readonly url: string;
   readonly events: readonly WebhookTopic[];
@@ -215,17 +219,17 @@ function WebhookFields({ draft, onChange }: WebhookFieldsProps) {
   return (
     <>
       <TextField
-        label="Send to"
+        label="Endpoint URL"
         type="url"
         inputMode="url"
         placeholder="https://shop.example/flywheel"
-        hint="Your server’s address. Events are posted to it, each signed."
+        hint="The URL of your server. Each event is a signed POST request."
         value={url}
         onChange={({ target }) => onChange({ url: target.value.trim(), events })}
         required
       />
       <fieldset className="flex flex-col gap-2">
-        <legend className="mb-1 text-sm font-medium">When</legend>
+        <legend className="mb-1 text-sm font-medium">Events</legend>
         {WebhookTopic.options.map((topic) => (
           <Checkbox key={topic} checked={events.includes(topic)} onChange={toggle(topic)}>
             {TOPIC_WORDS[topic]} <code className="text-xs whitespace-nowrap text-quiet">{topic}</code>
@@ -236,32 +240,32 @@ function WebhookFields({ draft, onChange }: WebhookFieldsProps) {
   );
 }
 
-/** What a webhook can be told, in words. */
+/** Descriptions of the events. */
 const TOPIC_WORDS: { readonly [Topic in WebhookTopic]: string } = {
   'batch.finalized': 'A batch waits for your approval',
-  'batch.awaiting_company_approval': 'A batch waits for the company’s',
-  'batch.executed': 'A batch is executed',
-  'batch.failed': 'A batch has failed, or was cancelled or rejected',
-  'batch.expired': 'A batch has expired',
-  'vault.low': 'The vault holds less than open batches take',
+  'batch.awaiting_company_approval': 'A batch waits for the company’s approval',
+  'batch.executed': 'A batch was executed',
+  'batch.failed': 'A batch failed, was cancelled or was rejected',
+  'batch.expired': 'A batch expired',
+  'vault.low': 'The vault holds less than the open batches need',
 };
 
 interface WebhookSecretProps {
   readonly secret: string;
-  /** What to do with it. */
+  /** Instructions for the new secret. */
   readonly children: ReactNode;
   readonly onClose: () => void;
 }
 
-/** A webhook’s secret, shown this once. */
+/** Shows a webhook’s secret once. */
 function WebhookSecret({ secret, children, onClose }: WebhookSecretProps) {
   return (
     <div className="flex flex-col gap-4">
       <OneTimeSecret
-        name="The secret"
+        name="Webhook secret"
         secret={secret}
-        kept="It is not stored here."
-        ifLost="Lost it? Replace it by another."
+        kept="You cannot read it here again."
+        ifLost="If you lose it, replace it."
       />
       <p>{children}</p>
       <div>

@@ -17,18 +17,18 @@ import {
 
 interface WebhooksPanelProps {
   readonly projectId: string;
-  readonly mayChange: boolean;
+  readonly canEdit: boolean;
 }
 
-/** Whom the project has told what becomes of its batches. */
-export function WebhooksPanel({ projectId, mayChange }: WebhooksPanelProps) {
+/** Lists the project’s webhooks. */
+export function WebhooksPanel({ projectId, canEdit }: WebhooksPanelProps) {
   const webhooks = useQuery(webhooksQuery(projectId));
   const [isCreating, setCreating] = useState(false);
   return (
     <Panel
       title="Webhooks"
       aside={
-        mayChange && (
+        canEdit && (
           <Button size="small" onClick={() => setCreating(true)}>
             Create a webhook
           </Button>
@@ -39,14 +39,14 @@ export function WebhooksPanel({ projectId, mayChange }: WebhooksPanelProps) {
         {({ webhooks: found }) =>
           found.length === 0 ? (
             <p className="text-quiet">
-              None: nobody is told what becomes of batches. A webhook posts it to your server, signed, and again until
-              it is taken. <WebhooksGuideLink />
+              No webhooks yet. Create one to notify your server when a batch changes. Events are signed, and retried
+              until your server accepts them. <WebhooksGuideLink />
             </p>
           ) : (
             <ul className="flex flex-col divide-y">
               {found.map((webhook) => (
                 <li key={webhook.webhookId} className="py-4 first:pt-0 last:pb-0">
-                  <WebhookItem {...{ projectId, webhook, mayChange }} />
+                  <WebhookItem {...{ projectId, webhook, canEdit }} />
                 </li>
               ))}
             </ul>
@@ -61,7 +61,7 @@ export function WebhooksPanel({ projectId, mayChange }: WebhooksPanelProps) {
 function WebhooksGuideLink() {
   return (
     <a href="/docs/webhooks" className="text-accent underline underline-offset-2">
-      How a server receives them
+      How to receive webhooks
     </a>
   );
 }
@@ -69,11 +69,11 @@ function WebhooksGuideLink() {
 interface WebhookItemProps {
   readonly projectId: string;
   readonly webhook: Webhook;
-  readonly mayChange: boolean;
+  readonly canEdit: boolean;
 }
 
-/** A webhook: where it goes, what it is told, how that fares, and what can be done with it. */
-function WebhookItem({ projectId, webhook, mayChange }: WebhookItemProps) {
+/** Shows a webhook, its events and its deliveries, with buttons to change it. */
+function WebhookItem({ projectId, webhook, canEdit }: WebhookItemProps) {
   const [showsDeliveries, setShowsDeliveries] = useState(false);
   const { webhookId, url, events, state, disabledReason, previousSecretUntil } = webhook;
   const isActive = state === 'active';
@@ -83,27 +83,27 @@ function WebhookItem({ projectId, webhook, mayChange }: WebhookItemProps) {
         <h3 className="min-w-0 font-mono text-sm font-medium break-all">{url}</h3>
         <WebhookStatus webhook={webhook} />
       </div>
-      <p className="text-sm text-quiet">Told of {events.join(', ')}.</p>
+      <p className="text-sm text-quiet">Events: {events.join(', ')}</p>
       {previousSecretUntil !== undefined && (
         <p className="text-sm">
-          Signed with the old secret too until <TimeText at={previousSecretUntil} />.
+          Also signed with the old secret until <TimeText at={previousSecretUntil} />.
         </p>
       )}
       {!isActive && (
-        <Notice tone="waiting" title="It is disabled: nothing is queued for it">
-          {disabledReason ?? 'What waited before is sent when you enable it.'}
+        <Notice tone="waiting" title="Disabled: no events are queued">
+          {disabledReason ?? 'Pending deliveries are sent when you enable it.'}
         </Notice>
       )}
       <div className="flex flex-wrap gap-2">
         <Button size="small" aria-expanded={showsDeliveries} onClick={() => setShowsDeliveries(!showsDeliveries)}>
-          {showsDeliveries ? 'Hide the deliveries' : 'Deliveries'}
+          {showsDeliveries ? 'Hide deliveries' : 'Deliveries'}
         </Button>
-        {mayChange && (
+        {canEdit && (
           <WebhookActions projectId={projectId} webhook={webhook} onTested={() => setShowsDeliveries(true)} />
         )}
       </div>
       {showsDeliveries && (
-        <WebhookDeliveries projectId={projectId} webhookId={webhookId} mayRepeat={mayChange && isActive} />
+        <WebhookDeliveries projectId={projectId} webhookId={webhookId} canRedeliver={canEdit && isActive} />
       )}
     </article>
   );
@@ -118,36 +118,36 @@ function WebhookStatus({ webhook: { state, newestDelivery } }: Pick<WebhookItemP
     case 'waiting':
       return <StatusBadge status="running" label="Delivering" />;
     case 'delivered':
-      return <StatusBadge status="done" label="Taking events" />;
+      return <StatusBadge status="done" label="Accepting events" />;
     case 'failed':
-      return <StatusBadge status="failed" label="The newest was given up" />;
+      return <StatusBadge status="failed" label="Latest delivery failed" />;
     default:
       return newest satisfies never;
   }
 }
 
-interface WebhookActionsProps extends Omit<WebhookItemProps, 'mayChange'> {
+interface WebhookActionsProps extends Omit<WebhookItemProps, 'canEdit'> {
   readonly onTested: () => void;
 }
 
 function WebhookActions({ projectId, webhook, onTested }: WebhookActionsProps) {
-  const [asking, setAsking] = useState<'change' | 'rotate' | 'delete' | null>(null);
+  const [dialog, setDialog] = useState<'change' | 'rotate' | 'delete' | null>(null);
   const queries = useQueryClient();
   const { webhookId, state } = webhook;
-  const look = () => queries.invalidateQueries({ queryKey: ['project', projectId] });
+  const refresh = () => queries.invalidateQueries({ queryKey: ['project', projectId] });
   const test = useMutation({
     mutationFn: () => testWebhook(projectId, webhookId),
     onSuccess: async () => {
       onTested();
-      await look();
+      await refresh();
     },
   });
-  const turn = useMutation({
-    mutationFn: (to: Webhook['state']) => changeWebhook(projectId, webhookId, { state: to }),
-    onSuccess: look,
+  const setState = useMutation({
+    mutationFn: (next: Webhook['state']) => changeWebhook(projectId, webhookId, { state: next }),
+    onSuccess: refresh,
   });
-  const close = () => setAsking(null);
-  const error = test.error ?? turn.error;
+  const close = () => setDialog(null);
+  const error = test.error ?? setState.error;
   return (
     <>
       {state === 'active' ? (
@@ -155,27 +155,27 @@ function WebhookActions({ projectId, webhook, onTested }: WebhookActionsProps) {
           <Button size="small" isBusy={test.isPending} onClick={() => test.mutate()}>
             Send a test event
           </Button>
-          <Button size="small" onClick={() => setAsking('change')}>
+          <Button size="small" onClick={() => setDialog('change')}>
             Change
           </Button>
-          <Button size="small" onClick={() => setAsking('rotate')}>
+          <Button size="small" onClick={() => setDialog('rotate')}>
             Replace the secret
           </Button>
-          <Button size="small" isBusy={turn.isPending} onClick={() => turn.mutate('disabled')}>
+          <Button size="small" isBusy={setState.isPending} onClick={() => setState.mutate('disabled')}>
             Disable
           </Button>
         </>
       ) : (
         <>
-          <Button size="small" isBusy={turn.isPending} onClick={() => turn.mutate('active')}>
+          <Button size="small" isBusy={setState.isPending} onClick={() => setState.mutate('active')}>
             Enable
           </Button>
-          <Button size="small" onClick={() => setAsking('change')}>
+          <Button size="small" onClick={() => setDialog('change')}>
             Change
           </Button>
         </>
       )}
-      <Button size="small" tone="danger" onClick={() => setAsking('delete')}>
+      <Button size="small" tone="danger" onClick={() => setDialog('delete')}>
         Delete
       </Button>
       {error && (
@@ -183,9 +183,9 @@ function WebhookActions({ projectId, webhook, onTested }: WebhookActionsProps) {
           <ErrorNotice error={error} />
         </div>
       )}
-      <ChangeWebhookDialog {...{ projectId, webhook }} isOpen={asking === 'change'} onClose={close} />
-      <RotateWebhookDialog {...{ projectId, webhook }} isOpen={asking === 'rotate'} onClose={close} />
-      <DeleteWebhookDialog {...{ projectId, webhook }} isOpen={asking === 'delete'} onClose={close} />
+      <ChangeWebhookDialog {...{ projectId, webhook }} isOpen={dialog === 'change'} onClose={close} />
+      <RotateWebhookDialog {...{ projectId, webhook }} isOpen={dialog === 'rotate'} onClose={close} />
+      <DeleteWebhookDialog {...{ projectId, webhook }} isOpen={dialog === 'delete'} onClose={close} />
     </>
   );
 }

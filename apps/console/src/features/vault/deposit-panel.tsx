@@ -14,17 +14,17 @@ export interface DepositPanelProps {
   readonly decimals: number;
 }
 
-/** Where to send SOL and tokens: the address, a QR code, links that open a wallet (Solana Pay). */
+/** Shows how to deposit: the address, a QR code, links that open a wallet (Solana Pay). */
 export function DepositPanel({ vault, mint, decimals }: DepositPanelProps) {
   const environment = useEnvironment();
   const solLink = `solana:${vault}?label=Flywheel%20vault`;
   const tokenLink = `${solLink}&spl-token=${mint}`;
   return (
-    <Panel title="Fund the vault">
+    <Panel title="Deposit">
       <div className="flex flex-col gap-5 sm:flex-row">
         <QrCode text={tokenLink} label="QR code: a token deposit to the vault, for a wallet to scan" />
         <div className="flex min-w-0 flex-1 flex-col items-start gap-3">
-          <p>The vault pays with tokens, and with SOL for recipients’ new token accounts. Anyone may deposit.</p>
+          <p>Batches spend tokens from the vault, and SOL for recipients’ new token accounts. Anyone can deposit.</p>
           <p className="font-mono text-sm break-all" data-testid="vault-address">
             {vault}
           </p>

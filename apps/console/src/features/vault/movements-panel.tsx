@@ -15,20 +15,20 @@ export interface MovementsPanelProps {
   readonly unit: string;
 }
 
-const EVERY_MS = 10_000;
+const REFETCH_INTERVAL_MS = 10_000;
 
-/** What came into the vault and went out of it, straight from the cluster. */
+/** Lists the deposits to the vault and its spending, read from the cluster by this page. */
 export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps) {
   const rpcUrl = useEnvironment()?.rpcUrl;
   const movements = useQuery({
     queryKey: ['movements', accounts.vault],
     queryFn: () => readMovements(rpcUrl ?? '', accounts),
     enabled: rpcUrl !== undefined,
-    refetchInterval: EVERY_MS,
+    refetchInterval: REFETCH_INTERVAL_MS,
   });
   return (
     <Panel
-      title="Deposits and spendings"
+      title="Deposits and spending"
       aside={<span className="text-sm text-quiet">read from the chain</span>}
       isFlush
     >
@@ -36,18 +36,18 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
         {(found) =>
           found.length === 0 ? (
             <div className="p-4">
-              <EmptyState title="Nothing has come or gone yet">
-                <p>Deposits appear here within seconds of being confirmed.</p>
+              <EmptyState title="No deposits or spending yet">
+                <p>Deposits appear here a few seconds after they are confirmed.</p>
               </EmptyState>
             </div>
           ) : (
             <Table
-              label="Deposits and spendings"
+              label="Deposits and spending"
               rows={found}
               keyOf={({ signature }) => signature}
               columns={[
-                { name: 'What', isPlain: true, render: (movement) => <Direction movement={movement} /> },
-                { name: 'When', render: ({ at, slot }) => (at === null ? `slot ${slot}` : <TimeText at={at} />) },
+                { name: 'Type', isPlain: true, render: (movement) => <Direction movement={movement} /> },
+                { name: 'Time', render: ({ at, slot }) => (at === null ? `slot ${slot}` : <TimeText at={at} />) },
                 {
                   name: 'Transaction',
                   render: ({ signature }) => <AddressText address={signature} kind="signature" isLinked />,
@@ -74,7 +74,7 @@ function Direction({ movement: { lamports, baseUnits } }: { readonly movement: M
   );
 }
 
-/** `+1.5` or `−1.5`; a dash where nothing changed. */
+/** Formats an amount as `+1.5` or `−1.5`, and zero as a dash. */
 function signed(amount: bigint, decimals: number): string {
   if (amount === 0n) return '–';
   return amount > 0n ? `+${formatBaseUnits(amount, decimals)}` : `−${formatBaseUnits(-amount, decimals)}`;

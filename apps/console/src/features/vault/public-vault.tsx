@@ -10,9 +10,9 @@ import { AddressText, AmountText } from '../../ui/text.tsx';
 import { DepositPanel } from './deposit-panel.tsx';
 import { MovementsPanel } from './movements-panel.tsx';
 
-const EVERY_MS = 10_000;
+const REFETCH_INTERVAL_MS = 10_000;
 
-/** What anyone may see of a vault, and how to deposit; no wallet needed. */
+/** The public page of a vault: balance, deposit, history. It needs no sign-in. */
 export function PublicVault() {
   const { address } = useParams({ from: '/vault/$address' });
   const vault = useQuery(publicVaultQuery(address));
@@ -22,7 +22,7 @@ export function PublicVault() {
       lead={
         <span className="flex flex-wrap items-center gap-x-2">
           <AddressText address={address} of="vault" isLinked />
-          <span>Anyone may deposit. Nothing leaves it without two votes.</span>
+          <span>Anyone can deposit. Spending needs two approvals.</span>
         </span>
       }
     >
@@ -37,7 +37,7 @@ function publicVaultQuery(address: string) {
   return queryOptions({
     queryKey: ['vault', address],
     queryFn: () => call(PROOF_OPERATIONS.getVault, { params: { address } }),
-    refetchInterval: EVERY_MS,
+    refetchInterval: REFETCH_INTERVAL_MS,
   });
 }
 
@@ -48,7 +48,7 @@ function VaultView({ vault }: { readonly vault: Vault }) {
     <>
       <Stats>
         <Stat
-          name={`It holds, ${unit}`}
+          name={`Balance, ${unit}`}
           value={<AmountText amount={tokens} unit={unit} />}
           note={
             <>
@@ -57,7 +57,7 @@ function VaultView({ vault }: { readonly vault: Vault }) {
           }
         />
         <Stat
-          name="It holds, SOL"
+          name="Balance, SOL"
           value={<AmountText amount={toSol(lamports)} unit="SOL" />}
           note="Pays for recipients’ new token accounts"
         />

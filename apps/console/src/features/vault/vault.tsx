@@ -14,7 +14,7 @@ import { DepositPanel } from './deposit-panel.tsx';
 import { MovementsPanel } from './movements-panel.tsx';
 import { WithdrawPanel } from './withdraw-panel.tsx';
 
-/** What the project pays with: how much there is, what is missing, how to add to it, what came and went. */
+/** The screen of a project’s vault: balance, deposit, withdrawal, history. */
 export function VaultScreen() {
   const { projectId } = useParams({ from: '/p/$projectId' });
   const project = useQuery(projectQuery(projectId));
@@ -22,7 +22,7 @@ export function VaultScreen() {
   return (
     <Page
       title="Vault"
-      lead="Nothing leaves it without your wallet’s vote and the company’s."
+      lead="Spending needs the approval of your wallet and of the company."
       action={
         address !== undefined && (
           <ButtonLink to="/vault/$address" params={{ address }}>
@@ -61,17 +61,17 @@ function VaultSkeleton() {
   );
 }
 
-/** What the vault holds, what the open batches need of it, what is missing, and how long the tokens last. */
+/** Shows the vault’s balance, what the open batches need, what is missing, and how long the tokens last. */
 function FundsPanel({ project }: { readonly project: ProjectOverview }) {
   const { funds, token } = project;
   return (
-    <Panel title="What it holds" isFlush>
+    <Panel title="Balance" isFlush>
       {funds ? (
         <FundsTable funds={funds} unit={tokenUnit(token)} />
       ) : (
         <div className="p-4">
-          <Notice tone="failed" title="The cluster does not answer, so nobody knows what the vault holds">
-            Nothing is lost: balances are on chain. This page asks again by itself.
+          <Notice tone="failed" title="The cluster does not respond: the balance is unknown">
+            Your funds are safe on chain. This page retries by itself.
           </Notice>
         </div>
       )}
@@ -80,7 +80,7 @@ function FundsPanel({ project }: { readonly project: ProjectOverview }) {
   );
 }
 
-interface Row {
+interface FundsRow {
   readonly unit: string;
   readonly available: string;
   readonly needed: string;
@@ -89,7 +89,7 @@ interface Row {
 
 function FundsTable({ funds, unit }: { readonly funds: VaultFunds; readonly unit: string }) {
   const { lamports, tokens } = funds;
-  const rows: readonly Row[] = [
+  const rows: readonly FundsRow[] = [
     { unit, ...tokens },
     {
       unit: 'SOL',
@@ -100,11 +100,11 @@ function FundsTable({ funds, unit }: { readonly funds: VaultFunds; readonly unit
   ];
   return (
     <Table
-      label="What the vault holds"
+      label="Vault balance"
       rows={rows}
       keyOf={(row) => row.unit}
       columns={[
-        { name: 'Of', isPlain: true, render: (row) => <span className="font-medium">{row.unit}</span> },
+        { name: 'Asset', isPlain: true, render: (row) => <span className="font-medium">{row.unit}</span> },
         {
           name: 'Available',
           isAmount: true,
@@ -120,7 +120,7 @@ function FundsTable({ funds, unit }: { readonly funds: VaultFunds; readonly unit
           isAmount: true,
           render: ({ missing }) =>
             missing === '0' ? (
-              <StatusBadge status="done" label="Nothing" />
+              <StatusBadge status="done" label="None" />
             ) : (
               <span className="inline-flex items-center gap-2">
                 <StatusBadge status="failed" label="Deposit" />
@@ -137,7 +137,7 @@ function FundsTable({ funds, unit }: { readonly funds: VaultFunds; readonly unit
 
 const PACE_DAYS = 30;
 
-/** How long the tokens last at the pace of the last month; nothing when nothing was used. */
+/** Says how long the tokens last at the pace of the last month. */
 function Runway({ project, available }: { readonly project: ProjectOverview; readonly available: string }) {
   const { data: usage } = useQuery(usageQuery(project.id, PACE_DAYS));
   const used = (usage?.days ?? []).reduce(
@@ -148,8 +148,8 @@ function Runway({ project, available }: { readonly project: ProjectOverview; rea
   return (
     <p className="min-h-10 border-t px-4 py-2.5 text-sm text-quiet">
       {days === null
-        ? 'Nothing was burned or airdropped in the last 30 days.'
-        : `At the pace of the last ${PACE_DAYS} days the tokens last ${days === 0n ? 'less than a day' : pluralize(Number(days), 'day')}.`}
+        ? `No burns or airdrops in the last ${PACE_DAYS} days.`
+        : `At the pace of the last ${PACE_DAYS} days, the tokens last ${days === 0n ? 'less than a day' : pluralize(Number(days), 'day')}.`}
     </p>
   );
 }

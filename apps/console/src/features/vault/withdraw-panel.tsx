@@ -1,6 +1,5 @@
 import type { Asset, ProjectOverview, Withdrawal, WithdrawalRequest } from '@flywheel/api';
-import { toBaseUnits, toDecimal } from '@flywheel/protocol';
-import { isAddress, isOffCurveAddress } from '@solana/kit';
+import { MIN_VAULT_LAMPORTS, toBaseUnits, toDecimal } from '@flywheel/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
@@ -8,19 +7,20 @@ import { groupDigits, SOL_DECIMALS, toSol } from '../../lib/amounts.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
 import { withdraw } from '../../lib/api/treasury.ts';
 import { tokenUnit } from '../../lib/format.ts';
+import { walletAddressError } from '../../lib/wallet/address.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { RadioGroup } from '../../ui/radio-group.tsx';
 
-/** Takes SOL or tokens out of the vault, as a batch that both sides approve; for the project’s own wallet only. */
+/** Withdraws SOL or tokens from the vault, as a batch that both approvers sign; shown to the project’s wallet only. */
 export function WithdrawPanel({ project }: { readonly project: ProjectOverview }) {
-  const mayChange = useOwnsProject(project.id);
+  const isOwner = useOwnsProject(project.id);
   const navigate = useNavigate();
   const queries = useQueryClient();
   const [key, setKey] = useState(newKey);
-  const ask = useMutation({
+  const withdrawal = useMutation({
     mutationFn: (request: Parameters<typeof withdraw>[2]) => withdraw(project.id, key, request),
     onSuccess: async ({ batchId, warnings }) => {
       void queries.invalidateQueries({ queryKey: ['project', project.id] });
@@ -28,29 +28,29 @@ export function WithdrawPanel({ project }: { readonly project: ProjectOverview }
       if (warnings.length === 0) await navigate({ to: '/p/$projectId/approve/$batchId', params });
     },
   });
-  const again = () => {
+  const startOver = () => {
     setKey(newKey());
-    ask.reset();
+    withdrawal.reset();
   };
-  if (!mayChange) return null;
+  if (!isOwner) return null;
   return (
     <Panel title="Withdraw">
-      {ask.data ? (
-        <WithdrawalWarnings projectId={project.id} withdrawal={ask.data} onAgain={again} />
+      {withdrawal.data ? (
+        <WithdrawalWarnings projectId={project.id} withdrawal={withdrawal.data} onStartOver={startOver} />
       ) : (
         <WithdrawForm
           project={project}
-          isBusy={ask.isPending}
-          error={ask.error}
-          onChange={() => ask.isError && again()}
-          onSubmit={(request) => ask.mutate(request)}
+          isBusy={withdrawal.isPending}
+          error={withdrawal.error}
+          onChange={() => withdrawal.isError && startOver()}
+          onSubmit={(request) => withdrawal.mutate(request)}
         />
       )}
     </Panel>
   );
 }
 
-/** Another request is another withdrawal; the same one, sent again, is not. */
+/** Creates the idempotency key of one withdrawal; sending the same request again with it withdraws once. */
 function newKey(): string {
   return crypto.randomUUID();
 }
@@ -58,13 +58,13 @@ function newKey(): string {
 interface WithdrawalWarningsProps {
   readonly projectId: string;
   readonly withdrawal: Withdrawal;
-  readonly onAgain: () => void;
+  readonly onStartOver: () => void;
 }
 
-function WithdrawalWarnings({ projectId, withdrawal: { batchId, warnings }, onAgain }: WithdrawalWarningsProps) {
+function WithdrawalWarnings({ projectId, withdrawal: { batchId, warnings }, onStartOver }: WithdrawalWarningsProps) {
   return (
     <div className="flex flex-col gap-4">
-      <Notice tone="waiting" title="The withdrawal is being set up. Before you approve it">
+      <Notice tone="waiting" title="Check this before you approve the withdrawal">
         <ul className="mt-1 flex list-disc flex-col gap-1 pl-4">
           {warnings.map((warning) => (
             <li key={warning}>{warning}</li>
@@ -76,10 +76,10 @@ function WithdrawalWarnings({ projectId, withdrawal: { batchId, warnings }, onAg
           Review and approve
         </ButtonLink>
         <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }}>
-          Open it to cancel
+          View or cancel
         </ButtonLink>
-        <Button tone="quiet" onClick={onAgain}>
-          Withdraw more
+        <Button tone="quiet" onClick={onStartOver}>
+          New withdrawal
         </Button>
       </div>
     </div>
@@ -94,17 +94,17 @@ interface WithdrawFormProps {
   readonly onSubmit: (request: WithdrawalRequest) => void;
 }
 
-/** What, how much, to whom. */
+/** Asks for asset, recipient and amount. */
 function WithdrawForm({ project, isBusy, error, onChange, onSubmit }: WithdrawFormProps) {
   const [asset, setAsset] = useState<WithdrawalRequest['asset']>('SOL');
   const [to, setTo] = useState('');
   const [amount, setAmount] = useState('');
   const unit = tokenUnit(project.token);
   const holding = holdingsOf(project)[asset];
-  const problems = { to: addressProblem(to, project.vaultAddress), amount: withdrawProblem(amount, holding) };
-  const isReady = to !== '' && amount !== '' && problems.to === null && problems.amount === null;
+  const errors = { to: recipientError(to, project.vaultAddress), amount: amountError(amount, holding) };
+  const isReady = to !== '' && amount !== '' && errors.to === null && errors.amount === null;
   const edited = (set: (text: string) => void) => (text: string) => {
-    set(text.replaceAll(',', '').trim());
+    set(text.trim());
     onChange();
   };
   const submit = (event: SubmitEvent) => {
@@ -113,38 +113,44 @@ function WithdrawForm({ project, isBusy, error, onChange, onSubmit }: WithdrawFo
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
-      <p>
-        It leaves the vault once your wallet and the company have approved it, like any batch. No daily limit counts it.
-      </p>
+      <p>A withdrawal is a batch: your wallet and the company must approve it. Daily limits do not apply.</p>
       <RadioGroup
-        label="What to take out"
+        label="Asset"
         value={asset}
         onChange={(chosen) => {
           setAsset(chosen);
           onChange();
         }}
         options={[
-          { value: 'SOL', title: 'SOL', text: 'Leave nothing, or 0.00089088 at least: the chain takes no less.' },
-          { value: 'TOKEN', title: unit, text: 'The vault pays for the recipient’s token account if it has none.' },
+          {
+            value: 'SOL',
+            title: 'SOL',
+            text: `Withdraw everything, or leave at least ${toSol(MIN_VAULT_LAMPORTS)} SOL for rent.`,
+          },
+          {
+            value: 'TOKEN',
+            title: unit,
+            text: 'The vault pays for the recipient’s token account if it does not exist.',
+          },
         ]}
       />
       <TextField
-        label="To the wallet"
+        label="Recipient’s wallet"
         value={to}
         onChange={({ target }) => edited(setTo)(target.value)}
-        error={to === '' ? null : problems.to}
-        hint="Where it goes cannot be changed any more once it is approved."
+        error={to === '' ? null : errors.to}
+        hint="You cannot change the recipient after the approval."
         required
       />
       <AmountField
         {...{ amount, holding }}
         unit={asset === 'SOL' ? 'SOL' : unit}
-        problem={amount === '' ? null : problems.amount}
+        error={amount === '' ? null : errors.amount}
         onChange={edited(setAmount)}
       />
       {error && <ErrorNotice error={error} />}
       <Button type="submit" isBusy={isBusy} disabled={!isReady} className="self-start">
-        Set up the withdrawal
+        Create withdrawal
       </Button>
     </form>
   );
@@ -154,11 +160,11 @@ interface AmountFieldProps {
   readonly amount: string;
   readonly unit: string;
   readonly holding: Holding;
-  readonly problem: string | null;
+  readonly error: string | null;
   readonly onChange: (amount: string) => void;
 }
 
-function AmountField({ amount, unit, holding, problem, onChange }: AmountFieldProps) {
+function AmountField({ amount, unit, holding, error, onChange }: AmountFieldProps) {
   const { available } = holding;
   return (
     <div className="flex items-start gap-3">
@@ -167,63 +173,62 @@ function AmountField({ amount, unit, holding, problem, onChange }: AmountFieldPr
         inputMode="decimal"
         value={amount}
         onChange={({ target }) => onChange(target.value)}
-        error={problem}
-        hint={available === null ? 'The cluster does not say what the vault holds.' : `Of ${groupDigits(available)}.`}
+        error={error}
+        hint={
+          available === null
+            ? 'The cluster does not respond: the balance is unknown.'
+            : `Available: ${groupDigits(available)}`
+        }
         className="flex-1"
         required
       />
       {available !== null && (
         <Button tone="quiet" className="mt-6" onClick={() => onChange(available)}>
-          Everything
+          Max
         </Button>
       )}
     </div>
   );
 }
 
-function addressProblem(text: string, vault: string): string | null {
-  if (text === vault) return 'This is the vault itself.';
-  if (!isAddress(text)) return 'A Solana address: 32 to 44 letters and digits.';
-  return isOffCurveAddress(text) ? 'No wallet has this address: it belongs to a program.' : null;
+function recipientError(text: string, vault: string): string | null {
+  return text === vault ? 'This is the address of the vault.' : walletAddressError(text);
 }
 
-/** Of one asset in the vault. */
+/** Balance of one asset in the vault. */
 interface Holding {
   readonly decimals: number;
-  /** Decimal; null while the cluster does not answer. */
+  /** Decimal; null while the cluster does not respond. */
   readonly available: string | null;
-  /** Base units that must stay, unless nothing does. */
-  readonly least: bigint;
+  /** Base units that must remain, unless everything is withdrawn. */
+  readonly minimum: bigint;
 }
 
-/** What the chain lets a vault hold at least: rent for its 128 bytes of metadata. */
-const LEAST_LAMPORTS = 890_880n;
-
-/** What can be taken out of a project’s vault; what is not known yet is null. */
+/** Reads the balances that can be withdrawn from a project’s vault. */
 function holdingsOf({ funds, token }: ProjectOverview): Readonly<Record<Asset, Holding>> {
   const lamports = funds?.lamports.available;
   return {
     SOL: {
       decimals: SOL_DECIMALS,
       available: lamports === undefined ? null : toSol(lamports),
-      least: LEAST_LAMPORTS,
+      minimum: MIN_VAULT_LAMPORTS,
     },
-    TOKEN: { decimals: token.decimals, available: funds?.tokens.available ?? null, least: 0n },
+    TOKEN: { decimals: token.decimals, available: funds?.tokens.available ?? null, minimum: 0n },
   };
 }
 
-/** Why so much cannot be withdrawn, a sentence; null when it can, as far as this page knows. */
-function withdrawProblem(amount: string, { decimals, available, least }: Holding): string | null {
-  if (!/^\d+(\.\d+)?$/.test(amount)) return 'A number, e.g. 10 or 0.5.';
+/** Checks the amount of a withdrawal against the known balance; answers the error as a sentence, or null. */
+function amountError(amount: string, { decimals, available, minimum }: Holding): string | null {
+  if (!/^\d+(\.\d+)?$/.test(amount)) return 'Enter an amount without commas, for example 10 or 0.5.';
   const asked = toBaseUnits(amount, decimals);
-  if (asked === null) return `It has ${decimals} decimals; this has more.`;
-  if (asked === 0n) return 'More than nothing.';
+  if (asked === null) return `An amount may have ${decimals} decimals; this one has more.`;
+  if (asked === 0n) return 'The amount must be more than zero.';
   const held = available === null ? null : toBaseUnits(available, decimals);
   if (held === null) return null;
-  if (asked > held) return `The vault holds ${available}.`;
+  if (asked > held) return `The vault holds only ${groupDigits(available ?? '0')}.`;
   const left = held - asked;
-  if (left > 0n && left < least) {
-    return `That leaves ${toDecimal(left, decimals)}. Leave ${toDecimal(least, decimals)} at least, or nothing.`;
+  if (left > 0n && left < minimum) {
+    return `This leaves ${toDecimal(left, decimals)}. Leave at least ${toDecimal(minimum, decimals)}, or withdraw everything.`;
   }
   return null;
 }
