@@ -115,7 +115,7 @@ describe('429', () => {
     assertError(tooMany, 429, 'ERR_TOO_MANY_OPEN_BATCHES', /1 open pipelines and this request adds 3/);
     requireOk(await init(world.url, own.apiKey, [burnPipeline()]));
     const oneMore = await init(world.url, own.apiKey, [burnPipeline()]);
-    assertError(oneMore, 429, 'ERR_TOO_MANY_OPEN_BATCHES', /2 batches are open/);
+    assertError(oneMore, 429, 'ERR_TOO_MANY_OPEN_BATCHES', /2 open batches/);
     await world.restart();
   });
 });
@@ -127,7 +127,7 @@ describe('503', () => {
     const key = randomUUID();
     const pipelines = [burnPipeline()];
     const empty = await init(world.url, own.apiKey, pipelines, key);
-    assertError(empty, 503, 'ERR_NONCE_POOL_EMPTY', /refilling/);
+    assertError(empty, 503, 'ERR_NONCE_POOL_EMPTY', /pool is being refilled/);
     for (let tries = 0; tries < 100; tries++) {
       const { status } = await init(world.url, own.apiKey, pipelines, key);
       if (status === 200) return;
