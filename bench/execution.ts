@@ -1,3 +1,4 @@
+import { proposalAddress, SQUADS_PROGRAM_ADDRESS, transactionAddress } from '@flywheel/squads';
 import { execute, getBatch, init } from '@flywheel/testing/client';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
@@ -12,8 +13,7 @@ import {
 import { LiteSVM } from 'litesvm';
 import type { Batch } from '../apps/service/src/model/batch.ts';
 import type { Multisig } from '../apps/service/src/model/project.ts';
-import { batchAddress, proposalAddress, SQUADS_PROGRAM_ADDRESS } from '../apps/service/src/squads/addresses.ts';
-import { executeInstruction } from '../apps/service/src/squads/execute.ts';
+import { executionGroup } from '../apps/service/src/squads/groups.ts';
 import { findBatch } from '../apps/service/src/store/batches/batches.ts';
 import { findBundles } from '../apps/service/src/store/landing/bundles.ts';
 import { findProjectOfBatch } from '../apps/service/src/store/projects/projects.ts';
@@ -87,15 +87,19 @@ async function approvalOf(world: World, { apiKey }: TestProject, { id }: Batch):
 
 /** Everything that approving and executing a batch may touch. */
 async function accountsOf(batch: Batch, multisig: Multisig): Promise<Address[]> {
-  const instructions = await Promise.all(
-    batch.pipelines.map(({ vaultMessage }, i) => executeInstruction(multisig, batch.batchIndex, i, vaultMessage)),
+  const groups = await Promise.all(
+    batch.pipelines.map((pipeline, position) =>
+      executionGroup(multisig, { batchIndex: batch.batchIndex, position }, pipeline, 0),
+    ),
   );
-  const named = instructions.flatMap(({ accounts = [] }) => accounts.map((account) => account.address));
+  const named = groups
+    .flatMap(({ instructions }) => instructions)
+    .flatMap(({ accounts = [] }) => accounts.map((account) => account.address));
   return [
     ...new Set([
       ...named,
       multisig.address,
-      await batchAddress(multisig.address, batch.batchIndex),
+      await transactionAddress(multisig.address, batch.batchIndex),
       await proposalAddress(multisig.address, batch.batchIndex),
       multisig.lookupTable.address,
       multisig.operator,

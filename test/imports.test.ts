@@ -15,7 +15,7 @@ const RULES: Rules = {
     'packages/localnet/src': ['packages/squads/src'],
     'packages/protocol/src': [],
     'packages/solana-rpc/src': [],
-    'packages/squads/src': ['packages/protocol/src'],
+    'packages/squads/src': [],
     'packages/testing/src': ['apps/service/src', 'packages'],
     'packages/sdk/src': ['packages/api/src', 'packages/squads/src', 'packages/protocol/src', 'packages/solana-rpc/src'],
     'apps/console/src': ['packages/sdk/src', 'packages/api/src'],
@@ -51,23 +51,34 @@ const RULES: Rules = {
     'apps/service/src/treasury': [
       ...service('batches', 'projects', 'compile', 'squads', 'solana', 'store', 'model'),
       'packages/api/src',
+      'packages/squads/src',
     ],
     'apps/service/src/webhooks': [...service('projects', 'store', 'model', 'telemetry'), 'packages/api/src'],
     'apps/service/src/company': [
       ...service('batches', 'projects', 'squads', 'solana', 'store', 'model'),
       'packages/api/src',
+      'packages/squads/src',
     ],
     'apps/service/src/batches': [
       ...service('compile', 'squads', 'solana', 'store', 'model', 'telemetry'),
       'packages/api/src',
+      'packages/squads/src',
     ],
-    'apps/service/src/projects': [...service('compile', 'squads', 'solana', 'store', 'model'), 'packages/api/src'],
-    'apps/service/src/proofs': [...service('squads', 'solana', 'store', 'model'), 'packages/api/src'],
-    'apps/service/src/compile': [...service('squads', 'model'), 'packages/api/src'],
-    'apps/service/src/squads': [...service('model'), 'packages/api/src'],
-    'apps/service/src/solana': [...service('model'), 'packages/api/src'],
+    'apps/service/src/projects': [
+      ...service('compile', 'squads', 'solana', 'store', 'model'),
+      'packages/api/src',
+      'packages/squads/src',
+    ],
+    'apps/service/src/proofs': [
+      ...service('squads', 'solana', 'store', 'model'),
+      'packages/api/src',
+      'packages/squads/src',
+    ],
+    'apps/service/src/compile': [...service('squads', 'model'), 'packages/api/src', 'packages/squads/src'],
+    'apps/service/src/squads': [...service('model'), 'packages/api/src', 'packages/squads/src'],
+    'apps/service/src/solana': [...service('model'), 'packages/api/src', 'packages/squads/src'],
     'apps/service/src/store': [...service('model', 'telemetry'), 'apps/service/migrations', 'packages/api/src'],
-    'apps/service/src/model': ['packages/api/src'],
+    'apps/service/src/model': ['packages/api/src', 'packages/squads/src'],
     'apps/service/src/telemetry': [],
     'apps/service/migrations': [],
   },
@@ -88,6 +99,7 @@ const RULES: Rules = {
   /** What these places may name of other packages: nothing else, so no clock, network, file or database. */
   onlyPackages: {
     'packages/api/src': ['zod'],
+    'packages/squads/src': ['@solana/kit', '@solana-program/*'],
     'apps/service/src/model': ['@solana/kit', 'node:crypto'],
     'apps/service/src/squads': ['@solana/kit', '@solana-program/*', 'node:crypto'],
     // A payload's JSON Schema is another's text: ajv checks it, node:vm bounds the time that its patterns take.
@@ -110,12 +122,24 @@ const RULES: Rules = {
     {
       pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bset(Timeout|Interval|Immediate)\b|\bMath\.random\b/,
       what: 'time or chance',
-      notIn: ['packages/api/src', 'apps/service/src/model', 'apps/service/src/squads', 'apps/service/src/compile'],
+      notIn: [
+        'packages/api/src',
+        'packages/squads/src',
+        'apps/service/src/model',
+        'apps/service/src/squads',
+        'apps/service/src/compile',
+      ],
     },
     {
       pattern: /\bfetch\(|\bprocess\b|\bcrypto\.(getRandomValues|randomUUID)\b|\bgenerateKeyPair\w*/,
       what: 'the outside world',
-      notIn: ['packages/api/src', 'apps/service/src/model', 'apps/service/src/squads', 'apps/service/src/compile'],
+      notIn: [
+        'packages/api/src',
+        'packages/squads/src',
+        'apps/service/src/model',
+        'apps/service/src/squads',
+        'apps/service/src/compile',
+      ],
     },
   ],
 };
@@ -129,6 +153,7 @@ const ENTRIES = {
   '@flywheel/api': 'packages/api/src/index.ts',
   '@flywheel/localnet': 'packages/localnet/src/index.ts',
   '@flywheel/sdk': 'packages/sdk/src/index.ts',
+  '@flywheel/squads': 'packages/squads/src/index.ts',
   '@flywheel/service': 'apps/service/src/index.ts',
 };
 
@@ -193,7 +218,7 @@ describe('who may import whom', () => {
       expected: /fastify/,
     },
     {
-      path: 'apps/service/src/squads/plan.ts',
+      path: 'packages/squads/src/packing.ts',
       source: "import { readFileSync } from 'node:fs';",
       expected: /node:fs/,
     },

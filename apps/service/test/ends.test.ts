@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { decodeMultisig, proposalAddress, transactionAddress } from '@flywheel/squads';
 import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from '@flywheel/testing/client';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner, signature } from '@solana/kit';
-import { decodeMultisig } from '../src/squads/accounts.ts';
-import { batchAddress, proposalAddress } from '../src/squads/addresses.ts';
 
 let world: World;
 before(async () => {
@@ -155,7 +154,9 @@ async function spentBy(account: Address, text: string): Promise<bigint> {
 
 /** The batch's own accounts that are still on chain. */
 async function accountsOnChain({ multisig }: TestProject, batchIndex: bigint): Promise<number> {
-  const addresses = await Promise.all([batchAddress, proposalAddress].map((of) => of(address(multisig), batchIndex)));
+  const addresses = await Promise.all(
+    [transactionAddress, proposalAddress].map((of) => of(address(multisig), batchIndex)),
+  );
   const { value } = await world.rpc.getMultipleAccounts(addresses, { encoding: 'base64' }).send();
   return value.filter((account) => account !== null).length;
 }

@@ -1,12 +1,13 @@
 import type { Multisig } from '@flywheel/service/internal/model/project.ts';
+import { locateBatch } from '@flywheel/service/internal/squads/instructions.ts';
+import { findProject } from '@flywheel/service/internal/store/projects/projects.ts';
 import {
   type BatchAccount,
   decodeBatch,
   decodeProposal,
   type ProposalAccount,
-} from '@flywheel/service/internal/squads/accounts.ts';
-import { locateBatch } from '@flywheel/service/internal/squads/instructions.ts';
-import { findProject } from '@flywheel/service/internal/store/projects/projects.ts';
+  type ProposalStatus,
+} from '@flywheel/squads';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -69,13 +70,17 @@ export async function readBatchOnChain(
   project: TestProject,
   batchIndex: bigint,
   commitment: Commitment = 'finalized',
-): Promise<{ readonly batch: BatchAccount; readonly proposal: ProposalAccount }> {
+): Promise<{
+  readonly batch: BatchAccount;
+  readonly proposal: Omit<ProposalAccount, 'status'> & { readonly status: ProposalStatus['__kind'] };
+}> {
   const located = await locateBatch(await findMultisig(world, project), batchIndex);
-  const [batch, proposal] = await Promise.all([
+  const [batchAccount, proposalAccount] = await Promise.all([
     readAccount(world, located.address, commitment),
     readAccount(world, located.proposal, commitment),
   ]);
-  return { batch: decodeBatch(batch), proposal: decodeProposal(proposal) };
+  const proposal = decodeProposal(proposalAccount);
+  return { batch: decodeBatch(batchAccount), proposal: { ...proposal, status: proposal.status.__kind } };
 }
 
 async function readAccount({ rpc }: Pick<World, 'rpc'>, address: Address, commitment: Commitment = 'finalized') {

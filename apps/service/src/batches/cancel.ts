@@ -1,4 +1,5 @@
 import { ApiError, type BatchKind } from '@flywheel/api';
+import { decodeProposal, proposalAddress } from '@flywheel/squads';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -9,8 +10,6 @@ import {
 import { type Batch, type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { compileUnsigned } from '../solana/transactions.ts';
-import { decodeProposal } from '../squads/accounts.ts';
-import { proposalAddress } from '../squads/addresses.ts';
 import { locateBatch, proposalCancel } from '../squads/instructions.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { findBatch } from '../store/batches/batches.ts';
@@ -87,7 +86,7 @@ async function buildCancel(
   const [account] = await chain.accounts([await proposalAddress(multisig.address, batchIndex)]);
   if (!account) return null;
   const { status, cancelled } = decodeProposal(account);
-  if (status !== 'Approved' || cancelled.includes(multisig.wallet)) return null;
+  if (status.__kind !== 'Approved' || cancelled.includes(multisig.wallet)) return null;
   const vote = proposalCancel(await locateBatch(multisig, batchIndex), multisig.wallet);
   const message = setTransactionMessageFeePayer(multisig.wallet, createTransactionMessage({ version: 0 }));
   return compileUnsigned(appendTransactionMessageInstructions([vote], message), await chain.latestBlockhash());

@@ -1,15 +1,18 @@
+import {
+  feeLamports,
+  type InstructionGroup,
+  MAX_COMPUTE_UNITS,
+  type PlannedTransaction,
+  planTransactions,
+} from '@flywheel/squads';
 import type { Instruction } from '@solana/kit';
 import { getTransferSolInstructionDataDecoder } from '@solana-program/system';
 import type { Bundle, CompiledPipeline } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
 import type { BundleSender } from '../solana/bundles.ts';
 import { approvalFeeLamports } from '../squads/approval.ts';
-import { closeGroups } from '../squads/close.ts';
-import { executionGroup } from '../squads/execute.ts';
-import { feeLamports } from '../squads/fee.ts';
-import { type InstructionGroup, MAX_COMPUTE_UNITS, type PlannedTransaction, planTransactions } from '../squads/plan.ts';
+import { closeGroups, executionGroup, setupGroups } from '../squads/groups.ts';
 import { batchAccountSizes } from '../squads/rent.ts';
-import { setupGroups } from '../squads/setup.ts';
 import { operatorLimits, withTip } from './bundles/assemble-bundle.ts';
 import type { Deps } from './deps.ts';
 

@@ -1,7 +1,7 @@
+import { compileVaultMessage, vaultMessageSize } from '@flywheel/squads';
 import type { Instruction } from '@solana/kit';
 import type { CompiledPipeline, VaultAction, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
-import { compileVaultMessage, vaultMessageSize } from '../squads/vault-message.ts';
 import { airdrop } from './airdrop.ts';
 import { burn } from './burn.ts';
 import { memo } from './memo.ts';
@@ -48,9 +48,10 @@ async function compileFor(
   if (pipeline.actions.length > MAX_ACTIONS_WORTH_MEASURING) checkTrace(pipeline, position);
   const actions = await Promise.all(pipeline.actions.map((action) => instructionsOf(action, vault)));
   const instructions = [memo(proofMemo(pipeline), vault), ...actions.flat()];
-  checkBytes(vaultMessageSize(instructions, flywheel.multisig), position);
+  const context = { vault: vault.address, lookupTables: [flywheel.multisig.lookupTable] };
+  checkBytes(vaultMessageSize(instructions, context), position);
   checkTrace(pipeline, position);
-  return { ...pipeline, instructions, vaultMessage: compileVaultMessage(instructions, flywheel.multisig) };
+  return { ...pipeline, instructions, vaultMessage: compileVaultMessage(instructions, context) };
 }
 
 /** Below it a pipeline too big is refused by its bytes, which says more; 60 actions can never fit the trace. */

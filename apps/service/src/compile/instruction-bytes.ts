@@ -1,3 +1,4 @@
+import { addressEncoder } from '@flywheel/squads';
 import {
   AccountRole,
   addCodecSizePrefix,
@@ -13,7 +14,6 @@ import {
   isSignerRole,
   isWritableRole,
 } from '@solana/kit';
-import { addressEncoder } from '../model/address-encoder.ts';
 
 /** An instruction as the wire shows it: base64 of the Borsh layout that SPL Governance calls InstructionData. */
 export function encodeInstruction({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): string {

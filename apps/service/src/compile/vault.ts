@@ -1,3 +1,4 @@
+import { addressEncoder } from '@flywheel/squads';
 import {
   type Address,
   createNoopSigner,
@@ -6,7 +7,6 @@ import {
   type TransactionSigner,
 } from '@solana/kit';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
-import { addressEncoder } from '../model/address-encoder.ts';
 import type { Project, Token } from '../model/project.ts';
 
 /** Where a project's tokens lie and who moves them: what every action is compiled for. */

@@ -1,4 +1,5 @@
 import type { ApprovalMode, ProofType, Scope } from '@flywheel/api';
+import type { LookupTable } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import type { DailyTotals } from './amount.ts';
 
@@ -43,9 +44,4 @@ export interface Multisig {
   readonly wallet: Address;
   /** Frozen at registration: it can never be changed or closed. */
   readonly lookupTable: LookupTable;
-}
-
-export interface LookupTable {
-  readonly address: Address;
-  readonly addresses: readonly Address[];
 }

@@ -1,5 +1,5 @@
 import type { Environment } from '@flywheel/api';
-import { SQUADS_PROGRAM_ADDRESS } from '../squads/addresses.ts';
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 
 export interface EnvironmentDeps {
   readonly chain: { genesisHash(): Promise<string> };

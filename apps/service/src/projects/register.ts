@@ -20,8 +20,7 @@ import type { Chain } from '../solana/chain.ts';
 import { readMint } from '../solana/mint.ts';
 import { sendAndConfirm } from '../solana/send-and-confirm.ts';
 import { partiallySignTransaction } from '../solana/transactions.ts';
-import { registrationInstructions } from '../squads/registration.ts';
-import { registrationProblem } from '../squads/registration-check.ts';
+import { registrationInstructions, registrationMismatch } from '../squads/registration.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
 import { insertProject } from '../store/projects/projects.ts';
@@ -115,7 +114,7 @@ export async function confirmRegistration(
   await land(deps, wire, registration.lastValidBlockHeight);
   const [multisigAccount, tableAccount] = await chain.accounts([multisig.address, multisig.lookupTable.address]);
   if (!multisigAccount || !tableAccount) throw failed('the accounts it creates are not on chain.');
-  const problem = registrationProblem(
+  const problem = registrationMismatch(
     { multisig: multisigAccount, lookupTable: tableAccount },
     { multisig, createKey: registration.createKey },
   );

@@ -1,7 +1,6 @@
+import { decodeProgramConfig, programConfigAddress } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import type { Chain } from '../solana/chain.ts';
-import { decodeProgramConfig } from '../squads/accounts.ts';
-import { programConfigAddress } from '../squads/addresses.ts';
 
 export interface RegistrationTerms {
   /** Who takes the fee for creating a multisig. */
@@ -21,11 +20,11 @@ export async function readRegistrationTerms(
     chain.minimumBalanceForRentExemption(LOOKUP_TABLE_BYTES),
   ]);
   if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
-  const { treasury, multisigCreationFeeLamports } = decodeProgramConfig(config);
+  const { treasury, multisigCreationFee } = decodeProgramConfig(config);
   const rentLamports = rents.reduce((sum, lamports) => sum + lamports, 0n);
   return {
     treasury,
-    costLamports: rentLamports + multisigCreationFeeLamports + SIGNATURES * LAMPORTS_PER_SIGNATURE,
+    costLamports: rentLamports + multisigCreationFee + SIGNATURES * LAMPORTS_PER_SIGNATURE,
   };
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { TransactionVersion } from '@flywheel/squads';
 import type { Address, Base64EncodedWireTransaction, Instruction, Signature } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
-import type { TransactionVersion } from '../model/transaction-version.ts';
 import { createBlockEngine } from './block-engine.ts';
 import type { Chain } from './chain.ts';
 import { readComputeUnitPrice } from './priority-fee.ts';

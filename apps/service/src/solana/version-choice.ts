@@ -1,6 +1,6 @@
+import type { TransactionVersion } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
-import type { TransactionVersion } from '../model/transaction-version.ts';
 import type { Chain } from './chain.ts';
 import type { Warn } from './rpc/transport.ts';
 

@@ -1,4 +1,5 @@
 import { ApiError } from '@flywheel/api';
+import { MAX_TRANSACTION_BYTES, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
   type Address,
   address,
@@ -20,9 +21,7 @@ import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget';
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import type { LeasedNonce } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
-import { SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
 import { locateBatch, proposalApprove } from './instructions.ts';
-import { MAX_TRANSACTION_BYTES } from './plan.ts';
 
 /** What the operator is willing to pay for speed when a wallet raises our priority fee. */
 export const MAX_APPROVAL_PRIORITY_LAMPORTS = 100_000n;

@@ -1,3 +1,4 @@
+import { LAMPORTS_PER_SIGNATURE, priorityFeeLamports } from '@flywheel/squads';
 import {
   appendTransactionMessageInstructions,
   type Base64EncodedWireTransaction,
@@ -12,7 +13,6 @@ import {
 } from '@solana/kit';
 import type { LeasedNonce } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
-import { LAMPORTS_PER_SIGNATURE, priorityFeeLamports } from './fee.ts';
 import { locateBatch, proposalApprove } from './instructions.ts';
 
 /** The advance, the budget and both votes take 19,057 units; the rest is room for guard instructions of wallets. */

@@ -1,42 +1,53 @@
+import {
+  BATCH_ADD_TRANSACTION_DISCRIMINATOR,
+  BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR,
+  batchAddTransactionArgsDecoder,
+  CONFIG_TRANSACTION_CREATE_DISCRIMINATOR,
+  CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR,
+  configTransactionCreateArgsDecoder,
+  DISCRIMINATOR_BYTES,
+  encodeConfigActions,
+  SQUADS_PROGRAM_ADDRESS,
+} from '@flywheel/squads';
 import type { Address, Instruction, ReadonlyUint8Array } from '@solana/kit';
-import { SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
-import { DISCRIMINATOR } from './instructions.ts';
-import { ROTATION_DISCRIMINATOR, readCreatedActions } from './rotation/config-transaction.ts';
 
-/** What the transactions of a batch’s address tell of it once its accounts are closed. */
+/** What the transactions that name a batch show of it after its accounts are closed. */
 export interface BatchHistory {
-  /** The vault messages it held, in order, as `batchAddTransaction` brought them. */
+  /** The vault messages that `batchAddTransaction` added, in order. */
   readonly vaultMessages: readonly ReadonlyUint8Array[];
-  /** How many of them were executed. */
+  /** Number of vault messages that were executed. */
   readonly executed: number;
 }
 
-/** Reads a batch’s history from every instruction of the transactions that named it, oldest first, failed ones left out. */
+/** Reads a batch's history from all instructions of the successful transactions that name it, oldest first. */
 export function readBatchHistory(batch: Address, instructions: readonly Instruction[]): BatchHistory {
-  const of = callsNaming(batch, instructions);
+  const adds = callsOf(BATCH_ADD_TRANSACTION_DISCRIMINATOR, batch, instructions);
   return {
-    vaultMessages: of(DISCRIMINATOR.batchAddTransaction).map((data) => data.slice(ADD_HEADER_BYTES)),
-    executed: of(DISCRIMINATOR.batchExecuteTransaction).length,
+    vaultMessages: adds.map(
+      (data) => batchAddTransactionArgsDecoder.decode(data, DISCRIMINATOR_BYTES).transactionMessage,
+    ),
+    executed: callsOf(BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR, batch, instructions).length,
   };
 }
 
-/** The same of a rotation, of which the actions of its config transaction stand for the only vault message. */
+/** Reads a rotation's history in the same way: its list of config actions stands for its only vault message. */
 export function readRotationHistory(rotation: Address, instructions: readonly Instruction[]): BatchHistory {
-  const of = callsNaming(rotation, instructions);
+  const creations = callsOf(CONFIG_TRANSACTION_CREATE_DISCRIMINATOR, rotation, instructions);
   return {
-    vaultMessages: of(ROTATION_DISCRIMINATOR.create).map(readCreatedActions),
-    executed: of(ROTATION_DISCRIMINATOR.execute).length,
+    vaultMessages: creations.map((data) =>
+      encodeConfigActions(configTransactionCreateArgsDecoder.decode(data, DISCRIMINATOR_BYTES).actions),
+    ),
+    executed: callsOf(CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR, rotation, instructions).length,
   };
 }
 
-function callsNaming(address: Address, instructions: readonly Instruction[]) {
-  const own = instructions.filter(
-    ({ programAddress, accounts = [] }) =>
-      programAddress === SQUADS_PROGRAM_ADDRESS && accounts.some((account) => account.address === address),
-  );
-  return (discriminator: ReadonlyUint8Array) =>
-    own.flatMap(({ data }) => (data && discriminator.every((byte, i) => data[i] === byte) ? [data] : []));
+function callsOf(
+  discriminator: ReadonlyUint8Array,
+  account: Address,
+  instructions: readonly Instruction[],
+): ReadonlyUint8Array[] {
+  return instructions.flatMap(({ programAddress, accounts = [], data }) => {
+    const isNamed = programAddress === SQUADS_PROGRAM_ADDRESS && accounts.some(({ address }) => address === account);
+    return isNamed && data && discriminator.every((byte, index) => data[index] === byte) ? [data] : [];
+  });
 }
-
-/** Before the vault message: discriminator, count of ephemeral signers, u32 length. */
-const ADD_HEADER_BYTES = 8 + 1 + 4;

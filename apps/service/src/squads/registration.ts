@@ -1,6 +1,19 @@
-import { type Address, createNoopSigner, type Instruction } from '@solana/kit';
 import {
+  type AccountBytes,
+  decodeMultisig,
+  getMultisigCreateV2Instruction,
+  type LookupTable,
+  type Member,
+  multisigAddress,
+  PERMISSION,
+  programConfigAddress,
+  vaultAddress,
+} from '@flywheel/squads';
+import { type Address, createNoopSigner, type Instruction, isSome } from '@solana/kit';
+import {
+  ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
   findAddressLookupTablePda,
+  getAddressLookupTableDecoder,
   getCreateLookupTableInstruction,
   getExtendLookupTableInstruction,
   getFreezeLookupTableInstruction,
@@ -8,9 +21,7 @@ import {
 import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, findAssociatedTokenPda } from '@solana-program/token';
-import type { LookupTable, Multisig, Token } from '../model/project.ts';
-import { multisigAddress, vaultAddress } from './addresses.ts';
-import { type Member, multisigCreateV2, PERMISSION } from './instructions.ts';
+import type { Multisig, Token } from '../model/project.ts';
 
 export interface RegistrationInput {
   /** The project approver; signs and pays. */
@@ -19,7 +30,7 @@ export interface RegistrationInput {
   readonly createKey: Address;
   readonly company: Address;
   readonly operator: Address;
-  /** `ProgramConfigAccount.treasury`. */
+  /** Treasury of the program's configuration (`ProgramConfigAccount`), which is paid the creation fee (zero today). */
   readonly treasury: Address;
   readonly token: Pick<Token, 'mint' | 'programAddress'>;
   /** A slot of the last 512 (SlotHashes); gives the lookup table its address. */
@@ -27,14 +38,14 @@ export interface RegistrationInput {
 }
 
 /** Both approvers must vote for every batch. */
-export const THRESHOLD = 2;
+const THRESHOLD = 2;
 
-/** The vault of a multisig that this project uses. */
+/** Index of the only vault that Flywheel uses. */
 const VAULT_INDEX = 0;
 
 /**
- * The project's multisig, and the instructions that create it: the multisig itself, then its lookup table, filled and
- * frozen, so that what a vault message names by index can never change. They fit one transaction.
+ * Builds a project's multisig and the instructions that create it: the multisig itself, then its lookup table, filled and
+ * frozen, so that the entries which vault messages name by index can never change. They fit one transaction.
  */
 export async function registrationInstructions(
   input: RegistrationInput,
@@ -59,13 +70,19 @@ export async function registrationInstructions(
   return {
     multisig,
     instructions: [
-      await multisigCreateV2({
+      // Without config authority and time lock: members and threshold change only by the multisig's own vote.
+      getMultisigCreateV2Instruction({
+        programConfig: await programConfigAddress(),
+        treasury,
+        multisig: address,
         createKey,
         creator: wallet,
-        treasury,
-        members: multisigMembers(multisig),
+        configAuthority: null,
         threshold: THRESHOLD,
+        members: multisigMembers(multisig),
+        timeLock: 0,
         rentCollector: operator,
+        memo: null,
       }),
       ...[
         getCreateLookupTableInstruction({ address: table, authority: wallet, payer: signer, recentSlot }),
@@ -81,22 +98,22 @@ export async function registrationInstructions(
   };
 }
 
-/** Who may do what: the operator proposes and executes without a vote, the approvers vote and nothing else. */
+/** Lists the members with their permissions: the operator proposes and executes without a vote, the approvers only vote. */
 export function multisigMembers({
   operator,
   company,
   wallet,
 }: Pick<Multisig, 'operator' | 'company' | 'wallet'>): Member[] {
   return [
-    { address: operator, permissions: PERMISSION.initiate | PERMISSION.execute },
-    { address: company, permissions: PERMISSION.vote },
-    { address: wallet, permissions: PERMISSION.vote },
+    { key: operator, permissions: { mask: PERMISSION.initiate | PERMISSION.execute } },
+    { key: company, permissions: { mask: PERMISSION.vote } },
+    { key: wallet, permissions: { mask: PERMISSION.vote } },
   ];
 }
 
 /**
- * What every batch of a project names again and again, so that transactions and vault messages name it by one byte.
- * The programs a transaction calls directly (Squads, compute budget) must be static, as must whoever signs.
+ * Lists the accounts that every batch of a project names, so that transactions and vault messages name each by one byte.
+ * Signers and the programs that a transaction calls directly (Squads, compute budget) must be static accounts.
  */
 export async function lookupTableAddresses(input: {
   readonly multisig: Address;
@@ -115,12 +132,68 @@ export async function lookupTableAddresses(input: {
     ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
     LEGACY_MEMO_PROGRAM_ADDRESS_V3,
     SYSTEM_PROGRAM_ADDRESS,
-    // Executing a vault message that uses the table names the table as an account.
+    // The execution of a vault message that uses the table names the table as an account.
     input.lookupTable,
   ];
 }
 
-/** A plain instruction: who signs is said by roles alone, and HTTP processes hold no keys. */
+/**
+ * Compares the accounts that a registration created on chain with those that were built: the first mismatch in words, or
+ * null. A multisig with another member, a lower threshold or an authority could be emptied without both approvers.
+ */
+export function registrationMismatch(
+  onChain: { readonly multisig: AccountBytes; readonly lookupTable: AccountBytes },
+  expected: { readonly multisig: Multisig; readonly createKey: Address },
+): string | null {
+  return (
+    multisigMismatch(onChain.multisig, expected) ??
+    lookupTableMismatch(onChain.lookupTable, expected.multisig.lookupTable)
+  );
+}
+
+function multisigMismatch(
+  account: AccountBytes,
+  { multisig, createKey }: { readonly multisig: Multisig; readonly createKey: Address },
+): string | null {
+  const onChain = decodeMultisig(account);
+  // Squads has no option here: the zero address, which no key can sign for, stands for none.
+  const noAuthority = SYSTEM_PROGRAM_ADDRESS;
+  return (
+    mismatch('address', account.address, multisig.address) ??
+    mismatch('create key', onChain.createKey, createKey) ??
+    mismatch('config authority', onChain.configAuthority, noAuthority) ??
+    mismatch('threshold', onChain.threshold, THRESHOLD) ??
+    mismatch('time lock', onChain.timeLock, 0) ??
+    mismatch('stale transaction index', onChain.staleTransactionIndex, 0n) ??
+    mismatch('rent collector', onChain.rentCollector, multisig.operator) ??
+    mismatch('members', memberList(onChain.members), memberList(multisigMembers(multisig)))
+  );
+}
+
+function lookupTableMismatch(account: AccountBytes, expected: LookupTable): string | null {
+  if (account.programAddress !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) {
+    return `The lookup table ${account.address} is owned by ${account.programAddress}.`;
+  }
+  const table = getAddressLookupTableDecoder().decode(account.data);
+  if (isSome(table.authority)) return `The lookup table ${account.address} is not frozen.`;
+  return (
+    mismatch('lookup table', account.address, expected.address) ??
+    mismatch('lookup table’s addresses', table.addresses.join(', '), expected.addresses.join(', '))
+  );
+}
+
+function memberList(members: readonly Member[]): string {
+  return members
+    .map(({ key, permissions }) => `${key} (${permissions.mask})`)
+    .sort()
+    .join(', ');
+}
+
+function mismatch<T>(name: string, actual: T, expected: T): string | null {
+  return actual === expected ? null : `The multisig’s ${name} is ${actual}, not ${expected}.`;
+}
+
+/** Keeps roles only: they say who signs, and HTTP processes hold no keys. */
 function withoutSigners({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): Instruction {
   return { programAddress, accounts: accounts.map(({ address, role }) => ({ address, role })), data };
 }

@@ -1,4 +1,5 @@
 import { ApiError, type Approver, type RotateAction, type RotateWalletRequest, rotationMessage } from '@flywheel/api';
+import { decodeMultisig } from '@flywheel/squads';
 import { type Address, isAddress, isOffCurveAddress } from '@solana/kit';
 import { requireUnpausedProject } from '../batches/admission.ts';
 import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from '../batches/create-batch.ts';
@@ -6,8 +7,7 @@ import type { Deps } from '../batches/deps.ts';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { isSignedBy } from '../projects/sign-in.ts';
-import { decodeMultisig } from '../squads/accounts.ts';
-import { encodeReplacement } from '../squads/rotation/config-transaction.ts';
+import { encodeReplacement } from '../squads/rotation.ts';
 import { findRotations, type RotationRecord, replacementOf } from '../store/batches/rotations.ts';
 
 interface RotationRequest {
@@ -104,7 +104,7 @@ async function requireReplaceable(
 ): Promise<void> {
   const [account] = await chain.accounts([multisig.address]);
   if (!account) throw new Error(`The multisig ${multisig.address} is not on chain.`);
-  const members = decodeMultisig(account).members.map(({ address }) => address);
+  const members = decodeMultisig(account).members.map(({ key }) => key);
   if (members.includes(to)) throw refused(`${to} is a member of the multisig already.`);
   if (!members.includes(from)) throw refused(`${from} is no member of the multisig ${multisig.address} any more.`);
 }

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Action, isApiError } from '@flywheel/api';
+import {
+  appendIfFits,
+  compileVaultMessage,
+  MAX_COMPUTE_UNITS,
+  planTransactions,
+  type TransactionLimits,
+} from '@flywheel/squads';
 import { type Address, generateKeyPairSigner, lamports } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { findAssociatedTokenPda } from '@solana-program/token';
@@ -8,11 +15,8 @@ import { compilePipeline } from '../../src/compile/compile-pipeline.ts';
 import { MAX_VAULT_MESSAGE_BYTES } from '../../src/compile/size.ts';
 import type { CompiledPipeline } from '../../src/model/batch.ts';
 import type { Multisig, Token } from '../../src/model/project.ts';
-import { executionGroup } from '../../src/squads/execute.ts';
+import { executionGroup, setupGroups } from '../../src/squads/groups.ts';
 import { batchAddTransaction, locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
-import { appendIfFits, MAX_COMPUTE_UNITS, planTransactions, type TransactionLimits } from '../../src/squads/plan.ts';
-import { setupGroups } from '../../src/squads/setup.ts';
-import { compileVaultMessage } from '../../src/squads/vault-message.ts';
 import {
   type Cluster,
   createToken,
@@ -96,7 +100,10 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
     const [oneMore] = (await compile(actions(1))).instructions.slice(-1);
     assert.ok(oneMore);
     const instructions = [...full.instructions, oneMore];
-    const vaultMessage = compileVaultMessage(instructions, multisig);
+    const vaultMessage = compileVaultMessage(instructions, {
+      vault: multisig.vault,
+      lookupTables: [multisig.lookupTable],
+    });
     await assert.rejects(run({ ...full, instructions, vaultMessage }), /MaxInstructionTraceLengthExceeded/);
     await run(full);
     await assert.rejects(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Pipeline } from '@flywheel/api';
+import { multisigAddress, vaultAddress, vaultMessageSize } from '@flywheel/squads';
 import { AccountRole, address, type Instruction } from '@solana/kit';
 import * as z from 'zod';
 import instructionVectors from '../../../../vectors/instructions.json' with { type: 'json' };
@@ -10,9 +11,7 @@ import { compilePipeline } from '../../src/compile/compile-pipeline.ts';
 import { decodeInstruction, encodeInstruction } from '../../src/compile/instruction-bytes.ts';
 import { proofMemo } from '../../src/compile/proof-memo.ts';
 import type { Project } from '../../src/model/project.ts';
-import { multisigAddress, vaultAddress } from '../../src/squads/addresses.ts';
 import { lookupTableAddresses } from '../../src/squads/registration.ts';
-import { vaultMessageSize } from '../../src/squads/vault-message.ts';
 
 /** The files were computed apart from this code, from the published layouts. */
 describe('golden data in vectors/', () => {
@@ -31,7 +30,13 @@ describe('golden data in vectors/', () => {
       );
       const expected = vaultMessageVectors.vaultMessages.find(({ name }) => name === vector.name);
       assert.equal(Buffer.from(compiled.vaultMessage).toString('hex'), expected?.vaultMessageHex);
-      assert.equal(vaultMessageSize(compiled.instructions, project.flywheel.multisig), compiled.vaultMessage.length);
+      assert.equal(
+        vaultMessageSize(compiled.instructions, {
+          vault: project.flywheel.multisig.vault,
+          lookupTables: [project.flywheel.multisig.lookupTable],
+        }),
+        compiled.vaultMessage.length,
+      );
     });
 
     it(`the wire’s instructions of ${vector.name} decode to what they were encoded from`, () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { InstructionGroup } from '@flywheel/squads';
 import { executeSigned, openBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
@@ -8,9 +9,8 @@ import { openWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner, type Instruction, lamports } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { loadSigner } from '../../src/solana/signer.ts';
-import { closeGroups } from '../../src/squads/close.ts';
+import { closeGroups } from '../../src/squads/groups.ts';
 import { locateBatch, proposalReject } from '../../src/squads/instructions.ts';
-import type { InstructionGroup } from '../../src/squads/plan.ts';
 
 describe('what others do on chain', () => {
   let world: World;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { batchTransactionAddress, proposalAddress, transactionAddress } from '@flywheel/squads';
 import { tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { getBatch } from '@flywheel/testing/client';
 import { pendingJobs } from '@flywheel/testing/jobs';
@@ -8,7 +9,6 @@ import type { World } from '@flywheel/testing/world';
 import { type Address, address } from '@solana/kit';
 import { type Chain, createChain } from '../../src/solana/chain.ts';
 import { readNonces } from '../../src/solana/nonces.ts';
-import { batchAddress, batchTransactionAddress, proposalAddress } from '../../src/squads/addresses.ts';
 import { findBundles } from '../../src/store/landing/bundles.ts';
 import { findNonces } from '../../src/store/landing/nonces.ts';
 import { BASE_UNITS_PER_TOKEN, type Load, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
@@ -88,7 +88,7 @@ async function assertNothingOnChain(
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
   const addresses = await Promise.all([
-    batchAddress(multisig, index),
+    transactionAddress(multisig, index),
     proposalAddress(multisig, index),
     ...Array.from({ length: pipelines }, (_, position) => batchTransactionAddress(multisig, index, position)),
   ]);

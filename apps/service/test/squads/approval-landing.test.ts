@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { decodeProposal, planTransactions } from '@flywheel/squads';
 import {
   assertIsFullySignedTransaction,
   generateKeyPairSigner,
@@ -21,12 +22,10 @@ import {
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import type { LeasedNonce } from '../../src/model/batch.ts';
 import type { Multisig, Token } from '../../src/model/project.ts';
-import { decodeProposal } from '../../src/squads/accounts.ts';
 import { approveTransaction } from '../../src/squads/approval.ts';
 import { checkApproval } from '../../src/squads/approval-check.ts';
+import { setupGroups } from '../../src/squads/groups.ts';
 import { locateBatch } from '../../src/squads/instructions.ts';
-import { planTransactions } from '../../src/squads/plan.ts';
-import { setupGroups } from '../../src/squads/setup.ts';
 import {
   type Cluster,
   createToken,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { isApiError } from '@flywheel/api';
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
   AccountRole,
   type Address,
@@ -33,7 +34,6 @@ import { getTransferSolInstruction } from '@solana-program/system';
 import fc from 'fast-check';
 import type { LeasedNonce } from '../../src/model/batch.ts';
 import type { Multisig } from '../../src/model/project.ts';
-import { SQUADS_PROGRAM_ADDRESS } from '../../src/squads/addresses.ts';
 import { approveTransaction } from '../../src/squads/approval.ts';
 import { checkApproval, type ExpectedApproval } from '../../src/squads/approval-check.ts';
 import { locateBatch, proposalApprove, proposalCancel } from '../../src/squads/instructions.ts';

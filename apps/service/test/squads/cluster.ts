@@ -1,3 +1,4 @@
+import { programConfigAddress, SQUADS_PROGRAM_ADDRESS, type UnsignedMessage } from '@flywheel/squads';
 import {
   type AccountMeta,
   type Address,
@@ -28,8 +29,6 @@ import {
 } from '@solana-program/token';
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm';
 import type { Multisig, Project, Token } from '../../src/model/project.ts';
-import { programConfigAddress, SQUADS_PROGRAM_ADDRESS } from '../../src/squads/addresses.ts';
-import type { PlannedMessage } from '../../src/squads/plan.ts';
 import { registrationInstructions } from '../../src/squads/registration.ts';
 
 /** Absent without the real program, whose licence keeps it out of the repository. */
@@ -181,7 +180,7 @@ export async function land(
 export async function landMessage(
   cluster: Cluster,
   signers: readonly KeyPairSigner[],
-  message: PlannedMessage,
+  message: UnsignedMessage,
 ): Promise<Landed> {
   const { svm } = cluster;
   svm.expireBlockhash();

@@ -1,5 +1,20 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import {
+  batchTransactionAddress,
+  decodeBatch,
+  decodeMultisig,
+  decodeProgramConfig,
+  decodeProposal,
+  decodeVaultBatchTransaction,
+  type InstructionGroup,
+  MAX_COMPUTE_UNITS,
+  MAX_TRANSACTION_BYTES,
+  planTransactions,
+  programConfigAddress,
+  type TransactionLimits,
+  vaultTransactionMatches,
+} from '@flywheel/squads';
 import { generateKeyPairSigner } from '@solana/kit';
 import { decodeMint, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
@@ -7,17 +22,8 @@ import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
 import { proofMemo } from '../../src/compile/proof-memo.ts';
 import type { CompiledPipeline } from '../../src/model/batch.ts';
 import type { Multisig, Token } from '../../src/model/project.ts';
-import {
-  decodeBatch,
-  decodeMultisig,
-  decodeProgramConfig,
-  decodeProposal,
-  decodeVaultBatchTransaction,
-  vaultTransactionMatches,
-} from '../../src/squads/accounts.ts';
-import { batchTransactionAddress, programConfigAddress } from '../../src/squads/addresses.ts';
 import { companyOnlyApproval } from '../../src/squads/approval.ts';
-import { executionGroup } from '../../src/squads/execute.ts';
+import { executionGroup, setupGroups } from '../../src/squads/groups.ts';
 import {
   batchAccountsClose,
   batchCreate,
@@ -30,15 +36,7 @@ import {
   proposalReject,
   vaultBatchTransactionAccountClose,
 } from '../../src/squads/instructions.ts';
-import {
-  type InstructionGroup,
-  MAX_COMPUTE_UNITS,
-  MAX_TRANSACTION_BYTES,
-  planTransactions,
-  type TransactionLimits,
-} from '../../src/squads/plan.ts';
-import { registrationProblem } from '../../src/squads/registration-check.ts';
-import { setupGroups } from '../../src/squads/setup.ts';
+import { registrationMismatch } from '../../src/squads/registration.ts';
 import {
   type Cluster,
   createToken,
@@ -74,12 +72,12 @@ for (const [standard, tokenProgram] of [
         multisig: readAccount(cluster, multisig.address),
         lookupTable: readAccount(cluster, multisig.lookupTable.address),
       };
-      assert.equal(registrationProblem(onChain, registered), null);
+      assert.equal(registrationMismatch(onChain, registered), null);
       assert.ok(registered.landed.bytes <= MAX_TRANSACTION_BYTES[0], `${registered.landed.bytes} bytes`);
       assert.equal(decodeProgramConfig(readAccount(cluster, await programConfigAddress())).treasury, cluster.treasury);
       const stranger = await generateKeyPairSigner();
       assert.match(
-        registrationProblem(onChain, { ...registered, multisig: { ...multisig, company: stranger.address } }) ?? '',
+        registrationMismatch(onChain, { ...registered, multisig: { ...multisig, company: stranger.address } }) ?? '',
         /members is/,
       );
     });

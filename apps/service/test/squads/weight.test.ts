@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Action } from '@flywheel/api';
+import { type InstructionGroup, VOTE_WEIGHT } from '@flywheel/squads';
 import {
   appendTransactionMessageInstructions,
   compileTransaction,
@@ -15,12 +16,8 @@ import { FailedTransactionMetadata } from 'litesvm';
 import { compilePipeline } from '../../src/compile/compile-pipeline.ts';
 import type { CompiledPipeline } from '../../src/model/batch.ts';
 import type { Multisig, Token } from '../../src/model/project.ts';
-import { closeGroups } from '../../src/squads/close.ts';
-import { executionGroup } from '../../src/squads/execute.ts';
+import { closeGroups, executionGroup, setupGroups } from '../../src/squads/groups.ts';
 import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
-import type { InstructionGroup } from '../../src/squads/plan.ts';
-import { setupGroups } from '../../src/squads/setup.ts';
-import { VOTE_WEIGHT } from '../../src/squads/weight.ts';
 import {
   type Cluster,
   computeBudget,

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { decodeMultisig } from '@flywheel/squads';
 import { assertError, executeSigned, setUpBatch, waitUntil as untilSeen } from '@flywheel/testing/batches';
 import { findMultisig, land } from '@flywheel/testing/chain';
 import { burnPipeline, getCurrent, init, send } from '@flywheel/testing/client';
@@ -26,9 +27,8 @@ import {
   type TransactionSigner,
 } from '@solana/kit';
 import { createSignerFile, loadSigner } from '../../src/solana/signer.ts';
-import { decodeMultisig } from '../../src/squads/accounts.ts';
 import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
-import { configTransactionExecute } from '../../src/squads/rotation/config-transaction.ts';
+import { configTransactionExecute } from '../../src/squads/rotation.ts';
 
 let world: World;
 let companyCookie: string;
@@ -223,7 +223,7 @@ async function membersOf(project: TestProject): Promise<string[]> {
   const account = await fetchEncodedAccount(world.rpc, (await findMultisig(world, project)).address);
   assert.ok(account.exists);
   return decodeMultisig(account)
-    .members.map(({ address, permissions }) => `${address} ${permissions}`)
+    .members.map(({ key, permissions }) => `${key} ${permissions.mask}`)
     .toSorted();
 }
 

@@ -1,4 +1,12 @@
 import {
+  appendIfFits,
+  MAX_COMPUTE_UNITS,
+  type PlannedTransaction,
+  type TransactionLimits,
+  type TransactionVersion,
+  type UnsignedMessage,
+} from '@flywheel/squads';
+import {
   type Address,
   createTransactionMessage,
   type Instruction,
@@ -9,17 +17,9 @@ import {
 import { getTransferSolInstructionDataDecoder } from '@solana-program/system';
 import type { Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
-import type { TransactionVersion } from '../../model/transaction-version.ts';
 import type { SendingTerms } from '../../solana/bundles.ts';
 import { MIN_COMPUTE_UNIT_PRICE } from '../../solana/priority-fee.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
-import {
-  appendIfFits,
-  MAX_COMPUTE_UNITS,
-  type PlannedMessage,
-  type PlannedTransaction,
-  type TransactionLimits,
-} from '../../squads/plan.ts';
 import type { WorkerDeps } from '../deps.ts';
 
 export interface AssembledBundle {
@@ -101,7 +101,7 @@ const EXECUTION_HEAP_BYTES = 256 * 1_024;
 
 /** Selects the signers that a message needs: the fee payer, and the voter if it holds a vote. */
 function signersOf(
-  { instructions, feePayer }: PlannedMessage,
+  { instructions, feePayer }: UnsignedMessage,
   signers: readonly TransactionPartialSigner[],
 ): readonly TransactionPartialSigner[] {
   const signing = new Set(
@@ -117,7 +117,7 @@ export function withTip(
   planned: readonly PlannedTransaction[],
   tip: Instruction | null,
   { room, operator }: { readonly room: number; readonly operator: Address },
-): { readonly messages: readonly PlannedMessage[]; readonly count: number } {
+): { readonly messages: readonly UnsignedMessage[]; readonly count: number } {
   const messages = planned.slice(0, room).map(({ message }) => message);
   if (tip === null) return { messages, count: messages.length };
   const last = messages.at(-1);

@@ -1,6 +1,6 @@
+import type { TransactionVersion } from '@flywheel/squads';
 import type { Base64EncodedWireTransaction, Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
-import type { TransactionVersion } from '../../model/transaction-version.ts';
 import { bundleIdOf, isBundleRefused, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';

@@ -1,9 +1,13 @@
+import {
+  batchTransactionAddress,
+  decodeVaultBatchTransaction,
+  transactionAddress,
+  vaultTransactionMatches,
+} from '@flywheel/squads';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import { readNonces } from '../../solana/nonces.ts';
-import { decodeVaultBatchTransaction, vaultTransactionMatches } from '../../squads/accounts.ts';
-import { batchAddress, batchTransactionAddress } from '../../squads/addresses.ts';
-import { isRotation } from '../../squads/rotation/groups.ts';
+import { isRotation } from '../../squads/rotation.ts';
 import type { Deps } from '../deps.ts';
 
 /** Finds the position of the first pipeline whose on-chain bytes differ from the compiled ones; null if all match. */
@@ -14,7 +18,7 @@ export async function findMismatchedPipeline(
 ): Promise<number | null> {
   const { batchIndex, pipelines } = batch;
   if (batch.kind === 'rotation') {
-    const [account] = await chain.accounts([await batchAddress(multisig.address, batchIndex)]);
+    const [account] = await chain.accounts([await transactionAddress(multisig.address, batchIndex)]);
     return account && isRotation(account, batch, multisig) ? null : 0;
   }
   const addresses = await Promise.all(

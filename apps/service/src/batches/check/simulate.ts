@@ -1,7 +1,7 @@
+import { planTransactions } from '@flywheel/squads';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import { compileUnsigned } from '../../solana/transactions.ts';
-import { planTransactions } from '../../squads/plan.ts';
 import { simulationLimits } from '../bundles/assemble-bundle.ts';
 import type { Deps } from '../deps.ts';
 

@@ -1,11 +1,10 @@
 import { type ErrorContext, isApiError } from '@flywheel/api';
+import { planTransactions, VOTE_WEIGHT } from '@flywheel/squads';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { addSignatures, type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import { companyOnlyApproval } from '../../squads/approval.ts';
 import { checkApproval } from '../../squads/approval-check.ts';
-import { planTransactions } from '../../squads/plan.ts';
-import { VOTE_WEIGHT } from '../../squads/weight.ts';
 import { askCompany } from '../../store/company/approvals.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { planTokenAccounts } from '../../store/landing/created-token-accounts.ts';

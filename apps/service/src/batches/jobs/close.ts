@@ -1,12 +1,20 @@
+import {
+  ACTIVATE_WEIGHT,
+  decodeBatch,
+  decodeMultisig,
+  decodeProposal,
+  type InstructionGroup,
+  planTransactions,
+  proposalAddress,
+  sumOfWeights,
+  transactionAddress,
+  VOTE_WEIGHT,
+} from '@flywheel/squads';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
-import { decodeBatch, decodeMultisig, decodeProposal } from '../../squads/accounts.ts';
-import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
-import { closeGroups } from '../../squads/close.ts';
+import { closeGroups } from '../../squads/groups.ts';
 import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
-import { type InstructionGroup, planTransactions } from '../../squads/plan.ts';
-import { rotationCloseGroup } from '../../squads/rotation/groups.ts';
-import { ACTIVATE_WEIGHT, sumOfWeights, VOTE_WEIGHT } from '../../squads/weight.ts';
+import { rotationCloseGroup } from '../../squads/rotation.ts';
 import { markClosed } from '../../store/batches/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landBundle, settleBundles } from '../bundles/land.ts';
@@ -48,13 +56,16 @@ async function nextStep({ chain }: RunDeps, multisig: Multisig, batch: Batch): P
   const { batchIndex } = batch;
   const [multisigAccount, batchAccount, proposalAccount] = await chain.accounts([
     multisig.address,
-    await batchAddress(multisig.address, batchIndex),
+    await transactionAddress(multisig.address, batchIndex),
     await proposalAddress(multisig.address, batchIndex),
   ]);
   if (!multisigAccount) throw new Error(`The multisig ${multisig.address} is not on chain.`);
   const { transactionIndex, staleTransactionIndex } = decodeMultisig(multisigAccount);
   if (!batchAccount || !proposalAccount) return transactionIndex < batchIndex ? 'not created' : 'closed';
-  const { status, cancelled } = decodeProposal(proposalAccount);
+  const {
+    status: { __kind: status },
+    cancelled,
+  } = decodeProposal(proposalAccount);
   const closing = async () => ({
     groups:
       batch.kind === 'rotation'

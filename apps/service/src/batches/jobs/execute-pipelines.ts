@@ -1,8 +1,8 @@
+import { type InstructionGroup, MAX_COMPUTE_UNITS, planTransactions } from '@flywheel/squads';
 import { type Batch, type ExecutionIssue, isFinal } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
-import { batchExecutionGroup } from '../../squads/execute.ts';
-import { type InstructionGroup, MAX_COMPUTE_UNITS, planTransactions } from '../../squads/plan.ts';
+import { batchExecutionGroup } from '../../squads/groups.ts';
 import { findBatch } from '../../store/batches/batches.ts';
 import { askCompany } from '../../store/company/approvals.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';

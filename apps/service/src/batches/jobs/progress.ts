@@ -1,14 +1,19 @@
+import {
+  decodeBatch,
+  decodeProposal,
+  type ProposalStatus,
+  proposalAddress,
+  transactionAddress,
+} from '@flywheel/squads';
 import { type Address, bytesEqual } from '@solana/kit';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
-import { decodeBatch, decodeProposal, type ProposalStatus } from '../../squads/accounts.ts';
-import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
 import { readBatchHistory, readRotationHistory } from '../../squads/history.ts';
 import type { WorkerDeps } from '../deps.ts';
 
 export interface Progress {
   /** Status of the proposal. `Closed` when its accounts are gone: then it can never be executed again. */
-  readonly status: ProposalStatus | 'Closed';
+  readonly status: ProposalStatus['__kind'] | 'Closed';
   /** Members that have voted for it. */
   readonly approved: readonly Address[];
   /** The cursor on chain: number of executed pipelines. */
@@ -24,7 +29,7 @@ export async function readProgress(
   multisig: Multisig,
   batch: Batch,
 ): Promise<Progress> {
-  const address = await batchAddress(multisig.address, batch.batchIndex);
+  const address = await transactionAddress(multisig.address, batch.batchIndex);
   const [batchAccount, proposalAccount] = await chain.accounts([
     address,
     await proposalAddress(multisig.address, batch.batchIndex),
@@ -35,7 +40,10 @@ export async function readProgress(
       throw new Error(`Batch ${batch.id} has neither accounts nor a history on chain at ${address}.`);
     return { status: 'Closed', approved: [], executed };
   }
-  const { status, approved } = decodeProposal(proposalAccount);
+  const {
+    status: { __kind: status },
+    approved,
+  } = decodeProposal(proposalAccount);
   if (batch.kind === 'rotation') return { status, approved, executed: status === 'Executed' ? 1 : 0 };
   return { status, approved, executed: decodeBatch(batchAccount).executedTransactionIndex };
 }
@@ -49,7 +57,7 @@ export async function readClosed(
   multisig: Multisig,
   { kind, batchIndex, pipelines }: Batch,
 ): Promise<number | null> {
-  const address = await batchAddress(multisig.address, batchIndex);
+  const address = await transactionAddress(multisig.address, batchIndex);
   const readHistory = kind === 'rotation' ? readRotationHistory : readBatchHistory;
   const { vaultMessages, executed } = readHistory(address, await chain.instructionsNaming(address));
   const isOurs =

@@ -1,12 +1,16 @@
+import {
+  decodeBatch,
+  decodeMultisig,
+  decodeProposal,
+  planTransactions,
+  proposalAddress,
+  transactionAddress,
+} from '@flywheel/squads';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
-import { decodeBatch, decodeMultisig, decodeProposal } from '../../squads/accounts.ts';
-import { batchAddress, proposalAddress } from '../../squads/addresses.ts';
-import { burnIndexGroup } from '../../squads/close.ts';
-import { planTransactions } from '../../squads/plan.ts';
+import { burnIndexGroup, type SetupCursor, setupGroups } from '../../squads/groups.ts';
 import { batchAccountSizes, rotationAccountSizes } from '../../squads/rent.ts';
-import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation/groups.ts';
-import { type SetupCursor, setupGroups } from '../../squads/setup.ts';
+import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.ts';
 import { findDeadIndices, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
 import { findBundles } from '../../store/landing/bundles.ts';
@@ -140,7 +144,7 @@ async function readSetupCursor(
   const { batchIndex, pipelines } = batch;
   const [multisigAccount, batchAccount, proposalAccount] = await chain.accounts([
     multisig.address,
-    await batchAddress(multisig.address, batchIndex),
+    await transactionAddress(multisig.address, batchIndex),
     await proposalAddress(multisig.address, batchIndex),
   ]);
   if (!multisigAccount) throw new Error(`The multisig ${multisig.address} is not on chain.`);
@@ -158,7 +162,7 @@ async function readSetupCursor(
   const { creator, size } = decodeBatch(batchAccount);
   if (creator !== multisig.operator || size > pipelines.length) return 'taken';
   const { status } = decodeProposal(proposalAccount);
-  if (status === 'Draft') return { isCreated: true, size };
+  if (status.__kind === 'Draft') return { isCreated: true, size };
   return size === pipelines.length ? 'finished' : 'taken';
 }
 

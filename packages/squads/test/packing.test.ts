@@ -20,7 +20,7 @@ import {
   MAX_TRANSACTION_BYTES,
   planTransactions,
   type TransactionLimits,
-} from '../../src/squads/plan.ts';
+} from '../src/index.ts';
 
 const PROGRAM = addressOf(1);
 const LIMITS: TransactionLimits = {
@@ -33,7 +33,7 @@ const LIMITS: TransactionLimits = {
 /** With the fee payer, two programs, the compute budget and an empty instruction: 1,232 less 224. */
 const ROOM = 1_008;
 
-describe('planning transactions', () => {
+describe('planTransactions', () => {
   it('packs groups in order until one does not fit', () => {
     // [ 400 | 400 ] [ 400 ]
     assert.deepEqual(plan([400, 400, 400]), [2, 1]);
@@ -41,7 +41,7 @@ describe('planning transactions', () => {
     assert.deepEqual(plan([ROOM, 10, 900, ROOM]), [1, 2, 1]);
   });
 
-  it('does not look ahead: a small group does not overtake a large one', () => {
+  it('keeps the order: a small group never overtakes a large one', () => {
     // [ 100 ] [ 950 ] [ 100 ], though the hundreds would share one
     assert.deepEqual(plan([100, 950, 100]), [1, 1, 1]);
   });
@@ -54,7 +54,10 @@ describe('planning transactions', () => {
 
   it('refuses a group that alone is too large, with its size', () => {
     assert.deepEqual(plan([ROOM]), [1]);
-    assert.throws(() => plan([10, ROOM + 1]), /Group 1 of 1 instructions takes 1233 bytes of 1232/);
+    assert.throws(
+      () => plan([10, ROOM + 1]),
+      /Group 1 has 1 instructions that need 1233 bytes and 3 accounts; one transaction holds 1232 bytes/,
+    );
   });
 
   it('plans nothing for no groups', () => assert.deepEqual(plan([]), []));

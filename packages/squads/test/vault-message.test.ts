@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AccountRole, type Address, getAddressDecoder, type Instruction, isSignerRole } from '@solana/kit';
+import {
+  type AccountMeta,
+  AccountRole,
+  type Address,
+  getAddressDecoder,
+  type Instruction,
+  isSignerRole,
+} from '@solana/kit';
 import fc from 'fast-check';
 import {
   compileVaultMessage,
@@ -8,13 +15,14 @@ import {
   encodeVaultMessage,
   vaultMessageAccounts,
   vaultMessageSize,
-} from '../../src/squads/vault-message.ts';
+} from '../src/index.ts';
 
 const VAULT = addressOf(1);
-const MULTISIG = {
-  vault: VAULT,
-  lookupTable: { address: addressOf(2), addresses: [VAULT, ...[3, 4, 5, 6].map(addressOf)] },
-};
+const TABLES = [
+  { address: addressOf(2), addresses: [VAULT, ...[3, 4, 5, 6].map(addressOf)] },
+  { address: addressOf(20), addresses: [7, 8].map(addressOf) },
+];
+const CONTEXT = { vault: VAULT, lookupTables: TABLES };
 
 const role = fc.constantFrom(AccountRole.READONLY, AccountRole.WRITABLE);
 const account = fc.oneof(
@@ -28,17 +36,18 @@ const instruction = fc.record({
 });
 const instructions = fc.array(instruction, { minLength: 1, maxLength: 8 });
 
-describe('a vault message', () => {
-  it('says the same as the instructions it was compiled from', () => {
+describe('vault message', () => {
+  it('decodes to the instructions it was compiled from', () => {
     fc.assert(
       fc.property(instructions, (given) => {
-        const bytes = compileVaultMessage(given, MULTISIG);
+        const bytes = compileVaultMessage(given, CONTEXT);
         const message = decodeVaultMessage(bytes);
         // Lookup tables come first among the accounts of an execution; indices count from after them.
-        const accounts = vaultMessageAccounts(bytes, MULTISIG).slice(message.lookups.length);
-        const read = message.instructions.map(({ programIndex, accountIndices, data }) => ({
-          programAddress: accounts[programIndex]?.address,
-          accounts: accountIndices.map((index) => accounts[index]?.address),
+        const accounts = vaultMessageAccounts(bytes, CONTEXT).slice(message.addressTableLookups.length);
+        const order = inMessageOrder(message.accountKeys, accounts);
+        const read = message.instructions.map(({ programIdIndex, accountIndexes, data }) => ({
+          programAddress: order[programIdIndex],
+          accounts: Array.from(accountIndexes, (index) => order[index]),
           data,
         }));
         const said = given.map(({ programAddress, accounts: metas, data }) => ({
@@ -55,56 +64,63 @@ describe('a vault message', () => {
     );
   });
 
-  it('hands the vault, and everybody else, to the execution as a non-signer', () => {
+  it('hands the vault and all other accounts to the execution as non-signers', () => {
     fc.assert(
       fc.property(instructions, (given) => {
-        const accounts = vaultMessageAccounts(compileVaultMessage(given, MULTISIG), MULTISIG);
+        const accounts = vaultMessageAccounts(compileVaultMessage(given, CONTEXT), CONTEXT);
         assert.ok(accounts.every(({ role: granted }) => !isSignerRole(granted)));
         assert.ok(accounts.some(({ address, role: granted }) => address === VAULT && granted === AccountRole.WRITABLE));
       }),
     );
   });
 
-  it('has the length that is foretold, and encodes to the bytes it was decoded from', () => {
+  it('has the length that vaultMessageSize states, and encodes to the bytes it was decoded from', () => {
     fc.assert(
       fc.property(instructions, (given) => {
-        const bytes = compileVaultMessage(given, MULTISIG);
-        assert.equal(vaultMessageSize(given, MULTISIG), bytes.length);
+        const bytes = compileVaultMessage(given, CONTEXT);
+        assert.equal(vaultMessageSize(given, CONTEXT), bytes.length);
         assert.deepEqual(encodeVaultMessage(decodeVaultMessage(bytes)), bytes);
       }),
     );
   });
 
-  it('is foretold its length where its counts outgrow a byte', () => {
+  it('has a stated length even where its counts exceed one byte', () => {
     const memo: Instruction = { programAddress: addressOf(3), data: new Uint8Array(1) };
     const memos = (count: number) =>
       vaultMessageSize(
         Array.from({ length: count }, () => memo),
-        MULTISIG,
+        CONTEXT,
       );
     assert.equal(memos(300) - memos(299), 5);
   });
 
-  it('is refused with a signer other than the vault', () => {
+  it('cannot be compiled with a signer other than the vault', () => {
     const signing = {
       programAddress: addressOf(3),
       accounts: [{ address: addressOf(4), role: AccountRole.READONLY_SIGNER }],
     };
-    assert.throws(() => compileVaultMessage([signing], MULTISIG), /would have to sign a vault message/);
+    assert.throws(() => compileVaultMessage([signing], CONTEXT), /would have to sign a vault message/);
   });
 
-  it('is refused with bytes left over, another lookup table, or a place the table lacks', () => {
-    const bytes = compileVaultMessage([{ programAddress: addressOf(3) }], MULTISIG);
+  it('cannot be read with bytes left over, an unknown lookup table, or an entry that the table lacks', () => {
+    const bytes = compileVaultMessage([{ programAddress: addressOf(3) }], CONTEXT);
     assert.throws(() => decodeVaultMessage(Uint8Array.of(...bytes, 0)), /followed by 1 more/);
-    const table = { ...MULTISIG.lookupTable, address: addressOf(9) };
-    assert.throws(() => vaultMessageAccounts(bytes, { ...MULTISIG, lookupTable: table }), /uses the lookup table/);
-    const short = { ...MULTISIG.lookupTable, addresses: [] };
+    assert.throws(() => vaultMessageAccounts(bytes, { vault: VAULT, lookupTables: [] }), /which is not given/);
+    const short = TABLES.map((table) => ({ ...table, addresses: [] }));
     assert.throws(
-      () => vaultMessageAccounts(bytes, { ...MULTISIG, lookupTable: short }),
-      /place 1 of a lookup table of 0/,
+      () => vaultMessageAccounts(bytes, { vault: VAULT, lookupTables: short }),
+      /entry 1 of a lookup table of 0/,
     );
   });
 });
+
+/** Indices of a message count all looked-up writable accounts before the read-only ones, an execution each table's. */
+function inMessageOrder(keys: readonly Address[], accounts: readonly AccountMeta[]): Address[] {
+  const lookedUp = accounts.slice(keys.length);
+  const withRole = (wanted: AccountRole) =>
+    lookedUp.filter((meta) => meta.role === wanted).map(({ address }) => address);
+  return [...keys, ...withRole(AccountRole.WRITABLE), ...withRole(AccountRole.READONLY)];
+}
 
 function addressOf(byte: number): Address {
   return getAddressDecoder().decode(new Uint8Array(32).fill(byte));

@@ -1,0 +1,107 @@
+import {
+  type AccountBytes,
+  CONFIG_TRANSACTION_DISCRIMINATOR,
+  decodeConfigActions,
+  decodeConfigTransaction,
+  encodeConfigActions,
+  getConfigTransactionAccountsCloseInstruction,
+  getConfigTransactionCreateInstruction,
+  getConfigTransactionExecuteInstruction,
+  type InstructionGroup,
+  PERMISSION,
+  SQUADS_PROGRAM_ADDRESS,
+  type SquadsInstruction,
+} from '@flywheel/squads';
+import { type Address, bytesEqual, type ReadonlyUint8Array } from '@solana/kit';
+import type { Batch } from '../model/batch.ts';
+import type { Multisig } from '../model/project.ts';
+import { type LocatedBatch, locateBatch, proposalActivate, proposalCreate } from './instructions.ts';
+
+// A rotation replaces an approver. On chain it is a config transaction, which takes the place of a batch.
+
+type Rotation = Pick<Batch, 'batchIndex' | 'pipelines'>;
+
+/** One approver in place of another, with the same permission to vote. */
+export interface Replacement {
+  readonly from: Address;
+  readonly to: Address;
+}
+
+/**
+ * Encodes the actions that a config transaction stores of a replacement, which the votes are about. The new member is
+ * added before the old one is removed, so that the multisig always has enough voters.
+ */
+export function encodeReplacement({ from, to }: Replacement): Uint8Array {
+  return encodeConfigActions([
+    { __kind: 'AddMember', newMember: { key: to, permissions: { mask: PERMISSION.vote } } },
+    { __kind: 'RemoveMember', oldMember: from },
+  ]);
+}
+
+/** Builds what puts a rotation on chain and opens it for votes, in one transaction. */
+export async function rotationSetupGroup(multisig: Multisig, rotation: Rotation): Promise<InstructionGroup> {
+  const located = await locateBatch(multisig, rotation.batchIndex);
+  const create = getConfigTransactionCreateInstruction({
+    multisig: multisig.address,
+    transaction: located.address,
+    creator: multisig.operator,
+    rentPayer: multisig.operator,
+    actions: decodeConfigActions(actionsOf(rotation)),
+    memo: null,
+  });
+  return { instructions: [create, proposalCreate(located), proposalActivate(located)], ...SETUP_WEIGHT };
+}
+
+/** Builds what executes a rotation that both sides have approved. */
+export async function rotationExecutionGroup(multisig: Multisig, { batchIndex }: Rotation): Promise<InstructionGroup> {
+  return { instructions: [configTransactionExecute(await locateBatch(multisig, batchIndex))], ...EXECUTE_WEIGHT };
+}
+
+/** Changes the configuration as approved. All earlier proposals that are not yet approved become stale. */
+export function configTransactionExecute({ multisig, address, proposal }: LocatedBatch): SquadsInstruction {
+  return getConfigTransactionExecuteInstruction({
+    multisig: multisig.address,
+    member: multisig.operator,
+    proposal,
+    transaction: address,
+    rentPayer: multisig.operator,
+  });
+}
+
+/** Builds what closes a rotation's accounts, which returns their rent. */
+export async function rotationCloseGroup(multisig: Multisig, { batchIndex }: Rotation): Promise<InstructionGroup> {
+  const { address, proposal } = await locateBatch(multisig, batchIndex);
+  const close = getConfigTransactionAccountsCloseInstruction({
+    multisig: multisig.address,
+    proposal,
+    transaction: address,
+    rentCollector: multisig.operator,
+  });
+  return { instructions: [close], ...CLOSE_WEIGHT };
+}
+
+/** True if the account is exactly this rotation, byte for byte, and our operator created it. */
+export function isRotation(account: AccountBytes, rotation: Rotation, { operator }: Multisig): boolean {
+  const { programAddress, data } = account;
+  if (programAddress !== SQUADS_PROGRAM_ADDRESS) return false;
+  if (!CONFIG_TRANSACTION_DISCRIMINATOR.every((byte, index) => data[index] === byte)) return false;
+  const { creator, actions } = decodeConfigTransaction(account);
+  return creator === operator && bytesEqual(encodeConfigActions(actions), actionsOf(rotation));
+}
+
+/** Returns the bytes that a rotation's only pipeline stores on chain. */
+export function actionsOf({ batchIndex, pipelines }: Rotation): ReadonlyUint8Array {
+  const [pipeline] = pipelines;
+  if (!pipeline || pipelines.length > 1) throw new Error(`Rotation ${batchIndex} has ${pipelines.length} pipelines.`);
+  return pipeline.vaultMessage;
+}
+
+// Compute units were measured on the deployed program and rounded up; the search for an address varies by 1,500 units a
+// try. Trace lengths assume that an account to be created holds lamports already, which takes the most instructions.
+
+/** At most 23,400, 19,500 and 8,900. */
+const SETUP_WEIGHT = { computeUnits: 90_000, traceLength: 9 };
+/** At most 17,300: the account does not grow, since one member comes and one goes. */
+const EXECUTE_WEIGHT = { computeUnits: 35_000, traceLength: 1 };
+/** At most 17,700. */
+const CLOSE_WEIGHT = { computeUnits: 45_000, traceLength: 1 };
