@@ -95,7 +95,7 @@ export function VerificationNotice({ query, pipelineCount }: VerificationNoticeP
   return (
     <Notice tone="done" title="Verified: the chain matches this page">
       This page read {pluralize(pipelineCount, 'message')} from {hostOf(environment?.rpcUrl)} over its own connection.
-      They match the pipelines shown here, byte for byte.
+      Every byte matches the pipelines shown here.
     </Notice>
   );
 }

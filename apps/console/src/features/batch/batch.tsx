@@ -83,7 +83,7 @@ const CANCEL_TIMEOUT_MS = 60_000;
 /** Cancels an open batch after its name is typed; hidden when the batch has ended or the wallet does not own the project. */
 function CancelButton({ projectId, batch }: { readonly projectId: string; readonly batch: BatchDetail }) {
   const queries = useQueryClient();
-  const mayChange = useOwnsProject(projectId);
+  const isOwner = useOwnsProject(projectId);
   const [isOpen, setOpen] = useState(false);
   const { id: batchId, status, batchIndex } = batch.batch;
   const name = `${batchKindName(batch.kind)} ${batchIndex}`;
@@ -100,7 +100,7 @@ function CancelButton({ projectId, batch }: { readonly projectId: string; readon
     },
   });
   const isOver = status === 'EXECUTED' || status === 'FAILED';
-  if (isOver || !mayChange) return null;
+  if (isOver || !isOwner) return null;
   return (
     <>
       <Button tone="danger" onClick={() => setOpen(true)}>
@@ -156,7 +156,7 @@ interface BatchTimelineProps {
   readonly approveAction?: ReactNode;
 }
 
-const NAMES = {
+const STEP_NAMES = {
   compiled: 'Compiled',
   setUp: 'Set up on chain',
   walletApproval: 'Your approval',
@@ -173,7 +173,7 @@ function BatchTimeline({ progress, approveAction }: BatchTimelineProps) {
       steps={timeline.map(({ step, state, at, note, signatures }): ShownStep => {
         const waitsForWallet = step === 'walletApproval' && state === 'waiting';
         return {
-          name: NAMES[step],
+          name: STEP_NAMES[step],
           state: state === 'upcoming' ? 'coming' : state,
           at: at ?? null,
           text: (
@@ -195,14 +195,14 @@ function BatchTimeline({ progress, approveAction }: BatchTimelineProps) {
 }
 
 /** A batch of a thousand pipelines has hundreds of signatures. */
-const SHOWN = 3;
+const SIGNATURES_SHOWN = 3;
 
 function Signatures({ signatures }: { readonly signatures: readonly string[] }) {
   if (signatures.length === 0) return null;
-  const more = signatures.slice(SHOWN);
+  const more = signatures.slice(SIGNATURES_SHOWN);
   return (
     <>
-      <SignatureList signatures={signatures.slice(0, SHOWN)} />
+      <SignatureList signatures={signatures.slice(0, SIGNATURES_SHOWN)} />
       {more.length > 0 && (
         <LoadMore label={`Show ${more.length.toLocaleString('en')} more`}>
           {() => <SignatureList signatures={more} />}

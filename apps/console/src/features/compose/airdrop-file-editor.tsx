@@ -1,7 +1,7 @@
 import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
 import { type AirdropCsv, type RowIssue, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
 import { FileUp } from 'lucide-react';
-import { type DragEvent, useEffect, useId, useMemo, useState } from 'react';
+import { type DragEvent, useId, useMemo, useState } from 'react';
 import { formatBaseUnits } from '../../lib/amounts.ts';
 import { pluralize, shorten } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
@@ -22,31 +22,48 @@ export interface FileDraft {
   readonly duplicates: Duplicates;
 }
 
-interface AirdropFileEditorProps {
-  readonly draft: FileDraft;
-  readonly onChange: (change: Partial<FileDraft>) => void;
-  readonly proofTypes: readonly ProofType[];
-  readonly token: ProjectOverview['token'];
-  /** Called with the pipelines of the file; null while no file is chosen or a row has an issue. */
-  readonly onPipelines: (pipelines: readonly Pipeline[] | null) => void;
+/** Pipelines of a file, and what keeps it from being packed. */
+interface AirdropFileResult {
+  /** Null while no file is chosen. */
+  readonly read: AirdropCsv | null;
+  /** Error of the proof type, as a sentence. */
+  readonly typeError: string | null;
+  /** Null while no file is chosen or anything has an error. */
+  readonly pipelines: readonly Pipeline[] | null;
 }
 
 /** The check of an address takes 0.2 ms; in a larger file the service’s preview must find a program’s address. */
 const MAX_CURVE_CHECKS = 2_000;
 
-/** Turns a CSV of addresses and amounts into airdrop pipelines. */
-export function AirdropFileEditor({ draft, onChange, proofTypes, token, onPipelines }: AirdropFileEditorProps) {
-  const { type, file, duplicates } = draft;
+/** Reads a file and packs its rows into pipelines. */
+export function useAirdropPipelines(
+  { type, file, duplicates }: FileDraft,
+  { decimals, mint }: ProjectOverview['token'],
+): AirdropFileResult {
   const read = useMemo(
-    () => file && readAirdropCsv(file.text, { decimals: token.decimals, duplicates, maxCurveChecks: MAX_CURVE_CHECKS }),
-    [file, duplicates, token.decimals],
+    () => file && readAirdropCsv(file.text, { decimals, duplicates, maxCurveChecks: MAX_CURVE_CHECKS }),
+    [file, duplicates, decimals],
   );
   const typeError = typeIssue(type);
   const pipelines = useMemo(() => {
     if (!file || !read || read.issues.length > 0 || read.rows.length === 0 || typeError !== null) return null;
-    return packAirdrop(read.rows, { type, file, mint: token.mint });
-  }, [file, read, type, typeError, token.mint]);
-  useEffect(() => onPipelines(pipelines), [onPipelines, pipelines]);
+    return packAirdrop(read.rows, { type, file, mint });
+  }, [file, read, type, typeError, mint]);
+  return { read, typeError, pipelines };
+}
+
+interface AirdropFileEditorProps {
+  readonly draft: FileDraft;
+  readonly onChange: (change: Partial<FileDraft>) => void;
+  readonly result: AirdropFileResult;
+  readonly proofTypes: readonly ProofType[];
+  readonly decimals: number;
+}
+
+/** Chooses a CSV of addresses and amounts, and shows what it holds. */
+export function AirdropFileEditor({ draft, onChange, result, proofTypes, decimals }: AirdropFileEditorProps) {
+  const { type, file, duplicates } = draft;
+  const { read, typeError, pipelines } = result;
   return (
     <div className="flex flex-col gap-5">
       <TypeField type={type} proofTypes={proofTypes} onChange={(chosen) => onChange({ type: chosen })} />
@@ -55,7 +72,7 @@ export function AirdropFileEditor({ draft, onChange, proofTypes, token, onPipeli
         <CsvReport
           file={file}
           read={read}
-          decimals={token.decimals}
+          decimals={decimals}
           duplicates={duplicates}
           onDuplicates={(chosen) => onChange({ duplicates: chosen })}
           onClear={() => onChange({ file: null })}
@@ -63,7 +80,7 @@ export function AirdropFileEditor({ draft, onChange, proofTypes, token, onPipeli
       ) : (
         <CsvDrop onFile={(dropped) => onChange({ file: dropped })} />
       )}
-      {pipelines && read && (
+      {pipelines && (
         <p className="text-sm text-quiet">
           Packed into {pluralize(pipelines.length, 'pipeline')}. Each payload names the file, its SHA-256 hash and its
           lines, so anyone can prove which transaction paid which line.

@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { RadioGroup } from '../../ui/radio-group.tsx';
-import { AirdropFileEditor, type FileDraft } from './airdrop-file-editor.tsx';
+import { AirdropFileEditor, type FileDraft, useAirdropPipelines } from './airdrop-file-editor.tsx';
 import { newPipeline, type PipelineDraft, readPipeline } from './pipeline-draft.ts';
 import { PipelineEditor } from './pipeline-editor.tsx';
 import { splitPipelines } from './planned-batches.ts';
@@ -44,13 +44,13 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
   const [source, setSource] = useState<Source>('hand');
   const [drafts, setDrafts] = useState<readonly PipelineDraft[]>(() => [newPipeline(firstType)]);
   const [file, setFile] = useState<FileDraft>({ type: firstType || 'AIRDROP', file: null, duplicates: 'merge' });
-  const [fromFile, setFromFile] = useState<readonly Pipeline[] | null>(null);
+  const airdrop = useAirdropPipelines(file, token);
   const [reviewed, setReviewed] = useState<readonly (readonly Pipeline[])[] | null>(null);
   if (reviewed) {
     return <Review projectId={projectId} token={token} batches={reviewed} onBack={() => setReviewed(null)} />;
   }
   const written = readDrafts(drafts, { decimals: token.decimals, proofTypes });
-  const pipelines = source === 'hand' ? written : fromFile;
+  const pipelines = source === 'hand' ? written : airdrop.pipelines;
   const review = () => {
     if (pipelines) setReviewed(splitPipelines(pipelines));
   };
@@ -71,9 +71,9 @@ function Composer({ projectId, token, proofTypes }: ComposerProps) {
         <AirdropFileEditor
           draft={file}
           onChange={(change) => setFile((before) => ({ ...before, ...change }))}
+          result={airdrop}
           proofTypes={proofTypes}
-          token={token}
-          onPipelines={setFromFile}
+          decimals={token.decimals}
         />
       )}
       <div className="sticky bottom-0 -mx-4 -mb-6 flex border-t bg-paper p-4 *:flex-1 md:static md:m-0 md:border-0 md:p-0 md:*:flex-none">

@@ -62,7 +62,8 @@ function actionIssue(action: ActionDraft, rules: Pick<DraftRules, 'decimals'>): 
 
 /** Checks the recipient of an airdrop; answers the issue as a sentence, or null. */
 export function recipientIssue({ kind, toAddress }: ActionDraft): string | null {
-  return kind === 'AIRDROP' ? walletAddressError(toAddress) : null;
+  if (kind !== 'AIRDROP') return null;
+  return toAddress === '' ? 'Enter the recipient’s wallet.' : walletAddressError(toAddress);
 }
 
 /** Checks an amount; answers the issue as a sentence, or null. */

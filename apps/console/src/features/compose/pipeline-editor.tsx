@@ -63,6 +63,8 @@ interface PipelineFieldsProps {
 function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRemove }: PipelineFieldsProps) {
   const read = readPipeline(draft, { decimals, proofTypes });
   const isTouched = draft.actions.some(({ amount, message }) => amount !== '' || message !== '');
+  const fieldErrors = draft.actions.flatMap((action) => Object.values(fieldErrorsOf(action, decimals)));
+  const issue = 'issue' in read && !fieldErrors.includes(read.issue) ? read.issue : null;
   const replace = (key: string, change: Partial<ActionDraft>) =>
     onChange({ actions: draft.actions.map((action) => (action.key === key ? { ...action, ...change } : action)) });
   return (
@@ -104,7 +106,7 @@ function PipelineFields({ position, draft, proofTypes, decimals, onChange, onRem
         </Button>
         <SizeGauge size={pipelineSize({ type: draft.type, actions: draft.actions.map(readAction) })} />
       </div>
-      {isTouched && 'issue' in read && <p className="text-sm text-failed">{read.issue}</p>}
+      {isTouched && issue !== null && <p className="text-sm text-failed">{issue}</p>}
     </fieldset>
   );
 }
@@ -157,6 +159,7 @@ function ActionFields({ action, decimals, onChange, onRemove }: ActionFieldsProp
     const kind = KINDS.find((known) => known.kind === chosen)?.kind;
     if (kind) onChange({ kind });
   };
+  const errors = fieldErrorsOf(action, decimals);
   return (
     <div className="flex flex-wrap items-start gap-3">
       <SelectField label="Action" value={action.kind} onChange={({ target }) => choose(target.value)} className="w-28">
@@ -171,7 +174,7 @@ function ActionFields({ action, decimals, onChange, onRemove }: ActionFieldsProp
           label="Recipient’s wallet"
           value={action.toAddress}
           onChange={({ target }) => onChange({ toAddress: target.value.trim() })}
-          error={action.toAddress === '' ? null : recipientIssue(action)}
+          error={errors.recipient}
           className="min-w-56 flex-1 [&_input]:font-mono"
         />
       )}
@@ -189,7 +192,7 @@ function ActionFields({ action, decimals, onChange, onRemove }: ActionFieldsProp
             inputMode="decimal"
             value={action.amount}
             onChange={({ target }) => onChange({ amount: target.value.trim() })}
-            error={action.amount === '' ? null : amountIssue(action, { decimals })}
+            error={errors.amount}
             className="w-32 sm:w-36 [&_input]:text-right"
           />
         )}
@@ -201,6 +204,14 @@ function ActionFields({ action, decimals, onChange, onRemove }: ActionFieldsProp
       </div>
     </div>
   );
+}
+
+/** Errors to show beside the fields; an empty field shows none yet. */
+function fieldErrorsOf(action: ActionDraft, decimals: number) {
+  return {
+    recipient: action.toAddress === '' ? null : recipientIssue(action),
+    amount: action.kind === 'MEMO' || action.amount === '' ? null : amountIssue(action, { decimals }),
+  };
 }
 
 const KINDS: readonly { readonly kind: ActionKind; readonly word: string }[] = [
