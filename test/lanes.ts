@@ -1,4 +1,5 @@
-import { glob } from 'node:fs/promises';
+import { glob, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -7,8 +8,8 @@ export const ROOT = fileURLToPath(new URL('../', import.meta.url));
 export const LANES = ['slow', 'browser', 'docs', 'service', 'unit'] as const;
 export type Lane = (typeof LANES)[number];
 
-/** The lane `service` holds every test file that no pattern names: it needs PostgreSQL and mostly a local cluster. */
-export const PATTERNS: Readonly<Record<Exclude<Lane, 'service'>, readonly string[]>> = {
+/** Folders and files of the lanes that a path decides; the first match counts. */
+export const PATTERNS: Readonly<Record<Exclude<Lane, 'unit'>, readonly string[]>> = {
   // Processes that are killed, random runs, packages that are installed.
   slow: [
     'apps/service/test/{soak,fleet}/**',
@@ -21,38 +22,40 @@ export const PATTERNS: Readonly<Record<Exclude<Lane, 'service'>, readonly string
   browser: ['apps/console/test/stories/**', 'apps/console/test/{build,hint,policy}.test.ts'],
   // The samples of the guide, run as they stand there.
   docs: ['test/docs/**', 'packages/localnet/test/docs-example.test.ts'],
-  // Neither a database nor a browser.
-  unit: [
-    'test/{deploy,imports,lanes,lockfile}.test.ts',
-    'packages/{api,protocol,squads,solana-rpc}/test/**',
-    'packages/localnet/test/{ledger,rpc,shapes,subscriptions,wire}/**',
-    'packages/localnet/test/{fetch-program,json,programs}.test.ts',
-    'packages/localnet/test/squads-emulation{,-config,-errors,-execution,-safety}.test.ts',
-    'packages/sdk/test/{actions,client,exports,pipeline-size,proof,run-batch,sign,stream-events}.test.ts',
-    'apps/cli/test/{airdrop-retry,airdrop-rows,command-line,completion,demo-verify,ring,timeline,wallet}.test.ts',
-    'apps/console/test/{addresses,audit,batch,compose,csv,text}.test.ts',
-    'apps/service/test/{compile,http,model,squads}/**',
-  ],
+  // Start the service as a process of its own.
+  service: ['apps/cli/test/{bin,demo,flow,localnet}.test.ts', 'apps/service/test/restart.test.ts'],
 };
 
-const TEST_FILES = ['test/**/*.test.ts', '{packages,apps}/*/test/**/*.test.ts'];
+/** All other files: `service` if they or their helpers open a database, else `unit`. */
+const DATABASE = /@flywheel\/testing\/(world|gate|postgres)'/;
 
 /** Finds the test files of each lane, as paths below the root, in the order of their names. */
 export async function findTestFiles(): Promise<ReadonlyMap<Lane, readonly string[]>> {
-  const files = await globAll(TEST_FILES);
-  const named = new Map<Lane, readonly string[]>();
+  const lanes = new Map<Lane, string[]>(LANES.map((lane) => [lane, []]));
+  const left = new Set(await globAll(['test/**', '{packages,apps}/*/test/**']));
   for (const [lane, patterns] of Object.entries(PATTERNS)) {
-    named.set(lane as Lane, await globAll(patterns.map((pattern) => pattern.replace(/\/\*\*$/, '/**/*.test.ts'))));
+    for (const file of await globAll(patterns)) if (left.delete(file)) lanes.get(lane as Lane)?.push(file);
   }
-  const elsewhere = new Set([...named.values()].flat());
-  named.set(
-    'service',
-    files.filter((file) => !elsewhere.has(file)),
-  );
-  return new Map(LANES.map((lane) => [lane, named.get(lane) ?? []]));
+  for (const file of left) lanes.get((await opensDatabase(file)) ? 'service' : 'unit')?.push(file);
+  return lanes;
 }
 
+/** Finds test files. A pattern that ends with `**` names all those of a folder. */
 export async function globAll(patterns: readonly string[]): Promise<string[]> {
-  const found = await Array.fromAsync(glob(patterns, { cwd: ROOT, exclude: ['**/node_modules'] }));
+  const whole = patterns.map((pattern) => pattern.replace(/\/\*\*$/, '/**/*.test.ts'));
+  const found = await Array.fromAsync(glob(whole, { cwd: ROOT, exclude: ['**/node_modules'] }));
   return found.toSorted();
+}
+
+async function opensDatabase(file: string, seen = new Set<string>()): Promise<boolean> {
+  if (seen.has(file)) return false;
+  seen.add(file);
+  const text = await readFile(join(ROOT, file), 'utf8');
+  if (DATABASE.test(text)) return true;
+  const imports = text.matchAll(/^(?:import\b|\}).* from '(\.{1,2}\/[^']+\.ts)'/gm);
+  const helpers = [...imports].map(([, path = '']) => join(dirname(file), path));
+  for (const helper of helpers) {
+    if (/(^|\/)test\//.test(helper) && (await opensDatabase(helper, seen))) return true;
+  }
+  return false;
 }

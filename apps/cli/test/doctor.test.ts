@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createLog } from '@flywheel/service';
-import { setJobs } from '@flywheel/testing/jobs';
-import { openTestDatabase } from '@flywheel/testing/postgres';
-import { startJobs } from '../../service/src/store/jobs/jobs.ts';
-import { migrate } from '../../service/src/store/migrate.ts';
-import { createMetrics } from '../../service/src/telemetry/metrics.ts';
+import { setJobs, startTestJobs } from '@flywheel/testing/jobs';
+import { migrate, openTestDatabase } from '@flywheel/testing/postgres';
 import type { Finding } from '../src/commands/doctor/check.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 import { startTestService, type TestService } from './test-service.ts';
@@ -144,7 +140,7 @@ describe('flywheel doctor', () => {
         ['http', 'warning'],
       ],
     );
-    const jobs = await startJobs({ poolConfig: idle.poolConfig, log: createLog('silent'), metrics: createMetrics() });
+    const jobs = await startTestJobs(idle);
     await jobs.enqueue(idle.db, { type: 'refill-nonces' });
     await setJobs(idle.db, 'failing', 'the node said no');
     await jobs.stop();

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Operations } from '@flywheel/service';
-import { clearJobs, setJobs } from '@flywheel/testing/jobs';
-import { openTestDatabase, quietLog, type TestDatabase } from '@flywheel/testing/postgres';
+import { clearJobs, type Job, type Jobs, setJobs, startTestJobs } from '@flywheel/testing/jobs';
+import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
 import { randomAddress } from '@flywheel/testing/records';
-import { type Job, type Jobs, startJobs } from '../../service/src/store/jobs/jobs.ts';
-import { createMetrics } from '../../service/src/telemetry/metrics.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 
 type JobRecord = Awaited<ReturnType<Operations['listJobs']>>[number];
@@ -18,7 +16,7 @@ describe('flywheel jobs', () => {
 
   before(async () => {
     database = await openTestDatabase();
-    queue = await startJobs({ poolConfig: database.poolConfig, log: quietLog, metrics: createMetrics() });
+    queue = await startTestJobs(database);
     env = { DATABASE_URL: database.url };
   });
   beforeEach(() => clearJobs(database.db));
@@ -95,7 +93,7 @@ describe('flywheel jobs', () => {
 
   /** The batch of the first job that a worker, started now, is given. */
   async function ranBatch(): Promise<string> {
-    const worker = await startJobs({ poolConfig: database.poolConfig, log: quietLog, metrics: createMetrics() });
+    const worker = await startTestJobs(database);
     const ran = Promise.withResolvers<string>();
     await worker.work(async (job) => {
       if (job.type !== 'refill-nonces') ran.resolve(job.batchId);

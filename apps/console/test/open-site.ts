@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { startTestServer } from '@flywheel/testing/test-server';
-import { readSite } from '../../service/src/http/static/read-site.ts';
+import { readSite, startTestServer } from '@flywheel/testing/test-server';
 import { openVisit, type Visit } from './browser.ts';
 
 const DIST = fileURLToPath(new URL('../dist/', import.meta.url));

@@ -11,11 +11,14 @@ import {
   pipelineSize,
   TOKEN_2022_PROGRAM,
 } from '@flywheel/sdk';
+import {
+  compilePipeline,
+  lookupTableAddresses,
+  MAX_INSTRUCTION_TRACE,
+  MAX_VAULT_MESSAGE_BYTES,
+} from '@flywheel/testing/compile';
 import { type Address, address, generateKeyPairSigner, getAddressDecoder } from '@solana/kit';
 import fc from 'fast-check';
-import { compilePipeline } from '../../../apps/service/src/compile/compile-pipeline.ts';
-import { MAX_INSTRUCTION_TRACE, MAX_VAULT_MESSAGE_BYTES } from '../../../apps/service/src/compile/size.ts';
-import { lookupTableAddresses } from '../../../apps/service/src/squads/registration.ts';
 
 const TOKEN_PROGRAM = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 

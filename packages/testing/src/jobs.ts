@@ -1,7 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '@flywheel/service/internal/store/db.ts';
+import { type Job, type Jobs, startJobs } from '@flywheel/service/internal/store/jobs/jobs.ts';
+import { createMetrics } from '@flywheel/service/internal/telemetry/metrics.ts';
 import { sql } from 'kysely';
+import { quietLog, type TestDatabase } from './postgres.ts';
 import type { World } from './world.ts';
+
+export type { Job, Jobs };
+
+/** Opens the queue of a database, with counts and log lines that go nowhere. */
+export function startTestJobs({ poolConfig }: Pick<TestDatabase, 'poolConfig'>): Promise<Jobs> {
+  return startJobs({ poolConfig, log: quietLog, metrics: createMetrics() });
+}
 
 /** The queue finds out that jobs are held by nobody any more: as after ten seconds without a word of their process. */
 export async function expireHeartbeats({ db }: World, jobIds: readonly string[]): Promise<void> {

@@ -11,6 +11,8 @@ import { type EmbeddedPostgres, startPostgres } from '@flywheel/service/internal
 import { createMetrics } from '@flywheel/service/internal/telemetry/metrics.ts';
 import pg from 'pg';
 
+export { migrate };
+
 export interface TestDatabase {
   readonly db: Db;
   /** For whatever opens connections of its own. */

@@ -6,11 +6,14 @@ import type { FoundApiKey } from '@flywheel/service/internal/http/authenticate.t
 import { clearedSessionCookie, sessionCookie } from '@flywheel/service/internal/http/console/session.ts';
 import type { Handlers, OperationTable } from '@flywheel/service/internal/http/handlers.ts';
 import { createServer, type ServerDeps } from '@flywheel/service/internal/http/server.ts';
+import { readSite } from '@flywheel/service/internal/http/static/read-site.ts';
 import type { Project } from '@flywheel/service/internal/model/project.ts';
 import { createApiKey } from '@flywheel/service/internal/projects/api-key.ts';
 import { createMetrics } from '@flywheel/service/internal/telemetry/metrics.ts';
 import { address } from '@solana/kit';
 import { pino } from 'pino';
+
+export { readSite };
 
 export const BATCH_ID = '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d';
 export const SESSION_TOKEN = 'session-token-of-the-tests';
