@@ -1,9 +1,26 @@
+import { sessionQuery } from './lib/api/session.ts';
 import './styles.css';
-import { QueryClientProvider } from '@tanstack/react-query';
+
+/** Data this old is shown at once and fetched again in the background. */
+const STALE_MS = 5_000;
+
+// No retries here: `call` retries reads by itself.
+const queryClient: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: endSession }),
+  mutationCache: new MutationCache({ onError: endSession }),
+  defaultOptions: { queries: { retry: false, staleTime: STALE_MS }, mutations: { retry: false } },
+});
+
+/** Makes every screen ask to sign in once any answer says that the session has ended. */
+function endSession(error: Error): void {
+  if (isFlywheelError(error, 'ERR_UNAUTHORIZED')) queryClient.setQueryData(sessionQuery.queryKey, null);
+}
+
+import { isFlywheelError } from '@flywheel/sdk';
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { queryClient } from './app/query-client.ts';
 import { router } from './app/router.tsx';
 
 const root = document.getElementById('root');

@@ -11,7 +11,7 @@ describe('an entry of the audit log', () => {
     });
     assert.deepEqual(entry, {
       title: 'Changed the daily limits',
-      changes: [{ name: 'Burned a day, at most', before: '1,000', after: '1,000,000' }],
+      changes: [{ name: 'Daily burn limit', before: '1,000', after: '1,000,000' }],
     });
   });
 
@@ -35,7 +35,7 @@ describe('an entry of the audit log', () => {
     assert.deepEqual(changes, [
       { name: 'Replaced by', before: null, after: '0f08…138c' },
       { name: 'Expires', before: null, after: '2026-11-22T08:04:11.123Z' },
-      { name: 'The new key', before: null, after: 'Name: backend; May: burn' },
+      { name: 'New key', before: null, after: 'Name: backend; Scopes: burn' },
     ]);
   });
 

@@ -42,7 +42,7 @@ describe('a composed batch', () => {
       [{ ...draft, type: 'watch ad' }, /The type must have/],
       [{ ...draft, payload: '{' }, /not valid JSON/],
       [{ ...draft, payload: '[]' }, /not a JSON object/],
-      [{ ...draft, payload: '{}' }, /must have adId/],
+      [{ ...draft, payload: '{}' }, /does not have required property "adId"/],
       [{ ...draft, actions: [] }, /no actions/],
       [{ ...draft, actions: [{ ...action, amount: '1.255' }] }, /has 2 decimals/],
       [{ ...draft, actions: [{ ...action, amount: '1,5' }] }, /without commas/],

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decimalOf, toBaseUnits, toDecimal } from '@flywheel/sdk';
 import fc from 'fast-check';
-import { checkPayload } from '../src/features/proof-types/check-payload.ts';
 import { formatBaseUnits, groupDigits, shareOf } from '../src/lib/amounts.ts';
 
 describe('amounts', () => {
@@ -53,29 +52,5 @@ describe('amounts', () => {
         assert.equal(Number(text), value);
       }),
     );
-  });
-});
-
-describe('the trial of a payload', () => {
-  const schema = {
-    type: 'object',
-    required: ['adId'],
-    properties: { adId: { type: 'string', minLength: 1 }, seconds: { type: 'integer', minimum: 15 } },
-    additionalProperties: false,
-  };
-
-  it('names what is wrong and where', () => {
-    assert.deepEqual(checkPayload(schema, { adId: 'a', seconds: 20 }), { problem: null });
-    assert.deepEqual(checkPayload(schema, {}), { problem: 'the payload must have adId' });
-    assert.deepEqual(checkPayload(schema, { adId: 'a', seconds: 3 }), {
-      problem: 'the payload.seconds must be 15 or more',
-    });
-    assert.deepEqual(checkPayload(schema, { adId: 'a', x: 1 }), { problem: 'the payload.x is not allowed' });
-    assert.deepEqual(checkPayload(schema, []), { problem: 'the payload must be object' });
-  });
-
-  it('claims nothing about keywords that it does not know', () => {
-    assert.deepEqual(checkPayload({ type: 'object', oneOf: [{}] }, {}), { unknown: 'oneOf' });
-    assert.deepEqual(checkPayload({ properties: { a: { $ref: '#' } } }, { a: 1 }), { unknown: '$ref' });
   });
 });

@@ -1,14 +1,13 @@
 import { Link, type LinkProps } from '@tanstack/react-router';
 import { Menu } from 'lucide-react';
-import type { ReactNode } from 'react';
-import { useSession } from '../lib/session.ts';
+import { useSession } from '../lib/api/session.ts';
 
-const MENU = 'main-menu';
+const MENU_ID = 'main-menu';
 
-/** The places that belong to no project: in a row, or on a phone behind a button. */
+/** Links to the screens outside of a project: a row on a desktop, a menu button on a phone. */
 export function MainMenu() {
   const session = useSession();
-  const places: readonly { readonly to: LinkProps['to']; readonly name: string }[] = [
+  const links: readonly { readonly to: LinkProps['to']; readonly name: string }[] = [
     ...(session ? ([{ to: '/', name: 'Projects' }] as const) : []),
     { to: '/proof', name: 'Check a proof' },
     ...(session?.isCompanyOperator ? ([{ to: '/company', name: 'Company' }] as const) : []),
@@ -16,54 +15,50 @@ export function MainMenu() {
   return (
     <nav aria-label="Main" className="contents">
       <ul className="hidden items-center gap-1 md:flex">
-        {places.map(({ to, name }) => (
+        {links.map(({ to, name }) => (
           <li key={name}>
-            <Link to={to} activeOptions={{ exact: to === '/' }} className={`${PLACE} h-9 px-2.5`}>
+            <Link to={to} activeOptions={{ exact: to === '/' }} className={`${LINK} h-9 px-2.5`}>
               {name}
             </Link>
           </li>
         ))}
         <li>
-          <Docs className={`${PLACE} h-9 px-2.5`} />
+          <DocsLink className={`${LINK} h-9 px-2.5`} />
         </li>
       </ul>
       <button
         type="button"
-        popoverTarget={MENU}
+        popoverTarget={MENU_ID}
         aria-label="Menu"
         className="grid size-10 place-items-center rounded text-quiet hover:text-ink md:hidden"
       >
         <Menu size={18} aria-hidden />
       </button>
       <ul
-        id={MENU}
+        id={MENU_ID}
         popover="auto"
         className="fixed inset-auto top-13 left-4 m-0 min-w-52 rounded border bg-raised p-1 text-ink md:hidden"
       >
-        {places.map(({ to, name }) => (
-          <Entry key={name}>
-            <Link to={to} onClick={closeMenu} className={`${PLACE} h-11 px-3`}>
+        {links.map(({ to, name }) => (
+          <li key={name}>
+            <Link to={to} onClick={closeMenu} className={`${LINK} h-11 px-3`}>
               {name}
             </Link>
-          </Entry>
+          </li>
         ))}
-        <Entry>
-          <Docs className={`${PLACE} h-11 px-3`} />
-        </Entry>
+        <li>
+          <DocsLink className={`${LINK} h-11 px-3`} />
+        </li>
       </ul>
     </nav>
   );
 }
 
-const PLACE =
+const LINK =
   'flex items-center rounded-sm text-quiet hover:bg-sunken hover:text-ink aria-[current=page]:font-medium aria-[current=page]:text-ink';
 
-function Entry({ children }: { readonly children: ReactNode }) {
-  return <li>{children}</li>;
-}
-
-/** Served by the service itself, outside of this page. */
-function Docs({ className }: { readonly className: string }) {
+/** A plain link: the service serves the docs, outside of this application. */
+function DocsLink({ className }: { readonly className: string }) {
   return (
     <a href="/docs" className={className}>
       Docs
@@ -72,5 +67,5 @@ function Docs({ className }: { readonly className: string }) {
 }
 
 function closeMenu(): void {
-  document.getElementById(MENU)?.hidePopover();
+  document.getElementById(MENU_ID)?.hidePopover();
 }

@@ -1,6 +1,6 @@
 /**
- * The query of an address as the router takes it: every value is the text that stands there. By default the router
- * reads values as JSON, and a payload that was read and written again has another hash.
+ * Reads and writes the query of an address as plain text. The router’s own version reads values as JSON, which changes
+ * the white space of a payload and so its hash.
  */
 export const plainSearch = {
   parseSearch: (search: string): Record<string, string> => Object.fromEntries(new URLSearchParams(search)),

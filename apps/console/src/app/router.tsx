@@ -1,5 +1,12 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { ErrorPage, NotFoundPage } from './error-page.tsx';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  type ErrorComponentProps,
+  lazyRouteComponent,
+} from '@tanstack/react-router';
+import { ButtonLink } from '../ui/button.tsx';
+import { EmptyState, ErrorNotice } from '../ui/feedback.tsx';
 import { plainSearch } from './plain-search.ts';
 import { Shell } from './shell.tsx';
 
@@ -106,7 +113,7 @@ const settings = createRoute({
 
 const projectRoutes = project.addChildren([overview, batches, batch, compose, approve, vault, keys, settings]);
 
-/** Every screen and its address; each is loaded when it is first opened. */
+/** Maps each address to its screen. A screen’s code loads when the screen first opens, or the pointer is on a link to it. */
 export const router = createRouter({
   routeTree: root.addChildren([home, register, proof, publicVault, companyRoutes, projectRoutes]),
   defaultPreload: 'intent',
@@ -126,4 +133,20 @@ function textOf<Key extends string>(search: Record<string, unknown>, key: Key): 
   const found: { [K in Key]?: string } = {};
   if (typeof value === 'string') found[key] = value;
   return found;
+}
+
+/** Shows an error that a screen threw, for example because its code did not load after a new release. */
+function ErrorPage({ error }: ErrorComponentProps) {
+  return (
+    <ErrorNotice error={error instanceof Error ? error : new Error(String(error))} onRetry={() => location.reload()} />
+  );
+}
+
+function NotFoundPage() {
+  return (
+    <EmptyState title="Page not found">
+      <p>The address may be mistyped, or from an older version.</p>
+      <ButtonLink to="/">Home</ButtonLink>
+    </EmptyState>
+  );
 }

@@ -1,17 +1,16 @@
 import { Link, Outlet } from '@tanstack/react-router';
-import { Search } from 'lucide-react';
+import { Moon, Search, Sun } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { SessionExpiryBanner } from '../features/session/session-expiry-banner.tsx';
 import { WalletMenu } from '../features/session/wallet-menu.tsx';
 import { type Environment, useEnvironment } from '../lib/api/environment.ts';
 import { Ring } from '../ui/ring.tsx';
 import { MainMenu } from './main-menu.tsx';
-import { ThemeButton } from './theme-button.tsx';
-import { useShortcuts } from './use-shortcuts.ts';
+import { useShortcuts } from './shortcuts.ts';
 
-const Palette = lazy(async () => ({ default: (await import('./palette/palette.tsx')).Palette }));
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
 
-/** What stands around every screen. */
+/** Frames every screen: header, main menu, command palette and wallet menu. */
 export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const environment = useEnvironment();
@@ -20,7 +19,7 @@ export function Shell() {
   return (
     <>
       <a href="#main" className="sr-only z-50 rounded bg-raised px-3 py-2 focus:not-sr-only focus:absolute focus:m-2">
-        To the content
+        Skip to content
       </a>
       <header className="sticky top-0 z-20 border-b bg-paper/95 backdrop-blur-sm">
         <div className="mx-auto flex h-14 max-w-6xl items-center gap-1 px-4 md:gap-3">
@@ -60,18 +59,46 @@ export function Shell() {
   );
 }
 
-/** Announces the wallet that this page brings itself, where the cluster is a local one. */
+const THEME_KEY = 'flywheel.theme';
+
+/** Switches between the light and the dark theme. public/first.js applies the stored one before the first paint. */
+function ThemeButton() {
+  const [isDark, setDark] = useState(isDarkNow);
+  const toggle = () => {
+    const theme = isDark ? 'light' : 'dark';
+    document.documentElement.dataset.theme = theme;
+    localStorage.setItem(THEME_KEY, theme);
+    setDark(!isDark);
+  };
+  return (
+    <button
+      type="button"
+      onClick={toggle}
+      aria-label={isDark ? 'Use the light theme' : 'Use the dark theme'}
+      className="grid size-9 place-items-center rounded text-quiet hover:bg-sunken hover:text-ink"
+    >
+      {isDark ? <Sun size={17} aria-hidden /> : <Moon size={17} aria-hidden />}
+    </button>
+  );
+}
+
+function isDarkNow(): boolean {
+  const stored = document.documentElement.dataset.theme;
+  return stored ? stored === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
+/** Registers the test wallet while the service runs on a local cluster. */
 function useLocalWallet(environment: Environment | undefined): void {
   useEffect(() => {
     if (!environment?.isLocal) return;
     let unregister: (() => void) | null = null;
-    let isOver = false;
-    // Only where it is needed: no other cluster ever loads a wallet that signs without asking.
+    let isCleanedUp = false;
+    // A dynamic import, so that on any other cluster no wallet that signs without asking is ever loaded.
     void import('../lib/wallet/local-wallet.ts').then(({ registerLocalWallet }) => {
-      if (!isOver) unregister = registerLocalWallet();
+      if (!isCleanedUp) unregister = registerLocalWallet();
     });
     return () => {
-      isOver = true;
+      isCleanedUp = true;
       unregister?.();
     };
   }, [environment]);

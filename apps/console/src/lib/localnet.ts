@@ -3,16 +3,16 @@ interface Reply {
   readonly error?: { readonly message: string };
 }
 
-/** Creates a mint on the local cluster; its authority stays with the cluster. @returns its address. */
+/** Creates a mint on the local cluster, which keeps its authority. @returns the address of the mint. */
 export async function createMint(rpcUrl: string, decimals: number): Promise<string> {
   const created = await callLocalnet(rpcUrl, 'localnet_createMint', { decimals });
   if (typeof created === 'object' && created !== null && 'mint' in created && typeof created.mint === 'string') {
     return created.mint;
   }
-  throw new Error(`The local cluster answered no mint: ${JSON.stringify(created)}`);
+  throw new Error(`The local cluster did not answer with a mint: ${JSON.stringify(created)}`);
 }
 
-/** Gives an address lamports, tokens or both, out of nothing. */
+/** Credits lamports, tokens or both to an address of the local cluster. */
 export async function fundAccount(
   rpcUrl: string,
   funding: {
@@ -37,6 +37,6 @@ async function callLocalnet(rpcUrl: string, method: `localnet_${string}`, params
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [params] }),
   });
   const reply: Reply = await response.json();
-  if (reply.error) throw new Error(`The local cluster refused: ${reply.error.message}`);
+  if (reply.error) throw new Error(`The local cluster answered with an error: ${reply.error.message}`);
   return reply.result;
 }

@@ -8,11 +8,11 @@ import {
   type SolanaRpcApi,
 } from '@solana/kit';
 
-/** What one transaction did to a vault. */
+/** The change of a vault’s balances by one transaction. */
 export interface Movement {
   readonly signature: string;
   readonly slot: bigint;
-  /** ISO 8601, the block’s time; null while the cluster does not say it. */
+  /** ISO 8601, the block’s time; null while the cluster does not know it. */
   readonly at: string | null;
   readonly lamports: bigint;
   readonly baseUnits: bigint;
@@ -23,19 +23,21 @@ export interface VaultAccounts {
   readonly tokenAccount: string;
 }
 
-/** As many as one looks through; each takes a call of its own. */
+/** Each movement costs one RPC request. */
 const MAX_MOVEMENTS = 15;
 
 /**
- * The last transactions that changed what a vault holds, newest first, read from the cluster over this page’s own
- * connection. Tokens arrive at the token account without naming the vault, so the signatures of both are looked at.
- * @throws Error when the cluster does not answer, or refuses.
+ * Reads the last transactions that changed a vault’s balances, newest first, directly from the cluster. Token transfers
+ * name the token account and not the vault, so this reads the signatures of both.
+ * @throws Error when the cluster does not answer or answers with an error.
  */
 export async function readMovements(rpcUrl: string, accounts: VaultAccounts): Promise<Movement[]> {
   try {
     return await readNewest(createSolanaRpc(rpcUrl), accounts);
   } catch (cause) {
-    throw new Error(`The cluster at ${rpcUrl} gave this page no list of transactions: ${whyOf(cause)}.`, { cause });
+    throw new Error(`The cluster at ${rpcUrl} did not answer with the vault’s transactions: ${reasonOf(cause)}.`, {
+      cause,
+    });
   }
 }
 
@@ -51,8 +53,8 @@ async function readNewest(rpc: Rpc<SolanaRpcApi>, { vault, tokenAccount }: Vault
     .filter(({ lamports, baseUnits }) => lamports !== 0n || baseUnits !== 0n);
 }
 
-/** What the node said itself, where it said anything. */
-function whyOf(cause: unknown): string {
+/** Prefers the node’s own message. */
+function reasonOf(cause: unknown): string {
   if (isSolanaError(cause) && '__serverMessage' in cause.context) return String(cause.context.__serverMessage);
   return cause instanceof Error ? cause.message : String(cause);
 }
@@ -61,7 +63,7 @@ function signaturesOf(rpc: Rpc<SolanaRpcApi>, account: Address) {
   return rpc.getSignaturesForAddress(account, { limit: MAX_MOVEMENTS, commitment: 'confirmed' }).send();
 }
 
-/** null when the cluster has forgotten it. */
+/** Answers null when the cluster no longer has the transaction. */
 async function readMovement(
   rpc: Rpc<SolanaRpcApi>,
   signature: Signature,
@@ -73,21 +75,21 @@ async function readMovement(
   if (!found?.meta) return null;
   const { meta, slot, blockTime, transaction } = found;
   const loaded = meta.loadedAddresses;
-  // Balances stand in this order: what the message names itself, then what its lookup tables add.
+  // The order of the balances: accounts of the message, then those that lookup tables add.
   const accounts: readonly string[] = [
     ...transaction.message.accountKeys,
     ...(loaded?.writable ?? []),
     ...(loaded?.readonly ?? []),
   ];
-  const place = accounts.indexOf(vault);
-  const tokenPlace = accounts.indexOf(tokenAccount);
+  const vaultIndex = accounts.indexOf(vault);
+  const tokenIndex = accounts.indexOf(tokenAccount);
   const tokensIn = (balances: typeof meta.preTokenBalances) =>
-    BigInt(balances?.find(({ accountIndex }) => accountIndex === tokenPlace)?.uiTokenAmount.amount ?? 0);
+    BigInt(balances?.find(({ accountIndex }) => accountIndex === tokenIndex)?.uiTokenAmount.amount ?? 0);
   return {
     signature,
     slot,
     at: blockTime === null ? null : new Date(Number(blockTime) * 1_000).toISOString(),
-    lamports: place === -1 ? 0n : (meta.postBalances[place] ?? 0n) - (meta.preBalances[place] ?? 0n),
+    lamports: vaultIndex === -1 ? 0n : (meta.postBalances[vaultIndex] ?? 0n) - (meta.preBalances[vaultIndex] ?? 0n),
     baseUnits: tokensIn(meta.postTokenBalances) - tokensIn(meta.preTokenBalances),
   };
 }

@@ -3,17 +3,17 @@ import type { AnchorHTMLAttributes, ButtonHTMLAttributes, Ref } from 'react';
 import { cn } from './cn.ts';
 import { Ring } from './ring.tsx';
 
-interface Look {
+interface ButtonStyle {
   readonly tone?: 'primary' | 'plain' | 'quiet' | 'danger';
   readonly size?: 'normal' | 'small';
 }
 
-export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
-  /** Shows the ring and takes no clicks. */
+export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, ButtonStyle {
+  /** Shows the spinning ring and disables the button. */
   readonly isBusy?: boolean;
 }
 
-/** A button. One `primary` a screen at most. */
+/** A button. A screen has at most one `primary` button. */
 export function Button({ tone, size, isBusy = false, children, className, disabled, ...rest }: ButtonProps) {
   return (
     <button
@@ -21,7 +21,7 @@ export function Button({ tone, size, isBusy = false, children, className, disabl
       {...rest}
       disabled={disabled || isBusy}
       aria-busy={isBusy}
-      className={look({ tone, size }, className)}
+      className={buttonClasses({ tone, size }, className)}
     >
       {isBusy && <Ring size={15} progress={0.7} isSpinning />}
       {children}
@@ -29,19 +29,19 @@ export function Button({ tone, size, isBusy = false, children, className, disabl
   );
 }
 
-interface AnchorProps extends AnchorHTMLAttributes<HTMLAnchorElement>, Look {
+interface AnchorProps extends AnchorHTMLAttributes<HTMLAnchorElement>, ButtonStyle {
   readonly ref?: Ref<HTMLAnchorElement>;
 }
 
 function Anchor({ tone, size, className, children, ...rest }: AnchorProps) {
   return (
-    <a {...rest} className={look({ tone, size }, className)}>
+    <a {...rest} className={buttonClasses({ tone, size }, className)}>
       {children}
     </a>
   );
 }
 
-/** Leads to another screen and looks like a button. */
+/** A link to another screen that looks like a button. */
 export const ButtonLink: LinkComponent<typeof Anchor> = createLink(Anchor);
 
 const TONES = {
@@ -53,7 +53,7 @@ const TONES = {
 
 const SIZES = { normal: 'h-10 px-4 md:h-9', small: 'h-8 px-2.5 text-sm md:h-7' } as const;
 
-function look({ tone = 'plain', size = 'normal' }: Look, className: string | undefined): string {
+function buttonClasses({ tone = 'plain', size = 'normal' }: ButtonStyle, className: string | undefined): string {
   return cn(
     'inline-flex items-center justify-center gap-2 rounded border font-medium whitespace-nowrap no-underline transition-opacity select-none disabled:opacity-55 aria-disabled:opacity-55',
     TONES[tone],

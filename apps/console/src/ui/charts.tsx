@@ -1,12 +1,14 @@
 import { cn } from './cn.ts';
 
+// Drawn by hand: each chart is one to three rectangles, for which a chart library would be more code than it saves.
+
 export interface ActionCounts {
   readonly burns: number;
   readonly airdrops: number;
   readonly memos: number;
 }
 
-/** The mix of what a batch does: burns, airdrops, memos, each in its colour; said in words as well. */
+/** A bar of the shares of burns, airdrops and memos in a batch. */
 export function ActionMixBar({ burns, airdrops, memos }: ActionCounts) {
   const parts = [
     { name: 'burns', count: burns, className: 'fill-ember' },
@@ -33,7 +35,7 @@ export function ActionMixBar({ burns, airdrops, memos }: ActionCounts) {
 }
 
 export interface MeterProps {
-  /** 0 to 1; more is shown as full. */
+  /** 0 to 1; larger values show as full. */
   readonly share: number;
   readonly label: string;
   readonly tone?: 'accent' | 'ember' | 'tide' | 'failed';
@@ -41,7 +43,7 @@ export interface MeterProps {
 
 const FILLS = { accent: 'fill-accent', ember: 'fill-ember', tide: 'fill-tide', failed: 'fill-failed' } as const;
 
-/** How much of something is used. */
+/** A bar that shows how much of something is used. */
 export function Meter({ share, label, tone = 'accent' }: MeterProps) {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 100);
   return (

@@ -1,5 +1,3 @@
-import { Check } from 'lucide-react';
-import { Checkbox as RadixCheckbox } from 'radix-ui';
 import { type ReactNode, useId } from 'react';
 
 export interface CheckboxProps {
@@ -8,21 +6,18 @@ export interface CheckboxProps {
   readonly children: ReactNode;
 }
 
-/** A checkbox with its words. */
+/** A checkbox with its label: the browser’s own, in the accent colour. */
 export function Checkbox({ checked, onChange, children }: CheckboxProps) {
   const id = useId();
   return (
     <span className="inline-flex items-center gap-2">
-      <RadixCheckbox.Root
+      <input
         id={id}
+        type="checkbox"
         checked={checked}
-        onCheckedChange={(state) => onChange(state === true)}
-        className="grid size-5 place-items-center rounded-sm border border-line-strong bg-raised data-[state=checked]:border-accent data-[state=checked]:bg-accent"
-      >
-        <RadixCheckbox.Indicator className="text-on-accent">
-          <Check size={14} aria-hidden />
-        </RadixCheckbox.Indicator>
-      </RadixCheckbox.Root>
+        onChange={({ target }) => onChange(target.checked)}
+        className="size-5 shrink-0 accent-accent"
+      />
       <label htmlFor={id}>{children}</label>
     </span>
   );

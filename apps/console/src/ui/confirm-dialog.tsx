@@ -6,9 +6,9 @@ import { TextField } from './fields.tsx';
 
 export interface ConfirmDialogProps {
   readonly title: string;
-  /** What it does, and that it cannot be undone. */
+  /** Says what the action does and that it cannot be undone. */
   readonly children: ReactNode;
-  /** Must be typed: the name of the thing. */
+  /** Name of the affected thing, which the person must type. */
   readonly name: string;
   readonly verb: string;
   readonly isOpen: boolean;
@@ -18,7 +18,7 @@ export interface ConfirmDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks for the name of the thing before something is done that cannot be undone. */
+/** Confirms an action that cannot be undone by asking for the name of the affected thing. */
 export function ConfirmDialog({ title, isOpen, onClose, ...rest }: ConfirmDialogProps) {
   return (
     <Dialog title={title} isOpen={isOpen} onClose={onClose}>
@@ -44,13 +44,13 @@ function ConfirmForm({
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <div>{children}</div>
-      <TextField label={`Type “${name}” to go on`} value={typed} onChange={({ target }) => setTyped(target.value)} />
+      <TextField label={`Type “${name}” to confirm`} value={typed} onChange={({ target }) => setTyped(target.value)} />
       {error && <ErrorNotice error={error} />}
       <div className="flex gap-3">
         <Button type="submit" tone="danger" isBusy={isBusy} disabled={typed !== name}>
           {verb}
         </Button>
-        <Button onClick={onClose}>Leave it as it is</Button>
+        <Button onClick={onClose}>Cancel</Button>
       </div>
     </form>
   );

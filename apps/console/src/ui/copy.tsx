@@ -2,7 +2,7 @@ import { Check, Copy } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { Button } from './button.tsx';
 
-/** Lines to paste into a terminal. */
+/** Code to copy, for example terminal commands. */
 export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
   return (
     <figure className="rounded border bg-sunken">
@@ -10,7 +10,6 @@ export function CodeBlock({ code, label }: { readonly code: string; readonly lab
         {label}
         <CopyButton text={code} />
       </figcaption>
-      {/* Scrollable by keyboard as well. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1, a scrolling region takes focus. */}
       <pre tabIndex={0} className="overflow-x-auto p-3 font-mono text-xs leading-5">
         <code>{code}</code>
@@ -19,7 +18,7 @@ export function CodeBlock({ code, label }: { readonly code: string; readonly lab
   );
 }
 
-/** Copies a text, and says so. */
+/** A button that copies a text and confirms it. */
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   const [isCopied, copy] = useCopied(text);
   return (
@@ -30,15 +29,15 @@ export function CopyButton({ text, label = 'Copy' }: { readonly text: string; re
   );
 }
 
-/** Long enough to be read, short enough to copy again. */
-const SAID_MS = 1_500;
+/** Long enough to read “Copied”, short enough to copy again. */
+const CONFIRMATION_MS = 1_500;
 
-/** Copies a text to the clipboard; says for a moment that it did. */
+/** Copies a text to the clipboard; `isCopied` stays true for a moment. */
 export function useCopied(text: string): readonly [isCopied: boolean, copy: () => void] {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
-    const timer = setTimeout(() => setCopied(false), SAID_MS);
+    const timer = setTimeout(() => setCopied(false), CONFIRMATION_MS);
     return () => clearTimeout(timer);
   }, [isCopied]);
   return [isCopied, () => void navigator.clipboard.writeText(text).then(() => setCopied(true))];

@@ -9,8 +9,10 @@ export interface DialogProps {
 }
 
 /**
- * The platform's modal dialog: it keeps the focus, closes on Escape, gives the focus back and makes the page behind it
- * inert, all without a style that the page's policy would refuse.
+ * A modal dialog on the browser’s `<dialog>`, which keeps the focus inside, closes on Escape, returns the focus and makes
+ * the page behind it inert. Not Radix: measured in November 2026, its dialog, menu and tooltip add 32 kB of compressed
+ * JavaScript to a first page of 162 kB that may have 175 kB, and its scroll lock inserts a `<style>` that the
+ * Content-Security-Policy rejects.
  */
 export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);

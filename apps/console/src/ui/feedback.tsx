@@ -14,16 +14,16 @@ export interface NoticeProps {
   readonly action?: ReactNode;
 }
 
-const LOOKS = {
+const TONES = {
   failed: { box: 'border-failed/50 bg-failed-wash', icon: 'text-failed', Icon: CircleAlert },
   waiting: { box: 'border-waiting/50 bg-waiting-wash', icon: 'text-waiting', Icon: Clock },
   done: { box: 'border-done/50 bg-done-wash', icon: 'text-done', Icon: CircleCheck },
   plain: { box: 'bg-sunken', icon: 'text-quiet', Icon: Info },
 } as const;
 
-/** Something to know, in a sentence, with what to do about it. */
+/** A message, with an optional explanation and action. */
 export function Notice({ tone, title, children, action }: NoticeProps) {
-  const { box, icon, Icon } = LOOKS[tone];
+  const { box, icon, Icon } = TONES[tone];
   return (
     <div
       role={tone === 'failed' ? 'alert' : 'status'}
@@ -41,7 +41,7 @@ export function Notice({ tone, title, children, action }: NoticeProps) {
   );
 }
 
-/** What went wrong, by its code, its sentence and the request id to quote. */
+/** Shows an error: its message, its code and the request id for support. */
 export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonly onRetry?: () => void }) {
   const known = isFlywheelError(error) ? error : null;
   return (
@@ -51,7 +51,7 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonl
       action={
         onRetry && (
           <Button size="small" onClick={onRetry}>
-            Try again
+            Retry
           </Button>
         )
       }
@@ -66,7 +66,7 @@ export function ErrorNotice({ error, onRetry }: { readonly error: Error; readonl
   );
 }
 
-/** Says what will be here, and how to get the first one. */
+/** Takes the place of an empty list: says what it will hold and how to get the first item. */
 export function EmptyState({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <div className="flex flex-col items-center gap-3 rounded-lg border border-dashed px-6 py-12 text-center">
@@ -79,14 +79,14 @@ export function EmptyState({ title, children }: { readonly title: string; readon
 
 export interface QueryViewProps<Value> {
   readonly query: UseQueryResult<Value>;
-  /** As large as what will take its place. */
+  /** A placeholder of the same size as the content. */
   readonly skeleton: ReactNode;
   readonly children: (value: Value) => ReactNode;
-  /** In a panel without a margin of its own. */
+  /** For a panel without padding. */
   readonly isFlush?: boolean;
 }
 
-/** A view of what was asked for: its skeleton meanwhile, or what went wrong with a way to ask again. */
+/** Shows the result of a query: a skeleton while it loads, or the error with a retry button. */
 export function QueryView<Value>({ query, skeleton, children, isFlush = false }: QueryViewProps<Value>) {
   if (query.data !== undefined) return children(query.data);
   if (query.error) {
@@ -106,12 +106,12 @@ export function QueryView<Value>({ query, skeleton, children, isFlush = false }:
   );
 }
 
-/** SkeletonLines where text will be. */
+/** Placeholder lines of a skeleton. */
 export function SkeletonLines({ count, className = 'h-10' }: { readonly count: number; readonly className?: string }) {
   return (
     <div aria-hidden className="flex flex-col gap-2">
       {Array.from({ length: count }, (_, line) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are all alike and never move.
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are equal and never move.
         <div key={line} className={cn('skeleton', className)} />
       ))}
     </div>

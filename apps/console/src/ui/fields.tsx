@@ -8,46 +8,46 @@ import {
 } from 'react';
 import { cn } from './cn.ts';
 
-interface Labelled {
+interface FieldProps {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** A sentence; the field is marked invalid while there is one. */
+  /** A sentence; its presence marks the field as invalid. */
   readonly error?: string | null;
 }
 
-/** A text field with its label, a hint and an error in words. */
+/** A one-line text field with a label, and a hint or an error. */
 export function TextField({
   label,
   hint,
   error,
   className,
   ...rest
-}: Labelled & InputHTMLAttributes<HTMLInputElement>) {
+}: FieldProps & InputHTMLAttributes<HTMLInputElement>) {
   return (
-    <Framed {...{ label, hint, error, className }}>
-      {(wiring) => <input spellCheck={false} autoComplete="off" {...rest} {...wiring} className={CONTROL} />}
-    </Framed>
+    <Frame {...{ label, hint, error, className }}>
+      {(control) => <input spellCheck={false} autoComplete="off" {...rest} {...control} className={CONTROL} />}
+    </Frame>
   );
 }
 
-/** The same, of several lines. */
+/** A text field with several lines. */
 export function TextArea({
   label,
   hint,
   error,
   className,
   ...rest
-}: Labelled & TextareaHTMLAttributes<HTMLTextAreaElement>) {
+}: FieldProps & TextareaHTMLAttributes<HTMLTextAreaElement>) {
   return (
-    <Framed {...{ label, hint, error, className }}>
-      {(wiring) => (
-        <textarea spellCheck={false} rows={4} {...rest} {...wiring} className={cn(BOX, 'py-2 font-mono text-sm')} />
+    <Frame {...{ label, hint, error, className }}>
+      {(control) => (
+        <textarea spellCheck={false} rows={4} {...rest} {...control} className={cn(BOX, 'py-2 font-mono text-sm')} />
       )}
-    </Framed>
+    </Frame>
   );
 }
 
-/** The platform's own select: it is at its best on a phone. */
+/** The browser’s own select, which phones show in a way their users know. */
 export function SelectField({
   label,
   hint,
@@ -55,15 +55,15 @@ export function SelectField({
   className,
   children,
   ...rest
-}: Labelled & SelectHTMLAttributes<HTMLSelectElement>) {
+}: FieldProps & SelectHTMLAttributes<HTMLSelectElement>) {
   return (
-    <Framed {...{ label, hint, error, className }}>
-      {(wiring) => (
-        <select {...rest} {...wiring} className={CONTROL}>
+    <Frame {...{ label, hint, error, className }}>
+      {(control) => (
+        <select {...rest} {...control} className={CONTROL}>
           {children}
         </select>
       )}
-    </Framed>
+    </Frame>
   );
 }
 
@@ -71,28 +71,28 @@ const BOX =
   'w-full rounded border border-line-strong/70 bg-raised px-3 placeholder:text-quiet aria-invalid:border-failed';
 const CONTROL = `${BOX} h-10 md:h-9`;
 
-interface Wiring {
+interface ControlProps {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
   readonly 'aria-invalid': boolean;
 }
 
-interface FramedProps extends Labelled {
+interface FrameProps extends FieldProps {
   readonly className?: string | undefined;
-  readonly children: (wiring: Wiring) => ReactNode;
+  readonly children: (wiring: ControlProps) => ReactNode;
 }
 
-function Framed({ label, hint, error, className, children }: FramedProps) {
+function Frame({ label, hint, error, className, children }: FrameProps) {
   const id = useId();
-  const described = error || hint ? `${id}-note` : undefined;
+  const noteId = error || hint ? `${id}-note` : undefined;
   return (
     <div className={cn('flex flex-col gap-1', className)}>
       <label htmlFor={id} className="text-sm font-medium">
         {label}
       </label>
-      {children({ id, 'aria-describedby': described, 'aria-invalid': Boolean(error) })}
-      {described && (
-        <p id={described} className={cn('flex items-start gap-1 text-xs', error ? 'text-failed' : 'text-quiet')}>
+      {children({ id, 'aria-describedby': noteId, 'aria-invalid': Boolean(error) })}
+      {noteId && (
+        <p id={noteId} className={cn('flex items-start gap-1 text-xs', error ? 'text-failed' : 'text-quiet')}>
           {error && <CircleAlert size={13} aria-hidden className="mt-px shrink-0" />}
           <span>{error || hint}</span>
         </p>

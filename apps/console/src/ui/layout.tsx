@@ -3,13 +3,13 @@ import { cn } from './cn.ts';
 
 export interface PageProps {
   readonly title: string;
-  /** Beside the title. */
+  /** Shown beside the title. */
   readonly action?: ReactNode;
   readonly lead?: ReactNode;
   readonly children: ReactNode;
 }
 
-/** A screen: its title, on the page and in the window, and what stands beside it. */
+/** A screen with its title, which is also the title of the browser tab. */
 export function Page({ title, action, lead, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Flywheel`;
@@ -33,11 +33,11 @@ export interface PanelProps {
   readonly aside?: ReactNode;
   readonly children: ReactNode;
   readonly className?: string;
-  /** What is in it reaches the hairline: a table. */
+  /** Removes the padding, for example for a table. */
   readonly isFlush?: boolean;
 }
 
-/** A part of a screen, in a hairline. */
+/** A section of a screen, with a border and an optional title. */
 export function Panel({ title, aside, children, className, isFlush = false }: PanelProps) {
   return (
     <section className={cn('rounded-lg border bg-raised', className)}>
@@ -58,7 +58,7 @@ export interface StatProps {
   readonly note?: ReactNode;
 }
 
-/** One figure that counts, with its name above and a few words below. */
+/** A figure with its name above it and a note below it. */
 export function Stat({ name, value, note }: StatProps) {
   return (
     <div className="flex min-h-28 flex-col gap-1.5 bg-raised p-4">
@@ -69,7 +69,7 @@ export function Stat({ name, value, note }: StatProps) {
   );
 }
 
-/** Figures side by side, a hairline between them: two of them, or four. */
+/** A row of two or four figures. */
 export function Stats({ children }: { readonly children: ReactNode }) {
   return (
     <dl className="grid grid-cols-1 gap-px overflow-hidden rounded-lg border bg-line min-[440px]:grid-cols-2 lg:has-[>:nth-child(3)]:grid-cols-4">
@@ -78,7 +78,7 @@ export function Stats({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** Names and values, a pair a line. */
+/** Names and values, one pair per line. */
 export function DescriptionList({
   items,
 }: {
@@ -97,12 +97,12 @@ export function DescriptionList({
 }
 
 export interface LoadMoreProps {
-  /** E.g. `and 197 more`. */
+  /** For example `and 197 more`. */
   readonly label: string;
   readonly children: () => ReactNode;
 }
 
-/** What is too long to be shown at once: made when it is asked for, and scrolled by itself. */
+/** A long part of a screen, rendered when it is opened and scrolled inside its own area. */
 export function LoadMore({ label, children }: LoadMoreProps) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -2,11 +2,14 @@ import { createLink, type LinkComponent, useLocation } from '@tanstack/react-rou
 import { type AnchorHTMLAttributes, type ReactNode, type Ref, useEffect, useRef } from 'react';
 import { cn } from './cn.ts';
 
-/** Screens side by side, each at an address of its own. On a phone they scroll, the one at hand in view. */
+/**
+ * Links to sibling screens, styled as tabs. Links rather than ARIA tabs, because each screen has its own address. On a
+ * phone the row scrolls and keeps the current link in view.
+ */
 export function NavTabs({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   const row = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another address has another tab at hand.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the current link changes with the address.
   useEffect(() => {
     row.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [pathname]);
@@ -38,5 +41,5 @@ function Anchor({ children, className, ...rest }: AnchorProps) {
   );
 }
 
-/** One of the screens. */
+/** A link of `NavTabs`. */
 export const NavTab: LinkComponent<typeof Anchor> = createLink(Anchor);

@@ -4,16 +4,21 @@ import { Notice } from './feedback.tsx';
 export interface OneTimeSecretProps {
   readonly name: string;
   readonly secret: string;
-  /** What is known of it here from now on. */
-  readonly kept?: string;
-  /** What to do when it is lost. */
+  /** Says what the service keeps of the secret. */
+  readonly storage?: string;
+  /** Says what to do if the secret is lost. */
   readonly ifLost: string;
 }
 
-/** A secret that is shown once and can never be read again. */
-export function OneTimeSecret({ name, secret, kept = 'Only its hash is kept here.', ifLost }: OneTimeSecretProps) {
+/** Shows a secret that cannot be read again later. */
+export function OneTimeSecret({
+  name,
+  secret,
+  storage = 'The service keeps only its hash.',
+  ifLost,
+}: OneTimeSecretProps) {
   return (
-    <Notice tone="waiting" title={`${name}, shown this once`}>
+    <Notice tone="waiting" title={`${name}. Copy it now: it is shown only once`}>
       <div className="my-2 flex flex-wrap items-center gap-2">
         <code
           data-testid="secret"
@@ -24,7 +29,7 @@ export function OneTimeSecret({ name, secret, kept = 'Only its hash is kept here
         <CopyButton text={secret} />
       </div>
       <p>
-        {kept} {ifLost}
+        {storage} {ifLost}
       </p>
     </Notice>
   );

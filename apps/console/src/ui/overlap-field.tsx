@@ -8,24 +8,24 @@ export interface OverlapFieldProps {
 
 const DAY_SECONDS = 86_400;
 
-/** What is chosen unless somebody chooses. */
+/** Initial value of the field. */
 export const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS;
 
 const OVERLAPS = [
-  { seconds: DAY_SECONDS, words: 'a day' },
-  { seconds: 3_600, words: 'an hour' },
-  { seconds: 7 * DAY_SECONDS, words: 'a week' },
-  { seconds: 30 * DAY_SECONDS, words: '30 days' },
-  { seconds: 0, words: 'not at all: it ends now' },
+  { seconds: DAY_SECONDS, label: 'a day' },
+  { seconds: 3_600, label: 'an hour' },
+  { seconds: 7 * DAY_SECONDS, label: 'a week' },
+  { seconds: 30 * DAY_SECONDS, label: '30 days' },
+  { seconds: 0, label: 'no time: it stops now' },
 ];
 
-/** How long what is replaced goes on working beside what takes its place. */
+/** Selects how long a replaced secret keeps working beside the new one. */
 export function OverlapField({ label, seconds, onChange }: OverlapFieldProps) {
   return (
     <SelectField label={label} value={seconds} onChange={({ target }) => onChange(Number(target.value))}>
       {OVERLAPS.map((overlap) => (
         <option key={overlap.seconds} value={overlap.seconds}>
-          {overlap.words}
+          {overlap.label}
         </option>
       ))}
     </SelectField>

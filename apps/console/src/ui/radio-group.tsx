@@ -1,5 +1,4 @@
-import { RadioGroup as RadixRadioGroup } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useId } from 'react';
 
 export interface RadioGroupProps<Value extends string> {
   readonly label: string;
@@ -8,29 +7,36 @@ export interface RadioGroupProps<Value extends string> {
   readonly options: readonly { readonly value: Value; readonly title: string; readonly text: ReactNode }[];
 }
 
-/** One of a few, each with a sentence. */
+/** A choice between a few options, each with an explanation: the browser’s own radio buttons, with its arrow keys. */
 export function RadioGroup<Value extends string>({ label, value, onChange, options }: RadioGroupProps<Value>) {
-  const choose = (chosen: string) => {
-    const option = options.find((candidate) => candidate.value === chosen);
-    if (option) onChange(option.value);
-  };
+  const name = useId();
   return (
-    <RadixRadioGroup.Root aria-label={label} value={value} onValueChange={choose} className="grid gap-2 sm:grid-cols-2">
+    <fieldset className="grid gap-2 sm:grid-cols-2">
+      <legend className="sr-only">{label}</legend>
       {options.map((option) => (
-        <RadixRadioGroup.Item
+        <label
           key={option.value}
-          value={option.value}
-          className="flex gap-3 rounded border bg-raised p-3 text-left data-[state=checked]:border-accent data-[state=checked]:bg-accent-wash"
+          className="flex cursor-pointer gap-3 rounded border bg-raised p-3 has-checked:border-accent has-checked:bg-accent-wash has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent"
         >
-          <span className="mt-1 grid size-4 shrink-0 place-items-center rounded-full border border-line-strong">
-            <RadixRadioGroup.Indicator className="size-2 rounded-full bg-accent" />
-          </span>
+          <input
+            type="radio"
+            name={name}
+            checked={option.value === value}
+            onChange={() => onChange(option.value)}
+            aria-labelledby={`${name}-${option.value}`}
+            aria-describedby={`${name}-${option.value}-text`}
+            className="mt-1 size-4 shrink-0 accent-accent outline-none"
+          />
           <span>
-            <span className="block font-medium">{option.title}</span>
-            <span className="block text-sm text-quiet">{option.text}</span>
+            <span id={`${name}-${option.value}`} className="block font-medium">
+              {option.title}
+            </span>
+            <span id={`${name}-${option.value}-text`} className="block text-sm text-quiet">
+              {option.text}
+            </span>
           </span>
-        </RadixRadioGroup.Item>
+        </label>
       ))}
-    </RadixRadioGroup.Root>
+    </fieldset>
   );
 }

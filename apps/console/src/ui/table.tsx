@@ -4,30 +4,33 @@ import { cn } from './cn.ts';
 export interface Column<Row> {
   readonly name: string;
   readonly render: (row: Row) => ReactNode;
-  /** Amounts stand on the right, digit under digit. */
+  /** Aligns the column to the right, with digits of equal width. */
   readonly isAmount?: boolean;
-  /** Says by itself what it is: on a phone its name is left out. */
+  /** Omits the column’s name on a phone, for values that need none. */
   readonly isPlain?: boolean;
-  /** Left out on a phone. */
+  /** Omits the column on a phone. */
   readonly isExtra?: boolean;
-  /** As wide as its words and no wider. */
+  /** Makes the column as narrow as its content. */
   readonly isNarrow?: boolean;
 }
 
 export interface TableProps<Row> {
-  /** What the rows are, for screen readers. */
+  /** Name of the table for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Under a row, as wide as the table. */
+  /** Content below a row, as wide as the table. */
   readonly under?: (row: Row) => ReactNode;
 }
 
-/** A table; on a phone each row is a card. The roles are said outright, since a browser forgets them with the layout. */
+/**
+ * A table whose rows become cards on a phone. It sets its roles explicitly, because browsers drop the implicit ones when
+ * CSS changes the display of a table.
+ */
 export function Table<Row>({ label, columns, rows, keyOf, under }: TableProps<Row>) {
   return (
-    // biome-ignore-start lint/a11y/noRedundantRoles: a table whose display is not a table’s has no roles of its own.
+    // biome-ignore-start lint/a11y/noRedundantRoles: CSS changes the display, which removes the implicit roles.
     <table role="table" aria-label={label} className="w-full text-left max-md:block">
       <thead role="rowgroup" className="max-md:sr-only">
         <tr role="row" className="border-b text-xs text-quiet">

@@ -9,15 +9,15 @@ import { Tooltip } from './tooltip.tsx';
 
 export interface AddressTextProps {
   readonly address: string;
-  /** What it is the address of, for screen readers and the hint. */
+  /** What has this address, for screen readers. */
   readonly of?: string;
-  /** `signature` leads to the transaction in the explorer. */
+  /** The explorer link of a `signature` opens its transaction. */
   readonly kind?: 'address' | 'signature';
   readonly isLinked?: boolean;
   readonly className?: string;
 }
 
-/** `7Fq2…9dKe`: the full text on hover, copied with a click. */
+/** A shortened address, `7Fq2…9dKe`: the tooltip has the full one, a click copies it. */
 export function AddressText({ address, of, kind = 'address', isLinked = false, className }: AddressTextProps) {
   const [isCopied, copy] = useCopied(address);
   const environment = useEnvironment();
@@ -51,12 +51,12 @@ export function AddressText({ address, of, kind = 'address', isLinked = false, c
 }
 
 export interface AmountTextProps {
-  /** Decimal text, of whatever unit. */
+  /** Decimal text. */
   readonly amount: string;
   readonly unit?: string;
 }
 
-/** An exact amount with separators and its unit. */
+/** An exact amount with digit separators and its unit. */
 export function AmountText({ amount, unit }: AmountTextProps) {
   return (
     <span className="tabular">
@@ -69,7 +69,7 @@ export function AmountText({ amount, unit }: AmountTextProps) {
 export interface TimeTextProps {
   /** ISO 8601. */
   readonly at: string;
-  /** `clock` and `hour` leave the day out. */
+  /** `clock` and `hour` omit the day. */
   readonly form?: 'full' | 'clock' | 'hour' | 'day';
 }
 
@@ -80,7 +80,7 @@ const FORMATS = {
   day: new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' }),
 };
 
-/** A local time; UTC on hover. */
+/** A local time; the tooltip has it in UTC. */
 export function TimeText({ at, form = 'full' }: TimeTextProps) {
   return (
     <Tooltip text={`${at.slice(0, 19).replace('T', ' ')} UTC`}>
@@ -92,20 +92,20 @@ export function TimeText({ at, form = 'full' }: TimeTextProps) {
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
-/** 64 bytes in base58, and 32. */
+/** 64 bytes in base58; an address has 32. */
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 const ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const WORD = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\b[1-9A-HJ-NP-Za-km-z]{32,88}\b)/;
 
-/** A sentence of the service’s: its times are local ones, its addresses and signatures short. */
+/** A message of the service, with its times shown as local times and its addresses and signatures shortened. */
 export function MessageText({ text }: { readonly text: string }) {
-  return text.split(WORD).map((part, place) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence stay in order.
-    <Fragment key={place}>{shown(part)}</Fragment>
+  return text.split(WORD).map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a message stay in order.
+    <Fragment key={index}>{renderPart(part)}</Fragment>
   ));
 }
 
-function shown(part: string): ReactNode {
+function renderPart(part: string): ReactNode {
   if (TIME.test(part)) return <TimeText at={part} />;
   if (SIGNATURE.test(part)) return <AddressText address={part} kind="signature" isLinked />;
   return ADDRESS.test(part) ? <AddressText address={part} /> : part;

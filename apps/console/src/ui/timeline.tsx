@@ -8,7 +8,7 @@ import { TimeText } from './text.tsx';
 
 export interface TimelineStep {
   readonly name: string;
-  /** `coming` is not there yet; `skipped` never will be. */
+  /** `coming` steps are still ahead; `skipped` steps will not happen. */
   readonly state: Status | 'coming' | 'skipped';
   readonly text?: ReactNode;
   /** ISO 8601. */
@@ -16,7 +16,7 @@ export interface TimelineStep {
   readonly action?: ReactNode;
 }
 
-/** What has happened, what happens now, what is to come. */
+/** A vertical list of past, current and coming steps. */
 export function Timeline({ steps }: { readonly steps: readonly TimelineStep[] }) {
   return (
     <ol className="flex flex-col">

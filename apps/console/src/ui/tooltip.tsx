@@ -14,18 +14,21 @@ import { createPortal } from 'react-dom';
 
 export interface TooltipProps {
   readonly text: string;
-  /** One element, which says in itself what the hint only adds to. */
+  /** One element that is understandable without the tooltip. */
   readonly children: ReactElement<HTMLAttributes<Element>>;
 }
 
-/** Words that appear on hover and on focus, and stay while the pointer is on them (WCAG 1.4.13). */
+/**
+ * A text that appears on hover and keyboard focus, and stays while the pointer is on it (WCAG 1.4.13). By hand, on the
+ * browser’s popover: Radix’s tooltip costs 18.8 kB compressed on the first page, this file 0.6 kB.
+ */
 export function Tooltip({ text, children }: TooltipProps) {
   const id = useId();
-  const { over, enter, leave, close } = useHover();
+  const { target, enter, leave, close } = useHover();
   const described = cloneElement(children, {
-    'aria-describedby': over === null ? undefined : id,
+    'aria-describedby': target === null ? undefined : id,
     onPointerEnter: (event: PointerEvent) => {
-      // A finger has no hover: what it touches acts.
+      // Touch has no hover: a tap triggers the element itself.
       if (event.pointerType !== 'touch') enter(event.currentTarget);
     },
     onPointerLeave: leave,
@@ -37,11 +40,11 @@ export function Tooltip({ text, children }: TooltipProps) {
   return (
     <>
       {described}
-      {over &&
+      {target &&
         createPortal(
-          <HintBubble id={id} of={over} onEnter={() => enter(over, 0)} onLeave={leave} onClose={close}>
+          <Bubble id={id} anchor={target} onEnter={() => enter(target, 0)} onLeave={leave} onClose={close}>
             {text}
-          </HintBubble>,
+          </Bubble>,
           document.body,
         )}
     </>
@@ -51,25 +54,25 @@ export function Tooltip({ text, children }: TooltipProps) {
 const GAP_PX = 6;
 const MARGIN_PX = 8;
 
-export interface HintBubbleProps {
+interface BubbleProps {
   readonly id: string;
-  /** What it stands above; below where there is no room. */
-  readonly of: Element;
+  /** The bubble opens above this element, or below it if there is no room. */
+  readonly anchor: Element;
   readonly onEnter: () => void;
   readonly onLeave: () => void;
-  /** On Escape, and when the page moves away under it. */
+  /** Called on Escape and when the page scrolls. */
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
-/** The platform's popover: above everything, dialogs included, and placed without a style that the policy would refuse. */
-export function HintBubble({ id, of, onEnter, onLeave, onClose, children }: HintBubbleProps) {
+/** A popover, which the browser shows above everything else, open dialogs included. */
+function Bubble({ id, anchor, onEnter, onLeave, onClose, children }: BubbleProps) {
   const bubble = useRef<HTMLDivElement>(null);
-  // Again with each text: it may have another width.
+  // On every render, because a new text may have another width.
   useLayoutEffect(() => {
     if (!bubble.current) return;
     if (!bubble.current.matches(':popover-open')) bubble.current.showPopover();
-    place(bubble.current, of.getBoundingClientRect());
+    placeBubble(bubble.current, anchor.getBoundingClientRect());
   });
   useEffect(() => {
     const onKeyDown = ({ key }: KeyboardEvent) => key === 'Escape' && onClose();
@@ -95,40 +98,40 @@ export function HintBubble({ id, of, onEnter, onLeave, onClose, children }: Hint
   );
 }
 
-function place(bubble: HTMLElement, of: DOMRect): void {
+function placeBubble(bubble: HTMLElement, anchor: DOMRect): void {
   const { offsetWidth, offsetHeight, style } = bubble;
-  const above = of.top - GAP_PX - offsetHeight;
+  const above = anchor.top - GAP_PX - offsetHeight;
   const mostLeft = document.documentElement.clientWidth - MARGIN_PX - offsetWidth;
-  const centred = of.left + (of.width - offsetWidth) / 2;
-  style.top = `${above < MARGIN_PX ? of.bottom + GAP_PX : above}px`;
+  const centred = anchor.left + (anchor.width - offsetWidth) / 2;
+  style.top = `${above < MARGIN_PX ? anchor.bottom + GAP_PX : above}px`;
   style.left = `${Math.max(MARGIN_PX, Math.min(centred, mostLeft))}px`;
 }
 
-/** A pointer that only passes by opens nothing. */
+/** Ignores a pointer that only passes over the element. */
 const OPEN_AFTER_MS = 200;
-/** Time for the pointer to come from what was hovered to what it opened. */
+/** Time for the pointer to move from the element to the bubble. */
 const CLOSE_AFTER_MS = 120;
 
-export interface Hover {
-  /** What the pointer rests on; null while it rests on nothing. */
-  readonly over: Element | null;
+interface Hover {
+  /** The hovered or focused element; null while there is none. */
+  readonly target: Element | null;
   readonly enter: (element: Element, afterMs?: number) => void;
   readonly leave: () => void;
   readonly close: () => void;
 }
 
-/** On what the pointer rests. */
-export function useHover(): Hover {
-  const [over, setOver] = useState<Element | null>(null);
+/** Tracks hover and focus with the delays above. */
+function useHover(): Hover {
+  const [target, setTarget] = useState<Element | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const change = (to: Element | null, afterMs: number) => {
     clearTimeout(timer.current);
-    if (afterMs === 0) setOver(to);
-    else timer.current = setTimeout(() => setOver(to), afterMs);
+    if (afterMs === 0) setTarget(to);
+    else timer.current = setTimeout(() => setTarget(to), afterMs);
   };
   return {
-    over,
+    target,
     enter: (element, afterMs = OPEN_AFTER_MS) => change(element, afterMs),
     leave: () => change(null, CLOSE_AFTER_MS),
     close: () => change(null, 0),

@@ -39,13 +39,13 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Change proof types' }).click();
     await page.getByRole('button', { name: 'Add a proof type' }).click();
     await page.getByLabel('Name').fill('watch ad');
-    await page.getByLabel('What it means').fill('A video, watched to its end');
+    await page.getByLabel('Description').fill('A video, watched to its end');
     const schema = page.getByLabel(/^JSON Schema/);
     const save = page.getByRole('button', { name: 'Save proof types' });
     await schema.fill('{"type":"object"');
     assert.equal(await save.isDisabled(), true);
     await schema.fill('{"type":"object","required":["adId"],"properties":{"adId":{"type":"string"}}}');
-    await page.getByText('must have adId').waitFor();
+    await page.getByText('does not have required property "adId"').waitFor();
     await lookOnBoth(person, 'schema-trial');
     await page.getByLabel('Try a payload').fill('{"adId":7}');
     await page.getByText('This payload satisfies the schema.').waitFor({ state: 'detached' });
@@ -64,7 +64,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('Action').selectOption({ label: 'Airdrop' });
     await page.getByLabel('Whole tokens').fill('1.5');
     await page.getByLabel('Recipient’s wallet').fill('nobody');
-    await page.getByText('must have adId').waitFor();
+    await page.getByText('does not have required property "adId"').waitFor();
     await page.getByLabel(/^Payload/).fill('{"adId":"by hand"}');
     await page.getByText('Not a Solana address: enter 32 to 44 letters and digits.').first().waitFor();
     assert.equal(await review.isDisabled(), true);
@@ -112,13 +112,13 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     }
     for (const chord of ['Control+k', 'Meta+k']) {
       await page.keyboard.press(chord);
-      await page.getByRole('dialog', { name: 'Find' }).waitFor();
+      await page.getByRole('dialog', { name: 'Command palette' }).waitFor();
       await page.keyboard.press('Escape');
       // By its tag: one that is closed has no role, a moment before it is gone.
-      await page.locator('dialog[aria-label="Find"]').waitFor({ state: 'detached' });
+      await page.locator('dialog[aria-label="Command palette"]').waitFor({ state: 'detached' });
     }
     await page.keyboard.press('Control+k');
-    await page.getByRole('dialog', { name: 'Find' }).waitFor();
+    await page.getByRole('dialog', { name: 'Command palette' }).waitFor();
     await page.keyboard.type('#2');
     await page.getByRole('option', { name: /^Batch #2/ }).waitFor();
     await lookOnBoth(person, 'palette');

@@ -120,8 +120,8 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     const { page } = operator;
     await page.goto('/company/audit');
     for (const text of [
-      'Had a job begin at once',
-      'Let the project go on',
+      'Retried a job',
+      'Resumed the project',
       'Paused the project',
       '“Two is too few.”',
       'Approved a batch for the company',

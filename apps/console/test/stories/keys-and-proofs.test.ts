@@ -21,11 +21,11 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     const answers = async (key: string) => (await getCurrent(story.world.url, key)).status !== 401;
     await page.goto(`/p/${project.projectId}/keys`);
     await page.getByRole('button', { name: /^Rotate/ }).click();
-    await page.getByRole('button', { name: 'Make the new key' }).click();
+    await page.getByRole('button', { name: 'Create the new key' }).click();
     const next = (await page.getByTestId('secret').textContent()) ?? '';
     await look(person, 'key-rotated');
     await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByText('Both work until').waitFor();
+    await page.getByText('Both keys work until').waitFor();
     await look(person, 'keys-overlap');
     assert.deepEqual([await answers(project.apiKey), await answers(next)], [true, true]);
 
@@ -39,7 +39,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     const asked = await page.locator('dialog[open] label').textContent();
     await page.getByLabel(/^Type/).fill(/“(.+)”/.exec(asked ?? '')?.[1] ?? '');
     await confirm.click();
-    await page.getByText('1 key that works no more').waitFor();
+    await page.getByText('1 inactive key').waitFor();
     assert.deepEqual([await answers(project.apiKey), await answers(next)], [false, true]);
   });
 
@@ -51,7 +51,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.goto(`/p/${projectId}/settings`);
     await page.getByRole('button', { name: 'Change the limits' }).click();
     await page.getByLabel('Burned a day, at most, whole tokens').fill('2500.0000001');
-    await page.getByText('The token has 6 decimals; this has more.').waitFor();
+    await page.getByText('The token has 6 decimals; this number has more.').waitFor();
     await page.getByLabel('Burned a day, at most, whole tokens').fill('2,500.5');
     await page.getByRole('button', { name: 'Save the limits' }).click();
     await page.getByText('Changed the daily limits').waitFor();

@@ -37,7 +37,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await openApproval(person, project, batchId);
     await story.world.db.deleteFrom('sessions').execute();
     await approve(person);
-    await page.getByText('Sign in to see this').waitFor();
+    await page.getByText('Sign in to continue').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Approve with wallet' }).isVisible(), false);
     await lookOnBoth(person, 'session-over');
     await signIn(person);
@@ -56,7 +56,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await page.getByLabel('Proof type').fill('PRODUCT_PURCHASE');
     await story.world.db.deleteFrom('sessions').execute();
     await page.getByRole('button', { name: 'Review' }).click();
-    await page.getByText('Sign in to see this').waitFor();
+    await page.getByText('Sign in to continue').waitFor();
     await signIn(person);
     await page.getByRole('button', { name: 'Create the batch' }).waitFor();
     await page.getByRole('button', { name: 'Back to editing' }).click();
@@ -108,7 +108,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
       .waitFor();
     assert.equal((await askApi(person, '/session')).status, 401);
     await page.goto(`/p/${project.projectId}/batches/${batchId}`);
-    await page.getByText('Sign in to see this').waitFor();
+    await page.getByText('Sign in to continue').waitFor();
     assert.equal((await askApi(person, `/projects/${project.projectId}`)).status, 401);
     await lookOnBoth(person, 'signed-out');
   });

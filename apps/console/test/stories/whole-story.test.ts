@@ -93,8 +93,8 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         const batch: { readonly pipelines: readonly { readonly signature: string }[] } = JSON.parse(text);
         await page.goto('/proof');
         await page.getByRole('button', { name: 'Signature' }).click();
-        await page.getByLabel('Signature of the transaction').fill(batch.pipelines[0]?.signature ?? '');
-        await page.getByRole('button', { name: 'What does it prove?' }).click();
+        await page.getByLabel('Transaction signature').fill(batch.pipelines[0]?.signature ?? '');
+        await page.getByRole('button', { name: 'Check the proof' }).click();
         await page.getByRole('heading', { name: 'Proven' }).waitFor();
         await look(person, 'proof-by-signature');
       });

@@ -10,13 +10,13 @@ import { describeEntry, type ShownChange } from './describe-entry.ts';
 
 export interface AuditListProps {
   readonly history: UseInfiniteQueryResult<InfiniteData<{ readonly entries: readonly AuditEntry[] }>>;
-  /** Names the project of each entry; for a list of more than one’s. */
-  readonly namesProject?: boolean;
+  /** Shows the project of each entry, for a list across projects. */
+  readonly showsProject?: boolean;
   readonly emptyText: string;
 }
 
-/** Who did what and when, with what was there before and since; a page at a time. */
-export function AuditList({ history, namesProject = false, emptyText }: AuditListProps) {
+/** Lists who changed what and when, with old and new values; loads one page at a time. */
+export function AuditList({ history, showsProject = false, emptyText }: AuditListProps) {
   const entries = history.data?.pages.flatMap((page) => page.entries);
   if (!entries) {
     if (history.error) return <ErrorNotice error={history.error} onRetry={() => void history.refetch()} />;
@@ -28,7 +28,7 @@ export function AuditList({ history, namesProject = false, emptyText }: AuditLis
       <ul className="flex flex-col divide-y">
         {entries.map((entry) => (
           <li key={entry.id} className="py-3 first:pt-0">
-            <Entry entry={entry} namesProject={namesProject} />
+            <Entry entry={entry} showsProject={showsProject} />
           </li>
         ))}
       </ul>
@@ -36,7 +36,7 @@ export function AuditList({ history, namesProject = false, emptyText }: AuditLis
       {history.hasNextPage && (
         <div>
           <Button isBusy={history.isFetchingNextPage} onClick={() => void history.fetchNextPage()}>
-            Show older
+            Load more
           </Button>
         </div>
       )}
@@ -44,7 +44,7 @@ export function AuditList({ history, namesProject = false, emptyText }: AuditLis
   );
 }
 
-function Entry({ entry, namesProject }: { readonly entry: AuditEntry; readonly namesProject: boolean }) {
+function Entry({ entry, showsProject }: { readonly entry: AuditEntry; readonly showsProject: boolean }) {
   const { at, actor, projectId, batchId, subject, reason } = entry;
   const { title, changes } = describeEntry(entry);
   return (
@@ -58,7 +58,7 @@ function Entry({ entry, namesProject }: { readonly entry: AuditEntry; readonly n
               params={{ projectId, batchId }}
               className="ml-2 font-normal text-accent underline underline-offset-2"
             >
-              the batch
+              View batch
             </Link>
           )}
         </p>
@@ -71,7 +71,7 @@ function Entry({ entry, namesProject }: { readonly entry: AuditEntry; readonly n
           by <AddressText address={actor} of="wallet" />
         </span>
         {subject !== undefined && <span className="font-mono text-xs">{shorten(subject)}</span>}
-        {namesProject && projectId !== undefined && (
+        {showsProject && projectId !== undefined && (
           <Link to="/p/$projectId" params={{ projectId }} className="underline underline-offset-2">
             project {shorten(projectId)}
           </Link>

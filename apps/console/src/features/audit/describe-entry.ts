@@ -2,7 +2,7 @@ import type { AuditAction, AuditEntry } from '@flywheel/api';
 import { groupDigits } from '../../lib/amounts.ts';
 import { shorten } from '../../lib/format.ts';
 
-/** One value that was changed, as people read it; null for none. */
+/** A changed value as text; null for none. */
 export interface ShownChange {
   readonly name: string;
   readonly before: string | null;
@@ -10,17 +10,16 @@ export interface ShownChange {
 }
 
 export interface ShownEntry {
-  /** What was done, in a few words. */
   readonly title: string;
   readonly changes: readonly ShownChange[];
 }
 
-/** An entry of the audit log in words: what was done, and what is different since. Times stay ISO 8601, for Prose. */
+/** Describes an entry of the audit log: a title and the values that changed. Times stay ISO 8601, for `MessageText`. */
 export function describeEntry({ action, before, after }: Pick<AuditEntry, 'action' | 'before' | 'after'>): ShownEntry {
-  const [was, is] = [recordOf(before), recordOf(after)];
-  const names = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  const [old, current] = [toRecord(before), toRecord(after)];
+  const names = [...new Set([...Object.keys(old), ...Object.keys(current)])];
   const changes = names
-    .map((name) => ({ name: NAMES[name] ?? name, before: wordsOf(was[name]), after: wordsOf(is[name]) }))
+    .map((name) => ({ name: LABELS[name] ?? name, before: formatValue(old[name]), after: formatValue(current[name]) }))
     .filter((change) => change.before !== change.after);
   return { title: TITLES[action], changes };
 }
@@ -32,39 +31,39 @@ const TITLES: { readonly [Action in AuditAction]: string } = {
   'key.revoked': 'Revoked a key',
   'limits.changed': 'Changed the daily limits',
   'proof-types.changed': 'Changed the proof types',
-  'approval-mode.changed': 'Changed how the company approves',
-  'batch.initialized': 'Composed a batch',
-  'withdrawal.requested': 'Asked for a withdrawal',
-  'rotation.requested': 'Asked for the multisig’s members to be replaced',
+  'approval-mode.changed': 'Changed the company approval',
+  'batch.initialized': 'Created a batch',
+  'withdrawal.requested': 'Requested a withdrawal',
+  'rotation.requested': 'Requested a change of the multisig’s members',
   'batch.executed': 'Approved a batch with the wallet',
   'batch.cancelled': 'Cancelled a batch',
   'batch.approved': 'Approved a batch for the company',
   'batch.rejected': 'Rejected a batch for the company',
   'project.paused': 'Paused the project',
-  'project.resumed': 'Let the project go on',
+  'project.resumed': 'Resumed the project',
   'company.paused': 'Paused every project',
-  'company.resumed': 'Let every project go on',
-  'job.retried': 'Had a job begin at once',
+  'company.resumed': 'Resumed every project',
+  'job.retried': 'Retried a job',
   'webhook.created': 'Created a webhook',
   'webhook.changed': 'Changed a webhook',
   'webhook.rotated': 'Replaced a webhook’s secret',
   'webhook.deleted': 'Deleted a webhook',
-  'webhook.redelivered': 'Had an event delivered again',
+  'webhook.redelivered': 'Redelivered an event',
   'webhook.tested': 'Sent a test event',
 };
 
-const NAMES: Readonly<Record<string, string>> = {
-  burnLimit: 'Burned a day, at most',
-  airdropLimit: 'Airdropped a day, at most',
+const LABELS: Readonly<Record<string, string>> = {
+  burnLimit: 'Daily burn limit',
+  airdropLimit: 'Daily airdrop limit',
   proofTypes: 'Proof types',
   approvalMode: 'Company approval',
-  scopes: 'May',
+  scopes: 'Scopes',
   expiresAt: 'Expires',
   name: 'Name',
   keyId: 'Key',
-  new: 'The new key',
+  new: 'New key',
   replacedBy: 'Replaced by',
-  prefix: 'Begins with',
+  prefix: 'Prefix',
   isPaused: 'Paused',
   since: 'Paused since',
   reason: 'Reason',
@@ -72,16 +71,16 @@ const NAMES: Readonly<Record<string, string>> = {
   mintAddress: 'Mint',
   multisig: 'Multisig',
   vaultAddress: 'Vault',
-  overlapSeconds: 'Overlap, seconds',
+  overlapSeconds: 'Overlap in seconds',
   lamports: 'Lamports',
-  url: 'Address',
-  events: 'Told of',
-  state: 'State',
-  previousSecretUntil: 'The old secret signs until',
+  url: 'URL',
+  events: 'Events',
+  state: 'Status',
+  previousSecretUntil: 'Old secret valid until',
   eventId: 'Event',
 };
 
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+function toRecord(value: unknown): Readonly<Record<string, unknown>> {
   if (value === undefined || value === null) return {};
   if (typeof value === 'object' && !Array.isArray(value)) return { ...value };
   return { value };
@@ -90,32 +89,34 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 const AMOUNT = /^\d+(\.\d+)?$/;
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 
-function wordsOf(value: unknown): string | null {
+function formatValue(value: unknown): string | null {
   if (value === undefined || value === null) return null;
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map((item) => nameOf(item)).join(', ');
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map((item) => formatItem(item)).join(', ');
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value === 'object') return partsOf(value);
+  if (typeof value === 'object') return formatObject(value);
   const text = String(value);
   if (ID.test(text)) return shorten(text);
   return AMOUNT.test(text) ? groupDigits(text) : text;
 }
 
-function partsOf(value: object): string {
+function formatObject(value: object): string {
   return Object.entries(value)
-    .map(([name, part]) => [NAMES[name] ?? name, wordsOf(part)] as const)
-    .filter(([, words]) => words !== null)
-    .map(([name, words]) => `${name}: ${words}`)
+    .map(([name, part]) => [LABELS[name] ?? name, formatValue(part)] as const)
+    .filter(([, text]) => text !== null)
+    .map(([name, text]) => `${name}: ${text}`)
     .join('; ');
 }
 
-/** A proof type goes by its name, and by whether payloads are held to a schema. */
-function nameOf(item: unknown): string {
-  if (typeof item !== 'object' || item === null || !('type' in item)) return wordsOf(item) ?? 'none';
-  return 'payloadSchema' in item ? `${String(item.type)} (schema ${briefly(item.payloadSchema)})` : String(item.type);
+/** Formats a proof type by its name and its schema; other items as values. */
+function formatItem(item: unknown): string {
+  if (typeof item !== 'object' || item === null || !('type' in item)) return formatValue(item) ?? 'none';
+  return 'payloadSchema' in item
+    ? `${String(item.type)} (schema ${formatSchema(item.payloadSchema)})`
+    : String(item.type);
 }
 
-/** A schema that was changed under the same name must be seen to have been. */
-function briefly(schema: unknown): string {
+/** Shows enough of a schema that a change under the same name is visible. */
+function formatSchema(schema: unknown): string {
   const text = JSON.stringify(schema);
   const MAX_CHARACTERS = 120;
   return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}… of ${text.length} characters`;

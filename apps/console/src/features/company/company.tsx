@@ -3,8 +3,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
 import { toSol } from '../../lib/amounts.ts';
 import { auditQuery, companyQuery } from '../../lib/api/company.ts';
+import { useSession } from '../../lib/api/session.ts';
 import { pluralize } from '../../lib/format.ts';
-import { useSession } from '../../lib/session.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel, Stat, Stats } from '../../ui/layout.tsx';
@@ -146,7 +146,7 @@ export function AuditLog() {
   const log = useInfiniteQuery(auditQuery);
   return (
     <Panel>
-      <AuditList history={log} namesProject emptyText="No entries yet." />
+      <AuditList history={log} showsProject emptyText="No entries yet." />
     </Panel>
   );
 }

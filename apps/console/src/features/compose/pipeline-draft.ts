@@ -1,7 +1,7 @@
 import { type Action, MAX_PAYLOAD_BYTES, type Pipeline, type ProofType } from '@flywheel/api';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
 import { walletAddressError } from '../../lib/wallet/address.ts';
-import { checkPayload } from '../proof-types/check-payload.ts';
+import { validatePayload } from '../proof-types/validate-payload.ts';
 
 export type ActionKind = Action['action'];
 
@@ -99,9 +99,9 @@ function payloadIssue({ type, payload }: PipelineDraft, { proofTypes }: DraftRul
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return 'The payload is not a JSON object.';
   const schema = proofTypes.find((known) => known.type === type)?.payloadSchema;
-  const verdict = schema === undefined ? { problem: null } : checkPayload(schema, parsed);
-  // The service checks the schema keywords that this page does not support.
-  return 'problem' in verdict && verdict.problem !== null ? `${type}: ${verdict.problem}.` : null;
+  const check = schema === undefined ? { issue: null } : validatePayload(schema, parsed);
+  // The service validates payloads again, so a schema that this page cannot check is not an issue here.
+  return 'issue' in check && check.issue !== null ? `${type}: ${check.issue}.` : null;
 }
 
 function parseJson(text: string): unknown {

@@ -1,9 +1,9 @@
-import { useSession } from '../../lib/session.ts';
+import { useSession } from '../../lib/api/session.ts';
 import { SkeletonLines } from '../../ui/feedback.tsx';
 import { Projects } from './projects.tsx';
 import { Welcome } from './welcome.tsx';
 
-/** What it is, for who is signed out; your projects, for who is signed in. */
+/** The start page: an introduction when signed out, the wallet’s projects when signed in. */
 export function Home() {
   const session = useSession();
   if (session === undefined) return <SkeletonLines count={3} className="h-24" />;

@@ -12,7 +12,7 @@ import { Ring } from '../../ui/ring.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { TimeText } from '../../ui/text.tsx';
 
-/** The projects of the wallet that is signed in. */
+/** Lists the projects of the signed-in wallet. */
 export function Projects() {
   const projects = useQuery(projectsQuery);
   return (
@@ -25,14 +25,14 @@ export function Projects() {
       }
     >
       <QueryView query={projects} skeleton={<SkeletonLines count={3} className="h-18" />}>
-        {({ projects: found }) =>
-          found.length === 0 ? (
-            <NoProject />
+        {({ projects: all }) =>
+          all.length === 0 ? (
+            <NoProjects />
           ) : (
             <ul className="divide-y overflow-hidden rounded-lg border bg-raised">
-              {found.map((project) => (
+              {all.map((project) => (
                 <li key={project.id}>
-                  <ProjectLine project={project} />
+                  <ProjectLink project={project} />
                 </li>
               ))}
             </ul>
@@ -43,7 +43,7 @@ export function Projects() {
   );
 }
 
-function ProjectLine({ project }: { readonly project: ProjectSummary }) {
+function ProjectLink({ project }: { readonly project: ProjectSummary }) {
   const { id: projectId, token, vaultAddress, openBatches, isPaused, dateCreated } = project;
   return (
     <Link
@@ -61,21 +61,21 @@ function ProjectLine({ project }: { readonly project: ProjectSummary }) {
       <span className="flex flex-wrap items-center gap-x-6 text-sm text-quiet">
         {isPaused && <StatusBadge status="waiting" label="Paused" />}
         <span className="tabular">
-          {openBatches === 0 ? 'no open batch' : pluralize(openBatches, 'open batch', 'open batches')}
+          {openBatches === 0 ? 'no open batches' : pluralize(openBatches, 'open batch', 'open batches')}
         </span>
         <span>
-          since <TimeText at={dateCreated} form="day" />
+          created <TimeText at={dateCreated} form="day" />
         </span>
       </span>
     </Link>
   );
 }
 
-function NoProject() {
+function NoProjects() {
   return (
-    <EmptyState title="No project yet">
-      <p>A project is one token, its vault and its daily limits. Registering takes about a minute.</p>
-      <ButtonLink to="/register">Register the first</ButtonLink>
+    <EmptyState title="No projects yet">
+      <p>A project is one token with a vault and daily limits. Registration takes about a minute.</p>
+      <ButtonLink to="/register">Register a project</ButtonLink>
       <div className="w-full text-left">
         <CodeBlock
           label="Or from a terminal"

@@ -6,7 +6,7 @@ import { CodeBlock } from '../../ui/copy.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { SignInDialog } from '../session/sign-in-dialog.tsx';
 
-/** One sentence, the way in, and three lines that work. */
+/** Introduction for visitors: what the service does, how to sign in, and a working example. */
 export function Welcome() {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
@@ -20,7 +20,7 @@ export function Welcome() {
           Burns and airdrops, approved by two, provable by anyone.
         </h1>
         <p className="max-w-lg text-lg text-quiet">
-          Send what your users did. Your wallet and ours approve the batch. The chain keeps the proof.
+          Send what your users did. Your wallet and the company approve each batch. The chain keeps the proof.
         </p>
         <div className="flex flex-wrap gap-3">
           <Button tone="primary" onClick={() => setOpen(true)}>
@@ -42,13 +42,13 @@ export function Welcome() {
         <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />
       </div>
       <div className="flex min-w-0 flex-col gap-5">
-        <CodeBlock label="With the key that registering gives you" code={example()} />
+        <CodeBlock label="With the API key from your registration" code={example()} />
         <ol className="grid gap-3 text-quiet">
-          {STEPS.map(({ word, text }, position) => (
-            <li key={word} className="flex items-center gap-3">
+          {STEPS.map(({ name, text }, position) => (
+            <li key={name} className="flex items-center gap-3">
               <Ring size={20} progress={(position + 1) / STEPS.length} className="text-accent" />
               <span>
-                <strong className="font-medium text-ink">{word}.</strong> {text}
+                <strong className="font-medium text-ink">{name}.</strong> {text}
               </span>
             </li>
           ))}
@@ -59,9 +59,9 @@ export function Welcome() {
 }
 
 const STEPS = [
-  { word: 'Compile', text: 'Each pipeline becomes one transaction, led by its proof memo.' },
-  { word: 'Approve', text: 'You read what is on chain, then sign. Nothing moves before both votes.' },
-  { word: 'Execute', text: 'Every pipeline runs from your vault, once.' },
+  { name: 'Compile', text: 'Each pipeline becomes one transaction that starts with its proof memo.' },
+  { name: 'Approve', text: 'You review what is on chain, then sign. Nothing moves before both approvals.' },
+  { name: 'Execute', text: 'Every pipeline runs from your vault, exactly once.' },
 ];
 
 function example(): string {

@@ -5,16 +5,15 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { keysQuery } from '../../lib/api/keys.ts';
 import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
+import { pluralize } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';
-import { Table } from '../../ui/table.tsx';
-import { CreateKeyDialog } from './create-key-dialog.tsx';
-import { KEY_COLUMNS, KeyActions } from './key-row.tsx';
-import { OverlapBars } from './overlap-bars.tsx';
+import { CreateKeyDialog } from './key-dialogs.tsx';
+import { KeyTable } from './key-table.tsx';
 
-/** The project’s API keys: made, rotated and revoked here; each shown in full once. */
+/** The API keys of a project: create, rotate, revoke. */
 export function Keys() {
   const { projectId } = useParams({ from: '/p/$projectId' });
   const keys = useQuery(keysQuery(projectId));
@@ -25,7 +24,7 @@ export function Keys() {
   return (
     <Page
       title="API keys"
-      lead="A key asks for batches. It cannot approve one: that takes your wallet."
+      lead="A key can create batches. It cannot approve them: only your wallet can."
       action={
         mayChange && (
           <Button tone="primary" onClick={open}>
@@ -35,11 +34,11 @@ export function Keys() {
       }
     >
       <QueryView query={keys} skeleton={<SkeletonLines count={3} className="h-20" />}>
-        {({ keys: found }) =>
-          found.length === 0 ? (
-            <NoKey onCreate={open} />
+        {({ keys: all }) =>
+          all.length === 0 ? (
+            <NoKeys onCreate={open} />
           ) : (
-            <KeyLists projectId={projectId} keys={found} mayChange={mayChange} />
+            <KeyLists keys={all} {...(mayChange && { changeableIn: projectId })} />
           )
         }
       </QueryView>
@@ -54,45 +53,28 @@ export function Keys() {
 }
 
 interface KeyListsProps {
-  readonly projectId: string;
   readonly keys: readonly KeySummary[];
-  readonly mayChange: boolean;
+  readonly changeableIn?: string;
 }
 
-function KeyLists({ projectId, keys, mayChange }: KeyListsProps) {
-  const isOver = ({ state }: KeySummary) => state === 'revoked' || state === 'expired';
-  const [past, current] = [keys.filter(isOver), keys.filter((key) => !isOver(key))];
-  const columns = mayChange
-    ? [
-        ...KEY_COLUMNS,
-        {
-          name: 'Change',
-          isPlain: true,
-          isNarrow: true,
-          render: (key: KeySummary) => <KeyActions projectId={projectId} apiKey={key} />,
-        },
-      ]
-    : KEY_COLUMNS;
-  const overlapOf = (old: KeySummary) => {
-    const next = old.state === 'replaced' ? keys.find(({ keyId }) => keyId === old.replacedBy) : undefined;
-    return next && <OverlapBars old={old} next={next} />;
-  };
+function KeyLists({ keys, ...rest }: KeyListsProps) {
+  const isInactive = ({ state }: KeySummary) => state === 'revoked' || state === 'expired';
+  const inactive = keys.filter(isInactive);
+  const active = keys.filter((key) => !isInactive(key));
   return (
     <div className="flex flex-col gap-4">
-      {current.length > 0 ? (
+      {active.length > 0 ? (
         <Panel isFlush>
-          <Table label="Keys that work" columns={columns} rows={current} keyOf={keyIdOf} under={overlapOf} />
+          <KeyTable label="Active keys" keys={active} allKeys={keys} {...rest} />
         </Panel>
       ) : (
-        <p className="text-quiet">No key works any more: those below are revoked or expired.</p>
+        <p className="text-quiet">No active keys. The keys below are revoked or expired.</p>
       )}
-      {past.length > 0 && (
+      {inactive.length > 0 && (
         <details>
-          <summary className="w-fit text-quiet">
-            {past.length} {past.length === 1 ? 'key that works' : 'keys that work'} no more
-          </summary>
+          <summary className="w-fit text-quiet">{pluralize(inactive.length, 'inactive key')}</summary>
           <Panel isFlush className="mt-3">
-            <Table label="Keys that work no more" columns={KEY_COLUMNS} rows={past} keyOf={keyIdOf} />
+            <KeyTable label="Inactive keys" keys={inactive} allKeys={keys} />
           </Panel>
         </details>
       )}
@@ -100,18 +82,14 @@ function KeyLists({ projectId, keys, mayChange }: KeyListsProps) {
   );
 }
 
-function keyIdOf({ keyId }: KeySummary): string {
-  return keyId;
-}
-
-function NoKey({ onCreate }: { readonly onCreate: () => void }) {
+function NoKeys({ onCreate }: { readonly onCreate: () => void }) {
   return (
-    <EmptyState title="No key">
-      <p>Programs ask for batches with a key. You can also compose batches here, without one.</p>
+    <EmptyState title="No API keys">
+      <p>Your server creates batches with a key. On this site you can compose batches without one.</p>
       <Button onClick={onCreate}>Create a key</Button>
       <div className="w-full text-left">
         <CodeBlock
-          label="Then, from anywhere"
+          label="Then, from your server"
           code={`curl ${location.origin}/v1/flywheel/batch/current -H "x-service-api-key: $KEY"`}
         />
       </div>

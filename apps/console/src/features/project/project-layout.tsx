@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Outlet, useParams } from '@tanstack/react-router';
 import { Activity, useState } from 'react';
 import { projectQuery } from '../../lib/api/projects.ts';
-import { useSession } from '../../lib/session.ts';
+import { useSession } from '../../lib/api/session.ts';
 import { Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { NavTab, NavTabs } from '../../ui/nav-tabs.tsx';
 import { AddressText } from '../../ui/text.tsx';

@@ -1,22 +1,23 @@
 import { Plus, Trash2 } from 'lucide-react';
+import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { TextArea, TextField } from '../../ui/fields.tsx';
-import { newProofType, type ProofTypeDraft, readDraft } from './proof-type-draft.ts';
-import { SchemaTrial } from './schema-trial.tsx';
+import { newProofType, type ProofTypeDraft, parseDraft } from './draft.ts';
+import { validatePayload } from './validate-payload.ts';
 
 export interface ProofTypesEditorProps {
   readonly drafts: readonly ProofTypeDraft[];
   readonly onChange: (drafts: readonly ProofTypeDraft[]) => void;
 }
 
-/** Edits proof types, with a live trial of each one’s schema. */
+/** Edits a list of proof types; each schema can be tried with a payload. */
 export function ProofTypesEditor({ drafts, onChange }: ProofTypesEditorProps) {
   const replace = (key: string, change: Partial<ProofTypeDraft>) =>
     onChange(drafts.map((draft) => (draft.key === key ? { ...draft, ...change } : draft)));
   return (
     <div className="flex flex-col gap-4">
       {drafts.map((draft) => (
-        <OneType
+        <ProofTypeFields
           key={draft.key}
           draft={draft}
           onChange={(change) => replace(draft.key, change)}
@@ -32,15 +33,15 @@ export function ProofTypesEditor({ drafts, onChange }: ProofTypesEditorProps) {
   );
 }
 
-interface OneTypeProps {
+interface ProofTypeFieldsProps {
   readonly draft: ProofTypeDraft;
   readonly onChange: (change: Partial<ProofTypeDraft>) => void;
   readonly onRemove: () => void;
 }
 
-function OneType({ draft, onChange, onRemove }: OneTypeProps) {
-  const read = readDraft(draft);
-  const schemaProblem = 'problem' in read && read.problem.includes('schema') ? read.problem : null;
+function ProofTypeFields({ draft, onChange, onRemove }: ProofTypeFieldsProps) {
+  const parsed = parseDraft(draft);
+  const schemaError = 'issue' in parsed && parsed.issue.includes('schema') ? parsed.issue : null;
   return (
     <fieldset className="flex flex-col gap-4 rounded-lg border bg-raised p-4">
       <legend className="sr-only">{draft.type || 'New proof type'}</legend>
@@ -59,7 +60,7 @@ function OneType({ draft, onChange, onRemove }: OneTypeProps) {
         </Button>
       </div>
       <TextField
-        label="What it means"
+        label="Description"
         placeholder="A rewarded video, watched to its end"
         value={draft.description}
         maxLength={280}
@@ -70,10 +71,42 @@ function OneType({ draft, onChange, onRemove }: OneTypeProps) {
         placeholder='{"type":"object","required":["adId"]}'
         value={draft.schemaText}
         onChange={({ target }) => onChange({ schemaText: target.value })}
-        error={schemaProblem}
-        hint="Payloads that do not satisfy it are refused."
+        error={schemaError}
+        hint="The service rejects payloads that do not satisfy it."
       />
-      {draft.schemaText.trim() !== '' && !schemaProblem && <SchemaTrial schemaText={draft.schemaText} />}
+      {draft.schemaText.trim() !== '' && !schemaError && <SchemaTrial schemaText={draft.schemaText} />}
     </fieldset>
   );
+}
+
+/** Validates a payload against the schema while either is typed. */
+function SchemaTrial({ schemaText }: { readonly schemaText: string }) {
+  const [payload, setPayload] = useState('{}');
+  const { isError, text } = tryPayload(schemaText, payload);
+  return (
+    <TextArea
+      label="Try a payload"
+      rows={2}
+      value={payload}
+      onChange={({ target }) => setPayload(target.value)}
+      error={isError ? text : null}
+      hint={text}
+    />
+  );
+}
+
+function tryPayload(schemaText: string, payload: string): { readonly isError: boolean; readonly text: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(payload);
+  } catch {
+    return { isError: true, text: 'The payload is not JSON.' };
+  }
+  const check = validatePayload(JSON.parse(schemaText), value);
+  if ('unsupported' in check) {
+    return { isError: false, text: `${check.unsupported}. The service checks the schema when you save it.` };
+  }
+  return check.issue === null
+    ? { isError: false, text: 'This payload satisfies the schema.' }
+    : { isError: true, text: `${check.issue}.` };
 }

@@ -12,22 +12,22 @@ export interface ProofFormProps {
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 const TYPE = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Two ways to ask: by what was done, or by the transaction. */
+/** Asks by type and payload, or by the signature of a transaction. */
 export function ProofForm({ question, isBusy, onAsk }: ProofFormProps) {
-  const [kind, setKind] = useState<'payload' | 'signature'>(
+  const [mode, setMode] = useState<'payload' | 'signature'>(
     question && 'signature' in question ? 'signature' : 'payload',
   );
   return (
     <div className="flex flex-col gap-4 rounded-lg border bg-raised p-4">
       <div className="flex flex-wrap gap-1">
-        <KindButton isChosen={kind === 'payload'} onChoose={() => setKind('payload')}>
+        <ModeButton isSelected={mode === 'payload'} onSelect={() => setMode('payload')}>
           Type and payload
-        </KindButton>
-        <KindButton isChosen={kind === 'signature'} onChoose={() => setKind('signature')}>
+        </ModeButton>
+        <ModeButton isSelected={mode === 'signature'} onSelect={() => setMode('signature')}>
           Signature
-        </KindButton>
+        </ModeButton>
       </div>
-      {kind === 'payload' ? (
+      {mode === 'payload' ? (
         <PayloadForm {...{ question, isBusy, onAsk }} />
       ) : (
         <SignatureForm {...{ question, isBusy, onAsk }} />
@@ -36,15 +36,15 @@ export function ProofForm({ question, isBusy, onAsk }: ProofFormProps) {
   );
 }
 
-interface KindButtonProps {
-  readonly isChosen: boolean;
-  readonly onChoose: () => void;
+interface ModeButtonProps {
+  readonly isSelected: boolean;
+  readonly onSelect: () => void;
   readonly children: string;
 }
 
-function KindButton({ isChosen, onChoose, children }: KindButtonProps) {
+function ModeButton({ isSelected, onSelect, children }: ModeButtonProps) {
   return (
-    <Button size="small" tone={isChosen ? 'plain' : 'quiet'} aria-pressed={isChosen} onClick={onChoose}>
+    <Button size="small" tone={isSelected ? 'plain' : 'quiet'} aria-pressed={isSelected} onClick={onSelect}>
       {children}
     </Button>
   );
@@ -65,7 +65,7 @@ function PayloadForm({ question, isBusy, onAsk }: ProofFormProps) {
         placeholder="WATCH_AD"
         value={type}
         onChange={({ target }) => setType(target.value.trim())}
-        error={type !== '' && !TYPE.test(type) ? 'Letters, digits, _ and -, 64 at most.' : null}
+        error={type !== '' && !TYPE.test(type) ? 'Use 1 to 64 letters, digits, _ or -.' : null}
         className="[&_input]:font-mono"
         required
       />
@@ -75,7 +75,7 @@ function PayloadForm({ question, isBusy, onAsk }: ProofFormProps) {
         rows={6}
         value={payload}
         onChange={({ target }) => setPayload(target.value)}
-        hint={/^\s|\s$/.test(payload) ? 'It begins or ends with white space, which counts.' : undefined}
+        hint={/^\s|\s$/.test(payload) ? 'It starts or ends with white space, which is part of the hash.' : undefined}
       />
       <div>
         <Button type="submit" tone="primary" isBusy={isBusy}>
@@ -96,19 +96,17 @@ function SignatureForm({ question, isBusy, onAsk }: ProofFormProps) {
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
       <TextArea
-        label="Signature of the transaction"
+        label="Transaction signature"
         rows={3}
         value={signature}
         onChange={({ target }) => setSignature(target.value.trim())}
-        error={
-          signature !== '' && !isWellFormed ? 'This is no transaction signature: those are 64 bytes, in base58.' : null
-        }
-        hint="Of a transaction that executed pipelines; explorers show it."
+        error={signature !== '' && !isWellFormed ? 'This is not a transaction signature (64 bytes in base58).' : null}
+        hint="Signature of a transaction that executed pipelines, as explorers show it."
         required
       />
       <div>
         <Button type="submit" tone="primary" isBusy={isBusy} disabled={!isWellFormed}>
-          What does it prove?
+          Check the proof
         </Button>
       </div>
     </form>

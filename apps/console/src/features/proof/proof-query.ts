@@ -3,13 +3,13 @@ import { proofHash } from '@flywheel/sdk';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from '../../lib/api/call.ts';
 
-/** Reads the chain, which is asked for each pipeline found. */
+/** The service reads the chain once for each pipeline it finds. */
 const CHECK_TIMEOUT_MS = 60_000;
 
-/** What is to be checked: a type and its payload, or a transaction’s signature. */
+/** A type and its payload, or the signature of a transaction. */
 export type ProofQuestion = ProofCheckRequest;
 
-/** What the service answers, and the hash as this page reckons it by itself. */
+/** The service’s answer, and the hash as this page computes it. Disabled without a question. */
 export function proofQuery(question: ProofQuestion | null) {
   return queryOptions({
     queryKey: ['proof', question],

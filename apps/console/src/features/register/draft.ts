@@ -1,12 +1,14 @@
 import type { ApprovalMode, MintPreview } from '@flywheel/api';
-import type { ProofTypeDraft } from '../proof-types/proof-type-draft.ts';
+import type { ProofTypeDraft } from '../proof-types/draft.ts';
 
-/** A registration as it is being filled in. */
+/** A registration while the form is filled in. */
 export interface RegistrationDraft {
   readonly mint: string;
-  /** What the chain says of it; null until a mint was found that can be registered. */
+  /** The token of the mint; null until the service has found a mint that can be registered. */
   readonly token: NonNullable<MintPreview['token']> | null;
+  /** Whole tokens per UTC day. */
   readonly burnLimit: string;
+  /** Whole tokens per UTC day. */
   readonly airdropLimit: string;
   readonly isBurnAllowed: boolean;
   readonly isAirdropAllowed: boolean;
@@ -14,7 +16,7 @@ export interface RegistrationDraft {
   readonly approvalMode: ApprovalMode;
 }
 
-/** What the form begins with: both kinds of action, a limit that does little harm. */
+/** Initial values: both actions, with limits that keep a mistake small. */
 export const EMPTY_DRAFT: RegistrationDraft = {
   mint: '',
   token: null,
@@ -26,7 +28,7 @@ export const EMPTY_DRAFT: RegistrationDraft = {
   approvalMode: 'automatic',
 };
 
-/** What every step of the registration gets. */
+/** Props that every step of the form has. */
 export interface StepProps {
   readonly draft: RegistrationDraft;
   readonly onChange: (change: Partial<RegistrationDraft>) => void;

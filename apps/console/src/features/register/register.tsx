@@ -1,21 +1,19 @@
 import { type ReactNode, useState } from 'react';
-import { useSession } from '../../lib/session.ts';
+import { useSession } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { EmptyState, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page } from '../../ui/layout.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { SignInDialog } from '../session/sign-in-dialog.tsx';
-import { ApprovalStep } from './approval-step.tsx';
 import { EMPTY_DRAFT, type RegistrationDraft } from './draft.ts';
-import { LimitsStep } from './limits-step.tsx';
-import { ProofTypesStep } from './proof-types-step.tsx';
 import { ReviewStep } from './review-step.tsx';
+import { ApprovalStep, LimitsStep, ProofTypesStep } from './rule-steps.tsx';
 import { TokenStep } from './token-step.tsx';
 
 const STEPS = ['Token', 'Limits', 'Proof types', 'Approval', 'Review'] as const;
 
-/** From a mint to a project with a vault and a key, in five short steps. */
+/** Registers a project in five steps: token, limits, proof types, company approval, review. */
 export function Register() {
   const session = useSession();
   if (session === undefined) return <SkeletonLines count={4} />;
@@ -27,7 +25,7 @@ function Steps({ wallet }: { readonly wallet: string }) {
   const [draft, setDraft] = useState<RegistrationDraft>(EMPTY_DRAFT);
   const props = {
     draft,
-    onChange: (change: Partial<RegistrationDraft>) => setDraft((before) => ({ ...before, ...change })),
+    onChange: (change: Partial<RegistrationDraft>) => setDraft((current) => ({ ...current, ...change })),
     onNext: () => setStep(step + 1),
   };
   const screens: readonly ReactNode[] = [
@@ -92,7 +90,7 @@ function SignedOut() {
   return (
     <Page title="Register a project">
       <EmptyState title="Sign in first">
-        <p>The wallet you sign in with becomes the project’s approver: it votes on every batch.</p>
+        <p>The wallet that you sign in with approves every batch of the project.</p>
         <Button onClick={() => setOpen(true)}>Connect wallet</Button>
       </EmptyState>
       <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />

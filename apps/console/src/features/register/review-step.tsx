@@ -1,23 +1,24 @@
 import { REGISTRATION_OPERATIONS, type RegisteredProject } from '@flywheel/api';
 import { signTransaction } from '@flywheel/sdk';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { queryClient } from '../../app/query-client.ts';
 import { formatSol, groupDigits } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectsQuery } from '../../lib/api/projects.ts';
 import { walletSigner } from '../../lib/wallet/signing.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
 import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
-import { DescriptionList } from '../../ui/layout.tsx';
+import { DescriptionList, Panel } from '../../ui/layout.tsx';
+import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
 import { Ring } from '../../ui/ring.tsx';
 import { AddressText } from '../../ui/text.tsx';
-import { readDraft } from '../proof-types/proof-type-draft.ts';
-import { Created } from './created.tsx';
+import { parseDraft } from '../proof-types/draft.ts';
+import { DepositPanel } from '../vault/deposit-panel.tsx';
 import type { RegistrationDraft } from './draft.ts';
 
-/** The service waits for the transaction to be confirmed by the cluster. */
+/** The service answers once the cluster has confirmed the transaction. */
 const CONFIRM_TIMEOUT_MS = 90_000;
 
 export interface ReviewStepProps {
@@ -25,55 +26,63 @@ export interface ReviewStepProps {
   readonly wallet: string;
 }
 
-/** Everything on one page with what it costs; then the wallet signs, and the project comes to be. */
+/** Step 5: all settings and the cost; then the wallet signs and the project is created. */
 export function ReviewStep({ draft, wallet }: ReviewStepProps) {
   const environment = useEnvironment();
-  const begin = useMutation({
+  const queries = useQueryClient();
+  const preview = useMutation({
     mutationFn: () => call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) }),
   });
-  const finish = useMutation({ mutationFn: () => register(draft, wallet, walletChain(environment)) });
-  const hasBegun = useRef(false);
+  const registration = useMutation({
+    mutationFn: () => register(draft, wallet, walletChain(environment)),
+    onSuccess: () => queries.invalidateQueries({ queryKey: projectsQuery.queryKey }),
+  });
+  const isRequested = useRef(false);
   useEffect(() => {
-    if (hasBegun.current) return;
-    hasBegun.current = true;
-    begin.mutate();
-  }, [begin]);
-  if (finish.data) return <Created project={finish.data} draft={draft} />;
-  if (finish.isPending) return <Creating />;
+    // React’s strict mode runs effects twice; the preview must be requested once.
+    if (isRequested.current) return;
+    isRequested.current = true;
+    preview.mutate();
+  }, [preview]);
+  if (registration.data) return <Created project={registration.data} draft={draft} />;
+  if (registration.isPending) return <Creating />;
   return (
     <div className="flex flex-col gap-5">
       <DescriptionList
         items={[
           { name: 'Token', value: <AddressText address={draft.mint} of="mint" /> },
-          { name: 'Burns a day', value: draft.isBurnAllowed ? `up to ${groupDigits(draft.burnLimit)}` : 'none' },
           {
-            name: 'Airdrops a day',
-            value: draft.isAirdropAllowed ? `up to ${groupDigits(draft.airdropLimit)}` : 'none',
+            name: 'Daily burn limit',
+            value: draft.isBurnAllowed ? groupDigits(draft.burnLimit) : 'burns not allowed',
+          },
+          {
+            name: 'Daily airdrop limit',
+            value: draft.isAirdropAllowed ? groupDigits(draft.airdropLimit) : 'airdrops not allowed',
           },
           { name: 'Proof types', value: draft.proofTypes.map(({ type }) => type).join(', ') || 'any' },
-          { name: 'Company approval', value: draft.approvalMode === 'automatic' ? 'automatic' : 'by a person' },
+          { name: 'Company approval', value: draft.approvalMode === 'automatic' ? 'automatic' : 'manual' },
           { name: 'Approving wallet', value: <AddressText address={wallet} of="your wallet" /> },
         ]}
       />
-      {begin.isPending && <SkeletonLines count={1} className="h-12" />}
-      {begin.error && <ErrorNotice error={begin.error} onRetry={() => begin.mutate()} />}
-      {begin.data && (
+      {preview.isPending && <SkeletonLines count={1} className="h-12" />}
+      {preview.error && <ErrorNotice error={preview.error} onRetry={() => preview.mutate()} />}
+      {preview.data && (
         <>
-          {begin.data.warnings.map((warning) => (
+          {preview.data.warnings.map((warning) => (
             <Notice key={warning} tone="waiting" title={warning} />
           ))}
           <DescriptionList
             items={[
-              { name: 'Your wallet pays, once', value: formatSol(begin.data.costLamports) },
-              { name: 'The vault will be', value: <AddressText address={begin.data.vaultAddress} of="vault" /> },
+              { name: 'One-time cost, paid by your wallet', value: formatSol(preview.data.costLamports) },
+              { name: 'Vault address', value: <AddressText address={preview.data.vaultAddress} of="vault" /> },
             ]}
           />
         </>
       )}
-      {finish.error && <ErrorNotice error={finish.error} />}
+      {registration.error && <ErrorNotice error={registration.error} />}
       <div className="flex flex-col gap-2">
         <div>
-          <Button tone="primary" disabled={!begin.data} onClick={() => finish.mutate()}>
+          <Button tone="primary" disabled={!preview.data} onClick={() => registration.mutate()}>
             Sign and create the project
           </Button>
         </div>
@@ -85,17 +94,7 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
   );
 }
 
-function Creating() {
-  return (
-    <div role="status" className="flex flex-col items-center gap-4 py-16 text-center">
-      <Ring size={56} progress={0.7} isSpinning className="text-accent" />
-      <p className="text-lg font-medium">Creating the multisig and its vault</p>
-      <p className="text-quiet">Signed by your wallet, waiting for the cluster to confirm. A few seconds.</p>
-    </div>
-  );
-}
-
-/** A registration’s transaction lives for about a minute: a fresh one is signed, whatever was shown before. */
+/** Creates a new registration and signs it: its transaction expires after about a minute, so the preview’s may be too old. */
 async function register(
   draft: RegistrationDraft,
   wallet: string,
@@ -105,30 +104,78 @@ async function register(
     body: requestOf(draft),
   });
   const signedTransaction = await signTransaction(transaction, await walletSigner(wallet, chain));
-  const project = await call(
+  return call(
     REGISTRATION_OPERATIONS.confirmRegistration,
     { params: { registrationId }, body: { signedTransaction } },
     { timeoutMs: CONFIRM_TIMEOUT_MS },
   );
-  await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
-  return project;
 }
 
-function requestOf({
-  mint,
-  burnLimit,
-  airdropLimit,
-  isBurnAllowed,
-  isAirdropAllowed,
-  proofTypes,
-  approvalMode,
-}: RegistrationDraft) {
+function requestOf(draft: RegistrationDraft) {
+  const { mint, burnLimit, airdropLimit, isBurnAllowed, isAirdropAllowed, proofTypes, approvalMode } = draft;
   return {
     mint,
     burnLimit,
     airdropLimit,
     scopes: [...(isBurnAllowed ? (['burn'] as const) : []), ...(isAirdropAllowed ? (['airdrop'] as const) : [])],
-    proofTypes: proofTypes.map(readDraft).flatMap((read) => ('problem' in read ? [] : [read])),
+    proofTypes: proofTypes.map(parseDraft).flatMap((parsed) => ('issue' in parsed ? [] : [parsed])),
     approvalMode,
   };
+}
+
+function Creating() {
+  return (
+    <div role="status" className="flex flex-col items-center gap-4 py-16 text-center">
+      <Ring size={56} progress={0.7} isSpinning className="text-accent" />
+      <p className="text-lg font-medium">Creating the multisig and its vault</p>
+      <p className="text-quiet">Your wallet has been asked to sign. The cluster confirms within a few seconds.</p>
+    </div>
+  );
+}
+
+interface CreatedProps {
+  readonly project: RegisteredProject;
+  readonly draft: RegistrationDraft;
+}
+
+/** Shows the API key, which is readable only once, the vault to fund, and a first request. */
+function Created({ project, draft }: CreatedProps) {
+  const { projectId, apiKey, vaultAddress, mintAddress } = project;
+  useEffect(() => {
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, []);
+  return (
+    <div className="flex flex-col gap-6">
+      <div className="flex items-center gap-3">
+        <Ring size={32} progress={1} className="text-done" />
+        <h2 className="text-lg font-semibold">Project created</h2>
+      </div>
+      <OneTimeSecret
+        name="Your API key"
+        secret={apiKey}
+        ifLost="If you lose it, create another one on the Keys page and revoke this one."
+      />
+      <DepositPanel vault={vaultAddress} mint={mintAddress} decimals={draft.token?.decimals ?? 0} />
+      <Panel title="First request">
+        <CodeBlock
+          label="Creates a batch with one burn"
+          code={firstRequest(apiKey, draft.proofTypes[0]?.type ?? 'WATCH_AD')}
+        />
+      </Panel>
+      <div className="flex flex-wrap gap-3">
+        <ButtonLink to="/p/$projectId" params={{ projectId }} tone="primary">
+          I have stored the key
+        </ButtonLink>
+      </div>
+    </div>
+  );
+}
+
+function firstRequest(apiKey: string, type: string): string {
+  return `curl ${location.origin}/v1/flywheel/batch/init \\
+  -H "x-service-api-key: ${apiKey}" \\
+  -H "x-idempotency-key: $(uuidgen)" \\
+  --json '{"pipelines":[{"type":"${type}","payload":"{\\"event\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'`;
 }

@@ -12,11 +12,11 @@ import { TextField } from '../../ui/fields.tsx';
 import { DescriptionList } from '../../ui/layout.tsx';
 import type { StepProps } from './draft.ts';
 
-/** Enough for the rent of a multisig and its table, and for a few token accounts. */
+/** Covers the rent of a multisig, its lookup table and a few token accounts. */
 const FAUCET_LAMPORTS = 2_000_000_000n;
 const NEW_TOKEN_DECIMALS = 6;
 
-/** The mint, and what the chain says of it. */
+/** Step 1: the mint, checked against the chain. */
 export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { readonly wallet: string }) {
   const environment = useEnvironment();
   const isWellFormed = isAddress(draft.mint);
@@ -26,33 +26,33 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
     enabled: isWellFormed,
   });
   const preview = isWellFormed ? mint.data : undefined;
-  const found = preview?.problem === undefined ? (preview?.token ?? null) : null;
+  const usableToken = preview?.problem === undefined ? (preview?.token ?? null) : null;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (!found) return;
-    onChange({ token: found });
+    if (!usableToken) return;
+    onChange({ token: usableToken });
     onNext();
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-5">
-      <p className="text-quiet">Which token does this project burn and airdrop? One project has one token.</p>
+      <p className="text-quiet">Which token does this project burn and airdrop? A project has exactly one.</p>
       <TextField
         label="Mint address"
         value={draft.mint}
         onChange={({ target }) => onChange({ mint: target.value.trim() })}
-        error={draft.mint !== '' && !isWellFormed ? 'This is no base58 address of 32 bytes.' : null}
-        hint="SPL Token or Token-2022."
+        error={draft.mint !== '' && !isWellFormed ? 'This is not a Solana address (32 bytes in base58).' : null}
+        hint="An SPL Token or Token-2022 mint."
         className="[&_input]:font-mono"
         required
       />
       {environment?.isLocal && (
-        <LocalMoney rpcUrl={environment.rpcUrl} wallet={wallet} onMint={(created) => onChange({ mint: created })} />
+        <LocalFaucet rpcUrl={environment.rpcUrl} wallet={wallet} onMint={(created) => onChange({ mint: created })} />
       )}
       {mint.error && isWellFormed && <ErrorNotice error={mint.error} onRetry={() => void mint.refetch()} />}
       {mint.isFetching && <SkeletonLines count={1} className="h-40" />}
-      {preview && !mint.isFetching && <Found preview={preview} />}
+      {preview && !mint.isFetching && <MintDetails preview={preview} />}
       <div>
-        <Button type="submit" tone="primary" disabled={!found}>
+        <Button type="submit" tone="primary" disabled={!usableToken}>
           Continue
         </Button>
       </div>
@@ -60,19 +60,19 @@ export function TokenStep({ draft, onChange, onNext, wallet }: StepProps & { rea
   );
 }
 
-/** The token as the chain has it, with what speaks against it. */
-function Found({ preview: { token, problem, warnings, costLamports } }: { readonly preview: MintPreview }) {
+/** Shows the mint’s data on chain, with warnings and the reason if it cannot be registered. */
+function MintDetails({ preview: { token, problem, warnings, costLamports } }: { readonly preview: MintPreview }) {
   return (
     <div className="flex flex-col gap-3">
       {problem !== undefined && <Notice tone="failed" title={problem} />}
       {token && (
         <DescriptionList
           items={[
-            ...(token.name === undefined ? [] : [{ name: 'Calls itself', value: nameOf(token) }]),
+            ...(token.name === undefined ? [] : [{ name: 'Name on chain', value: nameOf(token) }]),
             { name: 'Supply', value: groupDigits(token.supply) },
             { name: 'Decimals', value: token.decimals },
             { name: 'Program', value: token.program === 'token-2022' ? 'Token-2022' : 'SPL Token' },
-            ...(problem === undefined ? [{ name: 'Registering costs', value: formatSol(costLamports) }] : []),
+            ...(problem === undefined ? [{ name: 'Registration cost', value: formatSol(costLamports) }] : []),
           ]}
         />
       )}
@@ -87,13 +87,13 @@ function nameOf({ name = '', symbol }: NonNullable<MintPreview['token']>): strin
   return symbol === undefined || symbol === '' ? name : `${name} (${symbol})`;
 }
 
-interface LocalMoneyProps {
+interface LocalFaucetProps {
   readonly rpcUrl: string;
   readonly wallet: string;
   readonly onMint: (mint: string) => void;
 }
 
-function LocalMoney({ rpcUrl, wallet, onMint }: LocalMoneyProps) {
+function LocalFaucet({ rpcUrl, wallet, onMint }: LocalFaucetProps) {
   const faucet = useMutation({ mutationFn: () => fundAccount(rpcUrl, { address: wallet, lamports: FAUCET_LAMPORTS }) });
   const token = useMutation({
     mutationFn: async () => {
@@ -105,13 +105,13 @@ function LocalMoney({ rpcUrl, wallet, onMint }: LocalMoneyProps) {
   });
   const error = faucet.error ?? token.error;
   return (
-    <Notice tone="plain" title="This is a local cluster: money is free here">
+    <Notice tone="plain" title="This is a local cluster: its tokens and SOL have no value">
       <div className="mt-2 flex flex-wrap gap-2">
         <Button size="small" isBusy={token.isPending} onClick={() => token.mutate()}>
           Create a token
         </Button>
         <Button size="small" isBusy={faucet.isPending} onClick={() => faucet.mutate()}>
-          {faucet.isSuccess ? 'Got 2 SOL. More?' : 'Get 2 SOL'}
+          {faucet.isSuccess ? 'Received 2 SOL. Get more' : 'Get 2 SOL'}
         </Button>
       </div>
       {error && <ErrorNotice error={error} />}

@@ -1,43 +1,43 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { sessionQuery, useSession } from '../../lib/session.ts';
+import { sessionQuery, useSession } from '../../lib/api/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { TimeText } from '../../ui/text.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 
-/** Time enough to finish a form and to find one’s wallet. */
-const WARNED_BEFORE_MS = 5 * 60_000;
-/** By the clock rather than by a timer: a computer that slept wakes up late. */
-const LOOK_EVERY_MS = 10_000;
+/** Enough time to finish a form and to unlock a wallet. */
+const WARNING_MS = 5 * 60_000;
+/** Polls the clock, because one long timer stops while the computer sleeps. */
+const CHECK_INTERVAL_MS = 10_000;
 
-/** Says that the session ends soon, with a way to stay; when it is over, every screen asks to sign in. */
+/** Warns before the session expires, with a button to renew it. After expiry every screen asks to sign in. */
 export function SessionExpiryBanner() {
   const session = useSession();
   const queries = useQueryClient();
-  const [isNear, setNear] = useState(false);
+  const [isExpiring, setExpiring] = useState(false);
   const [isOpen, setOpen] = useState(false);
   const expiresAt = session?.expiresAt;
   useEffect(() => {
     if (expiresAt === undefined) return;
-    const look = () => {
+    const check = () => {
       const leftMs = Date.parse(expiresAt) - Date.now();
-      setNear(leftMs < WARNED_BEFORE_MS);
+      setExpiring(leftMs < WARNING_MS);
       if (leftMs <= 0) queries.setQueryData(sessionQuery.queryKey, null);
     };
-    look();
-    const timer = setInterval(look, LOOK_EVERY_MS);
-    addEventListener('visibilitychange', look);
+    check();
+    const timer = setInterval(check, CHECK_INTERVAL_MS);
+    addEventListener('visibilitychange', check);
     return () => {
       clearInterval(timer);
-      removeEventListener('visibilitychange', look);
+      removeEventListener('visibilitychange', check);
     };
   }, [expiresAt, queries]);
-  if (expiresAt === undefined || !isNear) return null;
+  if (expiresAt === undefined || !isExpiring) return null;
   return (
     <div role="status" className="border-b border-waiting/50 bg-waiting-wash">
       <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 py-2">
         <p>
-          Your session ends at <TimeText at={expiresAt} form="hour" />. What you have typed stays if you sign in before.
+          Your session expires at <TimeText at={expiresAt} form="hour" />. Sign in again to keep what you have typed.
         </p>
         <Button size="small" onClick={() => setOpen(true)}>
           Sign in again

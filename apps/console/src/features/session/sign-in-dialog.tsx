@@ -1,6 +1,6 @@
 import { ExternalLink } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { loadSignIn, useSignIn } from '../../lib/session.ts';
+import { loadSignIn, useSignIn } from '../../lib/api/session.ts';
 import { LOCAL_WALLET_NAME, type SolanaWallet, useWallets } from '../../lib/wallet/wallets.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -12,27 +12,27 @@ export interface SignInDialogProps {
   readonly onClose: () => void;
 }
 
-/** Chooses a wallet and signs in with it. Signing in moves nothing. */
+/** Signs in with one of the browser’s wallets. */
 export function SignInDialog({ isOpen, onClose }: SignInDialogProps) {
   const wallets = useWallets();
   const signIn = useSignIn();
   useEffect(() => {
-    // Asked for again when a wallet is chosen, which says what stands against it.
+    // Preloads the code. The click loads it again and reports an error.
     if (isOpen) loadSignIn().catch(() => null);
   }, [isOpen]);
   return (
     <Dialog title="Sign in with your wallet" isOpen={isOpen} onClose={onClose}>
       <div className="flex flex-col gap-4">
-        <p className="text-quiet">You sign a message that names this site. It costs nothing and moves nothing.</p>
+        <p className="text-quiet">You sign a message that names this site. This costs nothing and moves no funds.</p>
         {signIn.error && <ErrorNotice error={signIn.error} />}
         {wallets.length === 0 && <NoWallet />}
         <ul className="flex flex-col gap-2">
           {wallets.map((wallet) => (
             <li key={wallet.name}>
-              <WalletChoice
+              <WalletButton
                 wallet={wallet}
                 isBusy={signIn.isPending && signIn.variables === wallet}
-                onChoose={() => signIn.mutate(wallet, { onSuccess: onClose })}
+                onSelect={() => signIn.mutate(wallet, { onSuccess: onClose })}
               />
             </li>
           ))}
@@ -42,18 +42,18 @@ export function SignInDialog({ isOpen, onClose }: SignInDialogProps) {
   );
 }
 
-interface WalletChoiceProps {
+interface WalletButtonProps {
   readonly wallet: SolanaWallet;
   readonly isBusy: boolean;
-  readonly onChoose: () => void;
+  readonly onSelect: () => void;
 }
 
-function WalletChoice({ wallet, isBusy, onChoose }: WalletChoiceProps) {
+function WalletButton({ wallet, isBusy, onSelect }: WalletButtonProps) {
   const isLocal = wallet.name === LOCAL_WALLET_NAME;
   return (
     <button
       type="button"
-      onClick={onChoose}
+      onClick={onSelect}
       disabled={isBusy}
       className="flex min-h-14 w-full items-center gap-3 rounded border px-3 py-2 text-left hover:border-line-strong hover:bg-sunken"
     >
@@ -66,7 +66,7 @@ function WalletChoice({ wallet, isBusy, onChoose }: WalletChoiceProps) {
         <span className="block font-medium">{wallet.name}</span>
         {isLocal && (
           <span className="block text-sm text-quiet">
-            For this local cluster only: signs without asking, holds nothing real.
+            For this local cluster only. It signs without asking and holds no real funds.
           </span>
         )}
       </span>
@@ -85,20 +85,20 @@ function NoWallet() {
         rel="noreferrer"
         className="inline-flex items-center gap-1 text-accent underline underline-offset-2"
       >
-        Get one <ExternalLink size={13} aria-hidden />
+        Install one <ExternalLink size={13} aria-hidden />
       </a>{' '}
-      and come back: it appears here by itself.
+      and return here: it appears automatically.
     </p>
   );
 }
 
-/** In place of a screen that is for who is signed in; the screen comes back by itself. */
+/** Takes the place of a screen that needs a session; the screen returns after signing in. */
 export function SignInPrompt() {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <EmptyState title="Sign in to see this">
-        <p>You are signed out, or your session of 12 hours is over. You come back to this screen.</p>
+      <EmptyState title="Sign in to continue">
+        <p>You are signed out, or your session of 12 hours has expired. You return to this page after signing in.</p>
         <Button tone="primary" onClick={() => setOpen(true)}>
           Connect wallet
         </Button>

@@ -1,14 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Copy, FolderOpen, LogOut, Wallet } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
+import { useSession, useSignOut } from '../../lib/api/session.ts';
 import { shorten } from '../../lib/format.ts';
-import { useSession, useSignOut } from '../../lib/session.ts';
 import { Button } from '../../ui/button.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 
-const MENU = 'wallet-menu';
+const MENU_ID = 'wallet-menu';
 
-/** Who is signed in, and the way in and out. */
+/** Shows the signed-in wallet with its menu, or a button to connect one. */
 export function WalletMenu() {
   const session = useSession();
   const signOut = useSignOut();
@@ -27,40 +27,40 @@ export function WalletMenu() {
       </>
     );
   }
-  const leave = () => signOut.mutate(undefined, { onSuccess: () => void navigate({ to: '/' }) });
+  const signOutAndGoHome = () => signOut.mutate(undefined, { onSuccess: () => void navigate({ to: '/' }) });
   return (
     <>
-      <Button popoverTarget={MENU} className="max-sm:px-2.5" aria-label={`Signed in as ${shorten(session.wallet)}`}>
+      <Button popoverTarget={MENU_ID} className="max-sm:px-2.5" aria-label={`Signed in as ${shorten(session.wallet)}`}>
         <Wallet size={15} aria-hidden className="hidden sm:block" />
         <span className="font-mono text-sm">{shorten(session.wallet)}</span>
       </Button>
-      {/* The platform's popover: it closes on Escape and on a click elsewhere, and gives the focus back. */}
+      {/* The browser’s popover closes on Escape and on a click elsewhere, and returns the focus. */}
       <div
-        id={MENU}
+        id={MENU_ID}
         popover="auto"
         className="fixed inset-auto top-13 right-[max(16px,calc(50vw-36rem+16px))] m-0 min-w-52 rounded border bg-raised p-1 text-ink"
       >
-        <Entry onChoose={() => void navigator.clipboard.writeText(session.wallet)}>
+        <MenuItem onSelect={() => void navigator.clipboard.writeText(session.wallet)}>
           <Copy size={15} aria-hidden /> Copy address
-        </Entry>
-        <Entry onChoose={() => void navigate({ to: '/' })}>
+        </MenuItem>
+        <MenuItem onSelect={() => void navigate({ to: '/' })}>
           <FolderOpen size={15} aria-hidden /> Your projects
-        </Entry>
-        <Entry onChoose={leave}>
+        </MenuItem>
+        <MenuItem onSelect={signOutAndGoHome}>
           <LogOut size={15} aria-hidden /> Sign out
-        </Entry>
+        </MenuItem>
       </div>
     </>
   );
 }
 
-function Entry({ onChoose, children }: { readonly onChoose: () => void; readonly children: ReactNode }) {
+function MenuItem({ onSelect, children }: { readonly onSelect: () => void; readonly children: ReactNode }) {
   return (
     <button
       type="button"
-      popoverTarget={MENU}
+      popoverTarget={MENU_ID}
       popoverTargetAction="hide"
-      onClick={onChoose}
+      onClick={onSelect}
       className="flex h-10 w-full items-center gap-2.5 rounded-sm px-2.5 text-left hover:bg-sunken md:h-9"
     >
       {children}

@@ -1,7 +1,7 @@
 import type { ApprovalMode, ProjectSettings } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { changeApprovalMode } from '../../lib/api/company.ts';
-import { useSession } from '../../lib/session.ts';
+import { useSession } from '../../lib/api/session.ts';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { RadioGroup } from '../../ui/radio-group.tsx';

@@ -1,7 +1,7 @@
 import type { ProjectOverview, ProjectSettings } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
-import { groupDigits, limitError } from '../../lib/amounts.ts';
+import { groupDigits, limitIssue } from '../../lib/amounts.ts';
 import { changeLimits } from '../../lib/api/projects.ts';
 import { tokenUnit } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
@@ -86,7 +86,7 @@ function LimitsForm({ project, settings, onDone }: LimitsFormProps) {
     },
   });
   const { decimals } = project.token;
-  const errors = [limitError(burnLimit, decimals), limitError(airdropLimit, decimals)];
+  const errors = [limitIssue(burnLimit, decimals), limitIssue(airdropLimit, decimals)];
   const isUnchanged = burnLimit === settings.burnLimit && airdropLimit === settings.airdropLimit;
   const isReady = errors.every((error) => error === null) && !isUnchanged;
   const submit = (event: SubmitEvent) => {

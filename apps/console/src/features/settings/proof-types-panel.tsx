@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { ErrorNotice } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';
-import { draftOf, type ProofTypeDraft, proofTypesProblem, readDraft } from '../proof-types/proof-type-draft.ts';
+import { draftOf, findDraftIssue, type ProofTypeDraft, parseDraft } from '../proof-types/draft.ts';
 import { ProofTypesEditor } from '../proof-types/proof-types-editor.tsx';
 
 export interface ProofTypesPanelProps {
@@ -76,13 +76,13 @@ interface ProofTypesFormProps {
 function ProofTypesForm({ projectId, settings, onDone }: ProofTypesFormProps) {
   const queries = useQueryClient();
   const [drafts, setDrafts] = useState<readonly ProofTypeDraft[]>(() => settings.proofTypes.map(draftOf));
-  const problem = proofTypesProblem(drafts);
+  const problem = findDraftIssue(drafts);
   const change = useMutation({
     mutationFn: () => {
-      const read = drafts.map(readDraft);
+      const read = drafts.map(parseDraft);
       return changeProofTypes(
         projectId,
-        read.flatMap((type) => ('problem' in type ? [] : [type])),
+        read.flatMap((type) => ('issue' in type ? [] : [type])),
       );
     },
     onSuccess: async () => {

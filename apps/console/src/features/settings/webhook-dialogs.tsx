@@ -264,7 +264,7 @@ function WebhookSecret({ secret, children, onClose }: WebhookSecretProps) {
       <OneTimeSecret
         name="Webhook secret"
         secret={secret}
-        kept="You cannot read it here again."
+        storage="You cannot read it here again."
         ifLost="If you lose it, replace it."
       />
       <p>{children}</p>

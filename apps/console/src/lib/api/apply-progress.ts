@@ -2,31 +2,31 @@ import type { BatchDetail, BatchProgress, BundleRecord } from '@flywheel/api';
 
 type PipelineState = BatchDetail['pipelines'][number]['state'];
 
-/** A batch as it was read, brought up to what has moved since: each pipeline’s state follows from the bundles. */
-export function applyProgress(before: BatchDetail, progress: BatchProgress): BatchDetail {
+/** Updates a batch with newer progress; the state of each pipeline follows from the bundles. */
+export function applyProgress(batch: BatchDetail, progress: BatchProgress): BatchDetail {
   const signatures = executionSignatures(progress.bundles);
-  const pipelines = before.pipelines.map((pipeline, position) => {
-    const { signature: known, ...rest } = pipeline;
+  const pipelines = batch.pipelines.map((pipeline, position) => {
+    const { signature: previous, ...rest } = pipeline;
     const state = stateOf(position, progress);
-    const signature = state === 'executed' ? (signatures.get(position) ?? known) : known;
+    const signature = state === 'executed' ? (signatures.get(position) ?? previous) : previous;
     return { ...rest, state, ...(signature !== undefined && { signature }) };
   });
-  return { ...withoutProgress(before), ...progress, pipelines };
+  return { ...withoutProgress(batch), ...progress, pipelines };
 }
 
-/** A field that is absent now must not stay from before. */
+/** Removes optional fields that newer progress may lack. */
 function withoutProgress({ failure: _failure, expiresAt: _expiresAt, ...rest }: BatchDetail) {
   return rest;
 }
 
-/** Pipelines are executed in order: the chain’s cursor says how many were. */
+/** Derives a pipeline’s state: pipelines execute in order, so a count says which are done. */
 function stateOf(position: number, { executedPipelines, failure, batch }: BatchProgress): PipelineState {
   if (position < executedPipelines) return 'executed';
   if (batch.status !== 'FAILED') return 'waiting';
   return failure?.pipeline === position ? 'failed' : 'skipped';
 }
 
-/** The transaction that executed each pipeline, by position. */
+/** Maps the position of a pipeline to the signature of the transaction that executed it. */
 function executionSignatures(bundles: readonly BundleRecord[]): ReadonlyMap<number, string> {
   const found = new Map<number, string>();
   for (const { phase, signatures, landedSignatures, firstPipeline, pipelineCounts } of bundles) {

@@ -2,17 +2,17 @@ import { BATCH_OPERATIONS, type BatchStatus } from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
-/** Which of a project’s batches are asked for. */
+/** Filter of a project’s batches. */
 export interface BatchFilter {
   readonly status?: BatchStatus;
   readonly waitsFor?: 'wallet' | 'company';
 }
 
 const FIRST_PAGE: string | null = null;
-/** While a batch of the first page is on its way, the list is asked for again this often. */
+/** Refetch interval while a batch of the first page is moving. */
 const MOVING_INTERVAL_MS = 4_000;
 
-/** A project’s batches, newest first, a page at a time. */
+/** A project’s batches, newest first, in pages. */
 export function batchesQuery(projectId: string, filter: BatchFilter) {
   return infiniteQueryOptions({
     queryKey: ['batches', projectId, filter],
@@ -24,7 +24,7 @@ export function batchesQuery(projectId: string, filter: BatchFilter) {
       ),
     initialPageParam: FIRST_PAGE,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? null,
-    // Who has scrolled further reads; the pages below the first would all be asked for again.
+    // Refetching covers all loaded pages, so it stops once a second page is loaded.
     refetchInterval: ({ state: { data } }) => {
       const [first, ...others] = data?.pages ?? [];
       const isMoving = first?.batches.some(({ waitsFor }) => waitsFor === 'setup' || waitsFor === 'execution');
@@ -33,8 +33,7 @@ export function batchesQuery(projectId: string, filter: BatchFilter) {
   });
 }
 
-/** Long enough not to be a burden, short enough that a batch is seen to move while one looks on. */
-const RECENT_EVERY_MS = 10_000;
+const RECENT_INTERVAL_MS = 10_000;
 
 /** The newest batches of a project. */
 export function recentBatchesQuery(projectId: string, count: number) {
@@ -42,11 +41,11 @@ export function recentBatchesQuery(projectId: string, count: number) {
     queryKey: ['project', projectId, 'batches', 'recent', count],
     queryFn: () =>
       call(BATCH_OPERATIONS.listProjectBatches, { params: { projectId }, query: { limit: String(count) } }),
-    refetchInterval: RECENT_EVERY_MS,
+    refetchInterval: RECENT_INTERVAL_MS,
   });
 }
 
-/** Everything of a batch. What moves of it is kept up to date by `useLiveBatch`. */
+/** A batch with its pipelines. `useLiveBatch` keeps it up to date. */
 export function batchQuery(projectId: string, batchId: string) {
   return queryOptions({
     queryKey: ['batch', projectId, batchId],
@@ -54,7 +53,7 @@ export function batchQuery(projectId: string, batchId: string) {
   });
 }
 
-/** What moves of a batch. */
+/** The changing part of a batch, without its pipelines. */
 export function progressQuery(projectId: string, batchId: string) {
   return queryOptions({
     queryKey: ['progress', projectId, batchId],
@@ -63,7 +62,7 @@ export function progressQuery(projectId: string, batchId: string) {
   });
 }
 
-/** Where the service says that something of a batch has changed, as server-sent events. */
+/** Path of the server-sent events that announce changes of a batch. */
 export function batchEventsPath(projectId: string, batchId: string): string {
   return `/console/api/projects/${encodeURIComponent(projectId)}/batches/${encodeURIComponent(batchId)}/events`;
 }

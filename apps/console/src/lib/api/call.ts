@@ -2,9 +2,9 @@ import type { Operation, OperationReply, OperationRequest } from '@flywheel/api'
 import { type RequestParts, type SendOptions, sendRequest } from '@flywheel/sdk';
 
 /**
- * Asks the service this page came from; the browser adds the session’s cookie. Reads are repeated when an answer is
- * lost, what changes something is not.
- * @param operation a row of the wire itself rather than its name: a screen then loads the rows it asks, not all of them.
+ * Calls an operation of the service that this page came from; the browser adds the session cookie. It retries reads when
+ * the connection fails, and never retries writes.
+ * @param operation the operation itself and not its name, so that a screen loads only the schemas it uses.
  * @throws FlywheelError
  */
 export async function call<O extends Operation>(

@@ -4,14 +4,14 @@ import { call } from './call.ts';
 
 export type Environment = Awaited<ReturnType<typeof readEnvironment>>;
 
-/** Which cluster the service is on, and where a browser reaches it. It does not change while the service runs. */
+/** The service’s cluster and the RPC URL for browsers; constant while the service runs. */
 export const environmentQuery = {
   queryKey: ['environment'],
   queryFn: readEnvironment,
   staleTime: Number.POSITIVE_INFINITY,
 };
 
-/** undefined until it is known. */
+/** Answers undefined until the environment is loaded. */
 export function useEnvironment(): Environment | undefined {
   return useQuery(environmentQuery).data;
 }
@@ -20,13 +20,13 @@ function readEnvironment() {
   return call(IDENTITY_OPERATIONS.getEnvironment, {});
 }
 
-/** What wallets call the cluster. @throws Error before the cluster is known. */
+/** Chain identifier of the Wallet Standard, for example `solana:mainnet`. @throws Error until the environment is loaded. */
 export function walletChain(environment: Environment | undefined): `solana:${string}` {
-  if (!environment) throw new Error('The service has not said yet which cluster it is on. Try again in a moment.');
+  if (!environment) throw new Error('The service’s cluster is not known yet. Retry in a moment.');
   return `solana:${environment.cluster}`;
 }
 
-/** Where the explorer shows an address or a transaction; null until the cluster is known. */
+/** Explorer URL of an address or a transaction; null until the environment is loaded. */
 export function explorerLink(
   environment: Environment | undefined,
   kind: 'address' | 'signature',

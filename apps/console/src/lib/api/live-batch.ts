@@ -4,43 +4,46 @@ import { useEffect, useState } from 'react';
 import { applyProgress } from './apply-progress.ts';
 import { batchEventsPath, batchQuery, progressQuery } from './batches.ts';
 
-/** Without events: often enough to look alive, seldom enough for a page that stays open. */
+/** Poll interval without an event stream. */
 const POLL_INTERVAL_MS = 2_000;
-/** With events: in case one was lost on the way. */
-const SAFETY_INTERVAL_MS = 30_000;
+/** Poll interval with an event stream, in case an event is lost. */
+const FALLBACK_INTERVAL_MS = 30_000;
 
-/** A batch that moves on the page as it moves: told by the service’s events, or asked for where none come. */
+/** Subscribes to a batch: follows the service’s events, and polls while there is no event stream. */
 export function useLiveBatch(projectId: string, batchId: string): UseQueryResult<BatchDetail> {
   const queries = useQueryClient();
   const batch = useQuery(batchQuery(projectId, batchId));
   const isMoving = batch.data !== undefined && batch.data.waitsFor !== 'nothing';
-  const [isTold, setTold] = useState(false);
+  const [isStreaming, setStreaming] = useState(false);
   const progress = useQuery({
     ...progressQuery(projectId, batchId),
     enabled: isMoving,
-    refetchInterval: isTold ? SAFETY_INTERVAL_MS : POLL_INTERVAL_MS,
+    refetchInterval: isStreaming ? FALLBACK_INTERVAL_MS : POLL_INTERVAL_MS,
   });
-  const { data: moved } = progress;
+  const { data: latest } = progress;
   useEffect(() => {
-    if (!moved) return;
-    queries.setQueryData(batchQuery(projectId, batchId).queryKey, (before) => before && applyProgress(before, moved));
-  }, [queries, projectId, batchId, moved]);
+    if (!latest) return;
+    queries.setQueryData(
+      batchQuery(projectId, batchId).queryKey,
+      (current) => current && applyProgress(current, latest),
+    );
+  }, [queries, projectId, batchId, latest]);
   useEffect(() => {
     if (!isMoving) return;
     const { queryKey } = progressQuery(projectId, batchId);
-    const ask = async () => {
-      // The first answer, still on its way, may be from before: asking again alone would be content with it.
+    const refetch = async () => {
+      // A request already in flight may answer with the state before the event, and refetching alone would reuse it.
       await queries.cancelQueries({ queryKey });
       await queries.refetchQueries({ queryKey });
     };
     const events = new EventSource(batchEventsPath(projectId, batchId));
-    events.onopen = () => setTold(true);
-    events.onerror = () => setTold(false);
-    // Each is named for what happened; what it says in full is asked for.
-    for (const name of BatchEventType.options) events.addEventListener(name, () => void ask());
+    events.onopen = () => setStreaming(true);
+    events.onerror = () => setStreaming(false);
+    // An event carries only its type, so each one triggers a refetch.
+    for (const name of BatchEventType.options) events.addEventListener(name, () => void refetch());
     return () => {
       events.close();
-      setTold(false);
+      setStreaming(false);
     };
   }, [queries, projectId, batchId, isMoving]);
   return batch;

@@ -1,7 +1,7 @@
 import { type LimitsRequest, PROJECT_OPERATIONS, type ProofType } from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions, useQuery } from '@tanstack/react-query';
-import { useSession } from '../session.ts';
 import { call } from './call.ts';
+import { useSession } from './session.ts';
 
 /** The projects of the wallet that is signed in. */
 export const projectsQuery = queryOptions({

@@ -19,14 +19,14 @@ import { LOCAL_WALLET_NAME, type SolanaWallet } from './wallets.ts';
 
 const CHAINS = ['solana:localnet'] as const;
 const FEATURES = ['solana:signIn', 'solana:signMessage', 'solana:signTransaction'] as const;
-/** The mark, dashed. A data: URL, as the standard wants it. */
+/** The Wallet Standard requires a data URL. */
 const ICON =
   'data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAyNCAyNCIgZmlsbD0ibm9uZSIgc3Ryb2tlPSIjNGY0NmU1IiBzdHJva2Utd2lkdGg9IjMiPjxjaXJjbGUgY3g9IjEyIiBjeT0iMTIiIHI9IjgiLz48L3N2Zz4=' as const;
 
 /**
- * Announces a wallet whose key lives in this browser, and which signs without asking: for the local cluster alone, so
- * that the whole story can be told without an extension. Announced through the Wallet Standard like any other.
- * @returns takes it back.
+ * Registers a test wallet through the Wallet Standard. Its key is stored in this browser and it signs without asking, so
+ * it is for the local cluster only, where it makes a browser extension unnecessary.
+ * @returns unregisters the wallet.
  */
 export function registerLocalWallet(): () => void {
   let accounts: readonly WalletAccount[] = [];
@@ -88,22 +88,23 @@ const KEY = 'first';
 
 let opening: Promise<CryptoKeyPair> | null = null;
 
-/** The test wallet’s key pair: made once, kept by the browser in a form that no script can read out. */
-export function openLocalKey(): Promise<CryptoKeyPair> {
-  opening ??= findOrMake();
+/** Answers the test wallet’s key pair, which the browser stores in a form that no script can export. */
+function openLocalKey(): Promise<CryptoKeyPair> {
+  opening ??= loadOrCreateKey();
   return opening;
 }
 
-async function findOrMake(): Promise<CryptoKeyPair> {
+async function loadOrCreateKey(): Promise<CryptoKeyPair> {
   const database = await openDatabase();
   const found: unknown = await settle(database.transaction(STORE).objectStore(STORE).get(KEY));
   if (isKeyPair(found)) return found;
-  const made = await generateKeyPair();
-  // Another tab may have been quicker: the first one stays.
-  await settle(database.transaction(STORE, 'readwrite').objectStore(STORE).add(made, KEY)).catch(() => null);
-  const kept: unknown = await settle(database.transaction(STORE).objectStore(STORE).get(KEY));
-  if (!isKeyPair(kept)) throw new Error('The browser did not keep the test wallet’s key: is this a private window?');
-  return kept;
+  const created = await generateKeyPair();
+  // Another tab may have stored its key first; that one stays.
+  await settle(database.transaction(STORE, 'readwrite').objectStore(STORE).add(created, KEY)).catch(() => null);
+  const stored: unknown = await settle(database.transaction(STORE).objectStore(STORE).get(KEY));
+  if (!isKeyPair(stored))
+    throw new Error('The browser did not store the test wallet’s key. Private windows may not store keys.');
+  return stored;
 }
 
 function openDatabase(): Promise<IDBDatabase> {

@@ -3,12 +3,12 @@ import type { SolanaSignInInput } from '@solana/wallet-standard-features';
 const SHAPE =
   /^(?<domain>\S+) wants you to sign in with your Solana account:\n(?<address>\S+)\n\n(?<statement>.+)\n\nURI: (?<uri>.+)\nVersion: (?<version>.+)\nNonce: (?<nonce>.+)\nIssued At: (?<issuedAt>.+)\nExpiration Time: (?<expirationTime>.+)$/;
 
-/** The parts of a Sign-In With Solana message as the service writes it; null for any other text. */
+/** Parses a Sign-In With Solana message as the service writes it; answers null for any other text. */
 export function parseSignInMessage(message: string): SolanaSignInInput | null {
   return SHAPE.exec(message)?.groups ?? null;
 }
 
-/** The text of such parts, in the order of the standard (github.com/phantom/sign-in-with-solana). */
+/** Writes a Sign-In With Solana message (github.com/phantom/sign-in-with-solana). */
 export function writeSignInMessage(parts: SolanaSignInInput): string {
   const { domain, address, statement, uri, version, nonce, issuedAt, expirationTime } = parts;
   return [

@@ -3,8 +3,8 @@ import { getBase58Decoder, type TransactionModifyingSigner } from '@solana/kit';
 import { findAccount } from './wallets.ts';
 
 /**
- * A signer that asks whichever wallet of this browser holds an address. It signs, it never sends.
- * @param chain e.g. `solana:localnet`.
+ * Creates a signer from the wallet in this browser that holds an address. It signs and never sends.
+ * @param chain for example `solana:localnet`.
  * @throws Error when no wallet holds the address.
  */
 export async function walletSigner(address: string, chain: `solana:${string}`): Promise<TransactionModifyingSigner> {
@@ -12,15 +12,16 @@ export async function walletSigner(address: string, chain: `solana:${string}`): 
 }
 
 /**
- * Has a text signed by the wallet of this browser that holds an address.
+ * Signs a text with the wallet in this browser that holds an address.
  * @returns the signature, base58
- * @throws Error when no wallet holds the address, or it signs no texts, or refuses.
+ * @throws Error when no wallet holds the address, the wallet cannot sign messages, or the person declines.
  */
 export async function signMessage(address: string, text: string): Promise<string> {
   const { wallet, account } = await findAccount(address);
   const feature = wallet.features['solana:signMessage'];
-  if (!feature) throw new Error(`${wallet.name} signs no messages. Sign the text elsewhere and paste the signature.`);
+  if (!feature)
+    throw new Error(`${wallet.name} cannot sign messages. Sign the text elsewhere and paste the signature.`);
   const [output] = await feature.signMessage({ account, message: new TextEncoder().encode(text) });
-  if (!output) throw new Error(`${wallet.name} gave no signature.`);
+  if (!output) throw new Error(`${wallet.name} returned no signature.`);
   return getBase58Decoder().decode(output.signature);
 }

@@ -8,19 +8,19 @@ import type { Wallet, WalletAccount, WalletWithFeatures } from '@wallet-standard
 import type { StandardConnectFeature } from '@wallet-standard/features';
 import { useSyncExternalStore } from 'react';
 
-/** A wallet that can do what this page asks: connect, sign a transaction, sign a message one way or the other. */
+/** A wallet with the features that this page needs: connect, sign transactions, sign in or sign messages. */
 export type SolanaWallet = WalletWithFeatures<
   StandardConnectFeature & SolanaSignTransactionFeature & Partial<SolanaSignInFeature & SolanaSignMessageFeature>
 >;
 
-/** The wallets that have announced themselves to this page (Wallet Standard), and keep doing so. */
+/** Answers the wallets registered through the Wallet Standard, and updates when the list changes. */
 export function useWallets(): readonly SolanaWallet[] {
   return useSyncExternalStore(subscribe, currentWallets);
 }
 
 /**
- * Asks a wallet for its accounts.
- * @param isSilent without a window of its own, for wallets that know this page already.
+ * Connects to a wallet and answers its accounts.
+ * @param isSilent connects only if the wallet needs no window for it, because it knows this page.
  */
 export async function connect(wallet: SolanaWallet, isSilent = false): Promise<readonly WalletAccount[]> {
   const { accounts } = await wallet.features['standard:connect'].connect(isSilent ? { silent: true } : {});
@@ -28,21 +28,21 @@ export async function connect(wallet: SolanaWallet, isSilent = false): Promise<r
 }
 
 /**
- * The account of an address, of whichever wallet holds it.
- * @throws Error when no wallet of this browser offers it.
+ * Finds the wallet and account of an address.
+ * @throws Error when no wallet in this browser has it.
  */
 export async function findAccount(
   address: string,
 ): Promise<{ readonly wallet: SolanaWallet; readonly account: WalletAccount }> {
   for (const isSilent of [true, false]) {
-    // Asked anew: what the screens know is only kept up to date while one of them lists wallets.
+    // Reads the registry itself: `known` is up to date only while a screen lists wallets.
     for (const wallet of wallets.get().filter(isSolanaWallet)) {
       const accounts = wallet.accounts.length > 0 ? wallet.accounts : await connect(wallet, isSilent).catch(() => []);
       const account = accounts.find((candidate) => candidate.address === address);
       if (account) return { wallet, account };
     }
   }
-  throw new Error(`No wallet in this browser holds ${address}. Open the wallet that does, and try again.`);
+  throw new Error(`No wallet in this browser holds ${address}. Open the wallet that does, then retry.`);
 }
 
 const wallets = getWallets();
@@ -74,5 +74,5 @@ function isSolanaWallet(wallet: Wallet): wallet is SolanaWallet {
   );
 }
 
-/** What people see of the wallet that this page brings itself; apart from its code, which only a local cluster loads. */
+/** Name of the test wallet. It stands here because only a local cluster loads the wallet’s code. */
 export const LOCAL_WALLET_NAME = 'Test wallet in this browser';

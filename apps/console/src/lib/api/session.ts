@@ -1,21 +1,21 @@
 import { IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { call } from './api/call.ts';
-import type { SolanaWallet } from './wallet/wallets.ts';
+import type { SolanaWallet } from '../wallet/wallets.ts';
+import { call } from './call.ts';
 
-/** Who is signed in; null for nobody. */
+/** The current session; null when signed out. */
 export const sessionQuery = { queryKey: ['session'], queryFn: readSession, staleTime: 60_000 };
 
-/** Who is signed in: undefined until it is known, null for nobody. */
+/** Answers the current session: undefined until it is loaded, null when signed out. */
 export function useSession(): Session | null | undefined {
   return useQuery(sessionQuery).data;
 }
 
-/** What signing in takes: base58 and the wallets’ ways. Loaded once someone is about to. */
+/** Loads the sign-in code, which the first page does not need. */
 export const loadSignIn = () => import('./sign-in.ts');
 
-/** Signs in with a wallet, for every screen. */
+/** Signs in with a wallet. */
 export function useSignIn() {
   const queries = useQueryClient();
   return useMutation({
@@ -24,13 +24,13 @@ export function useSignIn() {
   });
 }
 
-/** Signs out, and forgets what was read. */
+/** Signs out and clears all cached data. */
 export function useSignOut() {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: () => call(IDENTITY_OPERATIONS.signOut, { body: {} }),
     onSuccess: () => {
-      // Nothing that one wallet has read may be seen by the next.
+      // The next wallet must not see data of this one.
       queries.clear();
       queries.setQueryData(sessionQuery.queryKey, null);
     },

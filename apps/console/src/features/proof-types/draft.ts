@@ -1,19 +1,20 @@
 import { ProofType } from '@flywheel/api';
 
-/** A proof type as it is being written: its schema is text until it parses. */
+/** A proof type while it is edited; the schema stays text. */
 export interface ProofTypeDraft {
+  /** Key of the list item; not sent to the service. */
   readonly key: string;
   readonly type: string;
   readonly description: string;
   readonly schemaText: string;
 }
 
-/** An empty one, to be filled in. */
+/** Creates an empty draft. */
 export function newProofType(): ProofTypeDraft {
   return { key: crypto.randomUUID(), type: '', description: '', schemaText: '' };
 }
 
-/** A registered one, to be changed. */
+/** Creates a draft of a registered proof type. */
 export function draftOf({ type, description, payloadSchema }: ProofType): ProofTypeDraft {
   return {
     key: crypto.randomUUID(),
@@ -23,33 +24,33 @@ export function draftOf({ type, description, payloadSchema }: ProofType): ProofT
   };
 }
 
-/** What stands against a draft, or the proof type it makes. */
-export function readDraft({ type, description, schemaText }: ProofTypeDraft): ProofType | { readonly problem: string } {
+/** Parses a draft to a proof type, or answers its first issue as a sentence. */
+export function parseDraft({ type, description, schemaText }: ProofTypeDraft): ProofType | { readonly issue: string } {
   const schema = parseSchema(schemaText);
-  if (schema === null) return { problem: 'The schema is no JSON object.' };
+  if (schema === null) return { issue: 'The schema is not a JSON object.' };
   const parsed = ProofType.safeParse({
     type,
     ...(description === '' ? {} : { description }),
     ...(schema === undefined ? {} : { payloadSchema: schema }),
   });
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  return { problem: `${issue?.path.join('.') ?? 'It'} ${issue?.message ?? 'is malformed'}` };
+  const [first] = parsed.error.issues;
+  return { issue: `${first?.path.join('.') ?? 'It'} ${first?.message ?? 'is malformed'}` };
 }
 
-/** The first problem of a list, repeated names included; null when there is none. */
-export function proofTypesProblem(drafts: readonly ProofTypeDraft[]): string | null {
+/** Finds the first issue of a list of drafts, repeated names included; null when there is none. */
+export function findDraftIssue(drafts: readonly ProofTypeDraft[]): string | null {
   const seen = new Set<string>();
   for (const draft of drafts) {
-    const read = readDraft(draft);
-    if ('problem' in read) return `${draft.type || 'A type without a name'}: ${read.problem}`;
-    if (seen.has(draft.type)) return `${draft.type} is there twice.`;
+    const parsed = parseDraft(draft);
+    if ('issue' in parsed) return `${draft.type || 'A type without a name'}: ${parsed.issue}`;
+    if (seen.has(draft.type)) return `The name ${draft.type} is used twice.`;
     seen.add(draft.type);
   }
   return null;
 }
 
-/** undefined for no schema, null for one that is no object. */
+/** undefined for an empty text; null for a text that is not a JSON object. */
 function parseSchema(text: string): unknown {
   if (text.trim() === '') return undefined;
   try {

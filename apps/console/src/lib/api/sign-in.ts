@@ -1,18 +1,18 @@
 import { IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { getBase58Decoder } from '@solana/kit';
 import type { WalletAccount } from '@wallet-standard/base';
-import { call } from './api/call.ts';
-import { parseSignInMessage } from './wallet/sign-in-message.ts';
-import { connect, type SolanaWallet } from './wallet/wallets.ts';
+import { parseSignInMessage } from '../wallet/sign-in-message.ts';
+import { connect, type SolanaWallet } from '../wallet/wallets.ts';
+import { call } from './call.ts';
 
 /**
- * Signs in with a wallet: the service’s own message, by `solana:signIn` where the wallet shows it in its own way,
- * otherwise as a plain message.
- * @throws Error when the wallet refuses or has no account; FlywheelError
+ * Signs in with a wallet: signs the service’s challenge through `solana:signIn` if the wallet supports it, or else as a
+ * plain message.
+ * @throws Error when the wallet has no account or the person declines; FlywheelError
  */
 export async function signIn(wallet: SolanaWallet): Promise<Session> {
   const [account] = await connect(wallet);
-  if (!account) throw new Error(`${wallet.name} offers no account. Create or unlock one, and try again.`);
+  if (!account) throw new Error(`${wallet.name} has no account. Create or unlock one, then retry.`);
   const { message } = await call(IDENTITY_OPERATIONS.createSignInChallenge, { body: { wallet: account.address } });
   requireOwnHost(message);
   const signature = (await signByFeature(wallet, account, message)) ?? (await signAsText(wallet, account, message));
@@ -21,13 +21,15 @@ export async function signIn(wallet: SolanaWallet): Promise<Session> {
   });
 }
 
-/** A message that names another host would sign the wallet in there. */
+/** Rejects a message for another host, which the signature would sign the wallet in to. */
 function requireOwnHost(message: string): void {
   if (message.startsWith(`${location.host} wants you to sign in with your Solana account:\n`)) return;
-  throw new Error(`Not signed: the sign-in message is not for ${location.host}. It begins: ${message.slice(0, 80)}`);
+  throw new Error(
+    `Not signed: the sign-in message is not for ${location.host}. It starts with: ${message.slice(0, 80)}`,
+  );
 }
 
-/** null when the wallet has no such feature, or builds another text of the same parts than the service does. */
+/** Answers null when the wallet lacks the feature, or signs a text that differs from the service’s. */
 async function signByFeature(
   wallet: SolanaWallet,
   account: WalletAccount,
@@ -44,6 +46,6 @@ async function signByFeature(
 async function signAsText(wallet: SolanaWallet, account: WalletAccount, message: string): Promise<Uint8Array> {
   const feature = wallet.features['solana:signMessage'];
   const [output] = (await feature?.signMessage({ account, message: new TextEncoder().encode(message) })) ?? [];
-  if (!output) throw new Error(`${wallet.name} gave no signature. Nothing was signed in.`);
+  if (!output) throw new Error(`${wallet.name} returned no signature. You are not signed in.`);
   return output.signature;
 }

@@ -1,17 +1,19 @@
 import type { ProofCheck, ProvenPipeline } from '@flywheel/api';
+import { readVaultMemos } from '@flywheel/sdk';
+import { useQuery } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck, CircleSlash } from 'lucide-react';
+import { useEnvironment } from '../../lib/api/environment.ts';
 import { cn } from '../../ui/cn.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Notice } from '../../ui/feedback.tsx';
 import { DescriptionList, Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';
-import { OwnLook } from './own-look.tsx';
 import type { ProofQuestion } from './proof-query.ts';
 
-export interface ProofAnswerProps {
+export interface ProofResultProps {
   readonly check: ProofCheck;
-  /** Reckoned in this browser; null when a signature was asked about. */
+  /** Computed in this browser; null for a question about a signature. */
   readonly ownHash: string | null;
   readonly question: ProofQuestion;
 }
@@ -27,7 +29,7 @@ const VERDICTS = {
   nothing: { word: 'No proof found', Icon: CircleSlash, className: 'text-quiet', box: 'bg-sunken' },
 } as const;
 
-/** The service answered for something else than was asked. */
+/** For an answer about another hash than the question’s. */
 const UNRELIABLE = {
   word: 'Do not rely on this answer',
   Icon: CircleAlert,
@@ -35,8 +37,8 @@ const UNRELIABLE = {
   box: 'border-failed/50 bg-failed-wash',
 } as const;
 
-/** The verdict first; under it the evidence. */
-export function ProofAnswer({ check, ownHash, question }: ProofAnswerProps) {
+/** Shows the verdict first and the evidence below it. */
+export function ProofResult({ check, ownHash, question }: ProofResultProps) {
   const isSameHash = ownHash === null || check.hash === undefined || ownHash === check.hash;
   const { word, Icon, className, box } = isSameHash ? VERDICTS[check.verdict] : UNRELIABLE;
   return (
@@ -49,11 +51,11 @@ export function ProofAnswer({ check, ownHash, question }: ProofAnswerProps) {
             {isSameHash ? (
               <MessageText text={check.message} />
             ) : (
-              `The service’s hash is ${check.hash}; this page reckons ${ownHash} of the same type and payload.`
+              `The service answered for hash ${check.hash}. This page computed ${ownHash} from the same type and payload.`
             )}
           </p>
         </div>
-        <CopyButton text={linkTo(question)} label="Copy the link" />
+        <CopyButton text={linkTo(question)} label="Copy link" />
       </section>
       {ownHash !== null && <OwnHash hash={ownHash} isConfirmed={check.hash !== undefined && isSameHash} />}
       {check.pipelines.map((pipeline) => (
@@ -75,7 +77,7 @@ function OwnHash({ hash, isConfirmed }: { readonly hash: string; readonly isConf
   return (
     <Panel
       title="The hash"
-      aside={isConfirmed && <StatusBadge status="done" label="Reckoned here and there: the same" />}
+      aside={isConfirmed && <StatusBadge status="done" label="Computed by this page too: it matches" />}
     >
       <div className="flex flex-wrap items-center justify-between gap-3">
         <code className="min-w-0 text-sm break-all">{hash}</code>
@@ -87,13 +89,13 @@ function OwnHash({ hash, isConfirmed }: { readonly hash: string; readonly isConf
 
 interface EvidenceProps {
   readonly pipeline: ProvenPipeline;
-  /** Whether it is the hash of what was asked; null when a signature was asked about. */
+  /** Compares with the hash of the question; null for a question about a signature. */
   readonly isOwnHash: boolean | null;
 }
 
 function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
   const { type, batchIndex, isOnChain, memo, hash, signature, slot, executedAt } = pipeline;
-  const facts = [
+  const items = [
     { name: 'Type', value: <code>{type}</code> },
     {
       name: 'Memo',
@@ -105,7 +107,7 @@ function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
       : [{ name: 'Transaction', value: <AddressText address={signature} kind="signature" isLinked /> }]),
     ...(signature === undefined || memo === undefined
       ? []
-      : [{ name: 'Looked up by this page', value: <OwnLook pipeline={pipeline} /> }]),
+      : [{ name: 'Checked by this page', value: <OnChainCheck pipeline={pipeline} /> }]),
     ...(slot === undefined ? [] : [{ name: 'Slot', value: slot }]),
     ...(executedAt === undefined ? [] : [{ name: 'Executed', value: <TimeText at={executedAt} /> }]),
     { name: 'Signed by the vault', value: <AddressText address={pipeline.vaultAddress} of="vault" isLinked /> },
@@ -125,10 +127,27 @@ function Evidence({ pipeline, isOwnHash }: EvidenceProps) {
     >
       <div className="flex flex-col gap-3">
         {isOwnHash === false && (
-          <Notice tone="failed" title="This is another hash than that of your type and payload" />
+          <Notice tone="failed" title="This pipeline has another hash than your type and payload" />
         )}
-        <DescriptionList items={facts} />
+        <DescriptionList items={items} />
       </div>
     </Panel>
   );
+}
+
+/** Reads the transaction from the cluster and looks for the memo, independently of the service. */
+function OnChainCheck({ pipeline }: { readonly pipeline: ProvenPipeline }) {
+  const rpcUrl = useEnvironment()?.rpcUrl;
+  const { signature = '', memo = '', vaultAddress: vault } = pipeline;
+  const check = useQuery({
+    queryKey: ['memo', signature, memo, vault],
+    queryFn: async () => {
+      const found = await readVaultMemos(rpcUrl ?? '', { signature, vault, commitment: 'confirmed' });
+      return found !== null && found.failure === null && found.memos.includes(memo);
+    },
+    enabled: rpcUrl !== undefined && signature !== '' && memo !== '',
+  });
+  if (check.data === true) return <StatusBadge status="done" label="Memo found, signed by the vault" />;
+  if (check.data === false) return <StatusBadge status="failed" label="Memo not found in this transaction" />;
+  return check.error ? 'The cluster did not answer this page' : <StatusBadge status="running" label="Checking" />;
 }

@@ -1,0 +1,207 @@
+import { KEY_OPERATIONS, type KeySummary, type Scope } from '@flywheel/api';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useState } from 'react';
+import { call } from '../../lib/api/call.ts';
+import { keysQuery, revokeKey, rotateKey } from '../../lib/api/keys.ts';
+import { Button } from '../../ui/button.tsx';
+import { Checkbox } from '../../ui/checkbox.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNotice } from '../../ui/feedback.tsx';
+import { SelectField, TextField } from '../../ui/fields.tsx';
+import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
+import { DEFAULT_OVERLAP_SECONDS, OverlapField } from '../../ui/overlap-field.tsx';
+import { TimeText } from '../../ui/text.tsx';
+
+export interface CreateKeyDialogProps {
+  readonly projectId: string;
+  /** Scopes of the project; a key may have fewer. */
+  readonly scopes: readonly Scope[];
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Creates a key and shows its secret once. */
+export function CreateKeyDialog({ projectId, scopes, isOpen, onClose }: CreateKeyDialogProps) {
+  return (
+    <Dialog title="Create an API key" isOpen={isOpen} onClose={onClose}>
+      <CreateKeyForm {...{ projectId, scopes, onClose }} />
+    </Dialog>
+  );
+}
+
+const DAY_MS = 86_400_000;
+const LIFETIMES = [
+  { days: 0, label: 'never' },
+  { days: 30, label: 'in 30 days' },
+  { days: 90, label: 'in 90 days' },
+  { days: 365, label: 'in a year' },
+];
+
+function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps, 'isOpen'>) {
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [days, setDays] = useState(0);
+  const [removed, setRemoved] = useState<ReadonlySet<Scope>>(new Set());
+  const selected = scopes.filter((scope) => !removed.has(scope));
+  const create = useMutation({
+    mutationFn: () =>
+      call(KEY_OPERATIONS.createKey, {
+        params: { projectId },
+        body: {
+          scopes: selected,
+          ...(name === '' ? {} : { name }),
+          ...(days === 0 ? {} : { expiresAt: new Date(Date.now() + days * DAY_MS).toISOString() }),
+        },
+      }),
+    onSuccess: () => queries.invalidateQueries(keysQuery(projectId)),
+  });
+  if (create.data) {
+    return (
+      <div className="flex flex-col gap-4">
+        <OneTimeSecret
+          name="Your new API key"
+          secret={create.data.apiKey}
+          ifLost="If you lose it, create another one and revoke this one."
+        />
+        <div>
+          <Button onClick={onClose}>I have stored it</Button>
+        </div>
+      </div>
+    );
+  }
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    create.mutate();
+  };
+  const toggle = (scope: Scope) => (isSelected: boolean) => {
+    const next = new Set(removed);
+    if (isSelected) next.delete(scope);
+    else next.add(scope);
+    setRemoved(next);
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <TextField
+        label="Name"
+        placeholder="backend, production"
+        maxLength={80}
+        value={name}
+        onChange={({ target }) => setName(target.value)}
+      />
+      <div className="flex gap-6">
+        {scopes.map((scope) => (
+          <Checkbox key={scope} checked={!removed.has(scope)} onChange={toggle(scope)}>
+            {scope === 'burn' ? 'Burns' : 'Airdrops'}
+          </Checkbox>
+        ))}
+      </div>
+      <SelectField label="Expires" value={days} onChange={({ target }) => setDays(Number(target.value))}>
+        {LIFETIMES.map((lifetime) => (
+          <option key={lifetime.days} value={lifetime.days}>
+            {lifetime.label}
+          </option>
+        ))}
+      </SelectField>
+      {create.error && <ErrorNotice error={create.error} />}
+      <div>
+        <Button type="submit" tone="primary" isBusy={create.isPending} disabled={selected.length === 0}>
+          Create the key
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+export interface KeyDialogProps {
+  readonly projectId: string;
+  readonly apiKey: KeySummary;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Replaces a key with a new one, whose secret it shows once. */
+export function RotateKeyDialog({ isOpen, onClose, ...rest }: KeyDialogProps) {
+  return (
+    <Dialog title={`Rotate ${displayName(rest.apiKey)}`} isOpen={isOpen} onClose={onClose}>
+      <RotateForm onClose={onClose} {...rest} />
+    </Dialog>
+  );
+}
+
+function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
+  const queries = useQueryClient();
+  const [overlapSeconds, setOverlapSeconds] = useState(DEFAULT_OVERLAP_SECONDS);
+  const rotate = useMutation({
+    mutationFn: () => rotateKey(projectId, apiKey.keyId, { overlapSeconds }),
+    onSuccess: () => queries.invalidateQueries(keysQuery(projectId)),
+  });
+  if (rotate.data) {
+    return (
+      <div className="flex flex-col gap-4">
+        <OneTimeSecret
+          name="Your new API key"
+          secret={rotate.data.apiKey}
+          ifLost="If you lose it, create another one and revoke this one."
+        />
+        <p>
+          The old key works until <TimeText at={rotate.data.replacedExpiresAt} />. Switch to the new one before then.
+        </p>
+        <div>
+          <Button onClick={onClose}>I have stored it</Button>
+        </div>
+      </div>
+    );
+  }
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    rotate.mutate();
+  };
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <p>The new key has the same name and scopes. Both keys work until the overlap ends.</p>
+      <OverlapField label="Keep the old key working for" seconds={overlapSeconds} onChange={setOverlapSeconds} />
+      {rotate.error && <ErrorNotice error={rotate.error} />}
+      <div>
+        <Button type="submit" tone="primary" isBusy={rotate.isPending}>
+          Create the new key
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Revokes a key after the person has typed its name. */
+export function RevokeKeyDialog({ projectId, apiKey, isOpen, onClose }: KeyDialogProps) {
+  const queries = useQueryClient();
+  const name = displayName(apiKey);
+  const revoke = useMutation({
+    mutationFn: () => revokeKey(projectId, apiKey.keyId),
+    onSuccess: async () => {
+      await queries.invalidateQueries(keysQuery(projectId));
+      onClose();
+    },
+  });
+  return (
+    <ConfirmDialog
+      title={`Revoke ${name}?`}
+      name={name}
+      verb="Revoke the key"
+      isOpen={isOpen}
+      isBusy={revoke.isPending}
+      error={revoke.error}
+      onConfirm={() => revoke.mutate()}
+      onClose={onClose}
+    >
+      <p>
+        Requests with <code className="text-sm">{apiKey.prefix}…</code> fail immediately. You cannot undo this. To
+        replace a key without downtime, rotate it instead.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+/** Name of a key for people: its own, or its prefix if it has none. */
+export function displayName({ name, prefix }: Pick<KeySummary, 'name' | 'prefix'>): string {
+  return name ?? prefix;
+}
