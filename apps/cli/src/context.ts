@@ -1,9 +1,10 @@
+import { CONSOLE_OPERATIONS } from '@flywheel/api';
 import { createFlywheelClient, type FlywheelClient } from '@flywheel/sdk';
-import { createConsoleClient } from './console-client.ts';
+import { type ConsoleClient, createConsoleClient } from './console-client.ts';
 import { CliError } from './errors.ts';
 import type { Output } from './output.ts';
 
-/** What every command is given. */
+/** The dependencies of every command. */
 export interface Context {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly output: Output;
@@ -20,48 +21,72 @@ export interface RpcUrlOption {
 const DEFAULT_URL = 'http://127.0.0.1:4000';
 const DEFAULT_RPC_URL = 'http://127.0.0.1:8899';
 
-/** FLYWHEEL_API_KEY; never an argument: those are visible to every process. */
-export function apiKeyOf({ environment }: Context): string {
+/**
+ * Returns the project’s API key. It is read only from the environment: every process of a machine can read the
+ * arguments of all others.
+ */
+export function requireApiKey({ environment }: Context): string {
   const apiKey = environment.FLYWHEEL_API_KEY;
   if (apiKey) return apiKey;
-  throw new CliError('ERR_API_KEY_MISSING', 'No API key. Set FLYWHEEL_API_KEY; flywheel register shows one.');
+  throw new CliError('ERR_API_KEY_MISSING', 'FLYWHEEL_API_KEY is not set. flywheel register prints a key.');
 }
 
-/** A client with the API key of the environment. */
+/** Opens the SDK’s client with the API key of the environment; it prints a note before it waits for a rate limit. */
 export function openClient(context: Context, options: UrlOption): FlywheelClient {
-  const { output } = context;
-  const apiKey = apiKeyOf(context);
   return createFlywheelClient({
     url: serviceUrl(context, options),
-    apiKey,
+    apiKey: requireApiKey(context),
     onRetry: ({ error, waitMs }) => {
       if (error.retryAfterSeconds === null) return;
-      output.note(`${error.message} Going on by itself in ${Math.ceil(waitMs / 1_000)} s.`);
+      context.output.note(`${error.message} Retrying in ${Math.ceil(waitMs / 1_000)} s.`);
     },
   });
 }
 
-export function openConsole(context: Context, options: UrlOption) {
+export function openConsole(context: Context, options: UrlOption): ConsoleClient {
   return createConsoleClient({ url: serviceUrl(context, options) });
 }
 
-/** The cluster’s JSON-RPC: the option, SOLANA_RPC_URL, or the local cluster’s usual place. */
-export function rpcUrlOf({ environment }: Context, { rpcUrl }: RpcUrlOption): string {
-  return httpUrl(rpcUrl ?? environment.SOLANA_RPC_URL ?? DEFAULT_RPC_URL, 'SOLANA_RPC_URL');
-}
-
-/** The cluster’s JSON-RPC: the option, SOLANA_RPC_URL, or where the service tells browsers to find it. */
-export async function askedRpcUrlOf(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
-  if (options.rpcUrl !== undefined || context.environment.SOLANA_RPC_URL) return rpcUrlOf(context, options);
-  return (await openConsole(context, options).readEnvironment()).rpcUrl;
-}
-
-/** Where the service is: the option, FLYWHEEL_URL, or the usual place. */
+/** The service’s URL: `--url`, FLYWHEEL_URL, or the default port of this machine. */
 export function serviceUrl({ environment }: Context, { url }: UrlOption): string {
-  return httpUrl(url ?? environment.FLYWHEEL_URL ?? DEFAULT_URL, 'FLYWHEEL_URL');
+  const text = url ?? environment.FLYWHEEL_URL ?? DEFAULT_URL;
+  if (isHttpUrl(text)) return text;
+  throw new CliError('ERR_USAGE', `${text} is not an http(s) URL. Set FLYWHEEL_URL to one like ${DEFAULT_URL}.`);
 }
 
-function httpUrl(text: string, variable: string): string {
-  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
-  throw new CliError('ERR_USAGE', `${text} is no http(s) address. Set ${variable} to one like ${DEFAULT_URL}.`);
+/** The local cluster’s RPC URL: `--rpc-url`, SOLANA_RPC_URL, or the default port of this machine. */
+export function localRpcUrl({ environment }: Context, { rpcUrl }: RpcUrlOption): string {
+  const url = rpcUrl ?? environment.SOLANA_RPC_URL ?? DEFAULT_RPC_URL;
+  if (isHttpUrl(url)) return url;
+  // The value is not quoted: an RPC URL may contain a provider’s key.
+  throw new CliError(
+    'ERR_USAGE',
+    `The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like ${DEFAULT_RPC_URL}.`,
+  );
+}
+
+/** The RPC URL of a node to read from: `--rpc-url`, SOLANA_RPC_URL, or the node that the service publishes. */
+export async function resolveRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
+  if (options.rpcUrl !== undefined || context.environment.SOLANA_RPC_URL) return localRpcUrl(context, options);
+  return (await openConsole(context, options).call(CONSOLE_OPERATIONS.getEnvironment, {})).rpcUrl;
+}
+
+/** A URL for people: whole on this machine, otherwise its host alone, because the rest may contain a provider’s key. */
+export function displayUrl(url: string): string {
+  const { hostname, host } = new URL(url);
+  return LOOPBACK_HOSTS.has(hostname) ? url : host;
+}
+
+const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
+
+/**
+ * The command to print in hints that people copy: npm sets `npm_command` for what it starts, and then `flywheel` is
+ * usually not on the PATH of their shell.
+ */
+export function programName({ environment }: Context): string {
+  return environment.npm_command === undefined ? 'flywheel' : 'npx flywheel';
+}
+
+function isHttpUrl(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text);
 }

@@ -1,4 +1,6 @@
-/** Faults found on this side of the wire. */
+import { type FlywheelErrorCode, isFlywheelError } from '@flywheel/sdk';
+
+/** Codes of errors that arise in the command line itself; all others come from the SDK or the service. */
 export type CliErrorCode =
   | 'ERR_USAGE'
   | 'ERR_CONFIGURATION'
@@ -13,10 +15,10 @@ export type CliErrorCode =
   | 'ERR_UNHEALTHY'
   | 'ERR_INTERRUPTED';
 
-/** A failure with a code; its message names the next step. */
+/** An error with a code; its message ends with the next step. */
 export class CliError extends Error {
   readonly code: CliErrorCode;
-  /** null: the one of its code. */
+  /** Overrides the exit code that belongs to `code`. */
   readonly exitCode: number | null;
 
   constructor(code: CliErrorCode, message: string, options: ErrorOptions & { readonly exitCode?: number } = {}) {
@@ -26,3 +28,61 @@ export class CliError extends Error {
     this.exitCode = options.exitCode ?? null;
   }
 }
+
+/** Every exit code with its meaning, as `flywheel --help` prints them; docs/cli.md repeats the list. */
+export const EXIT_CODES = [
+  [0, 'success'],
+  [1, 'error: see the message'],
+  [2, 'usage error or bad input file: nothing was sent'],
+  [3, 'negative result: failed batch, missing proof, rejected airdrop, failed check'],
+  [4, 'no answer: the request may still have taken effect'],
+  [130, 'interrupted by Ctrl-C (143: by SIGTERM)'],
+] as const;
+
+export const NO_ANSWER_EXIT_CODE = 4;
+
+const EXIT_CODE_OF: { readonly [Code in CliErrorCode | FlywheelErrorCode]?: number } = {
+  ERR_USAGE: 2,
+  ERR_FILE: 2,
+  ERR_BATCH_FAILED: 3,
+  ERR_AIRDROP_REFUSED: 3,
+  ERR_DEMO_FAILED: 3,
+  ERR_NOT_PROVEN: 3,
+  ERR_UNHEALTHY: 3,
+  ERR_UNREACHABLE: NO_ANSWER_EXIT_CODE,
+  ERR_TIMED_OUT: NO_ANSWER_EXIT_CODE,
+};
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CliError) return error.exitCode ?? EXIT_CODE_OF[error.code] ?? 1;
+  return isFlywheelError(error) ? (EXIT_CODE_OF[error.code] ?? 1) : 1;
+}
+
+/** The next step after an error of the SDK or the service; null if its own message says enough. */
+export function nextStepOf({ code, message }: { readonly code: FlywheelErrorCode; readonly message: string }) {
+  // The SDK uses one code for a service and for a Solana node that do not answer.
+  if (code === 'ERR_UNREACHABLE' && message.startsWith('No cluster')) {
+    return 'Start one with npm start, or set SOLANA_RPC_URL.';
+  }
+  return NEXT_STEPS[code] ?? null;
+}
+
+const CHECK_KEY = 'Check FLYWHEEL_API_KEY, or create a new key with flywheel keys create.';
+
+const NEXT_STEPS: { readonly [Code in FlywheelErrorCode]?: string } = {
+  ERR_UNREACHABLE: 'Start one with npm start, or set FLYWHEEL_URL.',
+  ERR_TIMED_OUT: 'The work may still be running: check with flywheel status.',
+  ERR_UNEXPECTED_REPLY: 'Check that FLYWHEEL_URL points to a Flywheel service of this version.',
+  ERR_SIGNING_REFUSED: 'Check the wallet file and the source of the transaction.',
+  ERR_UNAUTHORIZED: CHECK_KEY,
+  ERR_KEY_NOT_FOUND: CHECK_KEY,
+  ERR_FLYWHEEL_INVALID_PROOF_TYPE: 'flywheel project proof-types lists and changes the allowed types.',
+  ERR_SIGNED_TX_INVALID: 'Sign the proposalApproveTx of this batch with flywheel sign.',
+  ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED: 'flywheel project limits shows and changes the daily limits.',
+  ERR_VAULT_UNDERFUNDED: 'flywheel project show lists what is missing and the vault’s address.',
+  ERR_PROJECT_NOT_FOUND: 'Check --project and --wallet: a project is visible only to its own wallet.',
+  ERR_BATCH_NOT_FOUND: 'Check the id, and that FLYWHEEL_API_KEY belongs to the same project.',
+  ERR_MINT_UNSUPPORTED: 'On a local cluster, flywheel localnet create-token creates a supported mint.',
+  ERR_REGISTRATION_FAILED:
+    'The wallet pays for the registration: on a local cluster, flywheel localnet fund gives it SOL.',
+};

@@ -2,34 +2,32 @@ import { readFile } from 'node:fs/promises';
 import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/kit';
 import { CliError } from './errors.ts';
 
-/** A Solana CLI keypair: 32 bytes of private key, then 32 of public key. */
+/** Size of a Solana CLI keypair: 32 bytes of private key, then 32 bytes of public key. */
 const KEYPAIR_BYTES = 64;
 
 /**
  * Reads a wallet from a Solana CLI keypair file: a JSON array of 64 numbers.
- * @throws CliError `ERR_WALLET`; no part of the key is ever in its message.
+ * @throws CliError `ERR_WALLET`; its message never quotes the file, which may contain a key.
  */
 export async function readWallet(path: string): Promise<KeyPairSigner> {
-  const bytes = parseKeypair(path, await readText(path));
+  const bytes = parseKeypair(path, await readWalletText(path));
   try {
     return await createKeyPairSignerFromBytes(bytes);
   } catch (cause) {
-    throw new CliError('ERR_WALLET', `${path} is no keypair: its public half does not belong to its private half.`, {
+    throw new CliError('ERR_WALLET', `${path} is not a keypair: its public key does not match its private key.`, {
       cause,
     });
   }
 }
 
-async function readText(path: string): Promise<string> {
+async function readWalletText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
     throw new CliError(
       'ERR_WALLET',
-      `No wallet can be read from ${path}. Make one with node examples/new-wallet.js ${path} or solana-keygen new -o ${path}.`,
-      {
-        cause,
-      },
+      `Cannot read the wallet ${path}. Create one with node examples/new-wallet.js ${path} or solana-keygen new -o ${path}.`,
+      { cause },
     );
   }
 }
@@ -37,14 +35,12 @@ async function readText(path: string): Promise<string> {
 function parseKeypair(path: string, text: string): Uint8Array {
   const numbers = parseArray(text);
   const isByte = (value: unknown) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 255;
-  if (numbers?.length !== KEYPAIR_BYTES || !numbers.every(isByte)) {
-    const found = numbers === null ? 'something else' : `${numbers.length} values`;
-    throw new CliError(
-      'ERR_WALLET',
-      `${path} is no Solana CLI keypair file: it must hold a JSON array of ${KEYPAIR_BYTES} numbers from 0 to 255, and holds ${found}.`,
-    );
-  }
-  return Uint8Array.from(numbers, Number);
+  if (numbers?.length === KEYPAIR_BYTES && numbers.every(isByte)) return Uint8Array.from(numbers, Number);
+  const found = numbers === null ? 'something else' : `${numbers.length} values`;
+  throw new CliError(
+    'ERR_WALLET',
+    `${path} is not a Solana CLI keypair file: expected a JSON array of ${KEYPAIR_BYTES} numbers from 0 to 255, found ${found}.`,
+  );
 }
 
 function parseArray(text: string): readonly unknown[] | null {
@@ -52,7 +48,36 @@ function parseArray(text: string): readonly unknown[] | null {
     const parsed: unknown = JSON.parse(text);
     return Array.isArray(parsed) ? parsed : null;
   } catch {
-    // Whatever the text is, it must not be quoted: it may be a key.
+    // The parser’s message quotes the text, which may be a key.
     return null;
+  }
+}
+
+/**
+ * Reads an init request as JSON text; the service validates its content.
+ * @throws CliError `ERR_FILE` if the file cannot be read or is not JSON.
+ */
+export async function readRequestFile(path: string): Promise<string> {
+  const text = await readTextFile(path, 'Expected an init request, like examples/rewards.json.');
+  try {
+    JSON.parse(text);
+  } catch (cause) {
+    throw new CliError('ERR_FILE', `${path} is not JSON: ${cause instanceof Error ? cause.message : cause}.`, {
+      cause,
+    });
+  }
+  return text;
+}
+
+/**
+ * Reads a text file.
+ * @param expected a sentence that tells what the file should contain.
+ * @throws CliError `ERR_FILE`.
+ */
+export async function readTextFile(path: string, expected: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw new CliError('ERR_FILE', `Cannot read ${path}. ${expected}`, { cause });
   }
 }

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 
-/** Lines of a table, the headings dimmed, each column as wide as its widest cell. One line a row, in order. */
+/** Lays out a table: dimmed headings, each column as wide as its widest cell, one line per row. */
 export function layOutTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -18,8 +18,32 @@ export function layOutTable(
   return { heading: styleText('dim', line(headings), { stream }), lines: rows.map(line) };
 }
 
-/** Lines of `  name  value`, the names dimmed and aligned. */
+/** Lays out lines of `  name  value`; names are dimmed and aligned. */
 export function layOutPairs(pairs: readonly (readonly [name: string, value: string])[], stream: Writable): string[] {
   const width = Math.max(...pairs.map(([name]) => name.length));
   return pairs.map(([name, value]) => `  ${styleText('dim', name.padEnd(width), { stream })}  ${value}`);
+}
+
+/** `7Fq2…9dKe`: enough to recognize an address or a signature. */
+export function shorten(text: string): string {
+  return text.length <= 12 ? text : `${text.slice(0, 4)}…${text.slice(-4)}`;
+}
+
+/** `1 pipeline`, `36 pipelines`, `2 batches`. */
+export function count(amount: number, singular: string, plural = `${singular}s`): string {
+  return `${amount.toLocaleString('en-US')} ${amount === 1 ? singular : plural}`;
+}
+
+const DURATION_UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** A duration in its largest whole unit: `6 d`. */
+export function roughDuration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  const [unit, unitSeconds] = DURATION_UNITS.find(([, size]) => seconds >= size) ?? ['s', 1];
+  return `${Math.floor(seconds / unitSeconds)} ${unit}`;
 }

@@ -1,15 +1,14 @@
 import { CliError } from './errors.ts';
 
-/** Ctrl-C may arrive twice at once: from the terminal and from the process that started us. */
+/** One Ctrl-C can arrive twice: from the terminal and from the launcher that started this process. */
 const REPEAT_MS = 1_000;
-/** A shell’s convention: 128 plus the number of the signal. */
+/** 128 plus the number of the signal, as shells report it. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Runs work that Ctrl-C and SIGTERM abort in order, so that it can put away what it started; pressed again, the
- * process ends at once.
- * @param nextStep is said when it was stopped.
- * @throws CliError `ERR_INTERRUPTED` when the work ended because of it.
+ * Runs work that Ctrl-C and SIGTERM abort, so that it can clean up; a second Ctrl-C exits at once.
+ * @param nextStep is added to the message after an interrupt.
+ * @throws CliError `ERR_INTERRUPTED` if the work ended because of a signal.
  */
 export async function interruptible<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
@@ -20,11 +19,8 @@ export async function interruptible<Result>(
   const interrupt = (signal: 'SIGINT' | 'SIGTERM') => {
     if (!abort.signal.aborted) {
       firstAtMs = Date.now();
-      abort.abort(
-        new CliError('ERR_INTERRUPTED', `Stopped by ${signal}.${nextStep === '' ? '' : ` ${nextStep}`}`, {
-          exitCode: EXIT_CODES[signal],
-        }),
-      );
+      const message = `Interrupted by ${signal}.${nextStep === '' ? '' : ` ${nextStep}`}`;
+      abort.abort(new CliError('ERR_INTERRUPTED', message, { exitCode: EXIT_CODES[signal] }));
     } else if (Date.now() - firstAtMs > REPEAT_MS) {
       process.exit(EXIT_CODES[signal]);
     }

@@ -3,14 +3,12 @@ import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { addAirdropCommand } from './commands/airdrop/airdrop.ts';
-import { addInitCommand } from './commands/batch/init.ts';
 import { addRunCommand } from './commands/batch/run.ts';
-import { addSignCommand } from './commands/batch/sign.ts';
 import { addStatusCommand } from './commands/batch/status.ts';
-import { addExecuteCommand } from './commands/batch/steps.ts';
+import { addExecuteCommand, addInitCommand, addSignCommand } from './commands/batch/steps.ts';
 import { addCompletionCommand } from './commands/completion.ts';
-import { addDemoCommand } from './commands/demo/command.ts';
-import { addDoctorCommand } from './commands/doctor/command.ts';
+import { addDemoCommand } from './commands/demo/demo.ts';
+import { addDoctorCommand } from './commands/doctor/doctor.ts';
 import { addJobsCommands } from './commands/jobs.ts';
 import { addLocalnetCommands } from './commands/localnet.ts';
 import { addKeysCommands } from './commands/project/keys.ts';
@@ -20,12 +18,11 @@ import { addWebhooksCommands } from './commands/project/webhooks.ts';
 import { addProofCommands } from './commands/proof.ts';
 import { addServiceCommands } from './commands/service.ts';
 import type { Context } from './context.ts';
-import { CliError } from './errors.ts';
-import { EXIT_CODES } from './exit-code.ts';
+import { CliError, EXIT_CODES } from './errors.ts';
 import { createOutput } from './output.ts';
 
-/** What a command line reads from and writes to; the process itself, or a test’s stand-in. */
-export interface Surroundings {
+/** The streams and the environment of a command line: those of the process, or a test’s. */
+export interface ProcessIO {
   readonly stdout: Writable;
   readonly stderr: Writable;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -35,24 +32,23 @@ const JSON_OPTION = '--json';
 
 /**
  * Runs one command line.
- * @returns the exit code: 0, or another after a failure was said on stderr.
+ * @returns the exit code: 0, or another after an error was printed on stderr.
  */
-export async function main(words: readonly string[], { stdout, stderr, env }: Surroundings = process): Promise<number> {
-  const output = createOutput({ json: words.includes(JSON_OPTION), stdout, stderr, terminalKind: env.TERM });
+export async function main(words: readonly string[], { stdout, stderr, env }: ProcessIO = process): Promise<number> {
+  const output = createOutput({ json: words.includes(JSON_OPTION), stdout, stderr, terminalType: env.TERM });
   const program = createProgram({ environment: env, output });
   try {
     if (words.length === 0) program.outputHelp();
-    // The word may stand anywhere, also where only a part of a command is given.
-    else
-      await program.parseAsync(
-        words.filter((word) => word !== JSON_OPTION),
-        { from: 'user' },
-      );
+    else {
+      // --json may stand anywhere, so that errors of parsing are JSON too.
+      const otherWords = words.filter((word) => word !== JSON_OPTION);
+      await program.parseAsync(otherWords, { from: 'user' });
+    }
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) return output.fail(error);
     if (error.exitCode === 0) return 0;
-    return output.fail(usageError(error, words));
+    return output.fail(toUsageError(error, words));
   }
 }
 
@@ -61,9 +57,9 @@ function createProgram(context: Context): Command {
   const program = new Command('flywheel')
     .description('Token operations, approved by two parties, executed on Solana, provable by anyone.')
     .version(packageFile.version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'say more')
+    .helpOption('-h, --help', 'print help')
     .configureHelp({
-      // Arguments and options have their own page.
+      // The help of each command lists its arguments and options.
       subcommandTerm: (command) => command.name(),
       styleTitle: (title) => styleText('bold', title, { stream: stdout }),
       styleCommandText: (text) => styleText('cyan', text, { stream: stdout }),
@@ -90,28 +86,28 @@ function createProgram(context: Context): Command {
   program.commandsGroup(LAST_GROUP);
   addCompletionCommand(program, context);
   program.addHelpCommand(
-    new Command('help').argument('[command]').summary('say more about a command').helpGroup(LAST_GROUP),
+    new Command('help').argument('[command]').summary('print help for a command').helpGroup(LAST_GROUP),
   );
   program.addHelpText('after', AFTER_HELP);
   forEachCommand(program, (command) => {
-    // Errors are said by us, in one voice and as JSON if asked; help keeps its place on stdout.
+    // Output prints errors, in one format and as JSON with --json; help stays on stdout.
     command.exitOverride().configureOutput({ writeOut: (text) => void stdout.write(text), writeErr: () => undefined });
-    // flywheel help says the same of each.
+    // One help command is enough: flywheel help COMMAND.
     if (command !== program) command.helpCommand(false);
     if (command.commands.length === 0) {
-      command.option(JSON_OPTION, 'print exactly one JSON document on stdout; failures as {error, message} on stderr');
+      command.option(JSON_OPTION, 'print the result as one JSON document on stdout, an error as JSON on stderr');
     }
   });
   return program;
 }
 
-const LAST_GROUP = 'This command line:';
+const LAST_GROUP = 'Other:';
 
 const AFTER_HELP = `
-Start here:
-  flywheel demo             the main job on this machine alone
-  flywheel start            the service at http://127.0.0.1:4000
-  flywheel help <command>   what a command takes, with an example
+Get started:
+  flywheel demo             run a batch from start to end on this machine
+  flywheel start            run the service at http://127.0.0.1:4000
+  flywheel help <command>   print help and an example
 
 Environment: FLYWHEEL_URL, FLYWHEEL_API_KEY, SOLANA_RPC_URL, NO_COLOR, FORCE_COLOR.
 
@@ -123,14 +119,13 @@ function forEachCommand(command: Command, visit: (command: Command) => void): vo
   for (const child of command.commands) forEachCommand(child, visit);
 }
 
-function usageError(error: CommanderError, words: readonly string[]): CliError {
-  const [group = ''] = words.filter((word) => !word.startsWith('-'));
-  if (error.code === 'commander.help' && group === 'help') {
-    const [, wanted = ''] = words.filter((word) => !word.startsWith('-'));
-    return new CliError('ERR_USAGE', `Unknown command '${wanted}'. See flywheel --help.`, { cause: error });
-  }
+function toUsageError(error: CommanderError, words: readonly string[]): CliError {
+  const [name = '', argument = ''] = words.filter((word) => !word.startsWith('-'));
   if (error.code === 'commander.help') {
-    const message = `flywheel ${group} needs a command; flywheel ${group} --help lists them.`;
+    const message =
+      name === 'help'
+        ? `Unknown command '${argument}'. See flywheel --help.`
+        : `flywheel ${name} needs a subcommand. See flywheel ${name} --help.`;
     return new CliError('ERR_USAGE', message, { cause: error });
   }
   const sentence = error.message
@@ -138,6 +133,6 @@ function usageError(error: CommanderError, words: readonly string[]): CliError {
     .replace(/\s*\n\s*/g, ' ')
     .replace(/[^.?)]$/, '$&.');
   const text = sentence.charAt(0).toUpperCase() + sentence.slice(1);
-  const help = error.code === 'commander.unknownCommand' ? 'flywheel --help' : `flywheel ${group} --help`;
+  const help = error.code === 'commander.unknownCommand' ? 'flywheel --help' : `flywheel ${name} --help`;
   return new CliError('ERR_USAGE', `${text} See ${help}.`, { cause: error });
 }

@@ -1,10 +1,66 @@
-import { InvalidArgumentError } from 'commander';
+import { type ProofType, Scope, WebhookTopic } from '@flywheel/api';
+import { type Address, isAddress } from '@solana/kit';
+import { type Command, InvalidArgumentError } from 'commander';
 
-/** Parses an option’s value as a whole number within bounds, both included. */
+/** Adds `--wallet`. */
+export function addWalletOption(command: Command): Command {
+  return command.requiredOption('--wallet <file>', 'keypair file of the project’s wallet (Solana CLI format)');
+}
+
+/** Adds `--url`, the service. */
+export function addUrlOption(command: Command): Command {
+  return command.option('--url <url>', 'service URL; default: FLYWHEEL_URL or http://127.0.0.1:4000');
+}
+
+/** Adds `--rpc-url` of a command that reads the chain itself. */
+export function addRpcUrlOption(command: Command): Command {
+  return command.option('--rpc-url <url>', 'node to read from; default: SOLANA_RPC_URL or the service’s public node');
+}
+
+/** Adds `--rpc-url` of a command that controls a local cluster. */
+export function addLocalRpcUrlOption(command: Command): Command {
+  return command.option('--rpc-url <url>', 'local cluster; default: SOLANA_RPC_URL or http://127.0.0.1:8899');
+}
+
+/** Returns a parser of whole numbers within bounds, both included. */
 export function parseWholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
   };
+}
+
+export function parseAddress(text: string): Address {
+  if (isAddress(text)) return text;
+  throw new InvalidArgumentError('It must be an address: 32 bytes in base58.');
+}
+
+/** Parses `burn,airdrop`. */
+export function parseScopes(text: string): Scope[] {
+  return [...new Set(text.split(',').map((word) => word.trim()))].map((word) => {
+    const scope = Scope.safeParse(word);
+    if (scope.success) return scope.data;
+    throw new InvalidArgumentError(`Scopes are ${Scope.options.join(', ')}.`);
+  });
+}
+
+/** Parses `batch.executed,batch.failed`. */
+export function parseWebhookTopics(text: string): WebhookTopic[] {
+  return text.split(',').map((word) => {
+    const topic = WebhookTopic.safeParse(word.trim());
+    if (topic.success) return topic.data;
+    throw new InvalidArgumentError(`Events are ${WebhookTopic.options.join(', ')}.`);
+  });
+}
+
+/** Parses `TYPE` or `TYPE:description` of a repeatable option. */
+export function addProofType(text: string, previous: readonly ProofType[]): ProofType[] {
+  const [, type, description] = /^([A-Za-z0-9_-]{1,64})(?::(.+))?$/s.exec(text) ?? [];
+  if (type === undefined) {
+    throw new InvalidArgumentError(
+      'It must be TYPE or TYPE:description; a type is 1 to 64 characters of A-Z a-z 0-9 _ -.',
+    );
+  }
+  return [...previous, { type, ...(description === undefined ? {} : { description }) }];
 }

@@ -1,60 +1,49 @@
-import { createLiveDisplay } from './live-display.ts';
+import type { Writable } from 'node:stream';
+import type { WriteStream } from 'node:tty';
+import { styleText } from 'node:util';
+import ora, { type Ora } from 'ora';
 import type { Output } from './output.ts';
-import { createPlainDisplay } from './plain-display.ts';
 
-export type StepState = 'waiting' | 'running' | 'done' | 'failed';
-
+/** One step of a job, as progress displays show it. */
 export interface Step {
   readonly label: string;
-  readonly state: StepState;
-  /** What it is about, or came to: `36 pipelines`. */
+  readonly state: 'pending' | 'running' | 'done' | 'failed';
+  /** Extra information: `36 pipelines`. */
   readonly detail: string;
-  readonly startedAtMs: number;
-  readonly endedAtMs: number;
-}
-
-/** Shows steps; told after every change. */
-export interface Display {
-  update(steps: readonly Step[], changed: number): void;
-  /** Leaves the last picture standing and gives the terminal back. */
-  close(steps: readonly Step[]): void;
+  /** null if it was not observed; a step with an unknown start has no duration. */
+  readonly startedAtMs: number | null;
+  readonly endedAtMs: number | null;
 }
 
 export interface Progress<Id extends string> {
-  /** Marks a step as running; again, to change its detail. */
+  /** Marks a step as running; on a running step it changes the detail. */
   begin(id: Id, detail?: string): void;
   finish(id: Id, detail?: string): void;
-  /** Closes the display; a step that still runs has failed. */
+  /** Marks a step that an earlier run has completed: it has no duration. */
+  skip(id: Id, detail: string): void;
+  /** Ends the display; a step that is still running is shown as failed. */
   close(): void;
 }
 
-const SILENT: Display = { update: () => undefined, close: () => undefined };
-
 /**
- * Progress through known steps, on stderr: a live picture on a terminal, else a line per step; with `--json` only on
- * a terminal, so that stderr holds nothing but a failure.
+ * Creates the progress of a job with known steps, on stderr: live on a terminal, otherwise a line per step. With `--json`
+ * it is shown on a terminal only, so that stderr contains nothing but an error.
  */
 export function createProgress<Id extends string>(
   output: Output,
   labels: { readonly [I in Id]: string },
 ): Progress<Id> {
-  // Keys of an object literal, whose type is exactly Id.
+  // The keys of an object literal whose type is exactly Id.
   const ids = Object.keys(labels) as Id[];
-  const steps: Step[] = ids.map((id) => ({
-    label: labels[id],
-    state: 'waiting',
-    detail: '',
-    startedAtMs: 0,
-    endedAtMs: 0,
-  }));
-  const display = chooseDisplay(output);
+  const steps = ids.map((id) => pendingStep(labels[id]));
+  const display = openStepDisplay(output);
 
-  function change(id: Id, next: (step: Step) => Partial<Step>): void {
-    const position = ids.indexOf(id);
-    const step = steps[position];
+  function change(id: Id, changesOf: (step: Step) => Partial<Step>): void {
+    const index = ids.indexOf(id);
+    const step = steps[index];
     if (!step) return;
-    steps[position] = { ...step, ...next(step) };
-    display.update(steps, position);
+    steps[index] = { ...step, ...changesOf(step) };
+    display.update(steps);
   }
 
   return {
@@ -66,24 +55,136 @@ export function createProgress<Id extends string>(
       })),
     finish: (id, detail) =>
       change(id, (step) => ({ state: 'done', detail: detail ?? step.detail, endedAtMs: Date.now() })),
+    skip: (id, detail) => change(id, () => ({ state: 'done', detail, startedAtMs: null, endedAtMs: null })),
     close: () => {
-      for (const [position, step] of steps.entries()) {
-        if (step.state === 'running') {
-          steps[position] = { ...step, state: 'failed', endedAtMs: Date.now() };
-          display.update(steps, position);
-        }
+      for (const [index, step] of steps.entries()) {
+        if (step.state === 'running') steps[index] = { ...step, state: 'failed', endedAtMs: Date.now() };
       }
-      display.close(steps);
+      display.update(steps);
+      display.close();
     },
   };
 }
 
-/** Seconds as people read them: `0.4 s`, `12.0 s`. */
+export function pendingStep(label: string): Step {
+  return { label, state: 'pending', detail: '', startedAtMs: null, endedAtMs: null };
+}
+
+/** Shows the steps of a job; each step that has ended becomes a line of its own. */
+export interface StepDisplay {
+  update(steps: readonly Step[]): void;
+  close(): void;
+}
+
+export function openStepDisplay({ json, stderr, terminal }: Output): StepDisplay {
+  if (terminal) return openLiveSteps(terminal);
+  return json ? { update: () => undefined, close: () => undefined } : openPlainSteps(stderr);
+}
+
+/** Ended steps stay as lines; below them ora redraws the running step and the pending ones. */
+function openLiveSteps(stream: WriteStream): StepDisplay {
+  const spinner = openSpinner(stream);
+  const printed = new Set<string>();
+  return {
+    update: (steps) => {
+      const labelWidth = Math.max(...steps.map(({ label }) => label.length));
+      for (const step of steps) {
+        const { label, state } = step;
+        if (state === 'pending' || state === 'running' || printed.has(label)) continue;
+        printed.add(label);
+        const text = label.padEnd(labelWidth);
+        spinner.stopAndPersist({ symbol: markOf(state, stream), text, suffixText: columnsOf(step, stream) });
+      }
+      const running = steps.find(({ state }) => state === 'running');
+      if (!running) {
+        spinner.stop();
+        return;
+      }
+      const pending = steps.filter(({ state }) => state === 'pending');
+      const lines = pending.map(({ label }) => `\n${styleText('dim', `○ ${label}`, { stream })}`).join('');
+      spinner.text = running.label.padEnd(labelWidth);
+      // A function, so that each frame shows the time that has passed.
+      spinner.suffixText = () => `${columnsOf({ ...running, endedAtMs: Date.now() }, stream)}${lines}`;
+      spinner.start();
+    },
+    close: () => void spinner.stop(),
+  };
+}
+
+/** The columns after the label: `  1.2 s  4 transactions`. */
+function columnsOf({ detail, startedAtMs, endedAtMs }: Step, stream: Writable): string {
+  const duration = startedAtMs === null || endedAtMs === null ? '' : formatDuration(endedAtMs - startedAtMs);
+  return styleText('dim', `${duration.padStart(DURATION_WIDTH)}${detail === '' ? '' : `  ${detail}`}`, { stream });
+}
+
+/** Room for `999.9 s` and a space before it. */
+const DURATION_WIDTH = 8;
+
+/** One line for each step that has ended, for logs and pipes. */
+function openPlainSteps(stream: Writable): StepDisplay {
+  const printed = new Set<string>();
+  return {
+    update: (steps) => {
+      for (const { label, state, detail, startedAtMs, endedAtMs } of steps) {
+        if (printed.has(label) || state === 'pending' || state === 'running') continue;
+        printed.add(label);
+        const duration = startedAtMs === null || endedAtMs === null ? '' : formatDuration(endedAtMs - startedAtMs);
+        const words = [markOf(state, stream), label, detail && `· ${detail}`];
+        stream.write(`${[...words, duration && styleText('dim', duration, { stream })].filter(Boolean).join(' ')}\n`);
+      }
+    },
+    close: () => undefined,
+  };
+}
+
+function markOf(state: 'done' | 'failed', stream: Writable): string {
+  return state === 'done' ? styleText('green', '✓', { stream }) : styleText('red', '✗', { stream });
+}
+
+/** `0.4 s`, `12.0 s`. */
 export function formatDuration(durationMs: number): string {
   return `${(durationMs / 1_000).toFixed(1)} s`;
 }
 
-function chooseDisplay({ json, stderr, terminal }: Output): Display {
-  if (terminal) return createLiveDisplay(terminal);
-  return json ? SILENT : createPlainDisplay(stderr);
+export interface ProgressBar {
+  /** @param fraction from 0 to 1. */
+  show(fraction: number, text: string): void;
+  /** Ends the display; the last state stays visible. */
+  close(): void;
+}
+
+/** Creates a progress bar on stderr: live on a terminal, otherwise a line whenever its text changes. */
+export function createProgressBar({ json, stderr, terminal }: Output): ProgressBar {
+  if (terminal) return openLiveBar(terminal);
+  let printed = '';
+  return {
+    show: (_, text) => {
+      if (!json && text !== printed) stderr.write(`${text}\n`);
+      printed = text;
+    },
+    close: () => undefined,
+  };
+}
+
+function openLiveBar(stream: WriteStream): ProgressBar {
+  const spinner = openSpinner(stream);
+  return {
+    show: (fraction, text) => {
+      const filled = Math.round(Math.min(Math.max(fraction, 0), 1) * BAR_CELLS);
+      const cells = styleText('cyan', '█'.repeat(filled), { stream }) + '░'.repeat(BAR_CELLS - filled);
+      spinner.text = `${cells} ${`${Math.floor(fraction * 100)}%`.padStart(4)}  ${text}`;
+      spinner.start();
+    },
+    close: () => {
+      if (spinner.isSpinning) spinner.stopAndPersist({ symbol: ' ' });
+    },
+  };
+}
+
+const BAR_CELLS = 28;
+
+/** ora colours by what stdout is, so colours are set here by what the stream is; it leaves stdin and Ctrl-C alone. */
+function openSpinner(stream: WriteStream): Ora {
+  const frames = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'].map((frame) => styleText('cyan', frame, { stream }));
+  return ora({ stream, isEnabled: true, discardStdin: false, color: false, spinner: { interval: 80, frames } });
 }

@@ -5,14 +5,15 @@ import { createFlywheelClient } from '@flywheel/sdk';
 import { generateKeyPairSigner } from '@solana/kit';
 import { keyOfPart, planAirdrop } from '../src/commands/airdrop/plan.ts';
 import { sendPart } from '../src/commands/airdrop/send.ts';
+import { createConsoleClient } from '../src/console-client.ts';
 
 const recipients = await Promise.all(Array.from({ length: 24 }, async () => (await generateKeyPairSigner()).address));
-const rows = recipients.map((address, i) => ({ lines: [i + 1], address, amount: '1' }));
+const rows = recipients.map((address) => ({ address, amount: '1' }));
 const { identity, parts } = planAirdrop(rows, { type: 'SEASON', round: '', token: {} });
 const [pipelines = []] = parts;
 
-describe('a batch that failed in its midst', () => {
-  it('is followed by one of exactly what it left unsent, under the key of the next attempt', async () => {
+describe('sendPart after a batch failed', () => {
+  it('sends exactly the unsent pipelines as a new batch, under the key of the next attempt', async () => {
     assert.ok(pipelines.length >= 4);
     const service = stubService([
       { status: 'FAILED', executed: 2 },
@@ -38,7 +39,7 @@ describe('a batch that failed in its midst', () => {
     assert.deepEqual([0, 1, 2, 3].map(batchOf), [idOf(0), idOf(0), idOf(1), idOf(2)]);
   });
 
-  it('is left as it is without being asked to, and says which rows were paid', async () => {
+  it('sends nothing without retryFailed, and reports which rows were paid', async () => {
     const service = stubService([{ status: 'FAILED', executed: 2 }]);
     const { outcomes, failure } = await send(service, { retryFailed: false });
     assert.deepEqual(failure, { batchId: idOf(0), message: 'Pipeline 2 failed.' });
@@ -57,24 +58,25 @@ interface Outcome {
   readonly executed: number;
 }
 
-/** A service that has ended each batch before it is asked for it. */
+/** A service in which each batch has ended before it is read. */
 function stubService(outcomes: readonly Outcome[]) {
   const asked: { readonly key: string; readonly pipelines: readonly Pipeline[] }[] = [];
   const answer = (body: object) =>
     new Response(JSON.stringify(body), { headers: { 'content-type': 'application/json' } });
-  const client = createFlywheelClient({
-    url: 'http://stub',
-    apiKey: 'key',
-    fetch: async (target, init) => {
-      if (init?.method !== 'POST') return answer(batchOf(String(target).split('/').at(-1) ?? ''));
-      const request = InitBatchRequest.parse(JSON.parse(String(init.body)));
-      asked.push({ key: new Headers(init.headers).get('x-idempotency-key') ?? '', pipelines: request.pipelines });
-      const compiled = request.pipelines.map((pipeline) => ({ ...pipeline, instructions: [] }));
-      const { id, flywheelId, dateCreated } = batchOf(idOf(asked.length - 1));
-      const batch = { id, flywheelId, dateCreated, status: 'AVAILABLE_TO_QUEUE', pipelines: compiled };
-      return answer({ proposalApproveTx: '', batch });
-    },
-  });
+  const stubFetch: typeof fetch = async (target, init) => {
+    const { pathname } = new URL(String(target));
+    const id = pathname.split('/').at(-1) ?? '';
+    if (pathname.startsWith('/console/api/')) return answer(detailOf(id));
+    if (init?.method !== 'POST') return answer(batchOf(id));
+    const request = InitBatchRequest.parse(JSON.parse(String(init.body)));
+    asked.push({ key: new Headers(init.headers).get('x-idempotency-key') ?? '', pipelines: request.pipelines });
+    const compiled = request.pipelines.map((pipeline) => ({ ...pipeline, instructions: [] }));
+    const { id: batchId, flywheelId, dateCreated } = batchOf(idOf(asked.length - 1));
+    const batch = { id: batchId, flywheelId, dateCreated, status: 'AVAILABLE_TO_QUEUE', pipelines: compiled };
+    return answer({ proposalApproveTx: '', batch });
+  };
+  const client = createFlywheelClient({ url: 'http://stub', apiKey: 'key', fetch: stubFetch });
+  const console = createConsoleClient({ url: 'http://stub', fetch: stubFetch });
 
   function batchOf(id: string): BatchDetail['batch'] {
     const { status = 'FAILED' } = outcomes[attemptOf(id)] ?? {};
@@ -85,7 +87,7 @@ function stubService(outcomes: readonly Outcome[]) {
     };
   }
 
-  async function readBatch(_projectId: string, id: string): Promise<BatchDetail> {
+  function detailOf(id: string): BatchDetail {
     const attempt = attemptOf(id);
     const { status = 'FAILED', executed = 0 } = outcomes[attempt] ?? {};
     const stateOf = (position: number) =>
@@ -104,8 +106,7 @@ function stubService(outcomes: readonly Outcome[]) {
     };
   }
 
-  const readBatchProgress = () => Promise.reject(new Error('Nothing is under way.'));
-  return { asked, client, console: { readBatch, readBatchProgress } };
+  return { asked, client, console };
 }
 
 async function send(service: ReturnType<typeof stubService>, { retryFailed }: { readonly retryFailed: boolean }) {

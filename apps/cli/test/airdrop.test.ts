@@ -5,20 +5,20 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { RegisteredProject } from '@flywheel/api';
+import { readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
 import { createFlywheelClient } from '@flywheel/sdk';
 import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
-import type { Bar } from '../src/bar.ts';
 import { keyOfPart, planAirdrop } from '../src/commands/airdrop/plan.ts';
-import { readRows } from '../src/commands/airdrop/rows.ts';
-import { sendAirdrop } from '../src/commands/airdrop/send-airdrop.ts';
+import { sendAirdrop } from '../src/commands/airdrop/send.ts';
 import { createChainReader } from '../src/commands/demo/chain-reader.ts';
 import { createConsoleClient } from '../src/console-client.ts';
+import type { ProgressBar } from '../src/progress.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 import { startTestService, type TestService } from './test-service.ts';
 import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
 
 const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
-const SILENT: Bar = { show: () => undefined, close: () => undefined };
+const SILENT: ProgressBar = { show: () => undefined, close: () => undefined };
 
 describe('flywheel airdrop', () => {
   let service: TestService;
@@ -67,7 +67,7 @@ describe('flywheel airdrop', () => {
     return addresses.map((address) => found.get(address)?.toString() ?? null);
   }
 
-  it('pays every row once, however often it is run, and writes who was paid by which transaction', async () => {
+  it('pays every row once, however often it runs, and writes a receipt with the transaction of each row', async () => {
     const { file, addresses } = await makeRows('season.csv', 20, '1.5');
     const dry = await airdrop(file, '--dry-run');
     assert.equal(dry.exitCode, 0, dry.stderr);
@@ -94,7 +94,7 @@ describe('flywheel airdrop', () => {
 
     const { exitCode, stdout, stderr } = await runCommand(['airdrop', file, '--wallet', wallet.file], env);
     assert.equal(exitCode, 0, stderr);
-    assert.match(stdout, /^20 rows, 30 tokens, in \d+ pipelines, 1 batch\. 1 batch of them begun before/);
+    assert.match(stdout, /^20 rows, 30 tokens, in \d+ pipelines, 1 batch\. 1 batch already begun; resuming\./);
     assert.match(stdout, /20 of 20 rows executed, in \d+ transactions?\. Receipt: .*season\.receipt\.csv\n$/);
     assert.deepEqual(
       await balances(addresses),
@@ -102,44 +102,44 @@ describe('flywheel airdrop', () => {
     );
   });
 
-  it('refuses a file that was changed since it was sent, until another receipt is named', async () => {
+  it('rejects a file that has changed since it was sent, until another receipt is named', async () => {
     const { file, addresses } = await makeRows('changed.csv', 2, '1');
     assert.equal((await airdrop(file)).exitCode, 0);
     await folder.write('changed.csv', `${addresses[0]},1\n${addresses[1]},2\n`);
     const { exitCode, stderr } = await airdrop(file);
     assert.equal(exitCode, 2);
-    assert.match(JSON.parse(stderr).message, /is the receipt of other rows than these/);
+    assert.match(JSON.parse(stderr).message, /is the receipt of other rows/);
     const again = await airdrop(file, '--receipt', `${folder.path}/second.csv`, '--round', 'two');
     assert.equal(again.exitCode, 0, again.stderr);
     assert.deepEqual(await balances(addresses), ['2000000', '3000000']);
   });
 
-  it('names every faulty row and sends nothing', async () => {
-    const { file } = await makeRows('faulty.csv', 2, '1');
-    await folder.write('faulty.csv', `${await readFile(file, 'utf8')}nobody,1\n${project.vaultAddress},2\n`);
+  it('reports every invalid row and sends nothing', async () => {
+    const { file } = await makeRows('invalid.csv', 2, '1');
+    await folder.write('invalid.csv', `${await readFile(file, 'utf8')}nobody,1\n${project.vaultAddress},2\n`);
     const { exitCode, stderr } = await airdrop(file);
     assert.equal(exitCode, 2);
     const { error, message } = JSON.parse(stderr);
     assert.equal(error, 'ERR_FILE');
     assert.match(
       message,
-      /^faulty\.csv has 2 faults, beside 2 good rows; nothing was sent\.\n {2}line 3: “nobody” is no/,
+      /^invalid\.csv has 2 invalid rows, 2 valid rows\. Nothing was sent\.\n {2}line 3: “nobody” is not an address/,
     );
     assert.match(message, /line 4: \w+ belongs to a program/);
   });
 
-  it('holds the total to the limits and the vault before anything is sent', async () => {
+  it('checks the total against limits and vault before anything is sent', async () => {
     const { file, addresses } = await makeRows('rich.csv', 2, '600');
     const { exitCode, stderr } = await airdrop(file);
     assert.equal(exitCode, 3);
     const { error, message } = JSON.parse(stderr);
     assert.equal(error, 'ERR_AIRDROP_REFUSED');
-    assert.match(message, /^Nothing was sent\. /);
+    assert.match(message, /^Nothing was sent\.\n/);
     assert.match(message, /1200/);
     assert.deepEqual(await balances(addresses), [null, null]);
   });
 
-  it('goes on where it was killed', async () => {
+  it('resumes after it was killed', async () => {
     const { file, addresses } = await makeRows('killed.csv', 30, '0.5');
     for (const stage of ['set up', 'execute']) {
       const child = spawn(process.execPath, [FLYWHEEL, 'airdrop', file, '--wallet', wallet.file], {
@@ -160,9 +160,9 @@ describe('flywheel airdrop', () => {
     assert.equal(JSON.parse(finished.stdout).batchIds.length, 1);
   });
 
-  it('sends what a failed batch left unsent when asked to, and only then', async () => {
+  it('sends the unsent rows of a failed batch only with --retry-failed', async () => {
     const { file, addresses } = await makeRows('failed.csv', 9, '0.25');
-    const { rows } = readRows(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
+    const { rows } = readAirdropCsv(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
     const { identity, parts } = planAirdrop(rows, { type: 'AIRDROP', round: '', token: { mint: project.mintAddress } });
     const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
     const pipelines = parts[0]?.map(({ pipeline }) => pipeline) ?? [];
@@ -173,7 +173,7 @@ describe('flywheel airdrop', () => {
     assert.equal(exitCode, 3);
     assert.match(
       JSON.parse(stderr).message,
-      new RegExp(`^Batch ${batch.id} failed: .*9 rows were not sent\\..*--retry-failed`),
+      new RegExp(`^Batch ${batch.id} failed: .*0 rows paid, 9 rows not paid\\..*--retry-failed`),
     );
     assert.deepEqual(
       await balances(addresses),
@@ -189,16 +189,16 @@ describe('flywheel airdrop', () => {
     }
   });
 
-  it('sends as many batches as it takes, and after a stop in between each row once', async () => {
+  it('sends as many batches as needed, and each row once after an interruption between them', async () => {
     const { file, addresses } = await makeRows('many.csv', 36, '0.1');
-    const { rows } = readRows(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
+    const { rows } = readAirdropCsv(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
     const token = { mint: project.mintAddress };
     const plan = planAirdrop(rows, { type: 'MANY', round: '', token, pipelinesPerBatch: 2 });
     assert.ok(plan.parts.length >= 3);
     const console = createConsoleClient({ url: service.url });
     await console.signIn(wallet.signer);
     const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
-    const send = (signal: AbortSignal, bar: Bar) =>
+    const send = (signal: AbortSignal, bar: ProgressBar) =>
       sendAirdrop(
         {
           client,
@@ -212,8 +212,8 @@ describe('flywheel airdrop', () => {
         bar,
       );
     const stop = new AbortController();
-    const stopInTheSecond: Bar = {
-      show: ({ text }) => {
+    const stopInTheSecond: ProgressBar = {
+      show: (_, text) => {
         if (text.startsWith('Batch 2 of') && text.includes('execute')) stop.abort(new Error('stopped'));
       },
       close: () => undefined,

@@ -59,26 +59,31 @@ const COMMANDS = [
   ['completion'],
 ];
 
-/** All others are 1. */
+const WRAPPED_SOL = 'So11111111111111111111111111111111111111112';
+const NO_CLUSTER =
+  'No cluster answers at http://127.0.0.1:9. Start one with npm start or flywheel localnet start, or set SOLANA_RPC_URL.';
+
+/** All other errors exit with 1. */
 const EXIT_CODES = new Map([
   ['ERR_USAGE', 2],
   ['ERR_FILE', 2],
   ['ERR_UNREACHABLE', 4],
+  ['ERR_CLUSTER', 4],
 ]);
 
 describe('help', () => {
   for (const words of COMMANDS) {
-    it(`of ${['flywheel', ...words].join(' ')} stays as it is, on stdout`, async (test) => {
+    it(`of ${['flywheel', ...words].join(' ')} matches the snapshot, on stdout`, async (test) => {
       const { exitCode, stdout, stderr } = await runCommand([...words, '--help']);
       assert.equal(exitCode, 0);
       assert.equal(stderr, '');
-      // The demo’s default file lies wherever the project does.
+      // The default is an absolute path.
       const text = stdout.replace(/\(default:\s+"[^"]*rewards\.json"\)/, '(default: examples/rewards.json)');
       test.assert.snapshot(text, { serializers: [String] });
     });
   }
 
-  it('of every command that does something shows an example and offers --json', async () => {
+  it('of every command without subcommands shows an example and --json', async () => {
     for (const words of COMMANDS) {
       const { stdout } = await runCommand([...words, '--help']);
       if (stdout.includes('[command]')) continue;
@@ -87,7 +92,7 @@ describe('help', () => {
     }
   });
 
-  it('of every command has its like in docs/cli.md, with the exit codes', async () => {
+  it('docs/cli.md mentions every command and every exit code', async () => {
     const page = await readFile(new URL('../../../docs/cli.md', import.meta.url), 'utf8');
     const isNamed = (words: readonly string[]) =>
       page.includes(`flywheel ${words.join(' ')}`) || page.includes(`\`${words.at(-1)}\``);
@@ -104,16 +109,16 @@ describe('help', () => {
     assert.equal(codes.length, 6);
   });
 
-  it('is what flywheel alone prints', async () => {
+  it('is printed by flywheel without arguments', async () => {
     const { exitCode, stdout } = await runCommand([]);
     assert.equal(exitCode, 0);
     assert.equal(stdout, (await runCommand(['--help'])).stdout);
   });
 });
 
-describe('a failure', () => {
+describe('an error', () => {
   const failures: [words: string[], env: Record<string, string>, code: string, message: string][] = [
-    [['status', 'x'], {}, 'ERR_API_KEY_MISSING', 'No API key. Set FLYWHEEL_API_KEY; flywheel register shows one.'],
+    [['status', 'x'], {}, 'ERR_API_KEY_MISSING', 'FLYWHEEL_API_KEY is not set. flywheel register prints a key.'],
     [
       ['status', 'x'],
       NOWHERE,
@@ -124,17 +129,17 @@ describe('a failure', () => {
       ['status', 'x', '--url', '127.0.0.1:4000'],
       NOWHERE,
       'ERR_USAGE',
-      '127.0.0.1:4000 is no http(s) address. Set FLYWHEEL_URL to one like http://127.0.0.1:4000.',
+      '127.0.0.1:4000 is not an http(s) URL. Set FLYWHEEL_URL to one like http://127.0.0.1:4000.',
     ],
     [
       ['init', '/nowhere.json'],
       NOWHERE,
       'ERR_FILE',
-      '/nowhere.json cannot be read. It must hold an init request, e.g. examples/rewards.json.',
+      'Cannot read /nowhere.json. Expected an init request, like examples/rewards.json.',
     ],
     [['stat', 'x'], {}, 'ERR_USAGE', "Unknown command 'stat' (Did you mean start?) See flywheel --help."],
     [['help', 'stat'], {}, 'ERR_USAGE', "Unknown command 'stat'. See flywheel --help."],
-    [['keys'], {}, 'ERR_USAGE', 'flywheel keys needs a command; flywheel keys --help lists them.'],
+    [['keys'], {}, 'ERR_USAGE', 'flywheel keys needs a subcommand. See flywheel keys --help.'],
     [['status'], NOWHERE, 'ERR_USAGE', "Missing required argument 'batch-id'. See flywheel status --help."],
     [
       ['execute', 'x', 'y', '--wait', '121'],
@@ -146,7 +151,7 @@ describe('a failure', () => {
       ['keys', 'create', '--wallet', 'w', '--project', 'p', '--scopes', 'burn,mint'],
       {},
       'ERR_USAGE',
-      "Option '--scopes <list>' argument 'burn,mint' is invalid. A scope is one of burn, airdrop. See flywheel keys --help.",
+      "Option '--scopes <list>' argument 'burn,mint' is invalid. Scopes are burn, airdrop. See flywheel keys --help.",
     ],
     [
       ['register', '--approval', 'never'],
@@ -161,34 +166,52 @@ describe('a failure', () => {
       "Option '--overlap-hours <hours>' argument '721' is invalid. It must be a whole number from 0 to 720. See flywheel keys --help.",
     ],
     [
-      ['localnet', 'fund', 'So11111111111111111111111111111111111111112'],
+      ['localnet', 'fund', WRAPPED_SOL],
       {},
       'ERR_USAGE',
-      'Nothing to give. Say --sol N, or --mint ADDRESS --tokens N, or both.',
+      'No amount. Pass --sol AMOUNT, or --mint ADDRESS --tokens AMOUNT, or both.',
     ],
     [
-      ['localnet', 'fund', 'So11111111111111111111111111111111111111112', '--sol', '0.0000000001'],
+      ['localnet', 'fund', WRAPPED_SOL, '--sol', '0.0000000001'],
       {},
       'ERR_USAGE',
-      '0.0000000001 is no amount: give a decimal number from 0 to 18446744073.709551615 with at most 9 fraction digits.',
+      'Invalid amount 0.0000000001. Expected a number from 0 to 18446744073.709551615 with at most 9 decimals.',
     ],
     [
       ['localnet', 'create-token', '--decimals', '6'],
       { SOLANA_RPC_URL: 'http://127.0.0.1:9' },
       'ERR_CLUSTER',
-      'No cluster answers at http://127.0.0.1:9. Start one with npm start or flywheel localnet start, or set SOLANA_RPC_URL.',
+      NO_CLUSTER,
+    ],
+    [
+      ['localnet', 'fund', WRAPPED_SOL, '--sol', '1'],
+      { SOLANA_RPC_URL: 'http://127.0.0.1:9' },
+      'ERR_CLUSTER',
+      NO_CLUSTER,
+    ],
+    [
+      ['localnet', 'fund', WRAPPED_SOL, '--mint', WRAPPED_SOL, '--tokens', '1'],
+      { SOLANA_RPC_URL: 'http://127.0.0.1:9' },
+      'ERR_CLUSTER',
+      NO_CLUSTER,
+    ],
+    [
+      ['localnet', 'warp'],
+      { SOLANA_RPC_URL: 'wss://rpc.example/provider-key' },
+      'ERR_USAGE',
+      'The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like http://127.0.0.1:8899.',
     ],
   ];
 
   for (const [words, env, code, message] of failures) {
-    it(`is said as one JSON object on stderr: flywheel ${words.join(' ')}`, async () => {
+    it(`with --json is one JSON object on stderr: flywheel ${words.join(' ')}`, async () => {
       const { exitCode, stdout, stderr } = await runCommand([...words, '--json'], env);
       assert.deepEqual(JSON.parse(stderr), { error: code, message });
       assert.deepEqual([exitCode, stdout], [EXIT_CODES.get(code) ?? 1, '']);
     });
   }
 
-  it('is said to people with its code first and the next step under it', async () => {
+  it('starts with its code, and has the next step on the second line', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['status', 'x'], NOWHERE);
     assert.equal(
       stderr,
@@ -197,7 +220,7 @@ describe('a failure', () => {
     assert.deepEqual([exitCode, stdout], [4, '']);
   });
 
-  it('of a file that is not JSON says so', async () => {
+  it('of a file that is not JSON says why', async () => {
     await using folder = await makeTemporaryFolder();
     const file = await folder.write('request.json', '{"pipelines": [}');
     const { stderr } = await runCommand(['init', file, '--json'], NOWHERE);
@@ -206,14 +229,14 @@ describe('a failure', () => {
     assert.match(message, /request\.json is not JSON: Unexpected token '}'/);
   });
 
-  it('of signing names what was not signed', async () => {
+  it('of signing says what is wrong with the transaction', async () => {
     await using folder = await makeTemporaryFolder();
     const { file } = await writeWallet(folder);
     const { stderr } = await runCommand(['sign', '--wallet', file, 'AAAA', '--json']);
     assert.deepEqual(JSON.parse(stderr), {
       error: 'ERR_SIGNING_REFUSED',
       message:
-        'Not signed: it is no base64 transaction (4 characters). Check the wallet file and where the transaction came from.',
+        'Not signed: it is no base64 transaction (4 characters). Check the wallet file and the source of the transaction.',
     });
   });
 });

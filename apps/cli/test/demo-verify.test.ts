@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Pipeline } from '@flywheel/api';
-import { type ExpectedEffects, expectEffects } from '../src/commands/demo/expectation.ts';
-import { type Evidence, verify } from '../src/commands/demo/verify.ts';
+import { type Evidence, type ExpectedEffects, expectEffects, verify } from '../src/commands/demo/verify.ts';
 
 const DECIMALS = 2;
 const NEWCOMER = '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9';
@@ -25,7 +24,7 @@ const PURCHASED: Pipeline = {
 };
 
 let expected: ExpectedEffects;
-/** What a chain shows when everything went as asked. */
+/** A chain on which everything went as requested. */
 let evidence: Evidence;
 
 before(async () => {
@@ -61,8 +60,8 @@ before(async () => {
   };
 });
 
-describe('the verification', () => {
-  it('holds when the chain shows exactly what was asked', () => {
+describe('verify', () => {
+  it('passes if the chain shows exactly the requested effects', () => {
     const verification = verify(evidence);
     assert.deepEqual(verification.problems, []);
     assert.equal(verification.ok, true);
@@ -90,28 +89,28 @@ describe('the verification', () => {
     );
   });
 
-  it('fails when the supply fell by a base unit too little or too much', () => {
+  it('fails if the supply fell by a base unit too little or too much', () => {
     for (const supplyBaseUnits of [99_949n, 99_951n, 100_000n]) {
       const after = { ...evidence.after, supplyBaseUnits };
-      failsWith({ after }, /^The supply is \S+ tokens and must be 999\.5\.$/);
+      failsWith({ after }, /^The supply is \S+ tokens; expected 999\.5\.$/);
     }
   });
 
-  it('fails when a recipient holds a base unit too little or too much, or has no account', () => {
+  it('fails if a recipient holds a base unit too little or too much, or has no account', () => {
     for (const holds of [299n, 301n, null]) {
       const balances = new Map([...evidence.after.balances, [NEWCOMER, holds]] as const);
-      failsWith({ after: { ...evidence.after, balances } }, /^12Zg\w+ holds \S+ tokens and must hold 3\.$/);
+      failsWith({ after: { ...evidence.after, balances } }, /^12Zg\w+ holds \S+ tokens; expected 3\.$/);
     }
   });
 
-  it('fails when the vault paid more than was asked', () => {
+  it('fails if the vault paid more than requested', () => {
     failsWith(
       { after: { ...evidence.after, vaultBaseUnits: 4_349n } },
-      /^The vault holds 43\.49 tokens and must hold 43\.5\.$/,
+      /^The vault holds 43\.49 tokens; expected 43\.5\.$/,
     );
   });
 
-  it('fails when a proof memo is missing, is not the vault’s, or vouches for another payload', async () => {
+  it('fails if a proof memo is missing, not signed by the vault, or of another payload', async () => {
     const forged = await expectEffects([{ ...PURCHASED, payload: '{"orderId":"SO-2"}' }], DECIMALS);
     for (const memos of [['Order SO-1'], ['Order SO-1', forged.proofs[0]?.memo ?? '']]) {
       const [first] = evidence.transactions;
@@ -121,39 +120,39 @@ describe('the verification', () => {
     }
   });
 
-  it('fails when one memo would have to vouch for two equal pipelines', () => {
+  it('fails if two equal pipelines have only one memo on chain', () => {
     const [first, second] = evidence.transactions;
     assert.ok(first && second);
     const transactions = [{ ...first, vaultMemos: first.vaultMemos.slice(1) }, second];
     failsWith({ transactions }, /^The proof memo of pipeline 1 is not on chain/);
   });
 
-  it('fails when a MEMO action left nothing', () => {
+  it('fails if the memo of a MEMO action is missing', () => {
     const [first, second] = evidence.transactions;
     assert.ok(first && second);
     const transactions = [first, { ...second, vaultMemos: second.vaultMemos.slice(0, 1) }];
     failsWith({ transactions }, /^A memo of pipeline 2 is not on chain: Order SO-1$/);
   });
 
-  it('fails when the batch is not EXECUTED', () => {
+  it('fails if the batch is not EXECUTED', () => {
     const batch = { ...evidence.batch, status: 'FAILED' as const };
     failsWith({ batch }, /^Batch b-1 is FAILED: the service gave no reason\.$/);
   });
 
-  it('fails when a reported transaction is not on chain', () => {
+  it('fails if a reported transaction is not on chain', () => {
     const [first, second] = evidence.transactions;
     assert.ok(first && second);
     const transactions = [first, { ...second, succeeded: false, vaultMemos: [] }];
     const { ok, problems } = verify({ ...evidence, transactions });
     assert.equal(ok, false);
-    assert.match(problems.join('\n'), /Transaction s2 is not on chain, or failed there/);
+    assert.match(problems.join('\n'), /Transaction s2 is not on chain, or failed/);
   });
 });
 
-/** Exactly this one problem is reported. */
-function failsWith(difference: Partial<Evidence>, problem: RegExp): void {
-  const verification = verify({ ...evidence, ...difference });
+/** Asserts that exactly this mismatch is reported. */
+function failsWith(changes: Partial<Evidence>, mismatch: RegExp): void {
+  const verification = verify({ ...evidence, ...changes });
   assert.equal(verification.ok, false);
   assert.equal(verification.problems.length, 1, verification.problems.join('\n'));
-  assert.match(verification.problems[0] ?? '', problem);
+  assert.match(verification.problems[0] ?? '', mismatch);
 }

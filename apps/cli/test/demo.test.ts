@@ -29,7 +29,7 @@ describe('flywheel demo', () => {
     assert.deepEqual(await readdir(folder.path), []);
   });
 
-  it('puts everything away when it is stopped halfway', async () => {
+  it('removes everything when it is interrupted', async () => {
     await using folder = await makeTemporaryFolder();
     const demo = startDemo([], folder.path);
     // The first line of progress: the service runs.
@@ -37,11 +37,11 @@ describe('flywheel demo', () => {
     const { exitCode, stdout, stderr } = await finish(demo);
     assert.equal(exitCode, 130);
     assert.equal(stdout, '');
-    assert.match(stderr, /✗ ERR_INTERRUPTED {2}Stopped by SIGINT\.\n$/);
+    assert.match(stderr, /✗ ERR_INTERRUPTED {2}Interrupted by SIGINT\.\n$/);
     assert.deepEqual(await readdir(folder.path), []);
   });
 
-  it('refuses a file that is no init request before it starts anything', async () => {
+  it('rejects a file that is not an init request before it starts anything', async () => {
     await using folder = await makeTemporaryFolder();
     const file = await folder.write('request.json', '{"pipelines":[{"type":"A"}]}');
     const { exitCode, stderr } = await finish(startDemo(['--json', '--file', file], folder.path));

@@ -30,8 +30,8 @@ const REQUEST = {
   ],
 };
 
-/** Every command against a real service and cluster, each step building on the one before. */
-describe('the commands, one after another', () => {
+/** Every command against a real service and cluster; each step builds on the one before. */
+describe('commands, one after another', () => {
   let service: LocalService;
   let folder: TemporaryFolder;
   let env: Record<string, string>;
@@ -63,7 +63,7 @@ describe('the commands, one after another', () => {
     return JSON.parse(stderr);
   }
 
-  it('localnet create-token and fund make a token and money', async () => {
+  it('localnet create-token and fund create a token and give SOL and tokens', async () => {
     const { file, signer } = await writeWallet(folder);
     walletFile = file;
     ({ mint } = await run<{ mint: string }>('localnet', 'create-token', '--decimals', '6'));
@@ -75,16 +75,16 @@ describe('the commands, one after another', () => {
       ['localnet', 'fund', signer.address, '--mint', mint, '--tokens', '0.000001'],
       env,
     );
-    assert.equal(stdout, `Gave 0.000001 tokens to ${signer.address}.\n`);
+    assert.equal(stdout, `Sent 0.000001 tokens to ${signer.address}.\n`);
   });
 
-  it('localnet fund counts in the decimals of the mint', async () => {
+  it('localnet fund accepts at most the decimals of the mint', async () => {
     const { error, message } = await failure('localnet', 'fund', RECIPIENT, '--mint', mint, '--tokens', '0.0000001');
     assert.equal(error, 'ERR_USAGE');
-    assert.match(message, /at most 6 fraction digits/);
+    assert.match(message, /at most 6 decimals/);
   });
 
-  it('register signs in, creates the multisig and answers the first key', async () => {
+  it('register signs in, creates the multisig and prints the first API key', async () => {
     const limits = ['--burn-limit', '100', '--airdrop-limit', '100', '--scopes', 'burn,airdrop'];
     const proofTypes = ['--proof-type', 'WATCH_AD:A rewarded video: watched', '--proof-type', 'REFERRAL'];
     project = await run('register', '--wallet', walletFile, '--mint', mint, ...limits, ...proofTypes);
@@ -108,7 +108,7 @@ describe('the commands, one after another', () => {
     assert.deepEqual(await run('init', requestFile, ...key), { batch, proposalApproveTx });
   });
 
-  it('execute says what the vault lacks, and goes through once it is there', async () => {
+  it('execute reports what the vault lacks, and succeeds after a deposit', async () => {
     const { batch, proposalApproveTx } = await run<InitBatchResponse>('init', requestFile);
     const { signedTx } = await run<{ signedTx: string }>('sign', '--wallet', walletFile, proposalApproveTx);
     const lacking = await failure('execute', batch.id, signedTx, '--wait', '20');
@@ -126,7 +126,7 @@ describe('the commands, one after another', () => {
     assert.match(stdout, /executed +1 of 1 pipeline, \d+ signatures?: /);
   });
 
-  it('run does all of it, with a line per step on stderr', async () => {
+  it('run executes a batch, with a line per step on stderr', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['run', requestFile, '--wallet', walletFile], env);
     assert.equal(exitCode, 0, stderr);
     assert.match(stdout, /^● EXECUTED {2}batch /);
@@ -137,13 +137,13 @@ describe('the commands, one after another', () => {
     );
   });
 
-  it('run prints one document and nothing else with --json', async () => {
+  it('run prints exactly one JSON document with --json', async () => {
     const { exitCode, stdout, stderr } = await runCommand(['run', requestFile, '--wallet', walletFile, '--json'], env);
     assert.deepEqual([exitCode, stderr], [0, '']);
     assert.equal(JSON.parse(stdout).status, 'EXECUTED');
   });
 
-  it('status --watch tells every event once, a line each, also of a batch that has ended', async () => {
+  it('status --watch prints each event once, also for a batch that has ended', async () => {
     const { batch, proposalApproveTx } = await run<InitBatchResponse>('init', requestFile);
     const watching = runCommand(['status', batch.id, '--watch'], env);
     const { signedTx } = await run<{ signedTx: string }>('sign', '--wallet', walletFile, proposalApproveTx);
@@ -159,7 +159,7 @@ describe('the commands, one after another', () => {
     assert.equal((await runCommand(['status', batch.id, '--watch'], env)).stderr, stderr);
   });
 
-  it('status --watch exits with 3 for a batch that failed, and status alone with 0', async () => {
+  it('status --watch exits with 3 for a failed batch, and status with 0', async () => {
     const { batch } = await run<InitBatchResponse>('init', requestFile);
     const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
     await client.cancelBatch(batch.id);
@@ -169,7 +169,7 @@ describe('the commands, one after another', () => {
     assert.equal((await runCommand(['status', batch.id], env)).exitCode, 0);
   });
 
-  it('keys create makes a key that works until keys revoke', async () => {
+  it('keys create prints a key that works until keys revoke', async () => {
     const who = ['--wallet', walletFile, '--project', project.projectId];
     const { keyId, apiKey } = await run<CreatedKey>('keys', 'create', ...who, '--scopes', 'airdrop', '--name', 'ads');
     env.FLYWHEEL_API_KEY = apiKey;
@@ -206,14 +206,14 @@ describe('the commands, one after another', () => {
       ],
     );
     const { stdout } = await runCommand(['keys', 'list', ...who], env);
-    assert.match(stdout, /^KEY +BEGINS WITH +NAME +SCOPES +STATE +LAST USED +ENDS\n/);
+    assert.match(stdout, /^KEY +PREFIX +NAME +SCOPES +STATE +LAST USED +EXPIRES\n/);
     assert.match(
       stdout,
       new RegExp(`${old.keyId} +fwk_\\w{8} +server +burn,airdrop +replaced +20.*${replacedExpiresAt}`),
     );
   });
 
-  it('project show says what the vault holds, what is left of the day and whose it is', async () => {
+  it('project show prints the vault’s balance and the rest of today’s limits', async () => {
     const found = await run<ProjectOverview>('project', 'show', '--wallet', walletFile);
     assert.equal(found.id, project.projectId, 'the wallet’s only project');
     assert.equal(found.limits.burn.cap, '100');
@@ -223,17 +223,17 @@ describe('the commands, one after another', () => {
     assert.match(stdout, /holds +[\d.]+ tokens, [\d.]+ SOL\n/);
   });
 
-  it('project limits changes the one that is named, and shows both', async () => {
+  it('project limits changes the named limit and prints both', async () => {
     const who = ['--wallet', walletFile, '--project', project.projectId];
     const changed = await run<ProjectSettings>('project', 'limits', ...who, '--airdrop', '12345.5');
     assert.deepEqual([changed.burnLimit, changed.airdropLimit], ['100', '12345.5']);
     const { stdout } = await runCommand(['project', 'limits', ...who, '--airdrop', '100'], env);
-    assert.match(stdout, /^Changed, from the next init on\.\n/);
-    assert.match(stdout, /airdrop +100 tokens a UTC day \(was 12,345\.5\)/);
+    assert.match(stdout, /^Changed\. Applies to new batches\.\n/);
+    assert.match(stdout, /airdrop +100 tokens per UTC day \(was 12,345\.5\)/);
     assert.equal((await failure('project', 'limits', ...who, '--burn', 'many')).error, 'ERR_INVALID_REQUEST');
   });
 
-  it('project proof-types adds, removes and describes types, and never empties the list by accident', async () => {
+  it('project proof-types adds, removes and describes types, and empties the list only with --any', async () => {
     const types = ['project', 'proof-types', '--wallet', walletFile];
     const typesOf = ({ proofTypes }: ProjectSettings) => proofTypes.map(({ type }) => type);
     assert.deepEqual(typesOf(await run(...types)), ['REFERRAL', 'WATCH_AD']);
@@ -243,14 +243,14 @@ describe('the commands, one after another', () => {
       { type: 'WATCH_AD', description: 'A rewarded video: watched' },
     ]);
     const last = await failure(...types, '--remove', 'WATCH_AD', '--remove', 'SEASON');
-    assert.match(last.message, /would remove the last type/);
+    assert.match(last.message, /Removing the last type would allow all types/);
     const unknown = await failure(...types, '--remove', 'LOTTERY');
-    assert.match(unknown.message, /LOTTERY is not among the allowed types\. Allowed by name: SEASON, WATCH_AD\./);
+    assert.match(unknown.message, /LOTTERY is not in the list of allowed types\. The list allows: SEASON, WATCH_AD\./);
     assert.deepEqual(typesOf(await run(...types, '--any')), []);
     assert.deepEqual(typesOf(await run(...types, '--add', 'WATCH_AD')), ['WATCH_AD']);
   });
 
-  it('proof verify finds a proof by its event and by its transaction, and says what is none', async () => {
+  it('proof verify finds a proof by its event and by its transaction, and exits with 3 otherwise', async () => {
     const event = ['--type', 'WATCH_AD', '--payload', '{"adId":"ad-1"}'];
     interface Answer {
       readonly proven: boolean;
@@ -270,7 +270,7 @@ describe('the commands, one after another', () => {
     const alone = { ...env, FLYWHEEL_URL: 'http://127.0.0.1:4' };
     const withoutService = await runCommand(['proof', 'verify', ...event, ...where], alone);
     assert.equal(withoutService.exitCode, 0, withoutService.stderr);
-    assert.match(withoutService.stdout, /^✓ Proven: transaction \w+ carries this proof, signed by the vault /);
+    assert.match(withoutService.stdout, /^✓ Proven: transaction \w+ contains this proof, signed by the vault /);
 
     const payloadFile = await folder.write('payload.json', '{"adId":"ad-1"}\n');
     const misses = [
@@ -289,13 +289,13 @@ describe('the commands, one after another', () => {
     assert.match(dead.stderr, /No cluster answers at .*\n {2}Start one with npm start, or set SOLANA_RPC_URL\./);
   });
 
-  it('another wallet sees none of the project', async () => {
+  it('keys create answers not found for another wallet’s project', async () => {
     const { file } = await writeWallet(folder, 'stranger.json');
     const { error } = await failure('keys', 'create', '--wallet', file, '--project', project.projectId);
     assert.equal(error, 'ERR_PROJECT_NOT_FOUND');
   });
 
-  it('a proof type that was not registered is refused with its place', async () => {
+  it('run reports the position of a proof type that is not allowed', async () => {
     const [pipeline] = REQUEST.pipelines;
     const file = await folder.write('other.json', JSON.stringify({ pipelines: [{ ...pipeline, type: 'LOTTERY' }] }));
     const { error, message } = await failure('run', file, '--wallet', walletFile);

@@ -24,35 +24,35 @@ describe('flywheel jobs', () => {
     await queue.stop();
   });
 
-  it('says that there is nothing to do', async () => {
-    assert.equal((await runCommand(['jobs'], env)).stdout, 'No job waits or runs.\n');
-    assert.equal((await runCommand(['jobs', '--stuck'], env)).stdout, 'No job is stuck.\n');
+  it('prints a sentence if there are no jobs', async () => {
+    assert.equal((await runCommand(['jobs'], env)).stdout, 'No pending or running jobs.\n');
+    assert.equal((await runCommand(['jobs', '--stuck'], env)).stdout, 'No stuck jobs.\n');
     assert.deepEqual(parseDocument(await runCommand(['jobs', '--json'], env)), { jobs: [] });
   });
 
-  it('lists what waits, and leaves it in peace while nothing is wrong', async () => {
+  it('lists a pending job, and --stuck does not retry it', async () => {
     const batchId = await enqueue({ startAfter: new Date(Date.now() + 3_600_000) });
     const { stdout } = await runCommand(['jobs'], env);
     assert.match(stdout, /^JOB +TYPE +STATE +FAILED +AGE +BATCH\n/);
-    assert.match(stdout, new RegExp(`setup +waiting, (59 min|1 h) +0 +0 s +${batchId}`));
+    assert.match(stdout, new RegExp(`setup +pending, due in (59 min|1 h) +0 +0 s +${batchId}`));
     assert.match(stdout, /1 job, none stuck\.\n$/);
     assert.deepEqual(await retryStuck(), { retried: [], left: [] });
   });
 
   for (const problem of ['failed', 'abandoned', 'failing', 'unattended'] as const) {
-    it(`finds a job that is stuck (${problem}), and a worker runs it after flywheel jobs retry`, async () => {
+    it(`lists a stuck job (${problem}), and a worker runs it after flywheel jobs retry`, async () => {
       const batchId = await enqueue();
       await setJobs(database.db, problem, 'the node said no');
       const [job, ...others] = await listStuck();
       assert.deepEqual([job?.batchId, job?.problem, job?.error, others], [batchId, problem, 'the node said no', []]);
       const { stdout } = await runCommand(['jobs'], env);
-      assert.match(stdout, /the node said no\n1 job, 1 stuck: flywheel jobs retry --stuck\n$/);
+      assert.match(stdout, /the node said no\n1 job, 1 stuck\. To run them now: flywheel jobs retry --stuck\n$/);
       assert.deepEqual(await retryStuck(), { retried: [job?.id], left: [] });
       assert.equal(await ranBatch(), batchId);
     });
   }
 
-  it('does not retry what runs, has ended well or does not exist, and says so', async () => {
+  it('does not retry a job that is running, completed or missing, and reports it', async () => {
     await enqueue();
     await setJobs(database.db, 'running');
     const listed = parseDocument<{ jobs: JobRecord[] }>(await runCommand(['jobs', '--json'], env));
@@ -69,11 +69,11 @@ describe('flywheel jobs', () => {
     );
   });
 
-  it('refuses what is no job id, and a retry of nothing', async () => {
+  it('rejects invalid job ids, and a retry without ids', async () => {
     for (const words of [['retry', 'x'], ['retry'], ['retry', randomUUID(), '--stuck']]) {
       const { exitCode, stderr } = await runCommand(['jobs', ...words], env);
       assert.notEqual(exitCode, 0);
-      assert.match(stderr, /flywheel jobs lists them/);
+      assert.match(stderr, /flywheel jobs lists the ids/);
     }
   });
 

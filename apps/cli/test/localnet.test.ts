@@ -19,7 +19,7 @@ describe('flywheel localnet, beside a running cluster', () => {
   });
   after(() => localnet.stop());
 
-  it('makes the cluster misbehave in each way that there is, and behave again', async () => {
+  it('injects every kind of fault, and removes all of them', async () => {
     for (const fault of [
       { kind: 'drop', method: 'sendBundle', probability: 0.5, seed: 7 },
       { kind: 'partLand', method: 'sendBundle', landed: 2 },
@@ -35,24 +35,24 @@ describe('flywheel localnet, beside a running cluster', () => {
     assert.equal((await ask('getHealth')).status, 429);
     assert.equal((await ask('getHealth')).status, 200, 'once was asked for');
     const cleared = await runCommand(['localnet', 'fault'], env);
-    assert.deepEqual([cleared.exitCode, cleared.stdout], [0, 'No faults any more.\n']);
+    assert.deepEqual([cleared.exitCode, cleared.stdout], [0, 'All faults removed.\n']);
   });
 
-  it('says of a fault that makes no sense what is wrong with it', async () => {
+  it('says what is wrong with an invalid fault', async () => {
     const { exitCode, stderr } = await runCommand(['localnet', 'fault', '{"kind":"error","status":418}'], env);
     assert.notEqual(exitCode, 0);
     assert.match(stderr, /parameter 0/);
   });
 
-  it('lets time pass, stand still and go on, and blockhashes run out', async () => {
+  it('skips, pauses and resumes slots, and expires blockhashes', async () => {
     const rpc = createSolanaRpc(localnet.url);
     const { value } = await rpc.getLatestBlockhash().send();
     const isValid = async () => (await rpc.isBlockhashValid(value.blockhash, { commitment: 'processed' }).send()).value;
     assert.equal(await isValid(), true);
-    assert.match((await runCommand(['localnet', 'expire-blockhashes'], env)).stdout, /^Blockhashes have run out\./);
+    assert.match((await runCommand(['localnet', 'expire-blockhashes'], env)).stdout, /^All blockhashes have expired\./);
     assert.equal(await isValid(), false);
 
-    assert.match((await runCommand(['localnet', 'pause-slots'], env)).stdout, /^Slots stand still\./);
+    assert.match((await runCommand(['localnet', 'pause-slots'], env)).stdout, /^Slots are paused\./);
     const slot = () => rpc.getSlot({ commitment: 'processed' }).send();
     const paused = await slot();
     const warped = parseDocument<{ reached: { slot: number } }>(
@@ -60,11 +60,11 @@ describe('flywheel localnet, beside a running cluster', () => {
     );
     assert.equal(BigInt(warped.reached.slot), paused + 100n);
     assert.equal(await slot(), paused + 100n);
-    assert.match((await runCommand(['localnet', 'resume-slots'], env)).stdout, /^Slots go on\./);
+    assert.match((await runCommand(['localnet', 'resume-slots'], env)).stdout, /^Slots continue\./);
     while ((await slot()) === paused + 100n);
   });
 
-  it('says where it looked when there is no cluster', async () => {
+  it('names the address at which no cluster answers', async () => {
     const { exitCode, stderr } = await runCommand(['localnet', 'warp'], { SOLANA_RPC_URL: 'http://127.0.0.1:9' });
     assert.notEqual(exitCode, 0);
     assert.match(stderr, /127\.0\.0\.1:9/);
@@ -76,7 +76,7 @@ describe('flywheel localnet, beside a running cluster', () => {
 });
 
 describe('flywheel localnet start', () => {
-  it('keeps its state in a directory, forgets it with --reset, and is like an older cluster with --no-v1', async (t) => {
+  it('keeps its state in a directory, and deletes it with --reset', async (t) => {
     await using folder = await makeTemporaryFolder();
     const { address } = await generateKeyPairSigner();
     const state = ['--state', folder.path, '--slot-ms', '20'];
@@ -92,7 +92,7 @@ describe('flywheel localnet start', () => {
     await third.stop();
   });
 
-  it('says which port is taken', async (t) => {
+  it('names a port that is in use', async (t) => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => server.close());

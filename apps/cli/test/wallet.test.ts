@@ -11,16 +11,16 @@ describe('readWallet', () => {
     assert.equal((await readWallet(file)).address, signer.address);
   });
 
-  it('refuses any other file, names what it needs, and never quotes what the file holds', async () => {
+  it('rejects other files, says what it expects, and never quotes the file', async () => {
     await using folder = await makeTemporaryFolder();
     const bytes = [...newKeypairBytes()];
     const [, ...short] = bytes;
     const contents: [string, RegExp][] = [
-      ['', /holds something else/],
-      ['{"secret":"4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi"}', /holds something else/],
-      [JSON.stringify(short), /64 numbers from 0 to 255, and holds 63 values/],
+      ['', /found something else/],
+      ['{"secret":"4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi"}', /found something else/],
+      [JSON.stringify(short), /64 numbers from 0 to 255, found 63 values/],
       [JSON.stringify([256, ...short]), /64 numbers from 0 to 255/],
-      [JSON.stringify([bytes[0] === 7 ? 8 : 7, ...short]), /its public half does not belong to its private half/],
+      [JSON.stringify([bytes[0] === 7 ? 8 : 7, ...short]), /its public key does not match its private key/],
     ];
     for (const [content, pattern] of contents) {
       const file = await folder.write('bad.json', content);
@@ -33,10 +33,10 @@ describe('readWallet', () => {
     }
   });
 
-  it('says how to make a wallet when there is none', async () => {
+  it('says how to create a wallet if there is none', async () => {
     await assert.rejects(readWallet('/nowhere/wallet.json'), {
       message:
-        'No wallet can be read from /nowhere/wallet.json. Make one with node examples/new-wallet.js /nowhere/wallet.json or solana-keygen new -o /nowhere/wallet.json.',
+        'Cannot read the wallet /nowhere/wallet.json. Create one with node examples/new-wallet.js /nowhere/wallet.json or solana-keygen new -o /nowhere/wallet.json.',
     });
   });
 });

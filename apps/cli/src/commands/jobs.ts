@@ -1,7 +1,10 @@
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import type { Operations } from '@flywheel/service';
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { describeJobs } from './describe-jobs.ts';
+import { count, layOutTable, roughDuration } from '../format.ts';
 
 interface ListOptions {
   readonly stuck?: boolean;
@@ -12,53 +15,63 @@ interface RetryOptions {
   readonly stuck?: boolean;
 }
 
-/** `flywheel jobs [list]` and `flywheel jobs retry`: for the operator, over the service’s database. */
+/** `flywheel jobs [list]` and `flywheel jobs retry`: for operators, on the service’s database. */
 export function addJobsCommands(program: Command, context: Context): void {
-  const { output } = context;
   const jobs = program
     .command('jobs')
-    .summary('list and retry the work behind batches')
-    .description('The work behind batches, for the operator. Reads DATABASE_URL, or the embedded database.');
+    .summary('list and retry background jobs')
+    .description('Background jobs of the service, for operators. Uses DATABASE_URL or the embedded database.');
+  addList(jobs, context);
+  addRetry(jobs, context);
+}
 
+function addList(jobs: Command, context: Context): void {
+  const { output } = context;
   jobs
     .command('list', { isDefault: true })
-    .summary('list jobs (the default)')
-    .description('List the jobs that wait, run or failed, and say which are stuck and why.')
-    .option('--stuck', 'only those that need a person')
-    .option('--completed', 'also those that ended well within the last day')
+    .summary('list jobs (default)')
+    .description('List pending, running and failed jobs, and why a job is stuck.')
+    .option('--stuck', 'only stuck jobs: they need an operator')
+    .option('--completed', 'also jobs that completed in the last 24 hours')
     .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… flywheel jobs --stuck')
     .action(async ({ stuck = false, completed = false }: ListOptions) => {
       const all = await withOperations(context, ({ listJobs }) => listJobs({ withCompleted: completed }));
-      const shown = stuck ? all.filter(({ problem }) => problem !== null) : all;
+      const shown = stuck ? all.filter(isStuck) : all;
       output.result({ jobs: shown }, describeJobs(shown, { now: new Date(), onlyStuck: stuck, stream: output.stdout }));
     });
+}
 
+function addRetry(jobs: Command, context: Context): void {
+  const { output } = context;
   jobs
     .command('retry')
-    .summary('let jobs begin at once')
+    .summary('run jobs now')
     .description(
-      'Let jobs begin at once: failed ones, those whose worker is gone, those that wait for their time. Safe at any moment: work goes on from where the chain is, and nothing runs twice.',
+      'Run jobs now: failed jobs, jobs whose worker is gone, and jobs scheduled for later. Always safe: a job continues from the state on chain, and nothing is executed twice.',
     )
-    .argument('[job-id...]', 'as flywheel jobs lists them')
-    .option('--stuck', 'all that flywheel jobs --stuck lists')
+    .argument('[job-id...]', 'ids, as in flywheel jobs')
+    .option('--stuck', 'all stuck jobs')
     .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… flywheel jobs retry --stuck')
     .action(async (ids: readonly string[], { stuck = false }: RetryOptions) => {
       if (stuck === ids.length > 0) {
-        throw new CliError('ERR_USAGE', 'flywheel jobs retry takes job ids, or --stuck. flywheel jobs lists them.');
+        throw new CliError('ERR_USAGE', 'Pass job ids or --stuck. flywheel jobs lists the ids.');
       }
-      const misshapen = ids.find((id) => !UUID.test(id));
-      if (misshapen !== undefined)
-        throw new CliError('ERR_USAGE', `${misshapen} is no job id. flywheel jobs lists them.`);
+      const invalid = ids.find((id) => !UUID.test(id));
+      if (invalid !== undefined) {
+        throw new CliError('ERR_USAGE', `${invalid} is not a job id. flywheel jobs lists the ids.`);
+      }
       const { retried, left } = await withOperations(context, async ({ listJobs, retryJob }) => {
-        const wanted = stuck ? (await listJobs({ withCompleted: false })).filter(isStuck).map(({ id }) => id) : ids;
-        const outcomes = await Promise.all(wanted.map(async (id) => ({ id, isRetried: await retryJob(id) })));
+        const selected = stuck ? (await listJobs({ withCompleted: false })).filter(isStuck).map(({ id }) => id) : ids;
+        const outcomes = await Promise.all(selected.map(async (id) => ({ id, isRetried: await retryJob(id) })));
         const idsWhere = (isRetried: boolean) =>
           outcomes.filter((outcome) => outcome.isRetried === isRetried).map(({ id }) => id);
         return { retried: idsWhere(true), left: idsWhere(false) };
       });
       const lines = [
-        retried.length === 0 ? 'Nothing to retry.' : `${retried.length} will begin within a second: flywheel jobs`,
-        ...left.map((id) => `${id} is left alone: it runs, has ended well, or does not exist.`),
+        retried.length === 0
+          ? 'Nothing to retry.'
+          : `${count(retried.length, 'job')} will start within a second. Check with flywheel jobs.`,
+        ...left.map((id) => `${id} not retried: it is running, has completed, or does not exist.`),
       ];
       output.result({ retried, left }, lines.join('\n'));
     });
@@ -66,7 +79,9 @@ export function addJobsCommands(program: Command, context: Context): void {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-function isStuck({ problem }: { readonly problem: string | null }): boolean {
+type JobRecord = Awaited<ReturnType<Operations['listJobs']>>[number];
+
+function isStuck({ problem }: JobRecord): boolean {
   return problem !== null;
 }
 
@@ -74,7 +89,7 @@ async function withOperations<T>(
   { environment }: Context,
   use: Parameters<typeof import('@flywheel/service').operate<T>>[1],
 ): Promise<T> {
-  // Loaded only here: the other commands start faster without the service.
+  // Loaded on demand: the other commands start faster without the service.
   const { ConfigError, operate } = await import('@flywheel/service');
   try {
     return await operate(environment, use);
@@ -82,4 +97,42 @@ async function withOperations<T>(
     if (error instanceof ConfigError) throw new CliError('ERR_CONFIGURATION', error.message, { cause: error });
     throw error;
   }
+}
+
+const REASONS: { readonly [P in NonNullable<JobRecord['problem']>]: string } = {
+  failed: 'failed permanently, and blocks the other jobs of its multisig',
+  abandoned: 'its worker is gone and no other worker has taken it: is flywheel work running?',
+  failing: 'fails repeatedly',
+  unattended: 'is due and no worker takes it: is flywheel work running?',
+};
+
+const HEADINGS = ['JOB', 'TYPE', 'STATE', 'FAILED', 'AGE', 'BATCH'] as const;
+
+/** A line per job; below a stuck one the reason. */
+function describeJobs(
+  jobs: readonly JobRecord[],
+  { now, onlyStuck, stream }: { readonly now: Date; readonly onlyStuck: boolean; readonly stream: Writable },
+): string {
+  if (jobs.length === 0) return onlyStuck ? 'No stuck jobs.' : 'No pending or running jobs.';
+  const rows = jobs.map((job) => cellsOf(job, now));
+  const { heading, lines } = layOutTable(HEADINGS, rows, stream);
+  const stuckCount = jobs.filter(isStuck).length;
+  return [
+    heading,
+    ...jobs.flatMap(({ problem, error }, i) => [
+      lines[i] ?? '',
+      ...(problem === null ? [] : [styleText('red', `  ${REASONS[problem]}`, { stream })]),
+      ...(error === null ? [] : [styleText('dim', `  ${error.split('\n', 1)[0]}`, { stream })]),
+    ]),
+    stuckCount === 0
+      ? `${count(jobs.length, 'job')}, none stuck.`
+      : `${count(jobs.length, 'job')}, ${stuckCount} stuck. To run them now: flywheel jobs retry --stuck`,
+  ].join('\n');
+}
+
+function cellsOf({ id, type, state, failedAttempts, createdAt, dueAt, batchId, batchStatus }: JobRecord, now: Date) {
+  const due = dueAt > now ? `, due in ${roughDuration(dueAt.getTime() - now.getTime())}` : '';
+  const shownState = state === 'waiting' ? `pending${due}` : state;
+  const batch = batchId === null ? '' : `${batchId} ${batchStatus ?? ''}`;
+  return [id, type, shownState, String(failedAttempts), roughDuration(now.getTime() - createdAt.getTime()), batch];
 }

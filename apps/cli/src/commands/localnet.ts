@@ -1,12 +1,11 @@
-import { createSolanaRpc, isAddress } from '@solana/kit';
+import { MAX_BASE_UNITS, parseAmount, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { type Address, createSolanaRpc, isSolanaError } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
-import { parseAmount, SOL_DECIMALS } from '../amount.ts';
-import { type Context, type RpcUrlOption, rpcUrlOf } from '../context.ts';
+import { type Context, displayUrl, localRpcUrl, type RpcUrlOption } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { interruptible } from '../interrupt.ts';
-import { createMint, fund } from '../localnet-control.ts';
-import { callLocalnet } from '../localnet-rpc.ts';
-import { parseWholeNumber } from '../options.ts';
+import { callLocalnet, createMint, fund, noClusterError } from '../localnet-client.ts';
+import { addLocalRpcUrlOption, parseAddress, parseWholeNumber } from '../options.ts';
 
 interface StartOptions {
   readonly port: number;
@@ -33,7 +32,7 @@ interface CreateTokenOptions extends RpcUrlOption {
 
 interface FundOptions extends RpcUrlOption {
   readonly sol?: string;
-  readonly mint?: string;
+  readonly mint?: Address;
   readonly tokens?: string;
 }
 
@@ -42,69 +41,80 @@ const MAX_PORT = 65_535;
 const MAX_SLOT_MS = 60_000;
 /** About 300 years of seconds. */
 const MAX_WARP = 10_000_000_000;
-/** A mint’s decimals are one byte. More than 19 digits no u64 amount can have. */
+/** A u64 amount has at most 19 fraction digits. */
 const MAX_DECIMALS = 19;
 
-/** What takes no options. */
-const CONTROLS = [
-  [
-    'expire-blockhashes',
-    'localnet_expireBlockhashes',
-    'Let every blockhash run out: what was signed and has not landed never will.',
-    'Blockhashes have run out.',
-  ],
-  ['pause-slots', 'localnet_pauseSlots', 'Let slots stand still: nothing new is confirmed.', 'Slots stand still.'],
-  ['resume-slots', 'localnet_resumeSlots', 'Let slots go on after pause-slots.', 'Slots go on.'],
-] as const;
-
-/** `flywheel localnet` and what it offers. */
+/** `flywheel localnet` and its commands. */
 export function addLocalnetCommands(program: Command, context: Context): void {
-  const { output, environment } = context;
   const localnet = program
     .command('localnet')
-    .summary('run a local cluster; make tokens and money on it')
-    .description('A Solana cluster in one process, and what only a local one offers: tokens and money for nothing.');
+    .summary('run and control a local Solana cluster')
+    .description(
+      'A Solana cluster in one process, for development and tests: free tokens and SOL, time control, fault injection.',
+    );
+  addStart(localnet, context);
+  addFetchPrograms(localnet, context);
+  addCreateToken(localnet, context);
+  addFund(localnet, context);
+  addFault(localnet, context);
+  addWarp(localnet, context);
+  addSlotCommands(localnet, context);
+}
 
+function addStart(localnet: Command, { output, environment }: Context): void {
   localnet
     .command('start')
-    .description('Run a cluster by itself, until Ctrl-C. npm start brings its own.')
-    .option('--port <port>', '0 picks a free one', parseWholeNumber(0, MAX_PORT), DEFAULT_PORT)
-    .option('--state <directory>', 'keep the chain in this directory; in memory by default')
-    .option('--reset', 'forget what --state holds')
+    .summary('run a cluster until Ctrl-C')
+    .description('Run a cluster until Ctrl-C. npm start includes one.')
+    .option('--port <port>', 'RPC port; 0: any free port', parseWholeNumber(0, MAX_PORT), DEFAULT_PORT)
+    .option('--state <directory>', 'keep the chain in this directory; default: in memory')
+    .option('--reset', 'delete the chain in --state first')
     .option(
       '--slot-ms <ms>',
-      'length of a slot, 400 by default; 0: only warp moves time',
+      'length of a slot; 0: slots advance only with warp; default: 400',
       parseWholeNumber(0, MAX_SLOT_MS),
     )
-    .option('--no-v1', 'like a cluster of before transaction version 1')
-    .option('--program <file>', 'the deployed Squads program, or emulation; else FLYWHEEL_SQUADS_PROGRAM')
+    .option('--no-v1', 'reject version 1 transactions, like older clusters')
+    .option('--program <file>', 'Squads program file, or the word emulation; default: FLYWHEEL_SQUADS_PROGRAM')
     .addHelpText('after', '\nExample:\n  flywheel localnet start --port 8899 --state .localnet')
-    .action(async ({ port, state, reset, slotMs, v1, program: named }: StartOptions) => {
+    .action(async ({ port, state, reset, slotMs, v1, program }: StartOptions) => {
       const { startLocalnet } = await import('@flywheel/localnet');
       const running = await startLocalnet({
         port,
         stateDirectory: state ?? null,
         reset: reset === true,
-        squadsProgram: named ?? environment.FLYWHEEL_SQUADS_PROGRAM,
+        squadsProgram: program ?? environment.FLYWHEEL_SQUADS_PROGRAM,
         fetchMissingProgram: environment.FLYWHEEL_OFFLINE !== '1',
         v1,
         ...(slotMs === undefined ? {} : { slotMs }),
       });
-      // From the moment that it says it is ready, whoever reads that may stop it.
+      // Listen for signals before the ready line: its reader may stop the cluster at once.
       const interrupted = untilInterrupted();
-      const { url, websocketUrl, blockEngineUrl, program, programNote } = running;
+      const { url, websocketUrl, blockEngineUrl, programNote } = running;
       output.result(
-        { rpcUrl: url, websocketUrl, blockEngineUrl, program },
-        `Cluster ready at ${url}\n${programNote}\nCtrl-C stops it.`,
+        { rpcUrl: url, websocketUrl, blockEngineUrl, program: running.program },
+        `Cluster ready at ${url}\n${programNote}\nPress Ctrl-C to stop it.`,
       );
       await interrupted;
       await running.stop();
     });
+}
 
+async function untilInterrupted(): Promise<void> {
+  await interruptible(
+    (signal) =>
+      new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      }),
+  );
+}
+
+function addFetchPrograms(localnet: Command, { output }: Context): void {
   localnet
     .command('fetch-programs')
-    .description('Fetch the deployed Squads program into the cache, checked byte for byte.')
-    .option('--rpc <url>', 'where it is deployed; mainnet by default')
+    .summary('download the deployed Squads program')
+    .description('Download the deployed Squads program into the cache and verify its hash.')
+    .option('--rpc <url>', 'node to download from; default: mainnet')
     .addHelpText('after', '\nExample:\n  flywheel localnet fetch-programs')
     .action(async ({ rpc }: FetchProgramsOptions) => {
       const { fetchSquadsProgram } = await import('@flywheel/localnet');
@@ -115,93 +125,98 @@ export function addLocalnetCommands(program: Command, context: Context): void {
         throw new CliError('ERR_CLUSTER', cause instanceof Error ? cause.message : String(cause), { cause });
       }
     });
+}
 
-  localnet
+function addCreateToken(localnet: Command, context: Context): void {
+  const command = localnet
+    .command('create-token')
+    .summary('create a token')
+    .description('Create a mint. The cluster keeps the mint authority.')
+    .requiredOption('--decimals <digits>', 'decimals of the token, 0 to 19', parseWholeNumber(0, MAX_DECIMALS))
+    .option('--token-2022', 'use the Token-2022 program');
+  addLocalRpcUrlOption(command)
+    .addHelpText('after', '\nExample:\n  flywheel localnet create-token --decimals 6')
+    .action(async ({ decimals, token2022, ...options }: CreateTokenOptions) => {
+      const mint = await createMint(localRpcUrl(context, options), { decimals, token2022: token2022 === true });
+      context.output.result({ mint }, mint);
+    });
+}
+
+function addFund(localnet: Command, context: Context): void {
+  const command = localnet
+    .command('fund')
+    .summary('give an address SOL or tokens')
+    .description('Give an address SOL, tokens or both. Creates its token account if needed.')
+    .argument('<address>', 'wallet or vault', parseAddress)
+    .option('--sol <amount>', 'amount of SOL')
+    .option('--mint <address>', 'mint of the token', parseAddress)
+    .option('--tokens <amount>', 'amount of whole tokens');
+  addLocalRpcUrlOption(command)
+    .addHelpText('after', '\nExample:\n  flywheel localnet fund 9dKe… --sol 2 --mint 7Fq2… --tokens 10000')
+    .action(async (address: Address, { sol, mint, tokens, ...options }: FundOptions) => {
+      if (sol === undefined && tokens === undefined) {
+        throw new CliError('ERR_USAGE', 'No amount. Pass --sol AMOUNT, or --mint ADDRESS --tokens AMOUNT, or both.');
+      }
+      if ((mint === undefined) !== (tokens === undefined)) {
+        throw new CliError('ERR_USAGE', 'Pass --mint and --tokens together.');
+      }
+      const rpcUrl = localRpcUrl(context, options);
+      await fund(rpcUrl, {
+        address,
+        ...(sol === undefined ? {} : { lamports: parseAmountOption(sol, SOL_DECIMALS) }),
+        ...(mint === undefined || tokens === undefined
+          ? {}
+          : { mint, amountBaseUnits: parseAmountOption(tokens, await readDecimals(rpcUrl, mint)) }),
+      });
+      const given = [
+        ...(sol === undefined ? [] : [`${sol} SOL`]),
+        ...(tokens === undefined ? [] : [`${tokens} tokens`]),
+      ];
+      context.output.result(
+        { address, ...(sol === undefined ? {} : { sol }), ...(mint === undefined ? {} : { mint, tokens }) },
+        `Sent ${given.join(' and ')} to ${address}.`,
+      );
+    });
+}
+
+function parseAmountOption(text: string, decimals: number): bigint {
+  try {
+    return parseAmount(text, decimals);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const max = toDecimal(MAX_BASE_UNITS, decimals);
+    const message = `Invalid amount ${text}. Expected a number from 0 to ${max} with at most ${decimals} decimals.`;
+    throw new CliError('ERR_USAGE', message, { cause });
+  }
+}
+
+async function readDecimals(rpcUrl: string, mint: Address): Promise<number> {
+  try {
+    const { value } = await createSolanaRpc(rpcUrl).getTokenSupply(mint, { commitment: 'confirmed' }).send();
+    return value.decimals;
+  } catch (cause) {
+    if (!isSolanaError(cause)) throw noClusterError(rpcUrl, cause);
+    const message = `Cannot read the mint ${mint} at ${displayUrl(rpcUrl)}: ${cause.message}`;
+    throw new CliError('ERR_CLUSTER', message, { cause });
+  }
+}
+
+function addFault(localnet: Command, context: Context): void {
+  const command = localnet
     .command('fault')
-    .description('Make the cluster misbehave; without a fault: behave again.')
-    .argument('[json]', 'the fault, as docs/localnet.md lists them', parseJsonObject)
-    .option('--rpc-url <url>', 'the local cluster, else SOLANA_RPC_URL')
+    .summary('inject a fault, or remove all faults')
+    .description('Inject a fault into the cluster. Without a fault: remove all faults.')
+    .argument('[json]', 'the fault, as described in docs/localnet.md', parseJsonObject);
+  addLocalRpcUrlOption(command)
     .addHelpText(
       'after',
       '\nExample:\n  flywheel localnet fault \'{"kind":"error","method":"*","status":429,"times":3}\'',
     )
     .action(async (fault: object | undefined, options: RpcUrlOption) => {
-      const rpcUrl = rpcUrlOf(context, options);
+      const rpcUrl = localRpcUrl(context, options);
       if (fault === undefined) await callLocalnet(rpcUrl, 'localnet_clearFaults', {});
       else await callLocalnet(rpcUrl, 'localnet_setFault', fault);
-      output.result({ fault: fault ?? null }, fault === undefined ? 'No faults any more.' : 'The fault is set.');
-    });
-
-  localnet
-    .command('warp')
-    .description('Let slots or seconds pass at once.')
-    .option('--slots <count>', 'slots, 1 by default', parseWholeNumber(1, MAX_WARP))
-    .option('--seconds <count>', 'seconds that the clock moves', parseWholeNumber(0, MAX_WARP))
-    .option('--rpc-url <url>', 'the local cluster, else SOLANA_RPC_URL')
-    .addHelpText('after', '\nExample:\n  flywheel localnet warp --seconds 86400')
-    .action(async ({ slots, seconds, ...options }: WarpOptions) => {
-      const step = { ...(slots === undefined ? {} : { slots }), ...(seconds === undefined ? {} : { seconds }) };
-      const reached = await callLocalnet(rpcUrlOf(context, options), 'localnet_warp', step);
-      output.result({ reached }, `The cluster is at ${JSON.stringify(reached)}.`);
-    });
-
-  for (const [name, method, description, said] of CONTROLS) {
-    localnet
-      .command(name)
-      .description(description)
-      .option('--rpc-url <url>', 'the local cluster, else SOLANA_RPC_URL')
-      .addHelpText('after', `\nExample:\n  flywheel localnet ${name}`)
-      .action(async (options: RpcUrlOption) => {
-        const reached = await callLocalnet(rpcUrlOf(context, options), method, {});
-        output.result({ reached }, `${said} The cluster is at ${JSON.stringify(reached)}.`);
-      });
-  }
-
-  localnet
-    .command('create-token')
-    .description('Create a mint; the cluster keeps the mint authority.')
-    .requiredOption('--decimals <digits>', 'fraction digits, 0 to 19', parseWholeNumber(0, MAX_DECIMALS))
-    .option('--token-2022', 'with the Token-2022 program')
-    .option('--rpc-url <url>', 'the local cluster, else SOLANA_RPC_URL')
-    .addHelpText('after', '\nExample:\n  flywheel localnet create-token --decimals 6')
-    .action(async ({ decimals, token2022, ...options }: CreateTokenOptions) => {
-      const mint = await createMint(rpcUrlOf(context, options), { decimals, token2022: token2022 === true });
-      output.result({ mint }, mint);
-    });
-
-  localnet
-    .command('fund')
-    .description('Give an address SOL, tokens or both; creates its token account.')
-    .argument('<address>', 'a wallet or a vault', parseAddress)
-    .option('--sol <amount>', 'SOL')
-    .option('--mint <address>', 'the token')
-    .option('--tokens <amount>', 'whole tokens')
-    .option('--rpc-url <url>', 'the local cluster, else SOLANA_RPC_URL')
-    .addHelpText('after', '\nExample:\n  flywheel localnet fund 9dKe… --sol 2 --mint 7Fq2… --tokens 10000')
-    .action(async (address: string, { sol, mint, tokens, ...options }: FundOptions) => {
-      if (sol === undefined && tokens === undefined) {
-        throw new CliError('ERR_USAGE', 'Nothing to give. Say --sol N, or --mint ADDRESS --tokens N, or both.');
-      }
-      if ((mint === undefined) !== (tokens === undefined)) {
-        throw new CliError('ERR_USAGE', '--mint and --tokens belong together.');
-      }
-      const rpcUrl = rpcUrlOf(context, options);
-      const funded = {
-        address,
-        ...(sol === undefined ? {} : { lamports: parseAmount(sol, SOL_DECIMALS) }),
-        ...(mint === undefined || tokens === undefined
-          ? {}
-          : { mint, amountBaseUnits: parseAmount(tokens, await readDecimals(rpcUrl, mint)) }),
-      };
-      await fund(rpcUrl, funded);
-      const given = [
-        ...(sol === undefined ? [] : [`${sol} SOL`]),
-        ...(tokens === undefined ? [] : [`${tokens} tokens`]),
-      ];
-      output.result(
-        { address, ...(sol === undefined ? {} : { sol }), ...(mint === undefined ? {} : { mint, tokens }) },
-        `Gave ${given.join(' and ')} to ${address}.`,
-      );
+      context.output.result({ fault: fault ?? null }, fault === undefined ? 'All faults removed.' : 'Fault injected.');
     });
 }
 
@@ -215,27 +230,55 @@ function parseJsonObject(text: string): object {
   throw new InvalidArgumentError('It must be a JSON object.');
 }
 
-function parseAddress(text: string): string {
-  if (isAddress(text)) return text;
-  throw new InvalidArgumentError('It must be a base58 address of 32 bytes.');
+function addWarp(localnet: Command, context: Context): void {
+  const command = localnet
+    .command('warp')
+    .summary('skip slots or seconds')
+    .description('Skip slots or seconds: the cluster jumps ahead at once.')
+    .option('--slots <count>', 'number of slots; default: 1', parseWholeNumber(1, MAX_WARP))
+    .option('--seconds <count>', 'number of seconds on the cluster’s clock', parseWholeNumber(0, MAX_WARP));
+  addLocalRpcUrlOption(command)
+    .addHelpText('after', '\nExample:\n  flywheel localnet warp --seconds 86400')
+    .action(async ({ slots, seconds, ...options }: WarpOptions) => {
+      const step = { ...(slots === undefined ? {} : { slots }), ...(seconds === undefined ? {} : { seconds }) };
+      const reached = await callLocalnet(localRpcUrl(context, options), 'localnet_warp', step);
+      context.output.result({ reached }, `The cluster is at ${JSON.stringify(reached)}.`);
+    });
 }
 
-async function readDecimals(rpcUrl: string, mint: string): Promise<number> {
-  if (!isAddress(mint)) throw new CliError('ERR_USAGE', `--mint ${mint} is no base58 address of 32 bytes.`);
-  try {
-    const { value } = await createSolanaRpc(rpcUrl).getTokenSupply(mint, { commitment: 'confirmed' }).send();
-    return value.decimals;
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new CliError('ERR_CLUSTER', `${mint} cannot be read as a mint at ${rpcUrl}: ${reason}`, { cause });
+/** Commands without options of their own. */
+const SLOT_COMMANDS = [
+  {
+    name: 'expire-blockhashes',
+    method: 'localnet_expireBlockhashes',
+    summary: 'expire all blockhashes',
+    description: 'Expire all blockhashes: signed transactions that have not landed never will.',
+    message: 'All blockhashes have expired.',
+  },
+  {
+    name: 'pause-slots',
+    method: 'localnet_pauseSlots',
+    summary: 'stop producing slots',
+    description: 'Stop producing slots: nothing new is confirmed until resume-slots.',
+    message: 'Slots are paused.',
+  },
+  {
+    name: 'resume-slots',
+    method: 'localnet_resumeSlots',
+    summary: 'continue after pause-slots',
+    description: 'Continue to produce slots after pause-slots.',
+    message: 'Slots continue.',
+  },
+] as const;
+
+function addSlotCommands(localnet: Command, context: Context): void {
+  for (const { name, method, summary, description, message } of SLOT_COMMANDS) {
+    const command = localnet.command(name).summary(summary).description(description);
+    addLocalRpcUrlOption(command)
+      .addHelpText('after', `\nExample:\n  flywheel localnet ${name}`)
+      .action(async (options: RpcUrlOption) => {
+        const reached = await callLocalnet(localRpcUrl(context, options), method, {});
+        context.output.result({ reached }, `${message} The cluster is at ${JSON.stringify(reached)}.`);
+      });
   }
-}
-
-async function untilInterrupted(): Promise<void> {
-  await interruptible(
-    (signal) =>
-      new Promise<void>((resolve) => {
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      }),
-  );
 }

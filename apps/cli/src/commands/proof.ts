@@ -1,10 +1,16 @@
-import { readFile } from 'node:fs/promises';
-import { isAddress, isSignature } from '@solana/kit';
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { CONSOLE_OPERATIONS, type ProvenPipeline } from '@flywheel/api';
+import { formatProofMemo, type Proof } from '@flywheel/protocol';
+import { type ProofVerdict, verifyProofOnChain } from '@flywheel/sdk';
+import { isSignature } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
-import { askedRpcUrlOf, type Context, openConsole, type RpcUrlOption, type UrlOption } from '../context.ts';
+import type { ConsoleClient } from '../console-client.ts';
+import { type Context, displayUrl, openConsole, type RpcUrlOption, resolveRpcUrl, type UrlOption } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { describeVerification } from './describe-verification.ts';
-import { type ProofQuestion, verifyProof } from './verify-proof.ts';
+import { readTextFile } from '../files.ts';
+import { layOutPairs } from '../format.ts';
+import { addRpcUrlOption, addUrlOption, parseAddress } from '../options.ts';
 
 interface VerifyOptions extends UrlOption, RpcUrlOption {
   readonly type?: string;
@@ -19,76 +25,204 @@ export function addProofCommands(program: Command, context: Context): void {
   const proof = program
     .command('proof')
     .summary('verify a proof on chain')
-    .description('Proof memos: what a vault wrote on chain for each pipeline.');
+    .description('Proof memos: a vault writes one on chain for each pipeline.');
 
-  proof
+  const command = proof
     .command('verify')
-    .summary('by its event, its transaction, or both')
+    .summary('verify a proof by its event, its transaction, or both')
     .description(
-      'Verify that the chain carries a proof: by the event it was made for, by a transaction, or by both. The service only says where to look; with --signature and --vault it is not asked at all. Exits with 0 when proven, with 3 when not.',
+      'Verify that a proof is on chain: by the event (--type and --payload), by the transaction (--signature), or by both. The node that you choose is the source; the service is only asked where to look, and not at all with --signature and --vault. Exits with 0 if proven, with 3 if not.',
     )
-    .option('--type <type>', 'the pipeline’s type')
-    .option('--payload <json>', 'its payload, byte for byte as it was sent')
-    .option('--payload-file <file>', 'the same from a file, where a newline at its end counts')
-    .option('--signature <signature>', 'the transaction that is said to carry it', parseSignature)
-    .option('--vault <address>', 'the vault that must have signed it; else whichever the service names', parseVault)
-    .option('--rpc-url <url>', 'the node to read, else SOLANA_RPC_URL, else the one that the service names')
-    .option('--url <url>', 'the service, else FLYWHEEL_URL')
+    .option('--type <type>', 'type of the pipeline')
+    .option('--payload <json>', 'payload of the pipeline, byte for byte as it was sent')
+    .option('--payload-file <file>', 'read the payload from a file; a newline at its end counts')
+    .option('--signature <signature>', 'signature of the transaction that should contain the proof', parseSignature)
+    .option(
+      '--vault <address>',
+      'vault that must have signed the proof; default: the one the service names',
+      parseAddress,
+    );
+  addUrlOption(addRpcUrlOption(command))
     .addHelpText('after', '\nExample:\n  flywheel proof verify --type WATCH_AD --payload \'{"adId":"123"}\'')
     .action(async (options: VerifyOptions) => {
       const { output } = context;
-      const question = await questionOf(options);
-      const rpcUrl = await askedRpcUrlOf(context, options);
-      const verification = await verifyProof({ rpcUrl, service: openConsole(context, options) }, question);
+      const query = await toQuery(options);
+      const rpcUrl = await resolveRpcUrl(context, options);
+      const verification = await verifyProof({ rpcUrl, console: openConsole(context, options) }, query);
       const { isProven, message, proofs } = verification;
+      const node = displayUrl(rpcUrl);
       output.result(
-        { proven: isProven, message, rpcUrl, proofs },
-        describeVerification(verification, rpcUrl, output.stdout),
+        { proven: isProven, message, rpcUrl: node, proofs },
+        describeVerification(verification, node, output.stdout),
       );
-      if (!isProven)
-        throw new CliError('ERR_NOT_PROVEN', `Not proven at ${new URL(rpcUrl).host}. ${nextStepOf(question)}`);
+      if (!isProven) throw new CliError('ERR_NOT_PROVEN', `Not proven at ${node}. ${hintOf(query)}`);
     });
 }
 
 function parseSignature(text: string): string {
   if (isSignature(text)) return text;
-  throw new InvalidArgumentError('It must be a transaction’s signature: 64 bytes in base58.');
+  throw new InvalidArgumentError('It must be a transaction signature: 64 bytes in base58.');
 }
 
-function parseVault(text: string): string {
-  if (isAddress(text)) return text;
-  throw new InvalidArgumentError('It must be a base58 address of 32 bytes.');
-}
+type ProofQuery =
+  | ({ readonly by: 'event'; readonly signature: string | null; readonly vault: string | null } & Proof)
+  | { readonly by: 'signature'; readonly signature: string; readonly vault: string | null };
 
-async function questionOf(options: VerifyOptions): Promise<ProofQuestion> {
+async function toQuery(options: VerifyOptions): Promise<ProofQuery> {
   const { type, signature, vault = null } = options;
-  const payload = await payloadOf(options);
+  const payload = await readPayload(options);
   if ((type === undefined) !== (payload === null)) {
-    throw new CliError('ERR_USAGE', '--type and --payload (or --payload-file) belong together.');
+    throw new CliError('ERR_USAGE', 'Pass --type together with --payload or --payload-file.');
   }
   if (type !== undefined && payload !== null) {
     return { by: 'event', type, payload, signature: signature ?? null, vault };
   }
   if (signature !== undefined) return { by: 'signature', signature, vault };
-  throw new CliError('ERR_USAGE', 'Nothing to verify. Say --type and --payload, or --signature, or all of them.');
+  throw new CliError('ERR_USAGE', 'Nothing to verify. Pass --type and --payload, or --signature, or all of them.');
 }
 
-async function payloadOf({ payload, payloadFile }: VerifyOptions): Promise<string | null> {
-  if (payload !== undefined && payloadFile !== undefined) {
-    throw new CliError('ERR_USAGE', 'Say --payload or --payload-file, not both.');
-  }
+async function readPayload({ payload, payloadFile }: VerifyOptions): Promise<string | null> {
   if (payloadFile === undefined) return payload ?? null;
-  try {
-    return await readFile(payloadFile, 'utf8');
-  } catch (cause) {
-    throw new CliError('ERR_FILE', `${payloadFile} cannot be read. It must hold the payload as it was sent.`, {
-      cause,
-    });
-  }
+  if (payload === undefined) return readTextFile(payloadFile, 'Expected the payload as it was sent.');
+  throw new CliError('ERR_USAGE', 'Pass --payload or --payload-file, not both.');
 }
 
-function nextStepOf(question: ProofQuestion): string {
-  if (question.by === 'signature') return 'Check the signature, and that the node is of the right cluster.';
-  const newline = question.payload.endsWith('\n') ? ' It ends with a newline, which counts.' : '';
-  return `Every byte of the payload counts, spaces too.${newline}`;
+interface Verification {
+  readonly isProven: boolean;
+  /** The result as a sentence. */
+  readonly message: string;
+  readonly proofs: readonly FoundProof[];
+  /** True if only the service says that the vault is the right one. */
+  readonly trustsServiceForVault: boolean;
+}
+
+interface FoundProof {
+  readonly type: string;
+  /** SHA-256, lowercase hex. */
+  readonly hash: string;
+  readonly signature: string;
+  readonly vaultAddress: string;
+  readonly slot: number | null;
+  /** ISO 8601; null if the node does not know it. */
+  readonly executedAt: string | null;
+}
+
+interface VerifyDeps {
+  readonly rpcUrl: string;
+  readonly console: ConsoleClient;
+}
+
+async function verifyProof(deps: VerifyDeps, query: ProofQuery): Promise<Verification> {
+  const { signature, vault } = query;
+  if (signature !== null && vault !== null) {
+    const result = await verifyAt(deps, query, { signature, vaultAddress: vault });
+    return { ...conclude([result]), trustsServiceForVault: false };
+  }
+  const check = await deps.console.call(CONSOLE_OPERATIONS.checkProof, {
+    body: query.by === 'event' ? { type: query.type, payload: query.payload } : { signature: query.signature },
+  });
+  const candidates = candidatesOf(check.pipelines, query);
+  if (candidates.length === 0) {
+    const message = check.verdict === 'proven' ? notFoundMessage(query) : check.message;
+    return { isProven: false, message, proofs: [], trustsServiceForVault: vault === null };
+  }
+  const results = await Promise.all(candidates.map((candidate) => verifyAt(deps, query, candidate)));
+  return { ...conclude(results), trustsServiceForVault: vault === null };
+}
+
+/** A transaction to look at, and the vault that must have signed the proof in it. */
+interface Candidate {
+  readonly signature: string;
+  readonly vaultAddress: string;
+}
+
+function candidatesOf(pipelines: readonly ProvenPipeline[], { signature, vault }: ProofQuery): Candidate[] {
+  const candidates = new Map<string, Candidate>();
+  for (const pipeline of pipelines) {
+    const { vaultAddress } = pipeline;
+    if (pipeline.signature === undefined || (signature !== null && pipeline.signature !== signature)) continue;
+    if (vault !== null && vaultAddress !== vault) continue;
+    candidates.set(`${pipeline.signature} ${vaultAddress}`, { signature: pipeline.signature, vaultAddress });
+  }
+  return [...candidates.values()];
+}
+
+function notFoundMessage({ signature, vault }: ProofQuery): string {
+  const conditions = [
+    ...(signature === null ? [] : [`in transaction ${signature}`]),
+    ...(vault === null ? [] : [`signed by the vault ${vault}`]),
+  ];
+  return `Not found: the service knows this proof, but not ${conditions.join(', ')}.`;
+}
+
+interface TransactionResult {
+  /** Why nothing was found; null if something was. */
+  readonly mismatch: string | null;
+  readonly proofs: readonly FoundProof[];
+}
+
+/** Reads one transaction from the node of the caller’s choice. */
+async function verifyAt(
+  { rpcUrl }: VerifyDeps,
+  query: ProofQuery,
+  { signature, vaultAddress }: Candidate,
+): Promise<TransactionResult> {
+  // A query by signature accepts any proof of the vault; the result lists what it found.
+  const { type, payload } = query.by === 'event' ? query : { type: '', payload: '' };
+  const verdict = await verifyProofOnChain(rpcUrl, { type, payload, signature, vault: vaultAddress });
+  const { slot, executedAt } = verdict;
+  const proofs = matchesOf(verdict, query).map((found) => ({
+    ...{ type: found.type, hash: found.hash, signature, vaultAddress, slot, executedAt },
+  }));
+  return { mismatch: proofs.length > 0 ? null : verdict.problem, proofs };
+}
+
+function matchesOf({ found, memo }: ProofVerdict, { by }: ProofQuery): ProofVerdict['found'] {
+  return by === 'signature' ? found : found.filter(({ type, hash }) => memo === formatProofMemo({ type, hash }));
+}
+
+function conclude(results: readonly TransactionResult[]): Pick<Verification, 'isProven' | 'message' | 'proofs'> {
+  const proofs = results.flatMap((result) => result.proofs);
+  const [first] = proofs;
+  if (!first) {
+    const [message = 'Nothing was found.'] = results.flatMap(({ mismatch }) => mismatch ?? []);
+    return { isProven: false, message, proofs };
+  }
+  const found = proofs.length === 1 ? 'this proof' : `${proofs.length} proofs`;
+  return {
+    isProven: true,
+    message: `Proven: transaction ${first.signature} contains ${found}, signed by the vault ${first.vaultAddress}.`,
+    proofs,
+  };
+}
+
+function describeVerification(
+  { isProven, message, proofs, trustsServiceForVault }: Verification,
+  node: string,
+  stream: Writable,
+): string {
+  const mark = isProven ? styleText('green', '✓', { stream }) : styleText('red', '✗', { stream });
+  return [
+    `${mark} ${message}`,
+    ...proofs.flatMap(({ type, hash, signature, vaultAddress, slot, executedAt }) =>
+      layOutPairs(
+        [
+          ['proof', `${type} ${hash}`],
+          ['transaction', signature],
+          ['vault', vaultAddress],
+          ['executed', `${executedAt ?? 'at an unknown time'}, slot ${slot ?? 'unknown'}`],
+        ],
+        stream,
+      ),
+    ),
+    ...(isProven ? [`  Read from ${node}.${trustsServiceForVault ? ` ${VAULT_NOT_CHECKED}` : ''}`] : []),
+  ].join('\n');
+}
+
+const VAULT_NOT_CHECKED = 'Only the service says that this is the project’s vault; --vault checks it against your own.';
+
+function hintOf(query: ProofQuery): string {
+  if (query.by === 'signature') return 'Check the signature, and that the node is of the right cluster.';
+  const newline = query.payload.endsWith('\n') ? ' This payload ends with a newline.' : '';
+  return `The payload must match byte for byte, including spaces.${newline}`;
 }

@@ -4,24 +4,24 @@ import { CliError } from '../errors.ts';
 
 const COMMANDS = {
   start: {
-    summary: 'database, cluster, HTTP and worker in one process',
+    summary: 'run database, cluster, HTTP and worker in one process',
     description:
-      'Run the whole service on this machine, with an embedded PostgreSQL and a local cluster unless DATABASE_URL and SOLANA_RPC_URL name others. Prints one JSON line when ready and stops on SIGTERM.',
+      'Run the whole service on this machine: with an embedded PostgreSQL unless DATABASE_URL is set, and a local cluster unless SOLANA_RPC_URL is set. Prints one JSON line when it is ready. SIGTERM stops it.',
     example: 'PORT=4000 flywheel start',
   },
   serve: {
-    summary: 'answer HTTP only, holding no key',
-    description: 'Answer HTTP. Holds no private key: run any number of these beside flywheel work.',
+    summary: 'run the HTTP server only; holds no private keys',
+    description: 'Run the HTTP server. It holds no private keys; run any number of them beside flywheel work.',
     example: 'DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… flywheel serve',
   },
   work: {
-    summary: 'carry out batches; holds the signers',
-    description: 'Set batches up and execute them. Holds the signers: OPERATOR_SIGNER and COMPANY_SIGNER.',
+    summary: 'run the worker; holds the signers',
+    description: 'Run the worker, which sets up and executes batches. It holds OPERATOR_SIGNER and COMPANY_SIGNER.',
     example: 'DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… flywheel work',
   },
   migrate: {
-    summary: 'bring the database’s schema up to date',
-    description: 'Apply the migrations that the database has not seen yet; safe to run twice, and from two places.',
+    summary: 'update the database schema',
+    description: 'Apply pending migrations. Safe to repeat, and to run on several machines at once.',
     example: 'DATABASE_URL=postgres://… flywheel migrate',
   },
 } as const;
@@ -36,13 +36,12 @@ export function addServiceCommands(program: Command, { output }: Context): void 
       .description(description)
       .addHelpText('after', `\nExample:\n  ${example}`)
       .action(async () => {
-        // Loaded only here: the other commands start faster without the service.
+        // Loaded on demand: the other commands start faster without the service.
         const { ConfigError, main } = await import('@flywheel/service');
         try {
           await main(name, ({ url }) => {
-            // For a person who looks on; a log collector has the JSON line.
-            if (url !== null && output.terminal)
-              output.note(`The console is at ${url}, the API reference at ${url}/docs.`);
+            // Only for a person: log collectors read the JSON line.
+            if (url !== null && output.terminal) output.note(`Console: ${url}\nAPI reference: ${url}/docs`);
           });
         } catch (error) {
           if (error instanceof ConfigError) throw new CliError('ERR_CONFIGURATION', error.message, { cause: error });

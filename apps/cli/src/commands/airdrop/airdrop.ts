@@ -1,27 +1,29 @@
-import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { TOKEN_2022_PROGRAM, toDecimal } from '@flywheel/sdk';
+import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
+import { groupDigits, toDecimal } from '@flywheel/protocol';
+import { type AirdropCsv, DUPLICATES, type Duplicates, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
+import { TOKEN_2022_PROGRAM } from '@flywheel/sdk';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { createBar } from '../../bar.ts';
+import type { ConsoleClient } from '../../console-client.ts';
 import {
-  apiKeyOf,
-  askedRpcUrlOf,
   type Context,
   openClient,
   openConsole,
   type RpcUrlOption,
+  requireApiKey,
+  resolveRpcUrl,
   type UrlOption,
 } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import { readWallet } from '../../files.ts';
+import { readTextFile, readWallet } from '../../files.ts';
+import { count } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
-import { count, groupDigits } from '../../words.ts';
+import { addRpcUrlOption, addUrlOption, addWalletOption } from '../../options.ts';
+import { createProgressBar, type ProgressBar } from '../../progress.ts';
 import { type AirdropCheck, checkAirdrop } from './check.ts';
-import { findProject } from './find-project.ts';
 import { type AirdropPlan, planAirdrop } from './plan.ts';
 import { requireSameRows } from './receipt.ts';
-import { DUPLICATES, type Duplicates, type RowFault, readRows } from './rows.ts';
-import { type AirdropReport, sendAirdrop } from './send-airdrop.ts';
+import { type AirdropReport, sendAirdrop } from './send.ts';
 
 interface AirdropOptions extends UrlOption, RpcUrlOption {
   readonly wallet: string;
@@ -33,84 +35,80 @@ interface AirdropOptions extends UrlOption, RpcUrlOption {
   readonly retryFailed?: boolean;
 }
 
-/** `flywheel airdrop FILE.csv`: as many batches as it takes, each row once whatever happens. */
+/** `flywheel airdrop FILE.csv`: as many batches as needed, each row exactly once. */
 export function addAirdropCommand(program: Command, context: Context): void {
-  program
-    .command('airdrop')
-    .summary('airdrop to every row of a CSV file, each once')
+  const command = addWalletOption(program.command('airdrop'))
+    .summary('airdrop to every row of a CSV file, each exactly once')
     .description(
-      'Airdrop to every row of FILE, address,amount in whole tokens. All rows are checked first, and their total against the vault and today’s limits. Idempotency keys follow from the rows, --type and --round alone: run it again after Ctrl-C or a crash and it goes on where it was; a row that was sent is never sent again. The receipt, FILE.receipt.csv, holds the signature of each row.',
+      'Airdrop to every row of FILE: address,amount in whole tokens. All rows are checked before anything is sent, and so is their total against the vault and today’s limits. Safe to repeat after Ctrl-C or a crash: the command resumes, and a row is never paid twice, because the idempotency keys depend only on the rows, --type and --round. The receipt, FILE.receipt.csv, lists the transaction of each row.',
     )
-    .argument('<file>', 'CSV: address,amount')
-    .requiredOption('--wallet <file>', 'the project’s wallet, a Solana CLI keypair file')
+    .argument('<file>', 'CSV file with rows of address,amount')
     .option('--type <type>', 'proof type of the pipelines', parseType, 'AIRDROP')
     .addOption(
-      new Option('--duplicates <how>', 'an address that is there twice: a fault, added up, or paid twice')
+      new Option('--duplicates <mode>', 'rows with the same address: an error, added up, or paid separately')
         .choices(DUPLICATES)
         .default('refuse'),
     )
-    .option('--round <word>', 'a word that makes the very same rows another airdrop')
-    .option('--receipt <file>', 'where what became of each row is written; FILE.receipt.csv by default')
+    .option('--round <name>', 'send the same rows again, as another airdrop with this name')
+    .option('--receipt <file>', 'where to write the result of each row; default: FILE.receipt.csv')
     .option('--dry-run', 'check everything and send nothing')
-    .option('--retry-failed', 'send anew what a batch that failed before left unsent')
-    .option(
-      '--rpc-url <url>',
-      'the node that shows the batch before it is signed, else SOLANA_RPC_URL, else the service’s',
-    )
-    .option('--url <url>', 'the service, else FLYWHEEL_URL')
+    .option('--retry-failed', 'send the unpaid rows of a failed batch again');
+  addUrlOption(addRpcUrlOption(command))
     .addHelpText('after', '\nExample:\n  flywheel airdrop season-1.csv --wallet wallet.json --dry-run')
     .action(async (file: string, options: AirdropOptions) => {
-      const bar = createBar(context.output);
-      await interruptible((signal) => airdrop(context, { file, options, bar, signal }), GO_ON).finally(() =>
+      const bar = createProgressBar(context.output);
+      await interruptible((signal) => runAirdrop(context, { file, options, bar, signal }), RESUME).finally(() =>
         bar.close(),
       );
     });
 }
 
-const GO_ON = 'Run the same command again: it goes on where it was.';
+const RESUME = 'Run the same command again to resume.';
+
+function parseType(text: string): string {
+  if (/^[A-Za-z0-9_-]{1,64}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be 1 to 64 characters of A-Z a-z 0-9 _ -.');
+}
 
 interface AirdropRun {
   readonly file: string;
   readonly options: AirdropOptions;
-  readonly bar: ReturnType<typeof createBar>;
+  readonly bar: ProgressBar;
   readonly signal: AbortSignal;
 }
 
-async function airdrop(context: Context, { file, options, bar, signal }: AirdropRun): Promise<void> {
+async function runAirdrop(context: Context, { file, options, bar, signal }: AirdropRun): Promise<void> {
   const { output } = context;
   const client = openClient(context, options);
   const wallet = await readWallet(options.wallet);
-  const csv = await readCsv(file);
+  const csv = await readTextFile(file, 'Expected rows of address,amount.');
   const console = openConsole(context, options);
   await console.signIn(wallet);
-  const project = await findProject(console, apiKeyOf(context));
+  const project = await findProject(console, requireApiKey(context));
   const { mint, decimals, program } = project.token;
-  const { rows, faults, totalBaseUnits } = readRows(csv, { decimals, duplicates: options.duplicates });
-  if (faults.length > 0) throw faultyFile(file, faults, rows.length);
-  if (rows.length === 0) throw new CliError('ERR_FILE', `${file} has no rows. Each takes address,amount.`);
+  const read = readAirdropCsv(csv, { decimals, duplicates: options.duplicates });
+  const { rows, totalBaseUnits } = read;
+  if (read.issues.length > 0) throw fileError(file, read, options.duplicates);
+  if (rows.length === 0) throw new CliError('ERR_FILE', `${file} has no rows. Expected rows of address,amount.`);
   const receiptFile = options.receipt ?? `${file.replace(/\.csv$/i, '')}.receipt.csv`;
   await requireSameRows(receiptFile, rows);
 
   const token = { mint, ...(program === 'token-2022' && { tokenProgram: TOKEN_2022_PROGRAM }) };
   const plan = planAirdrop(rows, { type: options.type, round: options.round ?? '', token });
-  bar.show({ fraction: 0, text: `check ${count(rows.length, 'row')}` });
+  bar.show(0, `check ${count(rows.length, 'row')}`);
   const check = await checkAirdrop({ client, console, project, signal }, plan, rows);
-  const summary = { rows: rows.length, total: toDecimal(totalBaseUnits, decimals), ...describePlan(plan, check) };
-  if (check.problems.length > 0) {
-    const lines = check.problems.slice(0, MAX_SHOWN).join('\n  ');
-    throw new CliError('ERR_AIRDROP_REFUSED', `Nothing was sent. ${lines}${moreOf(check.problems.length)}`);
+  const summary = { rows: rows.length, total: toDecimal(totalBaseUnits, decimals), ...summarize(plan, check) };
+  if (check.issues.length > 0) {
+    throw new CliError('ERR_AIRDROP_REFUSED', `Nothing was sent.\n  ${firstLines(check.issues)}`);
   }
   if (options.dryRun) {
     bar.close();
-    output.result(
-      { ...summary, receipt: null },
-      sentencesOf(summary, 'Nothing was sent: leave --dry-run out to send them.'),
-    );
+    output.result({ ...summary, receipt: null }, describe(summary, 'Dry run: nothing was sent.'));
     return;
   }
-  if (!output.json && !output.terminal) output.note(sentencesOf(summary, null));
+  if (!output.json && !output.terminal) output.note(describe(summary, null));
 
-  const look = { rpcUrl: await askedRpcUrlOf(context, options), vaultAddress: project.vaultAddress, mintAddress: mint };
+  const look = { rpcUrl: await resolveRpcUrl(context, options), vaultAddress: project.vaultAddress, mintAddress: mint };
   const deps = { client, console, projectId: project.id, wallet, look, signal };
   const retryFailed = options.retryFailed === true;
   const report = await sendAirdrop(deps, { rows, plan, receiptFile, retryFailed }, bar);
@@ -118,32 +116,36 @@ async function airdrop(context: Context, { file, options, bar, signal }: Airdrop
   finish(context, report, { ...summary, receipt: receiptFile });
 }
 
-function parseType(text: string): string {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be 1 to 64 of A-Z a-z 0-9 _ -.');
-}
-
-async function readCsv(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new CliError('ERR_FILE', `${file} cannot be read. It must hold rows of address,amount.`, { cause });
+/** Finds the API key’s project among those of the wallet. */
+async function findProject(console: ConsoleClient, apiKey: string): Promise<ProjectSummary> {
+  const { projects } = await console.call(CONSOLE_OPERATIONS.listProjects, {});
+  for (const project of projects) {
+    const { keys } = await console.call(CONSOLE_OPERATIONS.listKeys, { params: { projectId: project.id } });
+    if (keys.some(({ prefix }) => apiKey.startsWith(prefix))) return project;
   }
+  throw new CliError(
+    'ERR_WALLET',
+    `FLYWHEEL_API_KEY belongs to none of this wallet’s projects (${projects.length}). Use the wallet that registered the project.`,
+  );
 }
 
-/** A screenful. */
-const MAX_SHOWN = 20;
+/** About one screen. */
+const MAX_SHOWN_LINES = 20;
 
-function moreOf(total: number): string {
-  return total > MAX_SHOWN ? `\n  and ${total - MAX_SHOWN} more.` : '';
+function firstLines(lines: readonly string[]): string {
+  const more = lines.length > MAX_SHOWN_LINES ? [`and ${lines.length - MAX_SHOWN_LINES} more.`] : [];
+  return [...lines.slice(0, MAX_SHOWN_LINES), ...more].join('\n  ');
 }
 
-function faultyFile(file: string, faults: readonly RowFault[], good: number): CliError {
-  const lines = faults.toSorted((a, b) => a.line - b.line).slice(0, MAX_SHOWN);
-  const shown = lines.map(({ line, message }) => `line ${line}: ${message}`).join('\n  ');
-  const counts = `${basename(file)} has ${count(faults.length, 'fault')}, beside ${count(good, 'good row')}; nothing was sent.`;
-  return new CliError('ERR_FILE', `${counts}\n  ${shown}${moreOf(faults.length)}`);
+function fileError(file: string, { rows, issues, repeated }: AirdropCsv, duplicates: Duplicates): CliError {
+  const lines = issues.toSorted((a, b) => a.line - b.line).map(({ line, message }) => `line ${line}: ${message}`);
+  const counts = `${count(issues.length, 'invalid row')}, ${count(rows.length, 'valid row')}`;
+  const hint = duplicates === 'refuse' && repeated.length > 0 ? `\n${DUPLICATES_HINT}` : '';
+  return new CliError('ERR_FILE', `${basename(file)} has ${counts}. Nothing was sent.\n  ${firstLines(lines)}${hint}`);
 }
+
+const DUPLICATES_HINT =
+  'For repeated addresses, --duplicates merge adds their amounts up and --duplicates keep pays each row.';
 
 interface Summary {
   readonly rows: number;
@@ -151,24 +153,20 @@ interface Summary {
   readonly batches: number;
   readonly pipelines: number;
   readonly begunBatches: number;
-  /** What the idempotency keys follow from. */
+  /** The input of the idempotency keys. */
   readonly identity: AirdropPlan['identity'];
 }
 
-function describePlan({ parts, identity }: AirdropPlan, { begunParts }: AirdropCheck) {
+function summarize({ parts, identity }: AirdropPlan, { begunParts }: AirdropCheck) {
   return { batches: parts.length, pipelines: parts.flat().length, begunBatches: begunParts, identity };
 }
 
-function sentencesOf(
-  { rows, total, batches, pipelines, begunBatches, identity }: Summary,
-  last: string | null,
-): string {
+function describe({ rows, total, batches, pipelines, begunBatches, identity }: Summary, last: string | null): string {
   const { fingerprint, type, round } = identity;
-  const begun =
-    begunBatches === 0 ? '' : ` ${count(begunBatches, 'batch', 'batches')} of them begun before, and taken up again.`;
+  const begun = begunBatches === 0 ? '' : ` ${count(begunBatches, 'batch', 'batches')} already begun; resuming.`;
   return [
     `${count(rows, 'row')}, ${groupDigits(total)} tokens, in ${count(pipelines, 'pipeline')}, ${count(batches, 'batch', 'batches')}.${begun}`,
-    `  Known by rows ${fingerprint.slice(0, 16)}…, type ${type}${round === '' ? '' : `, round ${round}`}: the same is never sent twice.`,
+    `  Airdrop ${fingerprint.slice(0, 16)}…, type ${type}${round === '' ? '' : `, round ${round}`}: the same rows, type and round are never paid twice.`,
     ...(last === null ? [] : [`  ${last}`]),
   ].join('\n');
 }
@@ -177,19 +175,17 @@ function finish(
   { output }: Context,
   { outcomes, batchIds, failure }: AirdropReport,
   summary: Summary & { receipt: string },
-) {
+): void {
   const executed = outcomes.filter(({ status }) => status === 'executed').length;
   const signatures = new Set(outcomes.map(({ signature }) => signature).filter((signature) => signature !== '')).size;
+  const counts = `${executed} of ${count(outcomes.length, 'row')} executed, in ${count(signatures, 'transaction')}.`;
   output.result(
     { ...summary, executedRows: executed, batchIds },
-    sentencesOf(
-      summary,
-      `${executed} of ${count(outcomes.length, 'row')} executed, in ${count(signatures, 'transaction')}. Receipt: ${summary.receipt}`,
-    ),
+    describe(summary, `${counts} Receipt: ${summary.receipt}`),
   );
   if (failure === null) return;
   throw new CliError(
     'ERR_BATCH_FAILED',
-    `Batch ${failure.batchId} failed: ${failure.message} What it executed stands, and ${count(outcomes.length - executed, 'row')} were not sent. Mend the cause, then run it again with --retry-failed.`,
+    `Batch ${failure.batchId} failed: ${failure.message} ${count(executed, 'row')} paid, ${count(outcomes.length - executed, 'row')} not paid. Fix the cause, then run it again with --retry-failed.`,
   );
 }

@@ -1,104 +1,103 @@
-import type { PreviewBatchResponse, ProjectSummary } from '@flywheel/api';
-import { type FlywheelClient, toBaseUnits, toDecimal } from '@flywheel/sdk';
+import { CONSOLE_OPERATIONS, type PreviewBatchResponse, type ProjectSummary } from '@flywheel/api';
+import { groupDigits, toBaseUnits, toDecimal } from '@flywheel/protocol';
+import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
+import type { FlywheelClient } from '@flywheel/sdk';
 import type { ConsoleClient } from '../../console-client.ts';
-import { groupDigits } from '../../words.ts';
 import type { AirdropPlan, PlannedPipeline } from './plan.ts';
-import type { AirdropRow } from './rows.ts';
 
 export interface AirdropCheck {
-  /** Batches that the service knows already: they are taken up where they are. */
+  /** Number of batches that an earlier run has begun: they are resumed. */
   readonly begunParts: number;
-  /** Whole tokens of all other batches. */
-  readonly amountToBegin: string;
-  /** What stands in the way, a sentence each; empty when nothing does. */
-  readonly problems: readonly string[];
+  /** Sentences; empty if the airdrop can be sent. */
+  readonly issues: readonly string[];
 }
 
 export interface CheckDeps {
   readonly client: FlywheelClient;
-  readonly console: Pick<ConsoleClient, 'checkProof'>;
+  readonly console: ConsoleClient;
   readonly project: ProjectSummary;
   readonly signal: AbortSignal;
 }
 
-/** Holds what is still to be begun to the vault and the limits, all of it at once, and asks the service of each batch. */
+/** Checks the batches that are not begun: each by the service’s preview, then their total against vault and limits. */
 export async function checkAirdrop(
   { client, console, project, signal }: CheckDeps,
   { parts }: AirdropPlan,
   rows: readonly AirdropRow[],
 ): Promise<AirdropCheck> {
   const begun = await Promise.all(parts.map((part) => isBegun(console, project, part)));
-  const fresh = parts.filter((_, i) => !begun[i]);
+  const newParts = parts.filter((_, i) => !begun[i]);
   const { decimals } = project.token;
-  const unitsOf = (row: number) => toBaseUnits(rows[row]?.amount ?? '0', decimals) ?? 0n;
-  const units = fresh.flat().flatMap((planned) => planned.rows.map(unitsOf));
-  const asked = units.reduce((sum, each) => sum + each, 0n);
-  const problems = new Set<string>();
+  const issues = new Set<string>();
   let lamportsNeeded = 0n;
   let last: PreviewBatchResponse | null = null;
-  for (const part of fresh) {
+  for (const part of newParts) {
     last = await client.previewBatch({ pipelines: part.map(({ pipeline }) => pipeline) }, { signal });
     lamportsNeeded += BigInt(last.funds.lamports.needed);
-    for (const problem of last.problems) problems.add(sentenceOf(problem, part, rows));
+    for (const problem of last.problems) issues.add(describeIssue(problem, part, rows));
   }
-  // One batch’s own preview has compared it; several together only we can.
-  if (last && fresh.length > 1) {
-    for (const problem of totalProblems(last, { asked, decimals, lamportsNeeded })) problems.add(problem);
+  // The preview of a single batch has already checked the total.
+  if (last && newParts.length > 1) {
+    const baseUnits = newParts
+      .flat()
+      .flatMap((planned) => planned.rows.map((row) => rows[row]?.baseUnits ?? 0n))
+      .reduce((sum, each) => sum + each, 0n);
+    for (const issue of totalIssues(last, { baseUnits, decimals, lamportsNeeded })) issues.add(issue);
   }
-  return {
-    begunParts: begun.filter(Boolean).length,
-    amountToBegin: toDecimal(asked, decimals),
-    problems: [...problems],
-  };
+  return { begunParts: begun.filter(Boolean).length, issues: [...issues] };
 }
 
-/** Whether a batch of this project carries the part’s first proof: then init was answered before. */
+/** Tells whether init was called for the part before: then a batch of this project contains the part’s first proof. */
 async function isBegun(
-  console: CheckDeps['console'],
+  console: ConsoleClient,
   { vaultAddress }: ProjectSummary,
   [first]: readonly PlannedPipeline[],
 ): Promise<boolean> {
   if (!first) return false;
   const { type, payload } = first.pipeline;
-  const { pipelines } = await console.checkProof({ type, payload });
+  const { pipelines } = await console.call(CONSOLE_OPERATIONS.checkProof, { body: { type, payload } });
   return pipelines.some((pipeline) => pipeline.vaultAddress === vaultAddress);
 }
 
-/** The service names pipelines and actions; people know lines of their file. */
-function sentenceOf(
+/** Replaces the place in the request, `pipelines[3].actions[1]`, by the line in the file. */
+function describeIssue(
   { place, message }: PreviewBatchResponse['problems'][number],
   part: readonly PlannedPipeline[],
   rows: readonly AirdropRow[],
 ): string {
   const [, pipeline, , action] = /^pipelines\[(\d+)\](\.actions\[(\d+)\])?/.exec(place ?? '') ?? [];
-  const positions = part[Number(pipeline ?? -1)]?.rows ?? [];
-  const meant = action === undefined ? positions : positions.slice(Number(action), Number(action) + 1);
-  const lines = meant.flatMap((row) => rows[row]?.lines ?? []);
+  const all = part[Number(pipeline ?? -1)]?.rows ?? [];
+  const selected = action === undefined ? all : all.slice(Number(action), Number(action) + 1);
+  const lines = selected.flatMap((row) => rows[row]?.lines ?? []);
   return lines.length === 0 ? message : `Line ${lines.join(', ')}: ${message}`;
 }
 
-function totalProblems(
+interface Total {
+  readonly baseUnits: bigint;
+  readonly decimals: number;
+  readonly lamportsNeeded: bigint;
+}
+
+function totalIssues(
   { limits, funds }: PreviewBatchResponse,
-  {
-    asked,
-    decimals,
-    lamportsNeeded,
-  }: { readonly asked: bigint; readonly decimals: number; readonly lamportsNeeded: bigint },
+  { baseUnits, decimals, lamportsNeeded }: Total,
 ): string[] {
   const unitsOf = (tokens: string) => toBaseUnits(tokens, decimals) ?? 0n;
-  const tokens = (units: bigint) => groupDigits(toDecimal(units, decimals));
+  const format = (units: bigint) => groupDigits(toDecimal(units, decimals));
   const { left, resetsAt } = limits.airdrop;
-  const held = unitsOf(funds.tokens.available);
-  const lamports = BigInt(funds.lamports.available);
+  const vaultBaseUnits = unitsOf(funds.tokens.available);
+  const vaultLamports = BigInt(funds.lamports.available);
   return [
-    ...(asked > unitsOf(left)
+    ...(baseUnits > unitsOf(left)
       ? [
-          `All batches together airdrop ${tokens(asked)} tokens; today’s limit has ${groupDigits(left)} left, until ${resetsAt}.`,
+          `All batches together airdrop ${format(baseUnits)} tokens; today’s limit has ${groupDigits(left)} left. It resets at ${resetsAt}.`,
         ]
       : []),
-    ...(asked > held ? [`All batches together take ${tokens(asked)} tokens; the vault holds ${tokens(held)}.`] : []),
-    ...(lamportsNeeded > lamports
-      ? [`New token accounts take ${lamportsNeeded} lamports of the vault; it holds ${lamports}.`]
+    ...(baseUnits > vaultBaseUnits
+      ? [`All batches together need ${format(baseUnits)} tokens; the vault holds ${format(vaultBaseUnits)}.`]
+      : []),
+    ...(lamportsNeeded > vaultLamports
+      ? [`New token accounts need ${lamportsNeeded} lamports; the vault holds ${vaultLamports}.`]
       : []),
   ];
 }

@@ -1,27 +1,27 @@
 import { createHash } from 'node:crypto';
 import type { Pipeline } from '@flywheel/api';
+import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
 import { airdrop, idempotencyKeyOf, packActions, type SizeToken } from '@flywheel/sdk';
-import type { AirdropRow } from './rows.ts';
 
-/** What makes an airdrop that one and no other, beside its project. */
+/** Identifies an airdrop within its project. */
 export interface AirdropIdentity {
   /** SHA-256, lowercase hex, of the rows as they are sent: `address,amount` and a newline each. */
   readonly fingerprint: string;
   readonly type: string;
-  /** A word of the sender’s own, for sending the same rows once more. */
+  /** A name of the sender’s choice, to send the same rows again; empty by default. */
   readonly round: string;
 }
 
 /** A pipeline and the rows that it pays. */
 export interface PlannedPipeline {
   readonly pipeline: Pipeline;
-  /** Positions among all rows. */
+  /** Indices into all rows. */
   readonly rows: readonly number[];
 }
 
 export interface AirdropPlan {
   readonly identity: AirdropIdentity;
-  /** A batch each. */
+  /** The pipelines of each batch. */
   readonly parts: readonly (readonly PlannedPipeline[])[];
 }
 
@@ -32,13 +32,13 @@ export interface PlanOptions {
   readonly pipelinesPerBatch?: number;
 }
 
-/** What init takes at most. */
-const PIPELINES_PER_BATCH = 1_000;
+/** Init accepts at most this many pipelines. */
+const MAX_PIPELINES_PER_BATCH = 1_000;
 
-/** Rows to as few pipelines as hold them, and those to batches, in order: the same rows always to the same. */
+/** Packs rows, in order, into as few pipelines as possible and those into batches. Equal rows give an equal plan. */
 export function planAirdrop(
-  rows: readonly AirdropRow[],
-  { type, round, token, pipelinesPerBatch = PIPELINES_PER_BATCH }: PlanOptions,
+  rows: readonly Pick<AirdropRow, 'address' | 'amount'>[],
+  { type, round, token, pipelinesPerBatch = MAX_PIPELINES_PER_BATCH }: PlanOptions,
 ): AirdropPlan {
   const fingerprint = createHash('sha256');
   for (const { address, amount } of rows) fingerprint.update(`${address},${amount}\n`);
@@ -50,7 +50,7 @@ export function planAirdrop(
     payloadOf: (packed) =>
       payloadOf(
         identity,
-        packed.map(([position]) => position),
+        packed.map(([index]) => index),
       ),
   });
   let next = 0;
@@ -59,23 +59,23 @@ export function planAirdrop(
     next += pipeline.actions.length;
     return { pipeline, rows: pipeline.actions.map((_, i) => first + i) };
   });
-  const count = Math.ceil(planned.length / pipelinesPerBatch);
-  const parts = Array.from({ length: count }, (_, i) =>
+  const partCount = Math.ceil(planned.length / pipelinesPerBatch);
+  const parts = Array.from({ length: partCount }, (_, i) =>
     planned.slice(i * pipelinesPerBatch, (i + 1) * pipelinesPerBatch),
   );
   return { identity, parts };
 }
 
-/** What a pipeline proves: which rows of which airdrop it paid, counted from one. */
-function payloadOf({ fingerprint, round }: AirdropIdentity, positions: readonly number[]): object {
-  const [first = 0] = positions;
-  const rows = `${first + 1}-${first + positions.length}`;
+/** The proof of a pipeline: which rows of which airdrop it pays, counted from one. */
+function payloadOf({ fingerprint, round }: AirdropIdentity, indices: readonly number[]): object {
+  const [first = 0] = indices;
+  const rows = `${first + 1}-${first + indices.length}`;
   return { airdrop: fingerprint, ...(round === '' ? {} : { round }), rows };
 }
 
 /**
- * The key of one batch of an airdrop. It follows from the rows and options alone, so that whoever sends them again, after
- * whatever became of the first time, finds the same batch.
+ * Derives the idempotency key of one batch of an airdrop. It depends on the rows and options alone, so a repeated run
+ * finds the same batch, whatever happened to the earlier one.
  */
 export function keyOfPart(
   { fingerprint, type, round }: AirdropIdentity,

@@ -1,30 +1,42 @@
 import type { BatchProgress } from '@flywheel/sdk';
+import { count } from '../../format.ts';
 import type { Progress } from '../../progress.ts';
-import { count } from '../../words.ts';
 
-/** The steps that a batch’s own stages are shown as. */
+/** The steps that every display of a running batch has. */
 export type BatchStep = 'compile' | 'setUp' | 'approve' | 'execute';
 
-/** Turns the stages of a running batch into steps of a progress display. */
+/** Returns a listener for `runBatch` that shows its events as steps. */
 export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchProgress) => void {
+  let isResumed = true;
   return (event) => {
     switch (event.stage) {
       case 'compiled':
         progress.finish('compile', count(event.init.batch.pipelines.length, 'pipeline'));
         return progress.begin('setUp');
       case 'setUp':
+        isResumed = false;
         progress.finish('setUp', count(event.batch.initResult?.totalSuccessful ?? 0, 'transaction'));
         return progress.begin('approve');
       case 'looked':
-        return progress.begin('approve', event.look.isSafe ? 'the chain holds what was asked for' : '');
+        return progress.begin('approve', event.look.isSafe ? 'verified on chain' : '');
       case 'approved':
         progress.finish('approve');
         return progress.begin('execute');
       case 'hindered':
         return progress.begin('execute', event.executionError.message);
-      case 'ended':
-        if (event.batch.status !== 'EXECUTED') return;
-        return progress.finish('execute', count(event.batch.executeResult?.totalSuccessful ?? 0, 'pipeline'));
+      case 'ended': {
+        const { status, executeResult } = event.batch;
+        // A batch that had ended before this run goes from compile straight to its end.
+        if (isResumed && executeResult) {
+          progress.skip('setUp', 'by an earlier run');
+          progress.skip('approve', 'by an earlier run');
+        }
+        if (status !== 'EXECUTED') return;
+        const pipelines = count(executeResult?.totalSuccessful ?? 0, 'pipeline');
+        return isResumed
+          ? progress.skip('execute', `${pipelines}, by an earlier run`)
+          : progress.finish('execute', pipelines);
+      }
       default:
         return event satisfies never;
     }

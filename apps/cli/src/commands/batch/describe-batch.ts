@@ -1,10 +1,10 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Batch, BatchStatus, BundleExecution } from '@flywheel/api';
-import { layOutPairs } from '../../format.ts';
-import { count, shorten } from '../../words.ts';
+import { CliError } from '../../errors.ts';
+import { count, layOutPairs, shorten } from '../../format.ts';
 
-const STATES: {
+const MARKS: {
   readonly [S in BatchStatus]: { readonly mark: string; readonly color: 'yellow' | 'cyan' | 'green' | 'red' };
 } = {
   AVAILABLE_TO_QUEUE: { mark: '◔', color: 'cyan' },
@@ -13,9 +13,9 @@ const STATES: {
   FAILED: { mark: '✗', color: 'red' },
 };
 
-/** A batch for people: its state, where it lives on chain, what became of it, and what to do next. */
+/** Describes a batch for people: its status, its addresses, its results and the next step. */
 export function describeBatch(batch: Batch, stream: Writable): string {
-  const { mark, color } = STATES[batch.status];
+  const { mark, color } = MARKS[batch.status];
   const rows: [string, string][] = [
     ['token', batch.mintAddress],
     ['multisig', `${batch.multisig}, batch index ${batch.batchIndex}`],
@@ -52,18 +52,25 @@ function describeBundles(bundles: readonly BundleExecution[]): string {
 function nextStepOf({ id, status, executionError }: Batch): string[] {
   switch (status) {
     case 'AVAILABLE_TO_QUEUE':
-      return [`It is being set up on chain. Follow it with flywheel status ${id} --watch.`];
+      return [`Being set up on chain. Follow it with flywheel status ${id} --watch.`];
     case 'FINALIZED':
       return executionError
         ? []
-        : [
-            `It waits for its approval or is being executed. To approve it: flywheel sign, then flywheel execute ${id} SIGNED_TX.`,
-          ];
+        : [`Pending approval or execution. To approve: flywheel sign, then flywheel execute ${id} SIGNED_TX.`];
     case 'EXECUTED':
       return [];
     case 'FAILED':
-      return ['Nothing of it will be sent again. Its daily amounts are free; send its pipelines in a new batch.'];
+      return [
+        'This status is final. Unused daily amounts are free again; send the remaining pipelines in a new batch.',
+      ];
     default:
       return status satisfies never;
   }
+}
+
+/** @throws CliError `ERR_BATCH_FAILED` with the reason, if the batch has failed. */
+export function requireNotFailed({ id, status, executeResult, initResult, executionError }: Batch): void {
+  if (status !== 'FAILED') return;
+  const reason = executeResult?.failedTxMsg ?? initResult?.failedTxMsg ?? executionError?.message;
+  throw new CliError('ERR_BATCH_FAILED', `Batch ${id} failed${reason ? `: ${reason}` : '.'}`);
 }

@@ -1,19 +1,18 @@
 import type { InitWarning } from '@flywheel/api';
 import { type BatchProgress, runBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
-import { askedRpcUrlOf, type Context, openClient, type RpcUrlOption, type UrlOption } from '../../context.ts';
-import { readWallet } from '../../files.ts';
+import { type Context, openClient, type RpcUrlOption, resolveRpcUrl, type UrlOption } from '../../context.ts';
+import { readRequestFile, readWallet } from '../../files.ts';
+import { count } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
+import { addRpcUrlOption, addUrlOption, addWalletOption } from '../../options.ts';
 import { createProgress } from '../../progress.ts';
-import { readRequestFile } from '../../request-file.ts';
-import { count } from '../../words.ts';
 import { showBatchProgress } from './batch-progress.ts';
-import { describeBatch } from './describe-batch.ts';
-import { requireExecuted } from './require-executed.ts';
+import { describeBatch, requireNotFailed } from './describe-batch.ts';
 
 interface RunOptions extends UrlOption, RpcUrlOption {
   readonly wallet: string;
-  readonly look: boolean;
+  readonly skipVerification?: boolean;
   readonly idempotencyKey?: string;
 }
 
@@ -24,30 +23,27 @@ const STEPS = {
   execute: 'Execute',
 };
 
-/** A batch that repeats another has one a pipeline. */
-const SHOWN_WARNINGS = 3;
+/** A batch that repeats an earlier one has a warning per pipeline. */
+const MAX_SHOWN_WARNINGS = 3;
 
 /** `flywheel run FILE --wallet FILE`: init, sign, execute, and follow to the end. */
 export function addRunCommand(program: Command, context: Context): void {
-  program
-    .command('run')
-    .summary('init, sign, execute and follow a batch in one go')
+  const command = addWalletOption(program.command('run'))
+    .summary('init, sign, execute and follow a batch')
     .description(
-      'The whole job: compile the pipelines in FILE, look at what the chain holds of them, approve them with your wallet if that is what FILE says, execute, follow to the end. Exits with 3 when the batch failed.',
+      'Do everything for one batch: compile the pipelines in FILE, verify that the batch on chain matches FILE, approve it with your wallet, execute it and follow it until it ends. Exits with 3 if the batch failed.',
     )
     .argument('<file>', 'init request as JSON: {"pipelines": [...]}')
-    .requiredOption('--wallet <file>', 'the project’s wallet, a Solana CLI keypair file')
-    .option('--idempotency-key <uuid>', 'repeat with the same key to go on with the same batch')
-    .option('--no-look', 'sign without looking at the chain: the service is believed in what the batch does')
-    .option('--rpc-url <url>', 'the node to look at, else SOLANA_RPC_URL, else the one that the service names')
-    .option('--url <url>', 'the service, else FLYWHEEL_URL')
+    .option('--idempotency-key <uuid>', 'resume with the same key: the same batch, never executed twice')
+    .option('--skip-verification', 'sign without comparing the batch on chain with FILE: this trusts the service');
+  addUrlOption(addRpcUrlOption(command))
     .addHelpText('after', '\nExample:\n  flywheel run examples/rewards.json --wallet wallet.json')
     .action(async (file: string, options: RunOptions) => {
       const { output } = context;
       const client = openClient(context, options);
       const wallet = await readWallet(options.wallet);
       const requestText = await readRequestFile(file);
-      const look = options.look ? { look: { rpcUrl: await askedRpcUrlOf(context, options) } } : {};
+      const look = options.skipVerification ? {} : { look: { rpcUrl: await resolveRpcUrl(context, options) } };
       const progress = createProgress(output, STEPS);
       const showProgress = showBatchProgress(progress);
       let warnings: readonly InitWarning[] = [];
@@ -63,12 +59,12 @@ export function addRunCommand(program: Command, context: Context): void {
       }).finally(() => progress.close());
       for (const line of describeWarnings(warnings)) output.note(line);
       output.result(batch, describeBatch(batch, output.stdout));
-      requireExecuted(batch);
+      requireNotFailed(batch);
     });
 }
 
 function describeWarnings(warnings: readonly InitWarning[]): string[] {
-  const shown = warnings.slice(0, SHOWN_WARNINGS).map(({ message }) => `Note: ${message}`);
+  const shown = warnings.slice(0, MAX_SHOWN_WARNINGS).map(({ message }) => `Note: ${message}`);
   const more = warnings.length - shown.length;
-  return more > 0 ? [...shown, `Note: ${count(more, 'warning')} more; flywheel init prints all of them.`] : shown;
+  return more > 0 ? [...shown, `Note: ${count(more, 'more warning')}; flywheel init prints all of them.`] : shown;
 }

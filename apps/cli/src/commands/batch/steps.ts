@@ -1,43 +1,94 @@
+import { text } from 'node:stream/consumers';
+import { signApproval } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
-import { parseWholeNumber } from '../../options.ts';
-import { describeBatch } from './describe-batch.ts';
-import { requireExecuted } from './require-executed.ts';
+import { CliError } from '../../errors.ts';
+import { readRequestFile, readWallet } from '../../files.ts';
+import { addUrlOption, parseWholeNumber } from '../../options.ts';
+import { describeBatch, requireNotFailed } from './describe-batch.ts';
+
+interface InitOptions extends UrlOption {
+  readonly idempotencyKey?: string;
+}
+
+/** `flywheel init FILE` prints the answer of init as it came. */
+export function addInitCommand(program: Command, context: Context): void {
+  const command = program
+    .command('init')
+    .summary('compile pipelines into a batch to approve')
+    .description('Send the init request in FILE and print the answer: the batch, and proposalApproveTx to sign.')
+    .argument('<file>', 'init request as JSON: {"pipelines": [...]}')
+    .option('--idempotency-key <uuid>', 'the same key returns the same batch; default: a random key');
+  addUrlOption(command)
+    .addHelpText('after', '\nExample:\n  flywheel init examples/rewards.json > batch.json')
+    .action(async (file: string, { idempotencyKey, ...options }: InitOptions) => {
+      const client = openClient(context, options);
+      const requestText = await readRequestFile(file);
+      const answer = await client.initBatch(requestText, idempotencyKey === undefined ? {} : { idempotencyKey });
+      context.output.result(answer, JSON.stringify(answer, null, 2));
+    });
+}
+
+interface SignOptions {
+  readonly wallet: string;
+}
+
+/** `flywheel sign --wallet FILE [TX]` signs an approval without a network. */
+export function addSignCommand(program: Command, { output }: Context): void {
+  program
+    .command('sign')
+    .summary('sign an approval transaction with a wallet')
+    .description(
+      'Add the wallet’s signature to a proposalApproveTx, read from TX or stdin. Refuses any transaction that is not a vote on a proposal. Needs no network.',
+    )
+    .argument('[tx]', 'proposalApproveTx in base64; default: stdin')
+    .requiredOption('--wallet <file>', 'keypair file (Solana CLI format)')
+    .addHelpText('after', '\nExample:\n  jq -r .proposalApproveTx batch.json | flywheel sign --wallet wallet.json')
+    .action(async (transaction: string | undefined, options: SignOptions) => {
+      const wallet = await readWallet(options.wallet);
+      const signedTx = await signApproval((transaction ?? (await readStdin())).trim(), wallet);
+      output.result({ signedTx }, signedTx);
+    });
+}
+
+async function readStdin(): Promise<string> {
+  if (!process.stdin.isTTY) return text(process.stdin);
+  throw new CliError('ERR_USAGE', 'Nothing to sign. Pass proposalApproveTx as an argument or on stdin.');
+}
 
 interface ExecuteOptions extends UrlOption {
   readonly wait?: number;
 }
 
-/** The service holds an answer for two minutes at most. */
+/** The service holds a request open for two minutes at most. */
 const MAX_WAIT_SECONDS = 120;
 
-/** `flywheel execute BATCH_ID SIGNED_TX [--wait N]` */
+/** `flywheel execute BATCH_ID SIGNED_TX [--wait SECONDS]` */
 export function addExecuteCommand(program: Command, context: Context): void {
-  program
+  const command = program
     .command('execute')
     .summary('execute an approved batch')
     .description(
-      'Hand in the signed approval and execute the batch. Repeating never executes twice. Exits with 3 when the batch failed.',
+      'Submit the signed approval and execute the batch. Safe to repeat: a batch is never executed twice. Exits with 3 if the batch failed.',
     )
-    .argument('<batch-id>', 'as init answered it')
-    .argument('<signed-tx>', 'proposalApproveTx as flywheel sign returned it')
+    .argument('<batch-id>', 'batch.id in the answer of init')
+    .argument('<signed-tx>', 'output of flywheel sign')
     .option(
       '--wait <seconds>',
-      `how long to wait for the end, 0 to ${MAX_WAIT_SECONDS}`,
+      `how long to wait for the result, 0 to ${MAX_WAIT_SECONDS}`,
       parseWholeNumber(0, MAX_WAIT_SECONDS),
-    )
-    .option('--url <url>', 'the service, else FLYWHEEL_URL')
+    );
+  addUrlOption(command)
     .addHelpText(
       'after',
       '\nExample:\n  flywheel execute 0198a3c2-… "$(flywheel sign --wallet wallet.json < approve.txt)"',
     )
-    .action(async (batchId: string, signedTx: string, options: ExecuteOptions) => {
+    .action(async (batchId: string, signedTx: string, { wait, ...options }: ExecuteOptions) => {
       const client = openClient(context, options);
-      const { wait } = options;
       const answer = await client.executeBatch({ batchId, signedTx }, wait === undefined ? {} : { waitSeconds: wait });
       const { output } = context;
       const batch = await client.getBatch(batchId);
       output.result(answer, describeBatch(batch, output.stdout));
-      requireExecuted(batch);
+      requireNotFailed(batch);
     });
 }

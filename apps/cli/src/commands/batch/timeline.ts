@@ -1,23 +1,22 @@
 import type { BatchEvent } from '@flywheel/api';
-import type { Step } from '../../progress.ts';
-import { count } from '../../words.ts';
+import { count } from '../../format.ts';
+import { pendingStep, type Step } from '../../progress.ts';
 
-/** The steps of a batch, as far as its events tell; a company that approves by itself has none of its own. */
+/** Derives the steps of a batch from its events. The company’s approval is a step only if a person gives it. */
 export function readTimeline(events: readonly BatchEvent[]): readonly Step[] {
-  const steps = new Map<StepId, Step>(IDS.map((id) => [id, { ...UPCOMING, label: LABELS[id] }]));
-  const change = (id: StepId, changes: Partial<Step>) => steps.set(id, { ...UPCOMING, ...steps.get(id), ...changes });
+  const steps = new Map<StepId, Step>(STEP_IDS.map((id) => [id, pendingStep(LABELS[id])]));
+  const change = (id: StepId, changes: Partial<Step>) =>
+    steps.set(id, { ...(steps.get(id) ?? pendingStep(LABELS[id])), ...changes });
   let current: StepId = 'compile';
   const landed = { setup: 0, execution: 0, close: 0 };
   for (const event of events) {
     const at = Date.parse(event.at);
     const begin = (id: StepId, detail = '') => {
       current = id;
-      change(id, { label: LABELS[id], state: 'running', detail, startedAtMs: at });
+      change(id, { state: 'running', detail, startedAtMs: at });
     };
-    const finish = (id: StepId, detail = '') => {
-      const { startedAtMs = at } = steps.get(id) ?? {};
-      change(id, { state: 'done', detail, startedAtMs: startedAtMs || at, endedAtMs: at });
-    };
+    const finish = (id: StepId, detail = '') =>
+      change(id, { state: 'done', detail, startedAtMs: steps.get(id)?.startedAtMs ?? at, endedAtMs: at });
     switch (event.type) {
       case 'batch.initialized':
         finish('compile');
@@ -25,22 +24,22 @@ export function readTimeline(events: readonly BatchEvent[]): readonly Step[] {
         break;
       case 'batch.finalized':
         finish('setUp', count(landed.setup, 'transaction'));
-        begin('wallet', 'waits for the wallet: flywheel sign, then flywheel execute');
+        begin('wallet', 'pending: flywheel sign, then flywheel execute');
         break;
       case 'batch.approval_received':
         finish('wallet');
         begin('execute');
         break;
       case 'batch.awaiting_company_approval':
-        change('execute', { state: 'waiting', detail: '' });
-        begin('company', 'waits for a person of the company');
+        change('execute', { state: 'pending', detail: '' });
+        begin('company', 'pending: a company approver must decide');
         break;
       case 'batch.company_approved':
         finish('company');
         begin('execute');
         break;
       case 'batch.company_rejected':
-        change('company', { label: LABELS.company, state: 'failed', detail: event.reason ?? 'rejected' });
+        change('company', { state: 'failed', detail: event.reason ?? 'rejected' });
         break;
       case 'batch.bundle_sent':
         break;
@@ -67,9 +66,9 @@ export function readTimeline(events: readonly BatchEvent[]): readonly Step[] {
         event.type satisfies never;
     }
   }
-  return IDS.flatMap((id) => {
+  return STEP_IDS.flatMap((id) => {
     const step = steps.get(id);
-    return step && (id !== 'company' || step.state !== 'waiting') ? [step] : [];
+    return step && (id !== 'company' || step.state !== 'pending') ? [step] : [];
   });
 }
 
@@ -78,29 +77,28 @@ type StepId = keyof typeof LABELS;
 const LABELS = {
   compile: 'Compile',
   setUp: 'Set up on chain',
-  wallet: 'Wallet approves',
-  company: 'Company approves',
+  wallet: 'Wallet approval',
+  company: 'Company approval',
   execute: 'Execute',
 } as const;
-const IDS = ['compile', 'setUp', 'wallet', 'company', 'execute'] as const satisfies readonly StepId[];
+const STEP_IDS = ['compile', 'setUp', 'wallet', 'company', 'execute'] as const satisfies readonly StepId[];
 
-const UPCOMING: Step = { label: '', state: 'waiting', detail: '', startedAtMs: 0, endedAtMs: 0 };
 const END_WORDS = { 'batch.failed': 'failed', 'batch.expired': 'expired' } as const;
 
-/** One event as one line: when, what, and what there is to know. */
+/** Describes an event in one line: time, type and details. */
 export function describeEvent({ at, type, phase, signatures, error, executedPipelines, reason }: BatchEvent): string {
-  const facts = [
+  const details = [
     ...(phase === undefined ? [] : [phase]),
     ...(signatures === undefined || signatures.length === 0 ? [] : [count(signatures.length, 'transaction')]),
     ...(executedPipelines === undefined ? [] : [`${count(executedPipelines, 'pipeline')} executed`]),
     ...(reason === undefined ? [] : [reason]),
     ...(error === undefined ? [] : [error.message]),
   ];
-  const what = type.replace('batch.', '').replaceAll('_', ' ');
-  return `${at}  ${[what, ...facts].join(', ')}`;
+  const name = type.replace('batch.', '').replaceAll('_', ' ');
+  return `${at}  ${[name, ...details].join(', ')}`;
 }
 
-/** Whether a batch has ended with it: what comes after only returns rent. */
+/** Tells whether the batch has ended with this event: later ones only return rent. */
 export function isEnd({ type }: BatchEvent): boolean {
   return type === 'batch.executed' || type === 'batch.failed' || type === 'batch.expired';
 }

@@ -1,32 +1,31 @@
+import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import {
   type Address,
   address,
   createSolanaRpc,
   decodeTransactionFromRpcResponse,
+  fetchEncodedAccounts,
   getAccountMetasFromCompiledTransactionMessage,
-  getAddressEncoder,
-  getBase64Encoder,
   getInnerInstructionsFromMeta,
-  getProgramDerivedAddress,
-  getU64Decoder,
   getUtf8Decoder,
+  type MaybeEncodedAccount,
   signature,
 } from '@solana/kit';
+import { findAssociatedTokenPda, getMintDecoder, getTokenDecoder } from '@solana-program/token';
 
-/** What the token looks like at one moment. Base units. */
+/** Balances of a token at one moment, in base units. */
 export interface TokenState {
   readonly supplyBaseUnits: bigint;
   readonly vaultBaseUnits: bigint;
-  /** By wallet; null where no token account exists. */
+  /** By wallet; null if the wallet has no token account. */
   readonly balances: ReadonlyMap<string, bigint | null>;
 }
 
-/** What a transaction left on chain. */
 export interface ExecutedTransaction {
   readonly signature: string;
-  /** False when the cluster does not know it, or it failed. */
+  /** False if the transaction failed or the cluster does not know it. */
   readonly succeeded: boolean;
-  /** Texts of the memos that the vault signed, called by another program. */
+  /** Texts of the memos that the vault signed through another program. */
   readonly vaultMemos: readonly string[];
 }
 
@@ -37,16 +36,10 @@ export interface ChainReader {
 
 type Rpc = ReturnType<typeof createSolanaRpc>;
 
-const ASSOCIATED_TOKEN_PROGRAM = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
-const MEMO_PROGRAM = address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
-/** A mint’s supply is a u64 behind its optional authority (SPL Token, Mint). */
-const MINT_SUPPLY_OFFSET = 36;
-/** A token account’s amount is a u64 behind its mint and owner (SPL Token, Account). */
-const ACCOUNT_AMOUNT_OFFSET = 64;
-/** getMultipleAccounts takes a hundred addresses a call. */
-const ADDRESSES_PER_CALL = 100;
+/** Limit of getMultipleAccounts. */
+const MAX_ADDRESSES_PER_CALL = 100;
 
-/** Reads the chain for itself, over plain JSON-RPC: nothing here trusts what the service answered. */
+/** Creates a reader that uses plain JSON-RPC and does not rely on the service. */
 export function createChainReader(
   rpcUrl: string,
   { mint, vaultAddress }: { readonly mint: string; readonly vaultAddress: string },
@@ -57,16 +50,17 @@ export function createChainReader(
   return {
     async readState(wallets) {
       const [mintAccount] = await readAccounts(rpc, [mintAddress]);
-      if (!mintAccount) throw new Error(`The mint ${mint} is not on chain.`);
+      if (!mintAccount?.exists) throw new Error(`The mint ${mint} is not on chain.`);
+      const tokenProgram = mintAccount.programAddress;
       const owners = [vault, ...wallets.map((wallet) => address(wallet))];
       const tokenAccounts = await Promise.all(
-        owners.map((owner) => tokenAccountAddress(owner, mintAddress, mintAccount.programAddress)),
+        owners.map(async (owner) => (await findAssociatedTokenPda({ owner, tokenProgram, mint: mintAddress }))[0]),
       );
       const [vaultAccount, ...accounts] = await readAccounts(rpc, tokenAccounts);
       return {
-        supplyBaseUnits: readU64(mintAccount.bytes, MINT_SUPPLY_OFFSET),
-        vaultBaseUnits: amountOf(vaultAccount ?? null) ?? 0n,
-        balances: new Map(wallets.map((wallet, position) => [wallet, amountOf(accounts[position] ?? null)])),
+        supplyBaseUnits: getMintDecoder().decode(mintAccount.data).supply,
+        vaultBaseUnits: amountOf(vaultAccount) ?? 0n,
+        balances: new Map(wallets.map((wallet, index) => [wallet, amountOf(accounts[index])])),
       };
     },
 
@@ -74,39 +68,17 @@ export function createChainReader(
   };
 }
 
-interface AccountBytes {
-  readonly programAddress: Address;
-  readonly bytes: Uint8Array;
-}
-
-async function readAccounts(rpc: Rpc, addresses: readonly Address[]): Promise<(AccountBytes | null)[]> {
-  const accounts: (AccountBytes | null)[] = [];
-  for (let start = 0; start < addresses.length; start += ADDRESSES_PER_CALL) {
-    const chunk = addresses.slice(start, start + ADDRESSES_PER_CALL);
-    const { value } = await rpc.getMultipleAccounts(chunk, { commitment: 'confirmed', encoding: 'base64' }).send();
-    for (const account of value) {
-      const bytes = account && new Uint8Array(getBase64Encoder().encode(account.data[0]));
-      accounts.push(account && bytes ? { programAddress: account.owner, bytes } : null);
-    }
+async function readAccounts(rpc: Rpc, addresses: readonly Address[]): Promise<MaybeEncodedAccount[]> {
+  const accounts: MaybeEncodedAccount[] = [];
+  for (let start = 0; start < addresses.length; start += MAX_ADDRESSES_PER_CALL) {
+    const chunk = addresses.slice(start, start + MAX_ADDRESSES_PER_CALL);
+    accounts.push(...(await fetchEncodedAccounts(rpc, chunk, { commitment: 'confirmed' })));
   }
   return accounts;
 }
 
-async function tokenAccountAddress(owner: Address, mint: Address, tokenProgram: Address): Promise<Address> {
-  const encoder = getAddressEncoder();
-  const [tokenAccount] = await getProgramDerivedAddress({
-    programAddress: ASSOCIATED_TOKEN_PROGRAM,
-    seeds: [encoder.encode(owner), encoder.encode(tokenProgram), encoder.encode(mint)],
-  });
-  return tokenAccount;
-}
-
-function amountOf(account: AccountBytes | null): bigint | null {
-  return account && readU64(account.bytes, ACCOUNT_AMOUNT_OFFSET);
-}
-
-function readU64(bytes: Uint8Array, offset: number): bigint {
-  return getU64Decoder().read(bytes, offset)[0];
+function amountOf(account: MaybeEncodedAccount | undefined): bigint | null {
+  return account?.exists ? getTokenDecoder().decode(account.data).amount : null;
 }
 
 async function readTransaction(rpc: Rpc, text: string, vault: Address): Promise<ExecutedTransaction> {
@@ -116,10 +88,10 @@ async function readTransaction(rpc: Rpc, text: string, vault: Address): Promise<
   if (!found?.meta || found.meta.err !== null) return { signature: text, succeeded: false, vaultMemos: [] };
   const { compiledMessage, loadedAddresses } = decodeTransactionFromRpcResponse(found);
   const metas = getAccountMetasFromCompiledTransactionMessage(compiledMessage, loadedAddresses);
-  // The memo program refuses a memo unless every account it is given has signed: to be listed is to have signed.
+  // The memo program rejects a memo unless all of its accounts have signed, so a listed account is a signer.
   const memos = getInnerInstructionsFromMeta(found.meta, metas).filter(
     ({ programAddress, accounts = [] }) =>
-      programAddress === MEMO_PROGRAM && accounts.some((account) => account.address === vault),
+      programAddress === MEMO_PROGRAM_ADDRESS && accounts.some((account) => account.address === vault),
   );
   const vaultMemos = memos.map(({ data = new Uint8Array() }) => getUtf8Decoder().decode(data));
   return { signature: text, succeeded: true, vaultMemos };

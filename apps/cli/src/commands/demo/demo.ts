@@ -1,18 +1,74 @@
+import { fileURLToPath } from 'node:url';
 import { type Batch, InitBatchRequest, type Pipeline } from '@flywheel/api';
 import { createFlywheelClient, runBatch } from '@flywheel/sdk';
+import type { Command } from 'commander';
+import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import type { Progress } from '../../progress.ts';
-import { count, shorten } from '../../words.ts';
-import { showBatchProgress } from '../batch/batch-progress.ts';
+import { readRequestFile } from '../../files.ts';
+import { count, shorten } from '../../format.ts';
+import { interruptible } from '../../interrupt.ts';
+import { createProgress, type Progress } from '../../progress.ts';
+import { type BatchStep, showBatchProgress } from '../batch/batch-progress.ts';
 import { createChainReader } from './chain-reader.ts';
-import { expectEffects } from './expectation.ts';
-import { startLocalService } from './local-service.ts';
 import { createToken, fundProject, registerProject, TOKEN_DECIMALS } from './project.ts';
-import { type Verification, verify } from './verify.ts';
+import { describeDemo } from './summary.ts';
+import { expectEffects, type Verification, verify } from './verify.ts';
 
-export type DemoStep = 'start' | 'token' | 'register' | 'fund' | 'compile' | 'setUp' | 'approve' | 'execute' | 'verify';
+interface DemoCommandOptions {
+  readonly file: string;
+}
 
-export interface DemoOptions {
+const REWARDS_FILE = fileURLToPath(new URL('../../../../../examples/rewards.json', import.meta.url));
+
+type DemoStep = BatchStep | 'start' | 'token' | 'register' | 'fund' | 'verify';
+
+const STEPS: { readonly [Step in DemoStep]: string } = {
+  start: 'Start database, cluster and service',
+  token: 'Create a token',
+  register: 'Register a project',
+  fund: 'Fund vault and wallets',
+  compile: 'Compile',
+  setUp: 'Set up on chain',
+  approve: 'Approve by both parties',
+  execute: 'Execute',
+  verify: 'Verify on chain',
+};
+
+/** `flywheel demo`: a batch from start to end on this machine, verified on chain without the service. */
+export function addDemoCommand(program: Command, context: Context): void {
+  program
+    .command('demo')
+    .summary('run a batch from start to end and verify it on chain')
+    .description(
+      'Start a database, a local cluster and the service in a temporary directory; create a token, register a project and fund its vault; compile, approve and execute the pipelines of a file; and verify every burn, airdrop and proof on chain. Everything is removed at the end. Exits with 0 only if the verification passes.',
+    )
+    .option('--file <file>', 'init request as JSON', REWARDS_FILE)
+    .addHelpText('after', '\nExample:\n  flywheel demo --json | jq .verification.ok')
+    .action(async ({ file }: DemoCommandOptions) => {
+      const { output, environment } = context;
+      const requestText = await readRequestFile(file);
+      const progress = createProgress(output, STEPS);
+      const report = await interruptible((signal) => runDemo({ environment, requestText, progress, signal })).finally(
+        () => progress.close(),
+      );
+      const { batch, verification } = report;
+      output.result({ batch, results: batch.executeResult ?? null, verification }, describeDemo(report, output.stdout));
+      if (!verification.ok) throw new CliError('ERR_DEMO_FAILED', describeMismatches(verification.problems));
+    });
+}
+
+function describeMismatches(mismatches: readonly string[]): string {
+  const more = mismatches.length - MAX_SHOWN_MISMATCHES;
+  const lines = [
+    ...mismatches.slice(0, MAX_SHOWN_MISMATCHES),
+    ...(more > 0 ? [`${more} more; --json lists all.`] : []),
+  ];
+  return `The chain does not match the request.\n  ${lines.join('\n  ')}`;
+}
+
+const MAX_SHOWN_MISMATCHES = 5;
+
+interface DemoOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The init request, as JSON text. */
   readonly requestText: string;
@@ -24,18 +80,18 @@ export interface DemoReport {
   readonly batch: Batch;
   readonly pipelines: readonly Pipeline[];
   readonly verification: Verification;
-  /** Which Squads program the cluster ran. */
-  readonly program: string;
   readonly durationMs: number;
 }
 
-/** The main job from an empty directory to tokens moved, and the proof that they moved. Stops all that it started. */
-export async function runDemo({ environment, requestText, progress, signal }: DemoOptions): Promise<DemoReport> {
+/** Runs the demo in a temporary directory and removes everything that it started. */
+async function runDemo({ environment, requestText, progress, signal }: DemoOptions): Promise<DemoReport> {
   const startedAtMs = Date.now();
   const pipelines = readPipelines(requestText);
   const expected = await expectEffects(pipelines, TOKEN_DECIMALS);
 
   progress.begin('start');
+  // Loaded on demand: the other commands start faster without the service.
+  const { startLocalService } = await import('./local-service.ts');
   const service = await startLocalService(environment);
   try {
     signal.throwIfAborted();
@@ -68,7 +124,7 @@ export async function runDemo({ environment, requestText, progress, signal }: De
     const transactions = await chain.readTransactions(signaturesOf(batch));
     const verification = verify({ batch, expected, before, after, transactions });
     if (verification.ok) progress.finish('verify', `${count(verification.proofs.length, 'proof')} recomputed`);
-    return { batch, pipelines, verification, program: service.program, durationMs: Date.now() - startedAtMs };
+    return { batch, pipelines, verification, durationMs: Date.now() - startedAtMs };
   } finally {
     await service.stop();
   }
@@ -78,7 +134,7 @@ function readPipelines(requestText: string): readonly Pipeline[] {
   const request = InitBatchRequest.safeParse(JSON.parse(requestText));
   if (request.success) return request.data.pipelines;
   const [issue] = request.error.issues;
-  throw new CliError('ERR_FILE', `The file is no init request: ${issue?.path.join('.')}: ${issue?.message}.`);
+  throw new CliError('ERR_FILE', `The file is not an init request: ${issue?.path.join('.')}: ${issue?.message}.`);
 }
 
 function signaturesOf({ executeResult }: Batch): string[] {

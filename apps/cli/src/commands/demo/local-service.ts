@@ -8,17 +8,17 @@ export interface LocalService {
   readonly url: string;
   readonly rpcUrl: string;
   readonly program: string;
-  /** Stops all of it and removes its directory. */
+  /** Stops everything and removes its directory. */
   stop(): Promise<void>;
 }
 
-/** What a demo takes over from its own environment; all else would tie it to somebody’s database or cluster. */
+/** The variables that the demo inherits; others, like DATABASE_URL, could connect it to a real database or cluster. */
 const INHERITED = ['FLYWHEEL_SQUADS_PROGRAM', 'FLYWHEEL_OFFLINE', 'LOG_LEVEL'] as const;
 
-/** A cluster's 400 ms would only make people wait. */
+/** Faster than a cluster’s 400 ms, so that the demo takes seconds. */
 const SLOT_MS = '100';
 
-/** Starts the database, the cluster and the service in a temporary directory, on free ports. */
+/** Starts a database, a cluster and the service in a temporary directory, on free ports. */
 export async function startLocalService(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<LocalService> {

@@ -1,9 +1,9 @@
 import type { Pipeline, ProofType } from '@flywheel/api';
+import { toDecimal } from '@flywheel/protocol';
 import { createSolanaRpc, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
-import { formatAmount } from '../../amount.ts';
 import { createConsoleClient } from '../../console-client.ts';
-import { createMint, fund } from '../../localnet-control.ts';
-import type { ExpectedEffects } from './expectation.ts';
+import { createMint, fund } from '../../localnet-client.ts';
+import type { ExpectedEffects } from './verify.ts';
 
 export interface Token {
   readonly mint: string;
@@ -17,39 +17,38 @@ export interface DemoProject extends Token {
 
 export interface FundedProject {
   readonly vaultTokens: string;
-  /** Recipients that held the token before their first airdrop. */
+  /** Number of recipients that already have a token account. */
   readonly holders: number;
 }
 
-/** As many as USDC has. */
+/** The same as USDC. */
 export const TOKEN_DECIMALS = 6;
 /** Pays for the multisig and its lookup table. */
 const WALLET_LAMPORTS = 5_000_000_000n;
-/** A token account’s size, and so its rent (SPL Token, Account). */
+/** Size of a token account, which determines its rent (SPL Token, Account). */
 const TOKEN_ACCOUNT_BYTES = 165n;
 /** Beyond the rent of new token accounts, so that the vault stays rent-exempt. */
 const VAULT_SPARE_LAMPORTS = 10_000_000n;
-/** Tokens left in the vault at the end, in whole tokens. */
+/** Whole tokens that are left in the vault at the end. */
 const VAULT_SPARE_TOKENS = 1_000n;
-/** What wallets that already hold the token have. */
+/** Whole tokens of each recipient that already has a token account. */
 const HELD_TOKENS = 25n;
 
 const DESCRIPTIONS: { readonly [type: string]: string } = {
-  WATCH_AD: 'A rewarded video, watched to its end',
-  PRODUCT_PURCHASE: 'An order, paid',
-  REFERRAL: 'A friend who joined by an invitation',
-  COMMUNITY_DRAW: 'A draw among members, with its seed',
+  WATCH_AD: 'Watched a rewarded video to its end',
+  PRODUCT_PURCHASE: 'Paid an order',
+  REFERRAL: 'Invited a friend who joined',
+  COMMUNITY_DRAW: 'Draw among members, with its seed',
   DAILY_STREAK: 'Days in a row',
-  BUYBACK_REPORT: 'A share of the month’s revenue, burned',
-  SURVEY: 'A survey, answered',
+  BUYBACK_REPORT: 'Burned a share of the month’s revenue',
+  SURVEY: 'Answered a survey',
 };
 
-/** Creates the token. */
 export async function createToken(rpcUrl: string): Promise<Token> {
   return { mint: await createMint(rpcUrl, { decimals: TOKEN_DECIMALS }) };
 }
 
-/** Registers a project over HTTP, with a new wallet, daily limits at twice the need, and the file’s proof types. */
+/** Registers a project over HTTP: with a new wallet, daily limits at twice the need, and the file’s proof types. */
 export async function registerProject(
   { url, rpcUrl }: { readonly url: string; readonly rpcUrl: string },
   { mint }: Token,
@@ -70,7 +69,7 @@ export async function registerProject(
   return { mint, wallet, apiKey: project.apiKey, vaultAddress: project.vaultAddress };
 }
 
-/** Fills the vault, and gives every second recipient a token account, so that airdrops meet old ones and new ones. */
+/** Funds the vault, and gives every second recipient a token account, so that airdrops go to old and new accounts. */
 export async function fundProject(
   rpcUrl: string,
   { mint, vaultAddress }: DemoProject,
@@ -78,7 +77,7 @@ export async function fundProject(
 ): Promise<FundedProject> {
   const unit = 10n ** BigInt(TOKEN_DECIMALS);
   const recipients = [...airdrops.keys()];
-  const holders = recipients.filter((_, position) => position % 2 === 0);
+  const holders = recipients.filter((_, index) => index % 2 === 0);
   const newAccounts = BigInt(recipients.length - holders.length);
   const rentLamports = await createSolanaRpc(rpcUrl).getMinimumBalanceForRentExemption(TOKEN_ACCOUNT_BYTES).send();
   const amountBaseUnits = airdroppedBaseUnits + burnedBaseUnits + VAULT_SPARE_TOKENS * unit;
@@ -89,11 +88,11 @@ export async function fundProject(
     amountBaseUnits,
   });
   for (const address of holders) await fund(rpcUrl, { address, mint, amountBaseUnits: HELD_TOKENS * unit });
-  return { vaultTokens: formatAmount(amountBaseUnits, TOKEN_DECIMALS), holders: holders.length };
+  return { vaultTokens: toDecimal(amountBaseUnits, TOKEN_DECIMALS), holders: holders.length };
 }
 
 function twice(baseUnits: bigint): string {
-  return formatAmount(2n * baseUnits, TOKEN_DECIMALS);
+  return toDecimal(2n * baseUnits, TOKEN_DECIMALS);
 }
 
 function proofTypesOf(pipelines: readonly Pipeline[]): ProofType[] {

@@ -1,21 +1,22 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { groupDigits } from '@flywheel/protocol';
+import { count, shorten } from '../../format.ts';
 import { formatDuration } from '../../progress.ts';
-import { count, shorten } from '../../words.ts';
 import type { DemoReport } from './demo.ts';
 
 const SHOWN_SIGNATURES = 4;
 const INDENT = '  ';
-/** What fits a line of a terminal together with the command around it. */
+/** Fits a line of a terminal together with the command around it. */
 const MAX_SHOWN_PAYLOAD = 60;
 
-/** The demo’s last words: figures, signatures, time, and what to try next. */
+/** Describes the result: figures, signatures, duration, and what to try next. */
 export function describeDemo(report: DemoReport, stream: Writable): string {
   const { verification, durationMs } = report;
   const dim = (text: string) => styleText('dim', text, { stream });
   const headline = verification.ok
     ? styleText(['green', 'bold'], '● Executed and verified on chain', { stream })
-    : styleText(['red', 'bold'], '✗ Not as it must be', { stream });
+    : styleText(['red', 'bold'], '✗ Verification failed', { stream });
   const rows = figures(report);
   const nameWidth = Math.max(...rows.map(([name]) => name.length));
   const valueWidth = Math.max(...rows.map(([, value]) => value.length));
@@ -45,15 +46,15 @@ function figures({ batch, pipelines, verification }: DemoReport): readonly Figur
     ['pipelines', String(pipelines.length), typeMix(pipelines)],
     [
       'burned',
-      grouped(burned),
-      `tokens in ${count(countOf('BURN'), 'burn')}; supply ${grouped(supply.before)} → ${grouped(supply.after)}`,
+      groupDigits(burned),
+      `tokens in ${count(countOf('BURN'), 'burn')}; supply ${groupDigits(supply.before)} → ${groupDigits(supply.after)}`,
     ],
     [
       'airdropped',
-      grouped(airdropped),
+      groupDigits(airdropped),
       `tokens in ${count(countOf('AIRDROP'), 'airdrop')} to ${count(recipients.length, 'wallet')}, ${created} of them new`,
     ],
-    ['vault', grouped(vault.after), `tokens left of ${grouped(vault.before)}`],
+    ['vault', groupDigits(vault.after), `tokens left of ${groupDigits(vault.before)}`],
     ['proofs', `${proven} of ${proofs.length}`, 'on chain, signed by the vault, recomputed from type and payload'],
     ['memos', `${found} of ${messages.length}`, 'on chain, signed by the vault'],
     ['transactions', String(signatures.length), shownSignatures(signatures)],
@@ -71,23 +72,19 @@ function shownSignatures(signatures: readonly string[]): string {
   return signatures.length > SHOWN_SIGNATURES ? `${shown} …` : shown;
 }
 
-/** `12345.5` as `12,345.5`. */
-function grouped(tokens: string): string {
-  const [whole = '', fraction] = tokens.split('.');
-  const digits = whole.replace(/\B(?=(\d{3})+$)/g, ',');
-  return fraction === undefined ? digits : `${digits}.${fraction}`;
-}
-
 function nextSteps({ pipelines, verification }: DemoReport): string[] {
   const commands: [string, string][] = [
-    ['npm start', 'the service, kept in .flywheel/'],
-    ['npx flywheel register --help', 'a project and an API key of your own'],
+    ['npm start', 'run the service; its data is in .flywheel/'],
+    ['npx flywheel register --help', 'create your own project and API key'],
   ];
   const example = pipelines.find(({ payload }) => payload.length <= MAX_SHOWN_PAYLOAD && !/['%\\]/.test(payload));
   const proof = verification.proofs.find(({ pipeline }) => example !== undefined && pipelines[pipeline] === example);
   if (example && proof) {
     const hash = proof.memo.split(':').at(-1) ?? '';
-    commands.push([`printf '${example.type}\\0${example.payload}' | sha256sum`, `a proof, by hand: ${shorten(hash)}`]);
+    commands.push([
+      `printf '${example.type}\\0${example.payload}' | sha256sum`,
+      `check a proof by hand: ${shorten(hash)}`,
+    ]);
   }
   const width = Math.max(...commands.map(([command]) => command.length));
   return ['Try next', ...commands.map(([command, what]) => `${INDENT}${command.padEnd(width)}  ${what}`)];

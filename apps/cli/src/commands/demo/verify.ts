@@ -1,7 +1,50 @@
-import type { Batch } from '@flywheel/api';
-import { formatAmount } from '../../amount.ts';
+import type { Batch, Pipeline } from '@flywheel/api';
+import { parseAmountNumber, proofMemo, toDecimal } from '@flywheel/protocol';
 import type { ExecutedTransaction, TokenState } from './chain-reader.ts';
-import type { ExpectedEffects } from './expectation.ts';
+
+/** The effects that pipelines must have on chain, derived from the request alone. */
+export interface ExpectedEffects {
+  readonly decimals: number;
+  readonly burnedBaseUnits: bigint;
+  /** Base units by recipient. */
+  readonly airdrops: ReadonlyMap<string, bigint>;
+  readonly airdroppedBaseUnits: bigint;
+  /** In the order of the pipelines. */
+  readonly proofs: readonly ExpectedProof[];
+}
+
+interface ExpectedProof {
+  readonly type: string;
+  /** Recomputed from type and payload. */
+  readonly memo: string;
+  /** Texts of the pipeline’s MEMO actions. */
+  readonly messages: readonly string[];
+}
+
+/** Adds up burns and airdrops, and recomputes every proof memo. */
+export async function expectEffects(pipelines: readonly Pipeline[], decimals: number): Promise<ExpectedEffects> {
+  let burnedBaseUnits = 0n;
+  let airdroppedBaseUnits = 0n;
+  const airdrops = new Map<string, bigint>();
+  for (const action of pipelines.flatMap(({ actions }) => actions)) {
+    if (action.action === 'MEMO') continue;
+    const amountBaseUnits = parseAmountNumber(action.amount, decimals);
+    if (action.action === 'BURN') {
+      burnedBaseUnits += amountBaseUnits;
+    } else {
+      airdroppedBaseUnits += amountBaseUnits;
+      airdrops.set(action.toAddress, (airdrops.get(action.toAddress) ?? 0n) + amountBaseUnits);
+    }
+  }
+  const proofs = await Promise.all(
+    pipelines.map(async ({ type, payload, actions }) => ({
+      type,
+      memo: await proofMemo({ type, payload }),
+      messages: actions.flatMap((action) => (action.action === 'MEMO' ? [action.message] : [])),
+    })),
+  );
+  return { decimals, burnedBaseUnits, airdroppedBaseUnits, airdrops, proofs };
+}
 
 export interface Evidence {
   readonly batch: Pick<Batch, 'id' | 'status' | 'executeResult'>;
@@ -11,12 +54,12 @@ export interface Evidence {
   readonly transactions: readonly ExecutedTransaction[];
 }
 
-/** The verdict and its evidence. Amounts are whole tokens as decimal text. */
+/** The result with its evidence. Amounts are whole tokens as plain decimal text. */
 export interface Verification {
   readonly ok: boolean;
-  /** A sentence per thing that is not as it must be. */
+  /** A sentence per mismatch. */
   readonly problems: readonly string[];
-  /** What the request burns and airdrops in all. */
+  /** Totals of the request. */
   readonly burned: string;
   readonly airdropped: string;
   readonly supply: AmountCheck;
@@ -29,25 +72,24 @@ export interface Verification {
 export interface AmountCheck {
   readonly before: string;
   readonly after: string;
-  /** What the amount must have changed to. */
   readonly expected: string;
   readonly ok: boolean;
 }
 
 export interface RecipientCheck extends AmountCheck {
   readonly address: string;
-  /** Whether the batch created its token account. */
+  /** True if the batch created its token account. */
   readonly isNew: boolean;
   readonly airdropped: string;
 }
 
 export interface ProofCheck {
-  /** Zero-based position of the pipeline. */
+  /** Position of the pipeline in the batch, from 0. */
   readonly pipeline: number;
   readonly type: string;
   /** Recomputed from type and payload. */
   readonly memo: string;
-  /** Of the transaction that carries the memo; null when none does. */
+  /** Signature of the transaction with the memo; null if there is none. */
   readonly signature: string | null;
   readonly ok: boolean;
 }
@@ -60,8 +102,8 @@ export interface MessageCheck {
 }
 
 /**
- * Compares what the request must do with what the chain shows: every amount exactly, every memo in a transaction that
- * succeeded and signed by the vault. Each memo on chain vouches for one pipeline only.
+ * Compares the expected effects with the chain: every amount must be exact, and every memo must be in a successful
+ * transaction and signed by the vault. A memo on chain counts for one pipeline only.
  */
 export function verify({ batch, expected, before, after, transactions }: Evidence): Verification {
   const { burnedBaseUnits, airdroppedBaseUnits, decimals } = expected;
@@ -79,13 +121,13 @@ export function verify({ batch, expected, before, after, transactions }: Evidenc
   );
   const recipients = checkRecipients(expected, before, after);
   const { proofs, messages } = checkMemos(expected, transactions);
-  const problems = [
-    ...problemsOfExecution(batch, expected, transactions),
-    ...(supply.ok ? [] : [`The supply is ${supply.after} tokens and must be ${supply.expected}.`]),
-    ...(vault.ok ? [] : [`The vault holds ${vault.after} tokens and must hold ${vault.expected}.`]),
+  const mismatches = [
+    ...executionMismatches(batch, expected, transactions),
+    ...(supply.ok ? [] : [`The supply is ${supply.after} tokens; expected ${supply.expected}.`]),
+    ...(vault.ok ? [] : [`The vault holds ${vault.after} tokens; expected ${vault.expected}.`]),
     ...recipients
       .filter(({ ok }) => !ok)
-      .map((wrong) => `${wrong.address} holds ${wrong.after} tokens and must hold ${wrong.expected}.`),
+      .map((wrong) => `${wrong.address} holds ${wrong.after} tokens; expected ${wrong.expected}.`),
     ...proofs
       .filter(({ ok }) => !ok)
       .map(({ pipeline, memo }) => `The proof memo of pipeline ${pipeline} is not on chain: ${memo}.`),
@@ -94,10 +136,10 @@ export function verify({ batch, expected, before, after, transactions }: Evidenc
       .map(({ pipeline, message }) => `A memo of pipeline ${pipeline} is not on chain: ${message}`),
   ];
   return {
-    ok: problems.length === 0,
-    problems,
-    burned: formatAmount(burnedBaseUnits, decimals),
-    airdropped: formatAmount(airdroppedBaseUnits, decimals),
+    ok: mismatches.length === 0,
+    problems: mismatches,
+    burned: toDecimal(burnedBaseUnits, decimals),
+    airdropped: toDecimal(airdroppedBaseUnits, decimals),
     supply,
     vault,
     recipients,
@@ -108,9 +150,9 @@ export function verify({ batch, expected, before, after, transactions }: Evidenc
 
 function checkAmount(before: bigint, after: bigint, expected: bigint, decimals: number): AmountCheck {
   return {
-    before: formatAmount(before, decimals),
-    after: formatAmount(after, decimals),
-    expected: formatAmount(expected < 0n ? 0n : expected, decimals),
+    before: toDecimal(before, decimals),
+    after: toDecimal(after, decimals),
+    expected: toDecimal(expected < 0n ? 0n : expected, decimals),
     ok: after === expected,
   };
 }
@@ -122,7 +164,7 @@ function checkRecipients({ airdrops, decimals }: ExpectedEffects, before: TokenS
     return {
       address,
       isNew: held === null,
-      airdropped: formatAmount(airdropped, decimals),
+      airdropped: toDecimal(airdropped, decimals),
       ...checkAmount(held ?? 0n, holds ?? 0n, (held ?? 0n) + airdropped, decimals),
     };
   });
@@ -148,21 +190,21 @@ function checkMemos({ proofs }: ExpectedEffects, transactions: readonly Executed
   return { proofs: checkedProofs, messages: checkedMessages };
 }
 
-function problemsOfExecution(
+function executionMismatches(
   { id, status, executeResult }: Evidence['batch'],
   { proofs }: ExpectedEffects,
   transactions: readonly ExecutedTransaction[],
 ): string[] {
-  const problems: string[] = [];
+  const mismatches: string[] = [];
   if (status !== 'EXECUTED') {
-    problems.push(`Batch ${id} is ${status}: ${executeResult?.failedTxMsg ?? 'the service gave no reason'}.`);
+    mismatches.push(`Batch ${id} is ${status}: ${executeResult?.failedTxMsg ?? 'the service gave no reason'}.`);
   }
   const successful = executeResult?.totalSuccessful ?? 0;
   if (successful !== proofs.length) {
-    problems.push(`The service reports ${successful} of ${proofs.length} pipelines executed.`);
+    mismatches.push(`The service reports ${successful} of ${proofs.length} pipelines as executed.`);
   }
   for (const { signature, succeeded } of transactions) {
-    if (!succeeded) problems.push(`Transaction ${signature} is not on chain, or failed there.`);
+    if (!succeeded) mismatches.push(`Transaction ${signature} is not on chain, or failed.`);
   }
-  return problems;
+  return mismatches;
 }

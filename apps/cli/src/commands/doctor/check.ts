@@ -1,32 +1,67 @@
-/** What the doctor says of one thing. */
-export interface Finding {
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { count } from '../../format.ts';
+
+/** The result of one check of the doctor. */
+export interface Check {
   readonly topic: string;
   readonly state: 'ok' | 'warning' | 'failure';
-  /** What was found, a sentence. */
+  /** What was found, as a sentence. */
   readonly text: string;
-  /** What to do about it; null where nothing is to be done. */
+  /** What to do; null if there is nothing to do. */
   readonly remedy: string | null;
 }
 
-export function ok(topic: string, text: string): Finding {
+export function ok(topic: string, text: string): Check {
   return { topic, state: 'ok', text, remedy: null };
 }
 
-/** It works, and something is worth a look. */
-export function warning(topic: string, text: string, remedy: string): Finding {
+/** It works, but needs attention. */
+export function warning(topic: string, text: string, remedy: string): Check {
   return { topic, state: 'warning', text, remedy };
 }
 
 /** It does not work. */
-export function failure(topic: string, text: string, remedy: string): Finding {
+export function failure(topic: string, text: string, remedy: string): Check {
   return { topic, state: 'failure', text, remedy };
 }
 
-/** The words of whatever was thrown, its causes’ as well: a pool’s or a fetch’s own say little. */
+/** The messages of an error and its causes: a connection pool’s or fetch’s own message says little. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   const own = error.message.replace(/[.\s]+$/, '');
   if (!(error.cause instanceof Error)) return own;
   return own === 'fetch failed' ? reasonOf(error.cause) : `${own}: ${reasonOf(error.cause)}`;
+}
+
+const MARKS: {
+  readonly [S in Check['state']]: { readonly mark: string; readonly color: 'green' | 'yellow' | 'red' };
+} = {
+  ok: { mark: '✓', color: 'green' },
+  warning: { mark: '!', color: 'yellow' },
+  failure: { mark: '✗', color: 'red' },
+};
+
+/** A line per check, each remedy below its check, and a summary. */
+export function describeChecks(checks: readonly Check[], stream: Writable): string {
+  const width = Math.max(...checks.map(({ topic }) => topic.length));
+  const lines = checks.flatMap(({ topic, state, text, remedy }) => {
+    const { mark, color } = MARKS[state];
+    return [
+      `${styleText(color, mark, { stream })} ${topic.padEnd(width)}  ${text}`,
+      ...(remedy === null ? [] : [styleText('dim', `  ${' '.repeat(width)}  → ${remedy}`, { stream })]),
+    ];
+  });
+  return [...lines, summarize(checks)].join('\n');
+}
+
+/** `12 checks: 1 failed, 2 warnings.` */
+function summarize(checks: readonly Check[]): string {
+  const countOf = (state: Check['state']) => checks.filter((check) => check.state === state).length;
+  const parts = [
+    ...(countOf('failure') > 0 ? [`${countOf('failure')} failed`] : []),
+    ...(countOf('warning') > 0 ? [count(countOf('warning'), 'warning')] : []),
+  ];
+  return `${count(checks.length, 'check')}: ${parts.length === 0 ? 'all passed' : parts.join(', ')}.`;
 }

@@ -1,35 +1,109 @@
-import type { Config, examine } from '@flywheel/service';
-import { count } from '../../words.ts';
-import { type Finding, failure, ok, warning } from './check.ts';
+import type { Config, Examination } from '@flywheel/service';
+import { count, roughDuration } from '../../format.ts';
+import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 
-export type DatabaseFindings = NonNullable<Awaited<ReturnType<ReturnType<typeof examine>['database']>>>;
+type DatabaseState = NonNullable<Awaited<ReturnType<Examination['database']>>>;
+export type ServiceState = NonNullable<DatabaseState['service']>;
 
-/** What the service is tested on. */
+export interface DatabaseChecks {
+  readonly checks: readonly Check[];
+  /** null if the database does not answer or its schema is not up to date. */
+  readonly service: ServiceState | null;
+}
+
+/** Checks that the database answers, its version and its schema. */
+export async function checkDatabase(config: Config, examination: Examination): Promise<DatabaseChecks> {
+  let state: DatabaseState | null;
+  try {
+    state = await examination.database();
+  } catch (error) {
+    return { checks: [unreachable(config, error)], service: null };
+  }
+  if (state) return { checks: [checkVersion(state), checkSchema(state)], service: state.service };
+  const text = `The data directory ${config.dataDirectory} does not exist, so there is no database.`;
+  const remedy = 'npm start creates it; DATABASE_URL sets another database.';
+  return { checks: [warning('database', text, remedy)], service: null };
+}
+
+function unreachable({ databaseUrl, dataDirectory }: Config, error: unknown): Check {
+  const name = databaseUrl === null ? `in ${dataDirectory}` : `at ${withoutPassword(databaseUrl)}`;
+  const remedy =
+    databaseUrl === null
+      ? 'Check the end of server.log beside the database’s files, and the free disk space.'
+      : 'Check that PostgreSQL runs there, and the user, password and database name of DATABASE_URL.';
+  return failure('database', `The database ${name} does not answer: ${reasonOf(error)}.`, remedy);
+}
+
+function withoutPassword(databaseUrl: string): string {
+  const { host, pathname, searchParams } = new URL(databaseUrl);
+  return `${searchParams.get('host') ?? host}${pathname}`;
+}
+
+/** The version that the service is tested with. */
 const POSTGRES_MAJOR = 18;
 
-/** The database’s version and schema, once it has answered; null: there is none yet. */
-export function checkDatabase({ dataDirectory }: Config, found: DatabaseFindings | null): Finding[] {
-  if (!found) {
-    const text = `There is no data directory ${dataDirectory} yet, and so no database.`;
-    return [warning('database', text, 'npm start makes both; DATABASE_URL names another database.')];
-  }
-  return [versionFinding(found), schemaFinding(found)];
-}
-
-function versionFinding({ version }: DatabaseFindings): Finding {
+function checkVersion({ version }: DatabaseState): Check {
   if (Number.parseInt(version, 10) >= POSTGRES_MAJOR) return ok('database', `PostgreSQL ${version} answers.`);
-  const text = `PostgreSQL ${version} answers; the service is tested on ${POSTGRES_MAJOR}.`;
-  return warning('database', text, `Upgrade it to PostgreSQL ${POSTGRES_MAJOR}.`);
+  const text = `PostgreSQL ${version} answers; the service is tested with ${POSTGRES_MAJOR}.`;
+  return warning('database', text, `Upgrade to PostgreSQL ${POSTGRES_MAJOR}.`);
 }
 
-function schemaFinding({ pendingMigrations, unknownMigrations }: DatabaseFindings): Finding {
+function checkSchema({ pendingMigrations, unknownMigrations }: DatabaseState): Check {
   if (unknownMigrations.length > 0) {
     const text = `The schema is newer than this release: it has ${unknownMigrations.join(', ')}.`;
     return failure('schema', text, 'Run the release that migrated it, or a newer one.');
   }
   if (pendingMigrations.length > 0) {
-    const text = `${count(pendingMigrations.length, 'migration')} to apply: ${pendingMigrations.join(', ')}.`;
-    return warning('schema', text, 'flywheel migrate applies them; so does the service when it starts.');
+    const text = `${count(pendingMigrations.length, 'pending migration')}: ${pendingMigrations.join(', ')}.`;
+    return warning('schema', text, 'flywheel migrate applies them; the service also does when it starts.');
   }
-  return ok('schema', 'Every migration is applied.');
+  return ok('schema', 'All migrations are applied.');
+}
+
+/** Checks nonces, worker and jobs. */
+export function checkQueue(config: Config, service: ServiceState): Check[] {
+  return [checkNonces(config, service), checkWorker(service), checkJobs(service)];
+}
+
+/** Below this share of the pool, nonces are used faster than they are created. */
+const LOW_SHARE = 0.25;
+
+function checkNonces({ noncePoolSize }: Config, { nonces }: ServiceState): Check {
+  const countOf = (state: string) => nonces.find((nonce) => nonce.state === state)?.count ?? 0;
+  const available = countOf('available');
+  const text = `${available} of ${noncePoolSize} nonces are free, ${countOf('leased')} leased, ${countOf('creating') + countOf('refreshing')} being prepared.`;
+  if (available === 0) {
+    const remedy = 'init fails until a worker creates some: run flywheel work, and check the operator’s balance.';
+    return failure('nonces', text, remedy);
+  }
+  if (available < noncePoolSize * LOW_SHARE) {
+    return warning('nonces', text, 'If this lasts, raise NONCE_POOL_SIZE.');
+  }
+  return ok('nonces', text);
+}
+
+/** A worker maintains the queue every five seconds. */
+const WORKER_SILENCE_SECONDS = 30;
+
+function checkWorker({ workerSeenSecondsAgo, jobs }: ServiceState): Check {
+  if (workerSeenSecondsAgo !== null && workerSeenSecondsAgo <= WORKER_SILENCE_SECONDS) {
+    return ok('worker', `A worker is running: last seen ${roughDuration(workerSeenSecondsAgo * 1_000)} ago.`);
+  }
+  const text =
+    workerSeenSecondsAgo === null
+      ? 'No worker has ever run.'
+      : `No worker is running: the last one was seen ${roughDuration(workerSeenSecondsAgo * 1_000)} ago.`;
+  const remedy = 'Start one with flywheel work, or run flywheel start, which includes one.';
+  return jobs.length > 0 ? failure('worker', text, remedy) : warning('worker', text, remedy);
+}
+
+function checkJobs({ jobs }: ServiceState): Check {
+  const stuck = jobs.filter(({ problem }) => problem !== null);
+  if (stuck.length === 0) {
+    return ok('jobs', jobs.length === 0 ? 'No open jobs.' : `${count(jobs.length, 'open job')}, none stuck.`);
+  }
+  const [first] = stuck;
+  const example = first?.error ? `, e.g. ${first.error.split('\n', 1)[0]}` : '';
+  const text = `${stuck.length} of ${count(jobs.length, 'job')} stuck${example}.`;
+  return failure('jobs', text, 'flywheel jobs --stuck shows the reasons; flywheel jobs retry --stuck runs them now.');
 }

@@ -1,107 +1,106 @@
+import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Examination } from '@flywheel/service';
 import { type Address, createSolanaRpc } from '@solana/kit';
-import { formatAmount, SOL_DECIMALS } from '../../amount.ts';
-import { count, groupDigits } from '../../words.ts';
-import { type Finding, failure, ok, reasonOf, warning } from './check.ts';
-import type { DatabaseFindings } from './database.ts';
+import { count } from '../../format.ts';
+import { type Check, failure, ok, reasonOf, warning } from './check.ts';
+import type { ServiceState } from './database.ts';
 
 export interface SignersInput {
   readonly examination: Examination;
   readonly rpcUrl: string;
-  /** Whom the projects’ multisigs know. */
-  readonly members: NonNullable<DatabaseFindings['service']>['members'];
+  /** The operators and company approvers in the projects’ multisigs. */
+  readonly members: ServiceState['members'];
 }
 
-type Who = 'operator' | 'company';
+type Role = 'operator' | 'company';
 
-/** Whether both signers can be read, are two, are those of the projects, and whether the operator can pay. */
-export async function checkSigners({ examination, rpcUrl, members }: SignersInput): Promise<Finding[]> {
-  const read = async (who: Who | 'previousCompany') =>
+/** Checks that both signers can be read, differ, and match the projects, and that the operator can pay. */
+export async function checkSigners({ examination, rpcUrl, members }: SignersInput): Promise<Check[]> {
+  const read = async (role: Role | 'previousCompany') =>
     examination
-      .signer(who)
+      .signer(role)
       .catch((error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }));
   const [operator, company, previous] = await Promise.all([read('operator'), read('company'), read('previousCompany')]);
-  const findings = [describeSigner('operator', operator), describeSigner('company', company)];
-  if (previous !== null && 'error' in previous) findings.push(failure('company', previous.error, PREVIOUS_REMEDY));
+  const checks = [checkSigner('operator', operator), checkSigner('company', company)];
+  if (previous !== null && 'error' in previous) checks.push(failure('company', previous.error, PREVIOUS_REMEDY));
   const operatorAddress = addressOf(operator);
   const companyAddress = addressOf(company);
   if (operatorAddress !== null && operatorAddress === companyAddress) {
     const text = `Operator and company approver are the same key, ${operatorAddress}.`;
-    findings.push(failure('signers', text, 'They must be two: make another key, and name it in COMPANY_SIGNER.'));
+    checks.push(failure('signers', text, 'Use two keys: create another one and set COMPANY_SIGNER to it.'));
   }
-  if (operatorAddress !== null) findings.push(...strangers('operator', [operatorAddress], members));
-  if (companyAddress !== null) findings.push(...strangers('company', [companyAddress, addressOf(previous)], members));
-  if (operatorAddress !== null) findings.push(await checkBalance(operatorAddress, rpcUrl));
-  return findings;
+  if (operatorAddress !== null) checks.push(...checkMembers('operator', [operatorAddress], members));
+  if (companyAddress !== null) checks.push(...checkMembers('company', [companyAddress, addressOf(previous)], members));
+  if (operatorAddress !== null) checks.push(await checkBalance(operatorAddress, rpcUrl));
+  return checks;
 }
 
 type Reading = Awaited<ReturnType<Examination['signer']>> | { readonly error: string };
 
-const ROLES = { operator: 'Operator', company: 'Company approver' } as const;
-const PREVIOUS_REMEDY = 'Mend COMPANY_SIGNER_PREVIOUS, or take it out once no project knows that key any more.';
+const ROLE_NAMES = { operator: 'Operator', company: 'Company approver' } as const;
+const PREVIOUS_REMEDY = 'Fix COMPANY_SIGNER_PREVIOUS, or remove it if no project has that key as a member any more.';
 
-function describeSigner(who: Who, reading: Reading): Finding {
-  const name = `${who.toUpperCase()}_SIGNER`;
+function checkSigner(role: Role, reading: Reading): Check {
+  const variable = `${role.toUpperCase()}_SIGNER`;
   if (reading === null) {
-    const text = `${name} is not set, and no local key was made yet.`;
-    return warning(who, text, `npm start makes one for its local cluster; elsewhere set ${name}.`);
+    const text = `${variable} is not set, and no local key exists yet.`;
+    return warning(role, text, `npm start creates one for its local cluster; for other clusters set ${variable}.`);
   }
   if ('error' in reading) {
-    const remedy = `Mend ${name}: a Solana CLI keypair file, or kms://…; docs/operating.md, Signers.`;
-    // It is a sentence already; what caused it only repeats it.
-    return failure(who, reading.error, remedy);
+    const remedy = `Fix ${variable}: a Solana CLI keypair file or kms://…; see Signers in docs/operating.md.`;
+    return failure(role, reading.error, remedy);
   }
   const { address, canSign } = reading;
-  if (canSign) return ok(who, `${ROLES[who]} ${address}, and its key is here.`);
-  return ok(who, `${ROLES[who]} ${address}, by address alone: enough for flywheel serve, not for flywheel work.`);
+  if (canSign) return ok(role, `${ROLE_NAMES[role]} ${address}; its key is available.`);
+  return ok(role, `${ROLE_NAMES[role]} ${address}; address only: enough for flywheel serve, not for flywheel work.`);
 }
 
 function addressOf(reading: Reading): Address | null {
   return reading !== null && 'address' in reading ? reading.address : null;
 }
 
-/** A multisig keeps its members: what another key signs is nothing to it. */
-function strangers(who: Who, own: readonly (Address | null)[], members: SignersInput['members']): Finding[] {
-  const foreign = members.filter((member) => !own.includes(member[who]));
+/** The members of a multisig are fixed at registration: it rejects signatures of any other key. */
+function checkMembers(role: Role, own: readonly (Address | null)[], members: SignersInput['members']): Check[] {
+  const foreign = members.filter((member) => !own.includes(member[role]));
   const projects = foreign.reduce((sum, member) => sum + member.projects, 0);
   const total = members.reduce((sum, member) => sum + member.projects, 0);
   const [first] = foreign;
   if (!first) return [];
-  const known = total === 1 ? 'The one project knows' : `${projects} of ${count(total, 'project')} know`;
-  const text = `${known} another ${ROLES[who].toLowerCase()}, e.g. ${first[who]}.`;
+  const subject = total === 1 ? 'The only project has' : `${projects} of ${count(total, 'project')} have`;
+  const text = `${subject} another ${ROLE_NAMES[role].toLowerCase()}, e.g. ${first[role]}.`;
   const remedy =
-    who === 'operator'
-      ? 'Run a worker with OPERATOR_SIGNER set to that key: nobody else can execute their batches.'
-      : 'Name that key in COMPANY_SIGNER_PREVIOUS: nobody else can approve their batches.';
-  return [failure(who, text, remedy)];
+    role === 'operator'
+      ? 'Run a worker with OPERATOR_SIGNER set to that key: only that key can execute their batches.'
+      : 'Set COMPANY_SIGNER_PREVIOUS to that key: only that key can approve their batches.';
+  return [failure(role, text, remedy)];
 }
 
-/** Setups wait below this (docs/operating.md, What to watch). */
+/** Setups pause below this balance (docs/operating.md, What to watch). */
 const RESERVE_LAMPORTS = 10_000_000n;
-/** What a batch locks until it is closed, and each of its pipelines at most (docs/operating.md, What to watch). */
+/** Upper bounds of the rent that an open batch locks, and each of its pipelines (docs/operating.md, What to watch). */
 const BATCH_LAMPORTS = 4_900_000n;
 const PIPELINE_LAMPORTS = 4_400_000n;
-/** Below so many open pipelines at once a person had better look. */
+/** With room for fewer open pipelines, the balance needs attention. */
 const COMFORTABLE_PIPELINES = 100n;
 
 const TIMEOUT_MS = 5_000;
 
-async function checkBalance(operator: Address, rpcUrl: string): Promise<Finding> {
+async function checkBalance(operator: Address, rpcUrl: string): Promise<Check> {
   let lamports: bigint;
   try {
     const request = createSolanaRpc(rpcUrl).getBalance(operator, { commitment: 'confirmed' });
     const { value } = await request.send({ abortSignal: AbortSignal.timeout(TIMEOUT_MS) });
     lamports = value;
   } catch (error) {
-    const remedy = 'See what stands against the cluster above.';
-    return failure('balance', `The operator’s balance cannot be read: ${reasonOf(error)}.`, remedy);
+    const text = `Cannot read the operator’s balance: ${reasonOf(error)}.`;
+    return failure('balance', text, 'See the cluster check above.');
   }
   const spare = lamports - RESERVE_LAMPORTS - BATCH_LAMPORTS;
   const pipelines = spare > 0n ? spare / PIPELINE_LAMPORTS : 0n;
-  const held = `The operator holds ${groupDigits(formatAmount(lamports, SOL_DECIMALS))} SOL`;
-  const remedy = `Send SOL to ${operator}: each open pipeline locks up to 0.0044 until its batch is closed.`;
+  const held = `The operator holds ${groupDigits(toDecimal(lamports, SOL_DECIMALS))} SOL`;
+  const remedy = `Send SOL to ${operator}: each open pipeline locks up to 0.0044 SOL until its batch is closed.`;
   if (pipelines === 0n) {
-    return failure('balance', `${held}: too little to set up any batch and keep 0.01 in reserve.`, remedy);
+    return failure('balance', `${held}: too little to set up a batch and keep 0.01 SOL in reserve.`, remedy);
   }
   const room = `room for about ${count(Number(pipelines), 'open pipeline')}`;
   if (pipelines < COMFORTABLE_PIPELINES) return warning('balance', `${held}: ${room}.`, remedy);

@@ -1,8 +1,10 @@
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { CONSOLE_OPERATIONS, type KeySummary } from '@flywheel/api';
 import type { Command } from 'commander';
-import type { Context } from '../../context.ts';
-import { parseWholeNumber } from '../../options.ts';
-import { parseScopes } from '../../scopes.ts';
-import { describeKeys } from './describe-keys.ts';
+import { type Context, programName } from '../../context.ts';
+import { layOutTable } from '../../format.ts';
+import { parseScopes, parseWholeNumber } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface CreateOptions extends ProjectOptions {
@@ -21,82 +23,116 @@ interface RevokeOptions extends ProjectOptions {
 }
 
 const SECONDS_PER_HOUR = 3_600;
-/** Thirty days, the most that the service takes. */
+/** The service accepts at most thirty days. */
 const MAX_OVERLAP_HOURS = 720;
 
 /** `flywheel keys list`, `create`, `rotate` and `revoke` */
 export function addKeysCommands(program: Command, context: Context): void {
-  const { output } = context;
   const keys = program
     .command('keys')
     .summary('list, create, rotate and revoke API keys')
-    .description('API keys of a project.');
+    .description('Manage the API keys of a project.');
+  addList(keys, context);
+  addCreate(keys, context);
+  addRotate(keys, context);
+  addRevoke(keys, context);
+}
 
+function addList(keys: Command, context: Context): void {
+  const { output } = context;
   addProjectOptions(keys.command('list'))
-    .summary('list them, with their last use and their end')
-    .description('List the API keys of a project, newest first, with when each was last used and when it ends.')
+    .summary('list API keys')
+    .description('List the API keys of a project, newest first, with last use and expiry.')
     .addHelpText('after', '\nExample:\n  flywheel keys list --wallet wallet.json --project 0198a3c2-…')
     .action(async (options: ProjectOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const listed = await console.listKeys(projectId);
+      const { keys: listed } = await console.call(CONSOLE_OPERATIONS.listKeys, { params: { projectId } });
       output.result({ keys: listed }, describeKeys(listed, output.stdout));
     });
+}
 
+function addCreate(keys: Command, context: Context): void {
+  const { output } = context;
   addProjectOptions(keys.command('create'))
-    .summary('make one; it is shown this once')
-    .description('Create an API key. It is shown this once; only its hash is kept.')
-    .option('--scopes <list>', 'burn, airdrop, or both joined by a comma; the project’s own by default', parseScopes)
-    .option('--name <name>', 'to tell keys apart')
+    .summary('create an API key, shown only once')
+    .description('Create an API key. It is shown only once: the service stores its hash.')
+    .option('--scopes <list>', 'burn, airdrop or burn,airdrop; default: the project’s scopes', parseScopes)
+    .option('--name <name>', 'name of the key')
     .addHelpText('after', '\nExample:\n  flywheel keys create --wallet wallet.json --project 0198a3c2-… --scopes burn')
     .action(async ({ scopes, name, ...options }: CreateOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const created = await console.createKey(projectId, {
-        ...(scopes === undefined ? {} : { scopes }),
-        ...(name === undefined ? {} : { name }),
+      const created = await console.callOnce(CONSOLE_OPERATIONS.createKey, {
+        params: { projectId },
+        body: { ...(scopes === undefined ? {} : { scopes }), ...(name === undefined ? {} : { name }) },
       });
-      output.result(
-        created,
-        `Key ${created.keyId}, shown this once:\n  export FLYWHEEL_API_KEY=${created.apiKey}\nTo end it: flywheel keys revoke --wallet ${options.wallet} --project ${projectId} --key ${created.keyId}`,
-      );
+      const revoke = `${programName(context)} keys revoke --wallet ${options.wallet} --project ${projectId} --key ${created.keyId}`;
+      output.result(created, `${describeNewKey(created)}\nTo revoke it:\n  ${revoke}`);
     });
+}
 
+function addRotate(keys: Command, context: Context): void {
+  const { output } = context;
   addProjectOptions(keys.command('rotate'))
-    .summary('replace one, both working for a while')
-    .description('Replace an API key by a new one with the same scopes. Both work until the overlap is over.')
-    .requiredOption('--key <id>', 'the key to replace, as flywheel keys list shows it')
+    .summary('replace an API key; both work for a while')
+    .description('Replace an API key by a new one with the same scopes. Both work until the overlap ends.')
+    .requiredOption('--key <id>', 'id of the key to replace, as in flywheel keys list')
     .option(
       '--overlap-hours <hours>',
-      'how long the old key goes on working, 0 to end it at once; 24 by default',
+      'how long the old key keeps working; 0: not at all; default: 24',
       parseWholeNumber(0, MAX_OVERLAP_HOURS),
     )
-    .option('--name <name>', 'of the new key; the old one’s by default')
+    .option('--name <name>', 'name of the new key; default: the old key’s name')
     .addHelpText(
       'after',
       '\nExample:\n  flywheel keys rotate --wallet wallet.json --project 0198a3c2-… --key 0198a3d0-… --overlap-hours 2',
     )
-    .action(async ({ overlapHours, name, ...options }: RotateOptions) => {
+    .action(async ({ key: keyId, overlapHours, name, ...options }: RotateOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const rotated = await console.rotateKey(projectId, options.key, {
-        ...(overlapHours === undefined ? {} : { overlapSeconds: overlapHours * SECONDS_PER_HOUR }),
-        ...(name === undefined ? {} : { name }),
+      const rotated = await console.callOnce(CONSOLE_OPERATIONS.rotateKey, {
+        params: { projectId, keyId },
+        body: {
+          ...(overlapHours === undefined ? {} : { overlapSeconds: overlapHours * SECONDS_PER_HOUR }),
+          ...(name === undefined ? {} : { name }),
+        },
       });
-      output.result(
-        rotated,
-        `Key ${rotated.keyId}, shown this once:\n  export FLYWHEEL_API_KEY=${rotated.apiKey}\nThe old key works until ${rotated.replacedExpiresAt}.`,
-      );
+      output.result(rotated, `${describeNewKey(rotated)}\nThe old key works until ${rotated.replacedExpiresAt}.`);
     });
+}
 
+function addRevoke(keys: Command, context: Context): void {
+  const { output } = context;
   addProjectOptions(keys.command('revoke'))
-    .summary('end one, at once and for good')
-    .description('Revoke an API key, at once and for good.')
-    .requiredOption('--key <id>', 'the key, as flywheel keys list shows it')
+    .summary('revoke an API key at once')
+    .description('Revoke an API key. It stops working at once; this cannot be undone.')
+    .requiredOption('--key <id>', 'id of the key, as in flywheel keys list')
     .addHelpText(
       'after',
       '\nExample:\n  flywheel keys revoke --wallet wallet.json --project 0198a3c2-… --key 0198a3d0-…',
     )
-    .action(async (options: RevokeOptions) => {
+    .action(async ({ key: keyId, ...options }: RevokeOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const revoked = await console.revokeKey(projectId, options.key);
-      output.result(revoked, `Key ${revoked.keyId} is revoked since ${revoked.revokedAt}.`);
+      const revoked = await console.call(CONSOLE_OPERATIONS.revokeKey, { params: { projectId, keyId } });
+      output.result(revoked, `Key ${revoked.keyId} revoked at ${revoked.revokedAt}.`);
     });
+}
+
+function describeNewKey({ keyId, apiKey }: { readonly keyId: string; readonly apiKey: string }): string {
+  return `Key ${keyId}, shown only once:\n  export FLYWHEEL_API_KEY=${apiKey}`;
+}
+
+const HEADINGS = ['KEY', 'PREFIX', 'NAME', 'SCOPES', 'STATE', 'LAST USED', 'EXPIRES'] as const;
+
+/** A line per key; keys that no longer work are dimmed. */
+function describeKeys(keys: readonly KeySummary[], stream: Writable): string {
+  if (keys.length === 0) return 'The project has no API keys. Create one with flywheel keys create.';
+  const { heading, lines } = layOutTable(HEADINGS, keys.map(cellsOf), stream);
+  const hasEnded = ({ state }: KeySummary) => state === 'revoked' || state === 'expired';
+  return [
+    heading,
+    ...keys.map((key, i) => (hasEnded(key) ? styleText('dim', lines[i] ?? '', { stream }) : (lines[i] ?? ''))),
+  ].join('\n');
+}
+
+function cellsOf({ keyId, prefix, name = '', scopes, state, lastUsedAt = 'never', ...key }: KeySummary): string[] {
+  return [keyId, prefix, name, scopes.join(','), state, lastUsedAt, key.revokedAt ?? key.expiresAt ?? 'never'];
 }

@@ -1,9 +1,12 @@
-import type { ProofType } from '@flywheel/api';
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { CONSOLE_OPERATIONS, type ProjectOverview, type ProjectSettings, type ProofType } from '@flywheel/api';
+import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import { addProofType } from '../../proof-type.ts';
-import { describeProject, describeSettings } from './describe-project.ts';
+import { count, layOutPairs } from '../../format.ts';
+import { addProofType } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface LimitsOptions extends ProjectOptions {
@@ -19,58 +22,77 @@ interface ProofTypesOptions extends ProjectOptions {
 
 /** `flywheel project show`, `limits` and `proof-types` */
 export function addProjectCommands(program: Command, context: Context): void {
-  const { output } = context;
   const project = program
     .command('project')
-    .summary('see a project; change its limits and proof types')
-    .description('A project, by its wallet.');
+    .summary('show a project; change its limits and proof types')
+    .description('Show and change a project of your wallet.');
+  addShow(project, context);
+  addLimits(project, context);
+  addProofTypes(project, context);
+}
 
+function addShow(project: Command, context: Context): void {
+  const { output } = context;
   addProjectOptions(project.command('show'))
-    .summary('its vault, its limits, and what needs you')
-    .description('What its vault holds and lacks, what today’s limits have left, and what needs you.')
+    .summary('show vault, limits and what needs attention')
+    .description('Show the vault’s balance and what it lacks, the rest of today’s limits, and what needs attention.')
     .addHelpText('after', '\nExample:\n  flywheel project show --wallet wallet.json')
     .action(async (options: ProjectOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const found = await console.readProject(projectId);
-      output.result(found, describeProject(found, output.stdout));
+      const overview = await console.call(CONSOLE_OPERATIONS.getProject, { params: { projectId } });
+      output.result(overview, describeProject(overview, output.stdout));
     });
+}
 
+function addLimits(project: Command, context: Context): void {
+  const { output } = context;
   addProjectOptions(project.command('limits'))
     .summary('show or change the daily limits')
-    .description('Show the daily limits, or change them from the next init on; open batches keep what they reserved.')
-    .option('--burn <tokens>', 'whole tokens that may be burned per UTC day')
-    .option('--airdrop <tokens>', 'whole tokens that may be airdropped per UTC day')
+    .description('Show the daily limits, or change them. New limits apply to new batches.')
+    .option('--burn <tokens>', 'daily burn limit in whole tokens (UTC days)')
+    .option('--airdrop <tokens>', 'daily airdrop limit in whole tokens (UTC days)')
     .addHelpText('after', '\nExample:\n  flywheel project limits --wallet wallet.json --airdrop 5000')
     .action(async ({ burn, airdrop, ...options }: LimitsOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const before = await console.readSettings(projectId);
-      const isChange = burn !== undefined || airdrop !== undefined;
-      const limits = { burnLimit: burn ?? before.burnLimit, airdropLimit: airdrop ?? before.airdropLimit };
-      const settings = isChange ? await console.changeLimits(projectId, limits) : before;
-      output.result(settings, describeSettings(settings, isChange ? before : null, output.stdout));
+      const params = { projectId };
+      const before = await console.call(CONSOLE_OPERATIONS.getSettings, { params });
+      if (burn === undefined && airdrop === undefined) {
+        output.result(before, describeSettings(before, null, output.stdout));
+        return;
+      }
+      const body = { burnLimit: burn ?? before.burnLimit, airdropLimit: airdrop ?? before.airdropLimit };
+      const settings = await console.call(CONSOLE_OPERATIONS.changeLimits, { params, body });
+      output.result(settings, describeSettings(settings, before, output.stdout));
     });
+}
 
+function addProofTypes(project: Command, context: Context): void {
+  const { output } = context;
   addProjectOptions(project.command('proof-types'))
-    .summary('show or change the pipeline types')
-    .description('Show the pipeline types that are allowed, or change them from the next init on.')
-    .option('--add <type[:description]>', 'allow this type, or describe it anew; repeat for more', addProofType, [])
-    .option('--remove <type>', 'allow this type no longer; repeat for more', addWord, [])
-    .option('--any', 'allow every well-formed type: the list is emptied')
+    .summary('show or change the allowed pipeline types')
+    .description('Show the allowed pipeline types, or change them. Changes apply to new batches.')
+    .option('--add <type[:description]>', 'allow a type or change its description; repeat for more', addProofType, [])
+    .option('--remove <type>', 'remove a type from the list; repeat for more', addWord, [])
+    .option('--any', 'allow all types: empty the list')
     .addHelpText(
       'after',
-      '\nExample:\n  flywheel project proof-types --wallet wallet.json --add "REFERRAL:A friend who joined" --remove LOTTERY',
+      '\nExample:\n  flywheel project proof-types --wallet wallet.json --add "REFERRAL:Invited a friend" --remove LOTTERY',
     )
     .action(async ({ add, remove, any = false, ...options }: ProofTypesOptions) => {
       const isChange = add.length > 0 || remove.length > 0;
-      if (any && isChange)
-        throw new CliError('ERR_USAGE', '--any empties the list: say it without --add and --remove.');
+      if (any && isChange) {
+        throw new CliError('ERR_USAGE', '--any empties the list; it cannot be combined with --add or --remove.');
+      }
       const { console, projectId } = await signIn(context, options);
-      const before = await console.readSettings(projectId);
-      const settings =
-        any || isChange
-          ? await console.changeProofTypes(projectId, any ? [] : changedTypes(before.proofTypes, add, remove))
-          : before;
-      output.result(settings, describeSettings(settings, any || isChange ? before : null, output.stdout));
+      const params = { projectId };
+      const before = await console.call(CONSOLE_OPERATIONS.getSettings, { params });
+      if (!any && !isChange) {
+        output.result(before, describeSettings(before, null, output.stdout));
+        return;
+      }
+      const body = { proofTypes: any ? [] : changeTypes(before.proofTypes, add, remove) };
+      const settings = await console.call(CONSOLE_OPERATIONS.changeProofTypes, { params, body });
+      output.result(settings, describeSettings(settings, before, output.stdout));
     });
 }
 
@@ -78,17 +100,73 @@ function addWord(word: string, previous: readonly string[]): readonly string[] {
   return [...previous, word];
 }
 
-function changedTypes(before: readonly ProofType[], add: readonly ProofType[], remove: readonly string[]): ProofType[] {
-  const missing = remove.find((type) => !before.some((known) => known.type === type));
+function changeTypes(before: readonly ProofType[], add: readonly ProofType[], remove: readonly string[]): ProofType[] {
+  const missing = remove.find((type) => !before.some((allowed) => allowed.type === type));
   if (missing !== undefined) {
-    const known = before.map(({ type }) => type).join(', ') || 'none: every type is';
-    throw new CliError('ERR_USAGE', `${missing} is not among the allowed types. Allowed by name: ${known}.`);
+    const allowed = before.map(({ type }) => type).join(', ') || 'all types, because it is empty';
+    throw new CliError('ERR_USAGE', `${missing} is not in the list of allowed types. The list allows: ${allowed}.`);
   }
   const kept = before.filter(({ type }) => !remove.includes(type));
-  const described = kept.map((known) => ({ ...known, ...add.find(({ type }) => type === known.type) }));
-  const added = add.filter(({ type }) => !kept.some((known) => known.type === type));
+  const described = kept.map((allowed) => ({ ...allowed, ...add.find(({ type }) => type === allowed.type) }));
+  const added = add.filter(({ type }) => !kept.some((allowed) => allowed.type === type));
   const types = [...described, ...added];
   if (types.length > 0) return types;
-  // An empty list allows everything, which nobody means who removes the last type.
-  throw new CliError('ERR_USAGE', 'That would remove the last type, and so allow every one. Say --any if you mean it.');
+  // An empty list allows every type: the opposite of what removing the last one suggests.
+  throw new CliError('ERR_USAGE', 'Removing the last type would allow all types. To do that, pass --any.');
+}
+
+function describeProject(project: ProjectOverview, stream: Writable): string {
+  const { token, multisig, limits, batches, funds } = project;
+  const ended = `${batches.EXECUTED} executed, ${batches.FAILED} failed`;
+  const lines = layOutPairs(
+    [
+      ['token', `${token.mint}${token.symbol === undefined ? '' : `, symbol ${token.symbol} (not verified)`}`],
+      ['multisig', multisig.address],
+      ['vault', project.vaultAddress],
+      ['holds', funds === null ? 'unknown: the cluster does not answer' : describeFunds(funds)],
+      ['burn', describeUse(limits.burn)],
+      ['airdrop', describeUse(limits.airdrop)],
+      ['batches', `${project.openBatches} open, ${ended}`],
+      ['approval', project.approvalMode],
+      ['scopes', project.scopes.join(', ')],
+    ],
+    stream,
+  );
+  const attention = project.attention.map(({ message }) => `${styleText('yellow', '!', { stream })} ${message}`);
+  return [`Project ${project.id}`, ...lines, ...attention].join('\n');
+}
+
+function describeFunds({ tokens, lamports }: NonNullable<ProjectOverview['funds']>): string {
+  const missing = [
+    ...(Number(tokens.missing) > 0 ? [`${groupDigits(tokens.missing)} tokens`] : []),
+    ...(lamports.missing === '0' ? [] : [`${formatSol(lamports.missing)} SOL`]),
+  ];
+  const held = `${groupDigits(tokens.available)} tokens, ${formatSol(lamports.available)} SOL`;
+  return missing.length === 0 ? held : `${held}; open batches need ${missing.join(' and ')} more`;
+}
+
+function formatSol(lamports: string): string {
+  return groupDigits(toDecimal(BigInt(lamports), SOL_DECIMALS));
+}
+
+function describeUse({ cap, used, left, resetsAt }: ProjectOverview['limits']['burn']): string {
+  return `${groupDigits(used)} of ${groupDigits(cap)} tokens used today, ${groupDigits(left)} left until ${resetsAt}`;
+}
+
+/** @param before the settings before a change; null if nothing was changed. */
+function describeSettings(settings: ProjectSettings, before: ProjectSettings | null, stream: Writable): string {
+  const was = (name: 'burnLimit' | 'airdropLimit') =>
+    before === null || before[name] === settings[name] ? '' : ` (was ${groupDigits(before[name])})`;
+  const pairs = layOutPairs(
+    [
+      ['burn', `${groupDigits(settings.burnLimit)} tokens per UTC day${was('burnLimit')}`],
+      ['airdrop', `${groupDigits(settings.airdropLimit)} tokens per UTC day${was('airdropLimit')}`],
+      ['types', settings.proofTypes.length === 0 ? 'all' : count(settings.proofTypes.length, 'type')],
+    ],
+    stream,
+  );
+  const types = settings.proofTypes.map(
+    ({ type, description }) => `    ${type}${description === undefined ? '' : `  ${description}`}`,
+  );
+  return [...(before === null ? [] : ['Changed. Applies to new batches.']), ...pairs, ...types].join('\n');
 }

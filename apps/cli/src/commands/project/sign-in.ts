@@ -1,47 +1,46 @@
-import { type Command, Option } from 'commander';
+import { CONSOLE_OPERATIONS } from '@flywheel/api';
+import type { Command } from 'commander';
 import type { ConsoleClient } from '../../console-client.ts';
 import { type Context, openConsole, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
+import { addUrlOption, addWalletOption } from '../../options.ts';
 
 export interface ProjectOptions extends UrlOption {
   readonly wallet: string;
   readonly project?: string;
 }
 
-/** What a command takes that acts for a project’s wallet. */
+/** Adds the options of a command that acts for a project’s wallet. */
 export function addProjectOptions(command: Command): Command {
-  return command
-    .requiredOption('--wallet <file>', 'the project’s wallet, a Solana CLI keypair file')
-    .addOption(new Option('--project <id>', 'as flywheel register answered it; the wallet’s only one by default'))
-    .option('--url <url>', 'the service, else FLYWHEEL_URL');
+  const withWallet = addWalletOption(command);
+  withWallet.option('--project <id>', 'project id; may be omitted if the wallet has one project');
+  return addUrlOption(withWallet);
 }
 
-export interface SignedIn {
-  readonly console: ConsoleClient;
-  readonly projectId: string;
-}
-
-/** Signs the wallet in, and finds which project is meant. */
-export async function signIn(context: Context, options: ProjectOptions): Promise<SignedIn> {
+/** Signs the wallet in and determines the project. */
+export async function signIn(
+  context: Context,
+  options: ProjectOptions,
+): Promise<{ readonly console: ConsoleClient; readonly projectId: string }> {
   const wallet = await readWallet(options.wallet);
   const console = openConsole(context, options);
   await console.signIn(wallet);
-  return { console, projectId: options.project ?? (await onlyProject(console)) };
+  return { console, projectId: options.project ?? (await readOnlyProject(console)) };
 }
 
-/** So many are told apart at a glance. */
-const MAX_NAMED = 5;
+/** Keeps the message short for a wallet with many projects. */
+const MAX_LISTED_PROJECTS = 5;
 
-async function onlyProject(console: ConsoleClient): Promise<string> {
-  const projects = await console.listProjects();
+async function readOnlyProject(console: ConsoleClient): Promise<string> {
+  const { projects } = await console.call(CONSOLE_OPERATIONS.listProjects, {});
   const [first, ...others] = projects;
-  if (!first) throw new CliError('ERR_USAGE', 'The wallet has no project. Make one with flywheel register.');
+  if (!first) throw new CliError('ERR_USAGE', 'The wallet has no project. Create one with flywheel register.');
   if (others.length === 0) return first.id;
-  const named = projects.slice(0, MAX_NAMED).map(({ id, token }) => `${id} (token ${token.mint})`);
-  const more = projects.length > MAX_NAMED ? ', …' : '';
+  const listed = projects.slice(0, MAX_LISTED_PROJECTS).map(({ id, token }) => `${id} (token ${token.mint})`);
+  const more = projects.length > MAX_LISTED_PROJECTS ? ', …' : '';
   throw new CliError(
     'ERR_USAGE',
-    `The wallet has ${projects.length} projects: say --project. ${named.join(', ')}${more}`,
+    `The wallet has ${projects.length} projects. Pass one as --project: ${listed.join(', ')}${more}`,
   );
 }

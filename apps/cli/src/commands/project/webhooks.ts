@@ -1,9 +1,17 @@
-import { type CreatedWebhook, DeliveryState, type WebhookDelivery, WebhookTopic } from '@flywheel/api';
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import {
+  CONSOLE_OPERATIONS,
+  type CreatedWebhook,
+  DeliveryState,
+  type Webhook,
+  type WebhookDelivery,
+  WebhookTopic,
+} from '@flywheel/api';
 import { type Command, Option } from 'commander';
-import type { Context } from '../../context.ts';
-import { parseWholeNumber } from '../../options.ts';
-import { parseWebhookTopics } from '../../webhook-topics.ts';
-import { describeDeliveries, describeWebhooks } from './describe-webhooks.ts';
+import { type Context, programName } from '../../context.ts';
+import { layOutTable } from '../../format.ts';
+import { parseWebhookTopics, parseWholeNumber } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
 interface CreateOptions extends ProjectOptions {
@@ -29,19 +37,21 @@ interface RedeliverOptions extends WebhookOptions {
 }
 
 const SECONDS_PER_HOUR = 3_600;
-/** Thirty days, the most that the service takes. */
+/** The service accepts at most thirty days. */
 const MAX_OVERLAP_HOURS = 720;
 
 /** `flywheel webhooks list`, `create`, `rotate`, `disable`, `enable`, `delete`, `deliveries`, `redeliver` and `test` */
 export function addWebhooksCommands(program: Command, context: Context): void {
   const webhooks = program
     .command('webhooks')
-    .summary('have a project’s events sent to you, and see how that fares')
-    .description('Webhooks of a project: where what becomes of its batches is sent, signed as Standard Webhooks says.');
+    .summary('send a project’s events to your server')
+    .description(
+      'Manage the webhooks of a project: its events are posted to your server, signed with Standard Webhooks.',
+    );
   addList(webhooks, context);
   addCreate(webhooks, context);
   addRotate(webhooks, context);
-  addSetState(webhooks, context);
+  addStateCommands(webhooks, context);
   addDelete(webhooks, context);
   addDeliveries(webhooks, context);
   addRedeliver(webhooks, context);
@@ -51,12 +61,12 @@ export function addWebhooksCommands(program: Command, context: Context): void {
 function addList(webhooks: Command, context: Context): void {
   const { output } = context;
   addProjectOptions(webhooks.command('list'))
-    .summary('list them, with how the newest delivery fares')
-    .description('List the webhooks of a project, oldest first, with how the newest delivery of each fares.')
+    .summary('list webhooks')
+    .description('List the webhooks of a project, oldest first, with the latest delivery of each.')
     .addHelpText('after', '\nExample:\n  flywheel webhooks list --wallet wallet.json')
     .action(async (options: ProjectOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const listed = await console.webhooks.list(projectId);
+      const { webhooks: listed } = await console.call(CONSOLE_OPERATIONS.listWebhooks, { params: { projectId } });
       output.result({ webhooks: listed }, describeWebhooks(listed, output.stdout));
     });
 }
@@ -64,74 +74,71 @@ function addList(webhooks: Command, context: Context): void {
 function addCreate(webhooks: Command, context: Context): void {
   const { output } = context;
   addProjectOptions(webhooks.command('create'))
-    .summary('make one; its secret is shown this once')
-    .description('Create a webhook. Its secret, which deliveries are verified with, is shown this once.')
-    .requiredOption('--receiver <url>', 'where events are posted to; https, at a public address')
-    .option(
-      '--events <list>',
-      `joined by commas, of ${WebhookTopic.options.join(', ')}; all by default`,
-      parseWebhookTopics,
-    )
+    .summary('create a webhook; its secret is shown only once')
+    .description('Create a webhook. The secret that verifies its deliveries is shown only once.')
+    .requiredOption('--receiver <url>', 'URL to post events to; https and a public address')
+    .option('--events <list>', `comma-separated: ${WebhookTopic.options.join(', ')}; default: all`, parseWebhookTopics)
     .addHelpText(
       'after',
       '\nExample:\n  flywheel webhooks create --wallet wallet.json --receiver https://shop.example/flywheel --events batch.executed,batch.failed',
     )
     .action(async ({ receiver, events = [...WebhookTopic.options], ...options }: CreateOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const created = await console.webhooks.create(projectId, { url: receiver, events });
-      const test = `flywheel webhooks test --wallet ${options.wallet} --project ${projectId} --webhook ${created.webhook.webhookId}`;
-      output.result(created, `${sayCreated(created)}\nTo try it: ${test}`);
+      const request = { params: { projectId }, body: { url: receiver, events } };
+      const created = await console.callOnce(CONSOLE_OPERATIONS.createWebhook, request);
+      const test = `${programName(context)} webhooks test --wallet ${options.wallet} --project ${projectId} --webhook ${created.webhook.webhookId}`;
+      output.result(created, `${describeSecret(created)}\nTo test it:\n  ${test}`);
     });
 }
 
 function addRotate(webhooks: Command, context: Context): void {
   const { output } = context;
   addWebhookOption(webhooks.command('rotate'))
-    .summary('replace a secret, both signing for a while')
-    .description('Replace the secret of a webhook. Deliveries are signed with both until the overlap is over.')
+    .summary('replace the secret; both sign for a while')
+    .description('Replace the secret of a webhook. Deliveries are signed with both secrets until the overlap ends.')
     .option(
       '--overlap-hours <hours>',
-      'how long the old secret goes on signing, 0 to end it at once; 24 by default',
+      'how long the old secret keeps signing; 0: not at all; default: 24',
       parseWholeNumber(0, MAX_OVERLAP_HOURS),
     )
     .addHelpText('after', '\nExample:\n  flywheel webhooks rotate --wallet wallet.json --webhook 0198a3d0-…')
-    .action(async ({ overlapHours, ...options }: RotateOptions) => {
+    .action(async ({ webhook: webhookId, overlapHours, ...options }: RotateOptions) => {
       const { console, projectId } = await signIn(context, options);
       const body = overlapHours === undefined ? {} : { overlapSeconds: overlapHours * SECONDS_PER_HOUR };
-      const rotated = await console.webhooks.rotate(projectId, options.webhook, body);
+      const request = { params: { projectId, webhookId }, body };
+      const rotated = await console.callOnce(CONSOLE_OPERATIONS.rotateWebhookSecret, request);
       const { previousSecretUntil: end } = rotated.webhook;
-      const old = end === undefined ? 'The old secret signs no more.' : `The old secret signs too until ${end}.`;
-      output.result(rotated, `${sayCreated(rotated)}\n${old}`);
+      const old = end === undefined ? 'The old secret no longer signs.' : `The old secret also signs until ${end}.`;
+      output.result(rotated, `${describeSecret(rotated)}\n${old}`);
     });
 }
 
-function addSetState(webhooks: Command, context: Context): void {
+function addStateCommands(webhooks: Command, context: Context): void {
   const { output } = context;
-  const kinds = [
+  const commands = [
     {
       name: 'disable',
       state: 'disabled',
-      summary: 'send nothing more to one',
-      description: 'Disable a webhook: nothing new is queued for it, and what waits goes on waiting.',
-      said: 'is disabled',
+      summary: 'stop deliveries to a webhook',
+      description: 'Disable a webhook. New events are not queued for it; pending deliveries stay pending.',
     },
     {
       name: 'enable',
       state: 'active',
-      summary: 'send to one again',
-      description: 'Enable a webhook: what has waited goes out at once. What happened meanwhile is not sent.',
-      said: 'is active',
+      summary: 'resume deliveries to a webhook',
+      description: 'Enable a webhook. Pending deliveries are sent at once; events while it was disabled are not sent.',
     },
   ] as const;
-  for (const { name, state, summary, description, said } of kinds) {
+  for (const { name, state, summary, description } of commands) {
     addWebhookOption(webhooks.command(name))
       .summary(summary)
       .description(description)
       .addHelpText('after', `\nExample:\n  flywheel webhooks ${name} --wallet wallet.json --webhook 0198a3d0-…`)
-      .action(async (options: WebhookOptions) => {
+      .action(async ({ webhook: webhookId, ...options }: WebhookOptions) => {
         const { console, projectId } = await signIn(context, options);
-        const webhook = await console.webhooks.setState(projectId, options.webhook, state);
-        output.result(webhook, `Webhook ${webhook.webhookId} ${said}.`);
+        const request = { params: { projectId, webhookId }, body: { state } };
+        const webhook = await console.call(CONSOLE_OPERATIONS.changeWebhook, request);
+        output.result(webhook, `Webhook ${webhook.webhookId} is ${webhook.state}.`);
       });
   }
 }
@@ -139,30 +146,32 @@ function addSetState(webhooks: Command, context: Context): void {
 function addDelete(webhooks: Command, context: Context): void {
   const { output } = context;
   addWebhookOption(webhooks.command('delete'))
-    .summary('delete one with its deliveries')
-    .description('Delete a webhook, its deliveries, those that wait included, and its secret. For good.')
+    .summary('delete a webhook and its deliveries')
+    .description('Delete a webhook with its secret and all deliveries, including pending ones. This cannot be undone.')
     .addHelpText('after', '\nExample:\n  flywheel webhooks delete --wallet wallet.json --webhook 0198a3d0-…')
-    .action(async (options: WebhookOptions) => {
+    .action(async ({ webhook: webhookId, ...options }: WebhookOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const deleted = await console.webhooks.remove(projectId, options.webhook);
-      output.result(deleted, `Webhook ${deleted.webhookId} is deleted.`);
+      const request = { params: { projectId, webhookId } };
+      const deleted = await console.callOnce(CONSOLE_OPERATIONS.deleteWebhook, request);
+      output.result(deleted, `Webhook ${deleted.webhookId} deleted.`);
     });
 }
 
 function addDeliveries(webhooks: Command, context: Context): void {
   const { output } = context;
   addWebhookOption(webhooks.command('deliveries'))
-    .summary('what was sent to one, and how that fared')
-    .description('List the deliveries of a webhook, newest first, 50 at a time, with why each is not delivered.')
-    .addOption(new Option('--state <state>', 'only those of this state').choices(DeliveryState.options))
-    .option('--cursor <cursor>', 'nextCursor of the page before')
+    .summary('list deliveries of a webhook')
+    .description('List the deliveries of a webhook, newest first, 50 per page, with the reason of each failure.')
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DeliveryState.options))
+    .option('--cursor <cursor>', 'next page: nextCursor of the previous one')
     .addHelpText(
       'after',
       '\nExample:\n  flywheel webhooks deliveries --wallet wallet.json --webhook 0198a3d0-… --state failed',
     )
-    .action(async ({ state, cursor, ...options }: DeliveriesOptions) => {
+    .action(async ({ webhook: webhookId, state, cursor, ...options }: DeliveriesOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const page = await console.webhooks.listDeliveries(projectId, options.webhook, { state, cursor });
+      const request = { params: { projectId, webhookId }, query: { state, cursor } };
+      const page = await console.call(CONSOLE_OPERATIONS.listWebhookDeliveries, request);
       const hasMore = page.nextCursor !== undefined;
       output.result(page, describeDeliveries(page.deliveries, hasMore, output.stdout));
     });
@@ -172,16 +181,17 @@ function addRedeliver(webhooks: Command, context: Context): void {
   const { output } = context;
   addWebhookOption(webhooks.command('redeliver'))
     .summary('send an event again')
-    .description('Send an event again, at once and under the id that it has.')
-    .requiredOption('--delivery <id>', 'as flywheel webhooks deliveries shows it')
+    .description('Send an event again, at once and with the same event id.')
+    .requiredOption('--delivery <id>', 'id of the delivery, as in flywheel webhooks deliveries')
     .addHelpText(
       'after',
       '\nExample:\n  flywheel webhooks redeliver --wallet wallet.json --webhook 0198a3d0-… --delivery 1042',
     )
-    .action(async ({ delivery, ...options }: RedeliverOptions) => {
+    .action(async ({ webhook: webhookId, delivery: deliveryId, ...options }: RedeliverOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const sent = await console.webhooks.redeliver(projectId, options.webhook, delivery);
-      output.result(sent, `${sent.type} is on its way again as ${sent.eventId}.`);
+      const request = { params: { projectId, webhookId, deliveryId }, body: {} };
+      const sent = await console.callOnce(CONSOLE_OPERATIONS.redeliverWebhook, request);
+      output.result(sent, `Queued ${sent.type} again as ${sent.eventId}.`);
     });
 }
 
@@ -189,19 +199,63 @@ function addTest(webhooks: Command, context: Context): void {
   const { output } = context;
   addWebhookOption(webhooks.command('test'))
     .summary('send a test event')
-    .description('Send a webhook.test, as every event is sent.')
+    .description('Send a webhook.test event, the same way as real events.')
     .addHelpText('after', '\nExample:\n  flywheel webhooks test --wallet wallet.json --webhook 0198a3d0-…')
-    .action(async (options: WebhookOptions) => {
+    .action(async ({ webhook: webhookId, ...options }: WebhookOptions) => {
       const { console, projectId } = await signIn(context, options);
-      const sent = await console.webhooks.sendTest(projectId, options.webhook);
-      output.result(sent, `On its way as ${sent.eventId}; flywheel webhooks deliveries says how it fares.`);
+      const request = { params: { projectId, webhookId }, body: {} };
+      const sent = await console.callOnce(CONSOLE_OPERATIONS.testWebhook, request);
+      output.result(sent, `Queued test event ${sent.eventId}. flywheel webhooks deliveries shows the result.`);
     });
 }
 
 function addWebhookOption(command: Command): Command {
-  return addProjectOptions(command).requiredOption('--webhook <id>', 'as flywheel webhooks list shows it');
+  return addProjectOptions(command).requiredOption('--webhook <id>', 'id of the webhook, as in flywheel webhooks list');
 }
 
-function sayCreated({ webhook, secret }: CreatedWebhook): string {
-  return `Webhook ${webhook.webhookId} at ${webhook.url}; its secret, shown this once:\n  export WEBHOOK_SECRET=${secret}`;
+function describeSecret({ webhook, secret }: CreatedWebhook): string {
+  return `Webhook ${webhook.webhookId} at ${webhook.url}. Secret, shown only once:\n  export WEBHOOK_SECRET=${secret}`;
+}
+
+const WEBHOOK_HEADINGS = ['WEBHOOK', 'STATE', 'LATEST DELIVERY', 'RECEIVER', 'EVENTS'] as const;
+
+/** A line per webhook; disabled ones are dimmed and followed by the reason. */
+function describeWebhooks(webhooks: readonly Webhook[], stream: Writable): string {
+  if (webhooks.length === 0) return 'The project has no webhooks. Create one with flywheel webhooks create.';
+  const { heading, lines } = layOutTable(WEBHOOK_HEADINGS, webhooks.map(webhookCells), stream);
+  return [
+    heading,
+    ...webhooks.flatMap(({ state, disabledReason }, i) => {
+      const line = lines[i] ?? '';
+      if (state === 'active') return [line];
+      return [styleText('dim', line, { stream }), ...(disabledReason === undefined ? [] : [`  ${disabledReason}`])];
+    }),
+  ].join('\n');
+}
+
+function webhookCells({ webhookId, state, url, events, newestDelivery }: Webhook): string[] {
+  const latest = newestDelivery === undefined ? 'none yet' : `${newestDelivery.type} ${newestDelivery.state}`;
+  return [webhookId, state, latest, url, events.join(',')];
+}
+
+const DELIVERY_HEADINGS = ['DELIVERY', 'STATE', 'ATTEMPTS', 'STATUS', 'EVENT', 'ID', 'QUEUED'] as const;
+
+/** A line per delivery, followed by its error if it has one. */
+function describeDeliveries(deliveries: readonly WebhookDelivery[], hasMore: boolean, stream: Writable): string {
+  if (deliveries.length === 0) return 'No deliveries found. flywheel webhooks test sends one.';
+  const { heading, lines } = layOutTable(DELIVERY_HEADINGS, deliveries.map(deliveryCells), stream);
+  return [
+    heading,
+    ...deliveries.flatMap(({ error, nextAttemptAt }, i) => [
+      lines[i] ?? '',
+      ...(error === undefined
+        ? []
+        : [`  ${error}${nextAttemptAt === undefined ? '' : ` Next attempt at ${nextAttemptAt}.`}`]),
+    ]),
+    ...(hasMore ? [styleText('dim', 'There are older ones: --json prints nextCursor for --cursor.', { stream })] : []),
+  ].join('\n');
+}
+
+function deliveryCells({ deliveryId, state, attempts, status, type, eventId, dateCreated }: WebhookDelivery): string[] {
+  return [deliveryId, state, String(attempts), status === undefined ? '' : String(status), type, eventId, dateCreated];
 }

@@ -1,0 +1,98 @@
+import process from 'node:process';
+import type { Config } from '@flywheel/service';
+import type { Command } from 'commander';
+import packageFile from '../../../package.json' with { type: 'json' };
+import { type Context, serviceUrl, type UrlOption } from '../../context.ts';
+import { CliError } from '../../errors.ts';
+import { count } from '../../format.ts';
+import { type Check, describeChecks, failure, ok, reasonOf, warning } from './check.ts';
+import { checkCluster } from './cluster.ts';
+import { checkDatabase, checkQueue } from './database.ts';
+import { checkSigners } from './signers.ts';
+
+/** `flywheel doctor`: checks the service of this environment. */
+export function addDoctorCommand(program: Command, context: Context): void {
+  program
+    .command('doctor')
+    .summary('check the service of this environment')
+    .description(
+      'Check everything that a service with this environment needs: configuration, database, cluster, signers, balance, nonces, worker, jobs, HTTP. Changes nothing. Prints a line per check: ✓ ok, ! warning, ✗ failed, with what to do. Exits with 3 if a check failed.',
+    )
+    .option('--url <url>', 'service URL; default: FLYWHEEL_URL, or HOST and PORT')
+    .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… flywheel doctor')
+    .action(async ({ url }: UrlOption) => {
+      const { environment, output } = context;
+      const isNamed = url !== undefined || environment.FLYWHEEL_URL !== undefined;
+      const checks = await runChecks({
+        environment,
+        url: isNamed ? serviceUrl(context, { ...(url !== undefined && { url }) }) : null,
+      });
+      const failed = checks.filter(({ state }) => state === 'failure').length;
+      output.result({ ok: failed === 0, findings: checks }, describeChecks(checks, output.stdout));
+      if (failed > 0) throw new CliError('ERR_UNHEALTHY', `${failed} of ${count(checks.length, 'check')} failed.`);
+    });
+}
+
+interface CheckOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** URL of the service; null: the HOST and PORT of its configuration. */
+  readonly url: string | null;
+}
+
+/** Runs all checks. It reports errors as checks and does not throw them. */
+async function runChecks({ environment, url }: CheckOptions): Promise<readonly Check[]> {
+  // Loaded on demand: the other commands start faster without the service.
+  const { ConfigError, examine, parseConfig } = await import('@flywheel/service');
+  const versions = ok('versions', `flywheel ${packageFile.version}, Node ${process.versions.node}.`);
+  let config: Config;
+  try {
+    config = parseConfig({ LOG_LEVEL: 'silent', ...environment });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const remedy = 'Fix the variable; docs/operating.md lists all of them. No other check was run.';
+    return [versions, ...error.message.split('\n').map((issue) => failure('configuration', issue, remedy))];
+  }
+  const examination = examine(config);
+  const rpcUrl = config.solanaRpcUrl ?? `http://127.0.0.1:${config.localnet.port}`;
+  const [database, cluster, http] = await Promise.all([
+    checkDatabase(config, examination),
+    checkCluster(rpcUrl, config),
+    checkHttp(config, url),
+  ]);
+  const { service } = database;
+  return [
+    versions,
+    ok('configuration', describeConfig(config)),
+    ...database.checks,
+    ...cluster,
+    ...(await checkSigners({ examination, rpcUrl, members: service?.members ?? [] })),
+    ...(service === null ? [] : checkQueue(config, service)),
+    http,
+  ];
+}
+
+function describeConfig({ databaseUrl, solanaRpcUrl, dataDirectory }: Config): string {
+  const database = databaseUrl === null ? `embedded PostgreSQL in ${dataDirectory}` : 'PostgreSQL of DATABASE_URL';
+  const cluster = solanaRpcUrl === null ? 'a local cluster' : 'the cluster of SOLANA_RPC_URL';
+  return `Valid: ${database}, ${cluster}.`;
+}
+
+/** Longer than the two seconds after which the service gives up its own checks. */
+const HTTP_TIMEOUT_MS = 5_000;
+const MAX_QUOTED = 200;
+
+async function checkHttp({ host, port }: Config, url: string | null): Promise<Check> {
+  const base = url ?? `http://${host}:${port}`;
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(new URL('/health/ready', base), { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
+    text = await response.text();
+  } catch (error) {
+    const remedy = 'Start it with npm start or flywheel serve; FLYWHEEL_URL sets another address.';
+    return warning('http', `No service answers at ${base}: ${reasonOf(error)}.`, remedy);
+  }
+  if (response.ok) return ok('http', `The service at ${base} is ready.`);
+  const remedy = 'It cannot reach its database or its cluster: /health/ready names which one, its log the reason.';
+  return failure('http', `The service at ${base} answers ${response.status}: ${text.slice(0, MAX_QUOTED)}`, remedy);
+}
