@@ -30,12 +30,12 @@ import { parseWireTransaction } from './wire/wire-transaction.ts';
 const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' as Address;
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;
 
-/** The bank could not give what it was asked for: the message says why. */
+/** Reports that the bank could not carry out a request; the message has the reason. */
 export class BankError extends Error {
   override readonly name = 'BankError';
 }
 
-/** Gives lamports and tokens away, by ordinary transactions of a wallet that genesis made rich. */
+/** Sends lamports and tokens to anyone, by ordinary transactions of a wallet that genesis has funded. */
 export interface Bank {
   /** Transfers lamports. Throws BankError when the transaction fails. */
   airdrop(recipient: Address, amountLamports: bigint): Promise<Signature>;
@@ -45,7 +45,7 @@ export interface Bank {
   mintTo(mint: Address, recipient: Address, amountBaseUnits: bigint): Promise<Address>;
 }
 
-/** The bank's key is no secret: whoever reaches a local cluster may have all the money it likes. */
+/** Returns the bank's key. It is public: anyone who can reach a local cluster may take any amount. */
 export function bankSigner(): Promise<KeyPairSigner> {
   return createKeyPairSignerFromPrivateKeyBytes(createHash('sha256').update('flywheel localnet bank').digest());
 }
@@ -59,7 +59,7 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
       createTransactionMessage({ version: 0 }),
       (empty) => setTransactionMessageFeePayerSigner(signer, empty),
       (paid) => setTransactionMessageLifetimeUsingBlockhash({ blockhash, lastValidBlockHeight }, paid),
-      // The same gift twice within one slot would be the same transaction; its number keeps them apart.
+      // A number makes two equal airdrops in one slot different transactions.
       (timed) => appendTransactionMessageInstructions([...instructions, numberMemo(sequence)], timed),
     );
     const transaction = await signTransactionMessageWithSigners(message);

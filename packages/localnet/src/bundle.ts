@@ -5,12 +5,12 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { TransactionError } from './runtime.ts';
 import type { WireTransaction } from './wire/wire-transaction.ts';
 
-/** Jito accepts five transactions a bundle, and no less than this tip (docs.jito.wtf, bundles). */
+/** Jito accepts at most five transactions per bundle, and at least this tip (docs.jito.wtf, bundles). */
 export const MAX_BUNDLE_TRANSACTIONS = 5;
 export const MIN_TIP_LAMPORTS = 1_000n;
-/** How long getInflightBundleStatuses looks back. */
+/** Period that getInflightBundleStatuses covers. */
 const INFLIGHT_MS = 5 * 60 * 1000;
-/** Bundles remembered at most; the oldest are forgotten first. */
+/** Maximum number of stored bundles; the oldest are deleted first. */
 const REMEMBERED_BUNDLES = 10_000;
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 /** SystemInstruction::Transfer: a u32 tag of 2, then the lamports as u64. */
@@ -30,25 +30,25 @@ export interface Bundle {
 
 export interface SendOptions {
   readonly lose: boolean;
-  /** The bundle comes apart: only so many transactions land, each by itself. null keeps it whole. */
+  /** Number of transactions that land, each by itself, when a fault splits the bundle; null keeps it atomic. */
   readonly landOnly: number | null;
 }
 
 /** A block engine for one block producer: this cluster. */
 export interface BlockEngine {
-  /** Accepts a bundle for the next slot. That it was accepted does not mean that it lands. */
+  /** Accepts a bundle for the next slot. An accepted bundle may still fail to land. */
   send(transactions: readonly WireTransaction[], options: SendOptions): string;
   find(bundleId: string): Bundle | null;
-  /** Like find, but only what was sent within the last five minutes. */
+  /** Like `find`, limited to bundles of the last five minutes. */
   findInflight(bundleId: string): Bundle | null;
 }
 
-/** The same formula as Jito's: SHA-256 over the first signatures in base58, joined by commas, in lowercase hex. */
+/** Computes the bundle id as Jito does: lowercase hex SHA-256 of the first signatures in base58, joined by commas. */
 export function bundleIdOf(signatures: readonly Signature[]): string {
   return createHash('sha256').update(signatures.join(',')).digest('hex');
 }
 
-/** Lamports that a bundle's transactions send to tip accounts by plain transfers, tip accounts in lookup tables not counted. */
+/** Sums the lamports that a bundle transfers to tip accounts; tip accounts in lookup tables do not count. */
 export function tipLamports(transactions: readonly WireTransaction[]): bigint {
   return transactions
     .flatMap(({ instructions, staticAddresses }) =>

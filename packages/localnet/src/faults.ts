@@ -1,32 +1,32 @@
-/** How often a fault strikes: the first `times` requests it fits (for ever when not given), each with a probability. */
+/** Frequency of a fault: it applies to the first `times` matching requests (default: all), each with a probability. */
 export interface Odds {
   readonly times?: number | undefined;
-  /** From 0 to 1; 1 by default. */
+  /** From 0 to 1; default 1. */
   readonly probability?: number | undefined;
-  /** The same seed makes the same choices; 0 by default. */
+  /** Seed of the random choice; equal seeds choose the same requests. Default 0. */
   readonly seed?: number | undefined;
 }
 
-/** Befalls a whole request over HTTP, of the method that is named or of any ('*'). */
+/** A fault of a whole HTTP request, for one method or all ('*'). */
 export type RequestFault = Odds & { readonly method: string } & (
     | { readonly kind: 'error'; readonly status: 429 | 500 }
     | { readonly kind: 'delay'; readonly delayMs: number }
-    /** The request is never answered, nor carried out. */
+    /** The request gets no response and is not executed. */
     | { readonly kind: 'hang' }
   );
 
-/** Befalls one call. */
+/** A fault of one call. */
 export type CallFault =
-  /** Answers as if accepted and loses the transaction or bundle. */
+  /** The transaction or bundle is accepted and lost. */
   | (Odds & { readonly kind: 'drop'; readonly method: 'sendTransaction' | 'sendBundle' })
-  /** The bundle comes apart: its first transactions land one by one, the others never. */
+  /** The bundle is split: its first transactions land one by one, the others do not land. */
   | (Odds & { readonly kind: 'partLand'; readonly method: 'sendBundle'; readonly landed: number })
-  /** The call is carried out twice and answered once. */
+  /** The call is executed twice, with one response. */
   | (Odds & { readonly kind: 'duplicate'; readonly method: string })
-  /** A status is answered that is not true. */
+  /** The response contains a false status. */
   | (Odds & { readonly kind: 'wrongStatus'; readonly method: StatusMethod; readonly lie: Lie });
 
-/** A misbehaviour to show. */
+/** A fault to inject. */
 export type Fault = RequestFault | CallFault;
 export type StatusMethod = 'getSignatureStatuses' | 'getBundleStatuses' | 'getInflightBundleStatuses';
 export type Lie = 'unknown' | 'failed' | 'landed';
@@ -38,9 +38,9 @@ const REQUEST_KINDS = ['error', 'delay', 'hang'] as const;
 export interface Faults {
   set(fault: Fault): void;
   clear(): void;
-  /** The fault that befalls a request for these methods, if any. Counts it. */
+  /** Returns and counts the fault that applies to a request with these methods; null if none does. */
   takeRequest(methods: readonly string[]): RequestFault | null;
-  /** The fault of a kind that befalls a call, if any. Counts it. */
+  /** Returns and counts the fault of a kind that applies to a call; null if none does. */
   takeCall<K extends CallFault['kind']>(kind: K, method: string): OfKind<K> | null;
 }
 
@@ -73,7 +73,7 @@ export function createFaults(): Faults {
   };
 }
 
-/** Mulberry32: small, and good enough to choose who is struck. */
+/** Mulberry32, a small generator; good enough to choose requests. */
 function seededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {

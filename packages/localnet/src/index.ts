@@ -5,57 +5,57 @@ import { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-
 import { createGenesis } from './genesis.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { forgetLedger } from './ledger/store/database.ts';
+import { listenWithWebsockets } from './listen.ts';
 import { accountMethods } from './methods/accounts.ts';
 import { blockMethods } from './methods/blocks.ts';
 import { bundleMethods, tipFloor } from './methods/bundles.ts';
 import { clusterMethods } from './methods/cluster.ts';
 import { controlMethods, type Pace } from './methods/control.ts';
 import { historyMethods } from './methods/history.ts';
-import { misbehave } from './methods/misbehave.ts';
+import { injectFaults } from './methods/inject-faults.ts';
 import { networkMethods } from './methods/network.ts';
 import { submissionMethods } from './methods/submission.ts';
 import { tokenMethods } from './methods/tokens.ts';
 import { findSquadsProgram } from './programs.ts';
 import { createRealProgram } from './real-program.ts';
-import { listenWithWebsockets } from './rpc/listen.ts';
 import { createRpcServer } from './rpc/server.ts';
-import { createWebsocketGate } from './rpc/websocket.ts';
 import type { Runtime } from './runtime.ts';
 import { createSquadsEmulation } from './squads-emulation/index.ts';
 import { createFeed } from './subscriptions/feed.ts';
 import { subscriptionKinds } from './subscriptions/subscribe.ts';
+import { createWebsocketGate } from './subscriptions/websocket.ts';
 import { createSignatureVerifier } from './wire/signatures.ts';
 
-/** Mainnet finalizes 31 slots after confirming; here nothing is ever rolled back, so waiting would prove nothing. */
+/** Slots between `confirmed` and `finalized`. Mainnet has 31; this cluster never rolls back a block, so tests need not wait as long. */
 const FINALIZED_LAG_SLOTS = 2;
 const SLOT_MS = 400;
-/** A start may wait so long for the real program. */
+/** Time limit for fetching the real program at start. */
 const START_FETCH_MS = 1_500;
 
 export interface LocalnetOptions {
   /** Port of the JSON-RPC; 0 (the default) picks a free one. */
   readonly port?: number;
-  /** 127.0.0.1 by default: whoever reaches the port owns the cluster. */
+  /** Address to listen on, default 127.0.0.1. Anyone who can reach the port controls the cluster. */
   readonly host?: string;
-  /** Where the state lives on; null (the default) keeps it in memory. */
+  /** Directory of the stored state; null (the default) keeps the state in memory. */
   readonly stateDirectory?: string | null;
-  /** Forgets what the state directory holds; false by default. */
+  /** Deletes the stored state before the start; default false. */
   readonly reset?: boolean;
-  /** Path of the deployed Squads program, or 'emulation'. Without it the user's cache decides. */
+  /** Path of the deployed Squads program, or 'emulation'. Default: the program in the user's cache, otherwise the emulation. */
   readonly squadsProgram?: string | undefined;
   /**
-   * Tries once, for 1.5 s, to fetch the real program when neither named nor cached: `true` from mainnet's public RPC into
-   * the user's cache. false by default, so that tests stay offline.
+   * Tries once, for 1.5 s, to fetch the real program if it is neither given nor cached: `true` uses mainnet's public RPC and
+   * the user's cache. Default false, so that tests stay offline.
    */
   readonly fetchMissingProgram?: boolean | FetchOptions;
-  /** Length of a slot, 400 ms by default. 0: slots pass only when `warp` is called. */
+  /** Slot time in milliseconds, default 400. 0: only `warp` advances slots. */
   readonly slotMs?: number;
-  /** Slots by which `finalized` lags behind `confirmed`; 2 by default, where mainnet has 31. */
+  /** Slots by which `finalized` is behind `confirmed`; default 2, mainnet has 31. */
   readonly finalizedLagSlots?: number;
-  /** false: like a cluster of before transaction version 1, which is refused then. true by default. */
+  /** false refuses transaction version 1, like a cluster without the feature; default true. */
   readonly v1?: boolean;
   readonly faults?: readonly Fault[];
-  /** Told of exceptions inside the cluster, which are bugs of its own. By default they are process warnings. */
+  /** Called with unexpected exceptions of the cluster; default: they become process warnings. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -63,17 +63,17 @@ export interface LocalnetOptions {
 export interface Localnet {
   /** JSON-RPC of the cluster. */
   readonly url: string;
-  /** Subscriptions: one port above the JSON-RPC, or its own port when that one is taken. The own port always works. */
+  /** URL for subscriptions: the port above the JSON-RPC, or the same port if that one is taken. The same port always works. */
   readonly websocketUrl: string;
   /** JSON-RPC of the block engine. */
   readonly blockEngineUrl: string;
   readonly port: number;
   readonly program: Runtime['program'];
-  /** One sentence: which Squads program runs, and why. */
+  /** Sentence that says which Squads program runs, and why. */
   readonly programNote: string;
   readonly bank: Bank;
   readonly faults: Faults;
-  /** Lets slots (one by default) or seconds pass at once. */
+  /** Advances slots (default one) or seconds at once. */
   warp(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
   stop(): Promise<void>;
 }
@@ -82,8 +82,8 @@ export type { Bank, Fault, Faults };
 export { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL };
 
 /**
- * Starts a Solana cluster in this process: LiteSVM behind Solana's JSON-RPC, and a block engine's.
- * Throws when the state, the Squads program or the port cannot be used.
+ * Starts a Solana cluster in this process: LiteSVM behind Solana's JSON-RPC, and a block engine.
+ * Throws Error if the state, the Squads program or the port cannot be used.
  *
  * @example
  * const localnet = await startLocalnet();
@@ -94,7 +94,7 @@ export { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL };
 export async function startLocalnet(options: LocalnetOptions = {}): Promise<Localnet> {
   const { host = '127.0.0.1', v1 = true, onError: report = warn } = options;
   let stopped = false;
-  // What is cut short by stopping fails because the store is closed; that is no bug.
+  // Work that is interrupted by stopping fails because the store is closed; that is expected.
   const onError = (error: unknown) => {
     if (!stopped) report(error);
   };
@@ -127,8 +127,8 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   };
   const server = createRpcServer({
     rpc: new Map([
-      ['/', misbehave(cluster, faults)],
-      ['/api/v1/bundles', misbehave(bundles, faults)],
+      ['/', injectFaults(cluster, faults)],
+      ['/api/v1/bundles', injectFaults(bundles, faults)],
     ]),
     rest: new Map<string, () => unknown>([
       ['/health', () => 'ok'],
@@ -169,7 +169,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   };
 }
 
-/** Fetching is tried once and quietly: without a network the cluster starts all the same. */
+/** Tries to fetch the program once; without a network the cluster starts with the emulation. */
 async function squadsProgram({ squadsProgram: wanted, fetchMissingProgram = false }: LocalnetOptions) {
   const options = typeof fetchMissingProgram === 'object' ? fetchMissingProgram : {};
   const found = findSquadsProgram(wanted, options.cacheDirectory);
@@ -182,7 +182,7 @@ async function squadsProgram({ squadsProgram: wanted, fetchMissingProgram = fals
   return findSquadsProgram(wanted, options.cacheDirectory);
 }
 
-/** Slots follow one another at the given pace; under load a slot takes longer rather than pile up. */
+/** Advances one slot per interval. Under load a slot takes longer; slots do not pile up. */
 function startTicking(ledger: Ledger, pace: Pace, slotMs: number, onError: (error: unknown) => void): () => void {
   if (slotMs === 0) return () => undefined;
   let ticking = false;

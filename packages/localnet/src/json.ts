@@ -13,7 +13,7 @@ export function stringifyJson(value: unknown): string {
   return write(value) ?? 'null';
 }
 
-/** undefined is what JSON leaves out. A replacer for JSON.stringify would do, but takes twice as long. */
+/** Returns undefined for values that JSON omits. A replacer for JSON.stringify would take twice as long. */
 function write(value: unknown): string | undefined {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** SHA-256 of the deployed Squads v4 program, which can never change: as deployed, and with trailing zeros trimmed. */
+/** SHA-256 of the deployed Squads v4 program, which is immutable: as deployed, and with trailing zeros trimmed. */
 const SQUADS_HASHES = [
   'dec8d3e0fae58c7c8f2416e5f67c25e673f047afd6dd2bba4a47e0b29a01d34c',
   'd48660833989ecea3145ff726164fe640bd90696f03ce00dfd0cda258cbf2fac',
@@ -11,14 +11,14 @@ const SQUADS_HASHES = [
 /** Name of the program's file in the cache. */
 export const CACHED_FILE = 'squads_v4.so';
 
-/** Which implementation of the Squads program runs, and one sentence for the operator on why. */
+/** The implementation of the Squads program that runs, and a sentence that says why. */
 export type SquadsProgram =
   | { readonly program: 'squads-v4'; readonly bytes: Uint8Array; readonly note: string }
   | { readonly program: 'emulation'; readonly note: string };
 
 /**
- * Finds the Squads program: the file that is named, else the user's cache, else none ('emulation').
- * Throws when a file is not the deployed program byte for byte: running anything else would prove nothing.
+ * Finds the Squads program: the given file, otherwise the file in the user's cache, otherwise 'emulation'.
+ * Throws if a file is not exactly the deployed program, because tests on another program would be meaningless.
  */
 export function findSquadsProgram(wanted: string | undefined, cacheDirectory = defaultCacheDirectory()): SquadsProgram {
   if (wanted === 'emulation') {

@@ -3,7 +3,7 @@ import type { Address, Transaction } from '@solana/kit';
 /** Solana's TransactionError as JSON-RPC writes it: a bare name, or a name with its details. */
 export type TransactionError = string | { readonly [name: string]: unknown };
 
-/** What became of one transaction that the ledger let through to execution. */
+/** Result of a transaction that passed the ledger's checks and was executed. */
 export interface Execution {
   /** null when it succeeded. */
   readonly err: TransactionError | null;

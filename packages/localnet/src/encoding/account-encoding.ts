@@ -5,23 +5,23 @@ import { parseAccount } from './account-parsing.ts';
 
 /** Longest account that may be asked for in base58 (account-decoder, MAX_BASE58_BYTES). */
 const MAX_BASE58_BYTES = 128;
-/** Every account is rent-exempt; the field only says so. */
+/** Value of `rentEpoch` of rent-exempt accounts; every account is one. */
 const RENT_EPOCH = 18_446_744_073_709_551_615n;
 
 export interface AccountView {
-  /** undefined is the oldest form: bare base58 text. */
+  /** undefined is the legacy form: plain base58 text. */
   readonly encoding?: 'base58' | 'base64' | 'base64+zstd' | 'jsonParsed' | undefined;
   readonly dataSlice?: { readonly offset: number; readonly length: number } | null | undefined;
 }
 
 type ReadAccount = Parameters<typeof parseAccount>[1];
 
-/** An account as RPC answers it, or null when there is none. */
+/** Encodes an account as RPC returns it; null if it does not exist. */
 export function encodeMaybeAccount(account: MaybeEncodedAccount, view: AccountView, readAccount: ReadAccount) {
   return account.exists ? encodeAccount(account, view, readAccount) : null;
 }
 
-/** An account as RPC answers it. Throws when base58 is asked for and the account is too long for it. */
+/** Encodes an account as RPC returns it. Throws RpcError if the account is too long for base58. */
 export function encodeAccount(account: EncodedAccount, view: AccountView, readAccount: ReadAccount) {
   return {
     lamports: account.lamports,

@@ -20,7 +20,7 @@ const STATE_NAMES = {
   [AccountState.Frozen]: 'frozen',
 };
 
-/** What jsonParsed shows of mints, token accounts, nonces, lookup tables and the clock. null for all others. */
+/** Parses mints, token accounts, nonces, lookup tables and the clock for `jsonParsed`; null for other accounts. */
 export function parseAccount(account: EncodedAccount, readAccount: (address: Address) => MaybeEncodedAccount) {
   const bytes = new Uint8Array(account.data);
   if (isTokenProgram(account.programAddress)) {
@@ -86,7 +86,7 @@ function parseToken(
   };
 }
 
-/** Extensions are counted, not read: a validator too answers this for those that it does not know. */
+/** Reports each extension as `unparseableExtension`, as a validator does for extensions that it does not know. */
 function extensionsOf(bytes: Uint8Array, baseBytes: number) {
   if (bytes.length === baseBytes) return {};
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,6 +1,6 @@
 import type { TransactionError } from '../runtime.ts';
 
-/** The sentences that clients know from a validator; all other errors are named as they are. */
+/** Texts of a validator for common errors; other errors appear with their name. */
 const SENTENCES: Readonly<Record<string, string>> = {
   AccountNotFound: 'Attempt to debit an account but found no record of a prior credit.',
   AlreadyProcessed: 'This transaction has already been processed',
@@ -10,7 +10,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   ProgramAccountNotFound: 'Attempt to load a program that does not exist',
 };
 
-/** What a validator writes about a transaction's error. */
+/** Describes a transaction error with the text of a validator. */
 export function describeError(err: TransactionError): string {
   if (typeof err === 'string') return SENTENCES[err] ?? err;
   const { InstructionError: failed } = err;

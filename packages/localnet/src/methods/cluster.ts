@@ -7,9 +7,8 @@ import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
 import { LONG_TERM_STORAGE_SLOT_SKIPPED, RpcError } from '../rpc/rpc-error.ts';
-import { SOLANA_CORE_VERSION } from '../rpc/version.ts';
 import type { Runtime } from '../runtime.ts';
-import { checkContextSlot, withContext } from './context.ts';
+import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 
 /** Identifies the set of features; a cluster derives it from their addresses, clients only compare it. */
 export const FEATURE_SET = Number.parseInt(

@@ -1,14 +1,17 @@
+import { BankError } from '../bank.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Commitment } from '../ledger/slots.ts';
-import { MIN_CONTEXT_SLOT_NOT_REACHED, RpcError } from '../rpc/rpc-error.ts';
-import { SOLANA_CORE_VERSION } from '../rpc/version.ts';
+import { invalidParams, MIN_CONTEXT_SLOT_NOT_REACHED, RpcError } from '../rpc/rpc-error.ts';
+
+/** Release of Agave whose runtime LiteSVM 1.5 contains. */
+export const SOLANA_CORE_VERSION = '4.3.0';
 
 export interface ContextConfig {
   readonly commitment: Commitment;
   readonly minContextSlot?: bigint | undefined;
 }
 
-/** Puts a value beside the slot it speaks of. Throws when the caller asked for a later one. */
+/** Returns a value with its context slot. Throws RpcError if `minContextSlot` has not been reached. */
 export function withContext<T>(ledger: Ledger, config: ContextConfig, value: T) {
   checkContextSlot(ledger, config);
   return { context: { apiVersion: SOLANA_CORE_VERSION, slot: ledger.slots.at(config.commitment) }, value };
@@ -19,4 +22,9 @@ export function checkContextSlot({ slots }: Ledger, { commitment, minContextSlot
   if (contextSlot < minContextSlot) {
     throw new RpcError(MIN_CONTEXT_SLOT_NOT_REACHED, 'Minimum context slot has not been reached', { contextSlot });
   }
+}
+
+/** Rethrows an error of the bank as an RpcError for the caller, and any other error unchanged. */
+export function throwRpcError(error: unknown): never {
+  throw error instanceof BankError ? invalidParams(error.message) : error;
 }

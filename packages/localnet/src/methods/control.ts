@@ -7,7 +7,7 @@ import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { addressParam, integerParam, parseParams } from '../rpc/params.ts';
 import { invalidParams } from '../rpc/rpc-error.ts';
-import { refuseGift } from './gift.ts';
+import { throwRpcError } from './context.ts';
 
 /** A bigger jump would leave the range of dates. */
 const MAX_WARP_SECONDS = 10_000_000_000n;
@@ -77,14 +77,16 @@ export function controlMethods({ ledger, bank, faults, pace }: ControlDeps): Rec
   return {
     localnet_createMint: async (params) => {
       const [{ decimals, token2022 }] = parseParams([mintRequest], params);
-      return { mint: await bank.createMint(decimals, token2022).catch(refuseGift) };
+      return { mint: await bank.createMint(decimals, token2022).catch(throwRpcError) };
     },
     localnet_fund: async (params) => {
       const [{ address, lamports, mint, amount }] = parseParams([fundRequest], params);
       if ((mint === undefined) !== (amount === undefined)) throw invalidParams('mint and amount belong together');
-      const signature = lamports === undefined ? null : await bank.airdrop(address, lamports).catch(refuseGift);
+      const signature = lamports === undefined ? null : await bank.airdrop(address, lamports).catch(throwRpcError);
       const tokenAccount =
-        mint === undefined || amount === undefined ? null : await bank.mintTo(mint, address, amount).catch(refuseGift);
+        mint === undefined || amount === undefined
+          ? null
+          : await bank.mintTo(mint, address, amount).catch(throwRpcError);
       return { signature, tokenAccount };
     },
     localnet_warp: async (params) => {

@@ -30,7 +30,7 @@ const transactionConfig = optionalConfig({
   maxSupportedTransactionVersion: integerParam.nullish(),
 });
 
-/** Methods that look at transactions of the past. */
+/** Methods about past transactions. */
 export function historyMethods(ledger: Ledger): Record<string, Method> {
   const { slots, store } = ledger;
   return {

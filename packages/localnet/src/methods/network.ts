@@ -5,9 +5,8 @@ import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { addressParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
 import { NO_SNAPSHOT, RpcError } from '../rpc/rpc-error.ts';
-import { SOLANA_CORE_VERSION } from '../rpc/version.ts';
 import { FEATURE_SET } from './cluster.ts';
-import { withContext } from './context.ts';
+import { SOLANA_CORE_VERSION, withContext } from './context.ts';
 
 /** Leaders that one getSlotLeaders lists (rpc, MAX_GET_SLOT_LEADERS). */
 const MAX_SLOT_LEADERS = 5_000;
@@ -23,7 +22,7 @@ const productionConfig = optionalConfig({
   range: z.object({ firstSlot: integerParam, lastSlot: integerParam.nullish() }).nullish(),
 });
 
-/** Methods about who makes the blocks: one node, which needs no votes, no gossip and no stake. */
+/** Methods about the network: one node, without votes, gossip or stake. */
 export function networkMethods(ledger: Ledger, identity: Address): Record<string, Method> {
   const { slots, store } = ledger;
   return {

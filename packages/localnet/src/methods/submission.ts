@@ -23,8 +23,7 @@ import type { TransactionError } from '../runtime.ts';
 import { transactionFee } from '../wire/fees.ts';
 import type { SignatureVerifier } from '../wire/signatures.ts';
 import { parseWireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
-import { checkContextSlot, withContext } from './context.ts';
-import { refuseGift } from './gift.ts';
+import { checkContextSlot, throwRpcError, withContext } from './context.ts';
 
 const MAX_FEE_ADDRESSES = 128;
 /** First bytes of versioned messages; version 1 puts its signatures behind the message. */
@@ -57,7 +56,7 @@ export interface SubmissionDeps {
   readonly v1: boolean;
 }
 
-/** Methods that bring transactions in, try them, or price them. */
+/** Methods that submit, simulate or price transactions. */
 export function submissionMethods(deps: SubmissionDeps): Record<string, Method> {
   const { ledger, bank, faults, verifier, v1 } = deps;
   return {
@@ -67,7 +66,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
       if (faults.takeCall('drop', 'sendTransaction')) return transaction.signature;
       checkContextSlot(ledger, { commitment: 'processed', minContextSlot: config.minContextSlot ?? 0n });
       const verified = await verifier.verify(transaction);
-      // Without preflight the transaction is passed on unseen: what no block can hold is lost without a word.
+      // Without preflight the transaction is forwarded unchecked; an invalid one is lost without an error.
       if (!verified && config.skipPreflight) return transaction.signature;
       if (!verified) throw signatureFailure();
       const attempt = ledger.execute(transaction, { keepFailure: config.skipPreflight });
@@ -103,7 +102,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
     },
     requestAirdrop: async (params) => {
       const [recipient, amount] = parseParams([addressParam, integerParam], params);
-      return bank.airdrop(recipient, amount).catch(refuseGift);
+      return bank.airdrop(recipient, amount).catch(throwRpcError);
     },
     getFeeForMessage: (params) => {
       const [text, config] = parseParams([z.string(), optionalConfig(contextParam)], params);

@@ -1,10 +1,10 @@
 import { INTERNAL_ERROR, INVALID_REQUEST, invalidParams, METHOD_NOT_FOUND, RpcError } from './rpc-error.ts';
 
-/** Answers one call. Throws RpcError for the caller's mistakes; anything else it throws is answered as internal. */
+/** Handles one call. It throws RpcError for errors of the caller; any other exception becomes an internal error. */
 export type Method = (params: readonly unknown[]) => unknown;
 export type Methods = ReadonlyMap<string, Method>;
 
-/** The answer to one call, or null for a notification, which gets none. */
+/** Returns the response to one call; null for a notification. */
 export async function answerCall(
   methods: Methods,
   call: unknown,
@@ -32,7 +32,7 @@ export async function answerCall(
   }
 }
 
-/** The answer that says what went wrong. */
+/** Builds an error response. */
 export function failure(id: unknown, { code, message, details }: RpcError): object {
   return { jsonrpc: '2.0', error: { code, message, ...(details !== undefined && { data: details }) }, id };
 }

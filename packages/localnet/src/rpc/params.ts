@@ -15,13 +15,13 @@ export const commitmentParam = z.enum(['processed', 'confirmed', 'finalized']).d
 
 export const encodingParam = z.enum(['base58', 'base64', 'base64+zstd', 'jsonParsed']);
 
-/** What almost every method takes last. Members that are not known are ignored, as a cluster does. */
+/** Members of the last parameter of most methods. Unknown members are ignored, as on a cluster. */
 export const contextParam = {
   commitment: commitmentParam,
   minContextSlot: integerParam.optional(),
 };
 
-/** A last parameter that may be missing or null; its members then have their defaults. */
+/** Schema of an optional last parameter; if it is missing or null, its members have their defaults. */
 export function optionalConfig<T extends z.ZodRawShape>(shape: T) {
   return z.preprocess((config) => config ?? {}, z.looseObject(shape));
 }

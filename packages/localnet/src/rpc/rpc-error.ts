@@ -1,8 +1,8 @@
-/** An error that JSON-RPC answers with. Codes are JSON-RPC's own or Solana's (rpc-client-api, custom_error.rs). */
+/** An error in a JSON-RPC response. Codes are JSON-RPC's own or Solana's (rpc-client-api, custom_error.rs). */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
-  /** The answer's `data`. */
+  /** Member `data` of the response. */
   readonly details: unknown;
 
   constructor(code: number, message: string, details?: unknown) {

@@ -4,7 +4,7 @@ import { parseJson, stringifyJson } from '../json.ts';
 import { answerCall, failure, isRecord, type Methods } from './answer-call.ts';
 import { INVALID_REQUEST, PARSE_ERROR, RpcError } from './rpc-error.ts';
 
-/** What a validator accepts at most (rpc, MAX_REQUEST_BODY_SIZE). */
+/** Maximum body size of a validator (rpc, MAX_REQUEST_BODY_SIZE). */
 const MAX_BODY_BYTES = 50 * 1024;
 const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
@@ -15,13 +15,13 @@ export interface Routes {
   /** Plain GET routes by path. */
   readonly rest: ReadonlyMap<string, () => unknown>;
   readonly faults: Faults;
-  /** Awaited before a call is answered, so that what is told has been stored. */
+  /** Awaited before each response, so that a response never contains what is not stored. */
   readonly settled: () => Promise<void>;
-  /** Told of exceptions that are no RpcError: they are our own bugs. */
+  /** Called with exceptions other than RpcError, which are bugs of the cluster. */
   readonly onError: (error: unknown) => void;
 }
 
-/** An HTTP server that speaks JSON-RPC 2.0 like a Solana validator: any origin may call it, batches are answered. */
+/** Creates an HTTP server for JSON-RPC 2.0 that behaves like a Solana validator: it allows any origin, and batches. */
 export function createRpcServer(routes: Routes): Server {
   const server = createServer((request, response) => {
     answer(routes, request, response).catch((error: unknown) => {
@@ -59,7 +59,7 @@ async function answer(routes: Routes, request: IncomingMessage, response: Server
   await answerCalls(routes, methods, body, response);
 }
 
-/** null when it is too long; then the rest is not read. Iterating over the request would take longer than answering it. */
+/** Reads a body; null if it is too long, in which case the rest is not read. Iterating over the request would be slower than the call itself. */
 function readBody(request: IncomingMessage): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -87,7 +87,7 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
   }
   const fault = routes.faults.takeRequest((Array.isArray(calls) ? calls : [calls]).map(methodName));
   if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
-  // Held until the client gives up or the cluster stops.
+  // Open until the client closes it or the cluster stops.
   if (fault?.kind === 'hang') return;
   if (fault?.kind === 'error') {
     const message = fault.status === 429 ? 'Too many requests' : 'Internal server error';

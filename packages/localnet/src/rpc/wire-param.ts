@@ -2,7 +2,7 @@ import { getBase58Encoder } from '@solana/kit';
 import { parseWireTransaction, type WireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
 import { INVALID_PARAMS, invalidParams, RpcError } from './rpc-error.ts';
 
-/** Longest base64 text of a transaction, a version 1 one; what is longer is not even decoded. */
+/** Length of the base64 text of the largest transaction (version 1); longer texts are not decoded. */
 const MAX_TEXT_LENGTH = 5_464;
 
 /** Reads a transaction from a parameter; `v1` admits version 1. Throws an RpcError that says what is wrong with it. */

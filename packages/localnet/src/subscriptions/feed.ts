@@ -1,15 +1,15 @@
 import type { ExecutedAttempt, Ledger } from '../ledger/ledger.ts';
 import type { Subscription } from './subscribe.ts';
 
-/** Transactions kept for subscribers that wait for a later commitment; beyond it the oldest are not told of. */
+/** Maximum number of transactions that wait for a later commitment; the oldest are dropped without a notification. */
 const MAX_WAITING = 20_000;
 
-/** One subscriber: told the results in order; `last` ends the subscription. */
+/** Sends a result to one subscriber, in order; `last` ends the subscription. */
 export type Deliver = (result: unknown, last: boolean) => void;
 
-/** Tells subscribers what happens in the ledger, each at its commitment. */
+/** Notifies subscribers of changes in the ledger, each at its commitment. */
 export interface Feed {
-  /** Returns what ends the subscription. */
+  /** Returns a function that ends the subscription. */
   add(subscription: Subscription, deliver: Deliver): () => void;
 }
 

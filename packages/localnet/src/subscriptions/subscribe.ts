@@ -15,11 +15,11 @@ import {
   parseParams,
 } from '../rpc/params.ts';
 
-/** What a subscription does when something has happened; what it returns are the results of its notifications. */
+/** Callbacks of a subscription; their return values are the results of its notifications. */
 export interface Subscription {
   /** `slotNotification` and so on. */
   readonly notification: string;
-  /** When transactions count as having happened for it. */
+  /** Commitment at which it is notified. */
   readonly commitment: Commitment;
   /** Called for each transaction that has reached the commitment. */
   onTransaction?(executed: ExecutedAttempt): readonly unknown[];

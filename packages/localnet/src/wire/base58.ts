@@ -34,7 +34,7 @@ export function encodeBase58(bytes: Uint8Array): string {
   return letters.fill(ZERO, start - zeros, start).toString('latin1', start - zeros);
 }
 
-/** Reads base58. null when a letter is none of its alphabet. */
+/** Decodes base58; null if a character is not in its alphabet. */
 export function decodeBase58(text: string): Uint8Array | null {
   const zeros = countZeros(text.length, (index) => text.charCodeAt(index) === ZERO);
   const words: number[] = [];

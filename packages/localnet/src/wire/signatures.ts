@@ -9,7 +9,7 @@ const OFFSETS_BYTES = 14;
 /** Stands in the offsets for the instruction that they are part of. */
 const THIS_INSTRUCTION = 0xffff;
 
-/** Verifies signatures as validators do. */
+/** Verifies signatures with the rules of a validator. */
 export interface SignatureVerifier {
   /** Whether every signature is there and was made over these bytes by the account that must sign. */
   verify(transaction: WireTransaction): Promise<boolean>;

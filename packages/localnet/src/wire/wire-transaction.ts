@@ -36,7 +36,7 @@ export interface WireTransaction extends Message {
   readonly feePayer: Address;
 }
 
-/** Why bytes are no transaction: they do not parse, they are too long, or what they say contradicts itself. */
+/** Reason why bytes are not a transaction: they cannot be parsed, are too long, or contradict themselves. */
 export class WireTransactionError extends Error {
   override readonly name = 'WireTransactionError';
   readonly fault: 'undecodable' | 'too large' | 'unsanitary';

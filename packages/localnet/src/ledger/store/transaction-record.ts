@@ -2,13 +2,13 @@ import type { Signature } from '@solana/kit';
 import type { TransactionError } from '../../runtime.ts';
 import type { TransactionMeta } from '../transaction-meta.ts';
 
-/** A transaction that the ledger took in, whether it succeeded or failed. */
+/** A transaction in the ledger, successful or failed. */
 export interface TransactionRecord extends TransactionSummary {
   readonly wire: Uint8Array;
   readonly meta: TransactionMeta;
 }
 
-/** What is told of a transaction without looking into it. */
+/** Summary of a transaction, without its content. */
 export interface TransactionSummary {
   readonly signature: Signature;
   readonly slot: bigint;

@@ -2,14 +2,14 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { parseJson, stringifyJson } from '../json.ts';
-import type { Feed } from '../subscriptions/feed.ts';
-import type { Subscription } from '../subscriptions/subscribe.ts';
-import { answerCall, failure, type Method, type Methods } from './answer-call.ts';
-import { INVALID_REQUEST, invalidParams, PARSE_ERROR, RpcError } from './rpc-error.ts';
+import { answerCall, failure, type Method, type Methods } from '../rpc/answer-call.ts';
+import { INVALID_REQUEST, invalidParams, PARSE_ERROR, RpcError } from '../rpc/rpc-error.ts';
+import type { Feed } from './feed.ts';
+import type { Subscription } from './subscribe.ts';
 
-/** Longest message that is read, as long as a request over HTTP. */
+/** Maximum size of a message; the same as for HTTP requests. */
 const MAX_MESSAGE_BYTES = 50 * 1024;
-/** Unread notifications that are kept for a client; a slower one is cut off rather than fill the memory. */
+/** Maximum size of unread notifications per client; a slower client is disconnected. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 const MAX_SUBSCRIPTIONS = 1_000;
 /** WebSocket close code "try again later". */
@@ -21,11 +21,11 @@ export interface WebsocketDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** Speaks Solana's subscription API to WebSocket clients of HTTP servers. */
+/** Serves Solana's subscription API to WebSocket clients of HTTP servers. */
 export interface WebsocketGate {
   /** Lets clients of a server upgrade at `/`. */
   serve(server: Server): void;
-  /** Cuts all clients off. */
+  /** Disconnects all clients. */
   close(): void;
 }
 

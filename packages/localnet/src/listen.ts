@@ -1,20 +1,20 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { WebsocketGate } from './websocket.ts';
+import type { WebsocketGate } from './subscriptions/websocket.ts';
 
-/** Pairs of ports tried when any will do. */
+/** Number of port pairs that are tried when the port is 0. */
 const PAIR_ATTEMPTS = 10;
 
 export interface Listening {
   readonly port: number;
-  /** Also serves WebSockets: one above the port, where web3.js 1.x and the CLI look for them. null when it was taken. */
+  /** Second port for WebSockets, one above `port`, where web3.js 1.x and the Solana CLI connect; null if it was taken. */
   readonly websocketPort: number | null;
   close(): Promise<void>;
 }
 
 /**
- * Listens with JSON-RPC on a port (0 picks one whose neighbour is free) and with WebSockets there and one port above.
- * Throws when the port is taken; a taken neighbour only means that clients must be told the port itself.
+ * Serves JSON-RPC on a port (0 picks one whose next port is free too), and WebSockets on both. Throws if the port is taken;
+ * if only the next port is taken, WebSockets are served on `port` alone.
  */
 export async function listenWithWebsockets(
   server: Server,

@@ -6,22 +6,22 @@ const STATUS_METHODS: readonly StatusMethod[] = [
   'getBundleStatuses',
   'getInflightBundleStatuses',
 ];
-/** The error that a lie tells of. */
+/** Error that a false status reports. */
 const FALSE_ERROR = { InstructionError: [0, 'GenericError'] };
 
-/** Lets faults strike calls: whole methods twice, and answers about statuses that are not true. */
-export function misbehave(methods: Readonly<Record<string, Method>>, faults: Faults): Map<string, Method> {
+/** Wraps methods so that faults can apply: a call that is executed twice, or a response with a false status. */
+export function injectFaults(methods: Readonly<Record<string, Method>>, faults: Faults): Map<string, Method> {
   return new Map(
     Object.entries(methods).map(([name, method]): [string, Method] => [
       name,
       async (params) => {
         const answer = await method(params);
         if (faults.takeCall('duplicate', name)) {
-          // What becomes of the second one nobody is told: the caller sent it once.
+          // The result of the second execution is dropped: the caller sent the call once.
           await Promise.resolve(method(params)).catch(() => undefined);
         }
         const wrong = isStatusMethod(name) ? faults.takeCall('wrongStatus', name) : null;
-        return wrong && isStatusMethod(name) ? tellLie(name, wrong.lie, params, answer) : answer;
+        return wrong && isStatusMethod(name) ? falsifyStatuses(name, wrong.lie, params, answer) : answer;
       },
     ]),
   );
@@ -31,7 +31,7 @@ function isStatusMethod(name: string): name is StatusMethod {
   return STATUS_METHODS.some((method) => method === name);
 }
 
-function tellLie(method: StatusMethod, lie: Lie, params: readonly unknown[], answer: unknown): unknown {
+function falsifyStatuses(method: StatusMethod, lie: Lie, params: readonly unknown[], answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null || !('value' in answer) || !Array.isArray(answer.value)) {
     return answer;
   }
@@ -39,19 +39,19 @@ function tellLie(method: StatusMethod, lie: Lie, params: readonly unknown[], ans
   const slot = 'context' in answer ? Reflect.get(Object(answer.context), 'slot') : null;
   const value = answer.value.map((status: unknown, index) => {
     const of = { method, id: Array.isArray(asked) ? asked[index] : null, slot };
-    return lie === 'landed' ? claimLanded(of) : falsify(of, lie, status);
+    return lie === 'landed' ? landedStatus(of) : falseStatus(of, lie, status);
   });
   return { ...answer, value };
 }
 
 interface Subject {
   readonly method: StatusMethod;
-  /** The signature or bundle that was asked about. */
+  /** Signature or bundle id of the request. */
   readonly id: unknown;
   readonly slot: unknown;
 }
 
-function claimLanded({ method, id, slot }: Subject): unknown {
+function landedStatus({ method, id, slot }: Subject): unknown {
   switch (method) {
     case 'getSignatureStatuses':
       return { slot, confirmations: null, err: null, status: { Ok: null }, confirmationStatus: 'finalized' };
@@ -64,7 +64,7 @@ function claimLanded({ method, id, slot }: Subject): unknown {
   }
 }
 
-function falsify({ method }: Subject, lie: Exclude<Lie, 'landed'>, status: unknown): unknown {
+function falseStatus({ method }: Subject, lie: Exclude<Lie, 'landed'>, status: unknown): unknown {
   const known = typeof status === 'object' && status !== null ? status : null;
   switch (method) {
     case 'getSignatureStatuses':
