@@ -1,13 +1,15 @@
-import { fastify } from 'fastify';
+import { type FastifyReply, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import { METRICS_CONTENT_TYPE, type MetricsSources, renderMetrics } from '../telemetry/metrics.ts';
-import { healthRoutes, type ReadinessCheck } from './health.ts';
-import { hangUpOnClose } from './wire/hang-up-on-close.ts';
+import { hangUpOnClose } from './wire/connections.ts';
 
 export interface MonitorDeps extends MetricsSources {
   readonly log: Logger;
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
 }
+
+/** Resolves when the dependency it checks works; rejects, or outlasts the signal, when it does not. */
+export type ReadinessCheck = (signal: AbortSignal) => Promise<unknown>;
 
 /**
  * Serves `/metrics` and `/health/*` on a port of their own, for the operator's network only: metrics are not public, and
@@ -25,4 +27,58 @@ export async function serveMonitor(
   for (const route of healthRoutes(deps.readiness, deps.log)) server.route(route);
   const url = await server.listen({ host, port });
   return { url, close: () => server.close() };
+}
+
+/** Liveness and readiness for load balancers, without credentials or rate limits. */
+export function healthRoutes(checks: Readonly<Record<string, ReadinessCheck>>, log: Logger): RouteOptions[] {
+  const answer = (reply: FastifyReply, status: number, body: object) =>
+    reply
+      .status(status)
+      .headers({ 'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8' })
+      .send(JSON.stringify(body));
+  return [
+    { method: 'GET', url: '/health/live', handler: (_request, reply) => answer(reply, 200, { status: 'ok' }) },
+    {
+      method: 'GET',
+      url: '/health/ready',
+      handler: async (_request, reply) => {
+        const result = await checkReadiness(checks, log);
+        return answer(reply, result.status === 'ok' ? 200 : 503, result);
+      },
+    },
+  ];
+}
+
+interface Readiness {
+  readonly status: 'ok' | 'unavailable';
+  readonly checks: { readonly [name: string]: { readonly status: 'ok' | 'failed' | 'timed out'; readonly ms: number } };
+}
+
+/** Probes give up after a few seconds. Ours ends earlier, so that the response names the check that hangs. */
+const CHECK_TIMEOUT_MS = 2_000;
+
+/** Runs every check at once. The reason of a failed check goes to the log only: the response is public. */
+async function checkReadiness(checks: Readonly<Record<string, ReadinessCheck>>, log: Logger): Promise<Readiness> {
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => [name, await runCheck(name, check, log)] as const),
+  );
+  const ready = results.every(([, { status }]) => status === 'ok');
+  return { status: ready ? 'ok' : 'unavailable', checks: Object.fromEntries(results) };
+}
+
+async function runCheck(name: string, check: ReadinessCheck, log: Logger) {
+  const startedAt = performance.now();
+  const elapsedMs = () => Math.round(performance.now() - startedAt);
+  const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+  try {
+    await Promise.race([check(signal), rejectOn(signal)]);
+    return { status: 'ok', ms: elapsedMs() } as const;
+  } catch (error) {
+    log.warn({ err: error, check: name }, 'not ready');
+    return { status: signal.aborted ? 'timed out' : 'failed', ms: elapsedMs() } as const;
+  }
+}
+
+function rejectOn(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 }

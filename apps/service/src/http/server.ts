@@ -7,77 +7,95 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { registerReference } from './docs/reference.ts';
 import { documentRoutes } from './docs/routes.ts';
-import { bindHandlers, type ContextFreeCode, type Handlers } from './handlers.ts';
-import { healthRoutes, type ReadinessCheck } from './health.ts';
-import { type Exchange, type OperationRouteDeps, operationRoute } from './operation-route.ts';
-import { type SiteDeps, siteRoutes } from './static/routes.ts';
-import { answerError, MAX_BODY_BYTES } from './wire/answer-error.ts';
-import { answerClientError, MAX_HEADER_BYTES } from './wire/client-error.ts';
-import { hangUpOnClose } from './wire/hang-up-on-close.ts';
+import { healthRoutes, type ReadinessCheck } from './monitor.ts';
+import { bindHandlers, type Handlers } from './operations/handlers.ts';
+import { type Exchange, type OperationRouteDeps, operationRoute } from './operations/operation-route.ts';
+import { type SiteDeps, siteRoutes } from './site.ts';
+import { hangUpOnClose } from './wire/connections.ts';
+import {
+  answerClientError,
+  answerError,
+  type ContextFreeCode,
+  MAX_BODY_BYTES,
+  MAX_HEADER_BYTES,
+  SECURITY_HEADERS,
+} from './wire/errors.ts';
 import { readJson } from './wire/read-json.ts';
 import { createRequestLog } from './wire/request-log.ts';
-import { SECURITY_HEADERS } from './wire/security-headers.ts';
 
 export interface ServerDeps extends OperationRouteDeps, SiteDeps {
   readonly handlers: Handlers<typeof OPERATIONS>;
   readonly consoleHandlers: Handlers<typeof CONSOLE_OPERATIONS>;
-  /** By name: what must work for this process to take requests. */
+  /** Checks by name that must pass before this process takes requests. */
   readonly readiness: Readonly<Record<string, ReadinessCheck>>;
   readonly log: Logger;
   readonly metrics: Pick<Metrics, 'requestSeconds'>;
-  /** Where people reach the service; null: whatever host a request names. */
+  /** The service's public URL; null: the host that a request names. */
   readonly publicUrl: string | null;
-  /** Whose X-Forwarded-* headers are believed: none by default, since anyone can send them. */
+  /** Proxies with trusted X-Forwarded-* headers: none by default, because anyone can send these headers. */
   readonly trustedProxies?: readonly string[];
 }
 
-/** Load balancers keep idle connections for 60 s; the side that closes first must be theirs, or requests get lost. */
+/** Longer than the 60 s of load balancers: if this side closed an idle connection first, requests would be lost. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
-/** From the first byte to the last of a request: 2 MiB at 70 kB/s. Waiting for the answer is not in it. */
+/** Time for a request to arrive, from its first byte to its last: 2 MiB at 70 kB/s. It does not include the answer. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
-/** How often Node looks for connections that are over the two above. */
+/** How often Node checks connections for the two timeouts above. */
 const CONNECTIONS_CHECK_INTERVAL_MS = 5_000;
 
 /**
- * The HTTP server, not yet listening: `await server.listen({ host, port })`. `server.close()` stops accepting, tells
- * waiting handlers to answer what they have, lets every request in flight finish and closes idle connections.
+ * Creates the HTTP server, not yet listening: `await server.listen({ host, port })`. `server.close()` stops accepting
+ * connections, makes waiting handlers answer what they have, finishes the requests in flight and closes idle connections.
  */
 export function createServer(deps: ServerDeps): FastifyInstance {
   const log = createRequestLog(deps.log);
   const closing = new AbortController();
-  // One listener for each request that waits for an execution; the default of ten would warn of a leak.
+  // Each request that waits for an execution adds a listener; Node would warn of a leak above ten.
   setMaxListeners(0, closing.signal);
-  const exchanges = createExchanges(log, closing.signal, deps.publicUrl);
+  const publicOrigin = deps.publicUrl === null ? null : new URL(deps.publicUrl).origin;
+  const beginExchange = (request: FastifyRequest): Exchange => ({
+    context: {
+      requestId: request.id,
+      log: log.child({ requestId: request.id }),
+      origin: publicOrigin ?? `${request.protocol}://${request.host}`,
+      closing: closing.signal,
+    },
+    caller: null,
+    admitted: null,
+    errorCode: null,
+  });
   const answer = (fallback: ContextFreeCode) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const exchange = exchanges.of(request);
+    const { exchange } = request;
     exchange.errorCode = answerError({ log: exchange.context.log, fallback }, error, request, reply);
   };
-  const answerUnforeseen = answer('ERR_INTERNAL');
+  const answerUnexpected = answer('ERR_INTERNAL');
 
   const server = fastify({
     logger: false,
     genReqId: ({ headers }) => acceptedRequestId(headers['x-request-id']) ?? randomUUID(),
     bodyLimit: MAX_BODY_BYTES,
-    // Bounded by the size of the headers already; a long id is refused by its schema, in our words.
+    // The size of the headers bounds parameters already; the operation's schema then refuses a long id.
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
     trustProxy: deps.trustedProxies && deps.trustedProxies.length > 0 ? [...deps.trustedProxies] : false,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // What still arrives on a busy connection while closing is answered as well, and the connection closed.
+    // While closing, requests on busy connections are still answered, and then the connection is closed.
     return503OnClosing: false,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECK_INTERVAL_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Refused by us, in JSON.
+      // A missing Host header is answered below, in JSON.
       requireHostHeader: false,
     },
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
+      // These requests skip the hooks.
+      request.exchange = beginExchange(request);
       setUniversalHeaders(request, reply);
-      answerUnforeseen(error, request, reply);
-      logAnswer(deps, exchanges.of(request), request, reply);
+      answerUnexpected(error, request, reply);
+      logAnswer(deps, request, reply);
     },
   });
 
@@ -85,17 +103,19 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   hangUpOnClose(server);
   readBodiesAsJson(server);
-  server.setErrorHandler(answerUnforeseen);
+  server.decorateRequest('exchange');
+  server.setErrorHandler(answerUnexpected);
   server.addHook('onRequest', (request, reply, done) => {
+    request.exchange = beginExchange(request);
     setUniversalHeaders(request, reply);
-    done(refusalBeforeRoute(request));
+    done(findRequestError(request));
   });
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (closing.signal.aborted) reply.header('connection', 'close');
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {
-    logAnswer(deps, exchanges.of(request), request, reply);
+    logAnswer(deps, request, reply);
     done();
   });
   server.addHook('preClose', (done) => {
@@ -103,11 +123,11 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     done();
   });
 
-  const originOf = (request: FastifyRequest) => exchanges.of(request).context.origin;
+  const originOf = (request: FastifyRequest) => request.exchange.context.origin;
   registerReference(server, originOf);
   addRoutes(server, [
     ...[...bindHandlers(OPERATIONS, deps.handlers), ...bindHandlers(CONSOLE_OPERATIONS, deps.consoleHandlers)].map(
-      (bound) => ({ ...operationRoute(deps, bound, exchanges.of), errorHandler: answer(bound.fallback) }),
+      (bound) => ({ ...operationRoute(deps, bound), errorHandler: answer(bound.fallback) }),
     ),
     ...documentRoutes(originOf),
     ...healthRoutes(deps.readiness, log),
@@ -116,31 +136,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   return server;
 }
 
-interface Exchanges {
-  of(request: FastifyRequest): Exchange;
-}
-
-function createExchanges(log: Logger, closing: AbortSignal, publicUrl: string | null): Exchanges {
-  const exchanges = new WeakMap<FastifyRequest, Exchange>();
-  const publicOrigin = publicUrl === null ? null : new URL(publicUrl).origin;
-  return {
-    of(request) {
-      const known = exchanges.get(request);
-      if (known) return known;
-      const requestId = request.id;
-      const origin = publicOrigin ?? `${request.protocol}://${request.host}`;
-      const exchange: Exchange = {
-        context: { requestId, log: log.child({ requestId }), origin, closing },
-        caller: null,
-        errorCode: null,
-      };
-      exchanges.set(request, exchange);
-      return exchange;
-    },
-  };
-}
-
-/** What a client may call its request: enough for UUIDs and trace ids, too little to write into a log with. */
+/** The request ids accepted from clients: UUIDs and trace ids match, but arbitrary text cannot get into the log. */
 const REQUEST_ID = /^[A-Za-z0-9._:=@-]{1,64}$/;
 
 function acceptedRequestId(header: string | readonly string[] | undefined): string | null {
@@ -166,8 +162,8 @@ function setUniversalHeaders(request: FastifyRequest, reply: FastifyReply): void
   reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
 }
 
-/** Thrown before a body is read: an unknown route is unknown whatever is sent to it. */
-function refusalBeforeRoute(request: FastifyRequest): ApiError | undefined {
+/** Finds errors that need no body, so that an unknown route answers 404 whatever is sent to it. */
+function findRequestError(request: FastifyRequest): ApiError | undefined {
   if (!URL.canParse(`http://${request.host}`)) {
     const problem = request.headers.host === undefined ? 'is missing.' : 'names no host.';
     return new ApiError('ERR_INVALID_REQUEST', { place: 'headers.host', problem });
@@ -176,19 +172,15 @@ function refusalBeforeRoute(request: FastifyRequest): ApiError | undefined {
   return undefined;
 }
 
-/** What a refusal repeats of a path is bounded, and without the query, where secrets end up by mistake. */
+/** The path as an error message repeats it: bounded, and without the query, which may hold a secret by mistake. */
 function pathOf(request: FastifyRequest): string {
   const [path = ''] = request.url.split(/[?#]/, 1);
   return path.length <= 200 ? path : `${path.slice(0, 199)}…`;
 }
 
-/** Routes are logged by their pattern: what stands in a path or a query may be a secret. */
-function logAnswer(
-  { metrics }: Pick<ServerDeps, 'metrics'>,
-  { context, caller, errorCode }: Exchange,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
+/** Logs and counts an answer by its route's pattern, because a path or a query may hold a secret. */
+function logAnswer({ metrics }: Pick<ServerDeps, 'metrics'>, request: FastifyRequest, reply: FastifyReply): void {
+  const { context, caller, errorCode } = request.exchange;
   const route =
     request.is404 || request.routeOptions.url === undefined ? null : `${request.method} ${request.routeOptions.url}`;
   metrics.requestSeconds.observe({ route: route ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1_000);
@@ -198,7 +190,7 @@ function logAnswer(
   );
 }
 
-/** Adds routes, and for every other method of their paths the answer that says which they take. */
+/** Adds routes, and answers 405 with the allowed methods for every other method of their paths. */
 function addRoutes(server: FastifyInstance, routes: readonly RouteOptions[]): void {
   const known = new Set(server.supportedMethods);
   const others = METHODS.filter((method) => method !== 'CONNECT' && !known.has(method));
@@ -215,7 +207,7 @@ function addRoutes(server: FastifyInstance, routes: readonly RouteOptions[]): vo
         done(new ApiError('ERR_METHOD_NOT_ALLOWED', { method: request.method, path: pathOf(request), allow }));
       },
       handler: () => {
-        throw new Error('Refused before.');
+        throw new Error('The hook above answers this request.');
       },
     });
   }

@@ -9,7 +9,7 @@ import {
   repeatDelivery,
 } from '../store/webhooks/deliveries.ts';
 import { type Endpoint, findEndpoint } from '../store/webhooks/endpoints.ts';
-import { change, type EndpointDeps, type EndpointPlace, record } from './endpoints.ts';
+import { change, type EndpointDeps, type EndpointIds, record } from './endpoints.ts';
 
 /**
  * A page of an endpoint’s deliveries, newest first. The cursor is the id of the last one seen, in our own words.
@@ -18,7 +18,7 @@ import { change, type EndpointDeps, type EndpointPlace, record } from './endpoin
 export async function listDeliveries(
   deps: EndpointDeps,
   wallet: Address,
-  { projectId, webhookId }: EndpointPlace,
+  { projectId, webhookId }: EndpointIds,
   asked: {
     readonly state: DeliveryState | undefined;
     readonly cursor: string | undefined;
@@ -45,7 +45,7 @@ export async function listDeliveries(
 export async function redeliver(
   deps: EndpointDeps,
   wallet: Address,
-  place: EndpointPlace,
+  place: EndpointIds,
   deliveryId: string,
 ): Promise<WebhookDelivery> {
   return change(deps, wallet, place, async (trx, endpoint) => {
@@ -63,7 +63,7 @@ export async function redeliver(
  * Sends an endpoint a test event.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND, ERR_WEBHOOK_DISABLED
  */
-export async function sendTest(deps: EndpointDeps, wallet: Address, place: EndpointPlace): Promise<WebhookDelivery> {
+export async function sendTest(deps: EndpointDeps, wallet: Address, place: EndpointIds): Promise<WebhookDelivery> {
   return change(deps, wallet, place, async (trx, endpoint) => {
     requireActive(endpoint);
     const delivery = await insertDelivery(trx, endpoint.id, {

@@ -101,7 +101,7 @@ export async function createEndpoint(
 export async function changeEndpoint(
   deps: EndpointDeps,
   wallet: Address,
-  place: EndpointPlace,
+  place: EndpointIds,
   { url, events, state }: ChangeWebhookRequest,
 ): Promise<Webhook> {
   if (url !== undefined) requireUrl(deps, url);
@@ -130,7 +130,7 @@ export async function changeEndpoint(
 export async function rotateSecret(
   deps: EndpointDeps,
   wallet: Address,
-  place: EndpointPlace,
+  place: EndpointIds,
   { overlapSeconds }: RotateWebhookRequest,
 ): Promise<CreatedWebhook> {
   return change(deps, wallet, place, async (trx, endpoint) => {
@@ -149,14 +149,14 @@ export async function rotateSecret(
  * Deletes an endpoint with its deliveries.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND
  */
-export async function removeEndpoint(deps: EndpointDeps, wallet: Address, place: EndpointPlace): Promise<void> {
+export async function removeEndpoint(deps: EndpointDeps, wallet: Address, place: EndpointIds): Promise<void> {
   await change(deps, wallet, place, async (trx, endpoint) => {
     await deleteEndpoint(trx, endpoint.id);
     await record(trx, deps, wallet, endpoint, { action: 'webhook.deleted', before: describe(endpoint) });
   });
 }
 
-export interface EndpointPlace {
+export interface EndpointIds {
   readonly projectId: string;
   readonly webhookId: string;
 }
@@ -168,7 +168,7 @@ export interface EndpointPlace {
 export async function change<T>(
   { db }: EndpointDeps,
   wallet: Address,
-  { projectId, webhookId }: EndpointPlace,
+  { projectId, webhookId }: EndpointIds,
   work: (trx: Db, endpoint: Endpoint) => Promise<T>,
 ): Promise<T> {
   await requireOwnProject({ db }, wallet, projectId);

@@ -9,7 +9,7 @@ import { generateKeyPairSigner } from '@solana/kit';
 import { sql } from 'kysely';
 import { startApp } from '../../src/app.ts';
 import { parseConfig } from '../../src/config.ts';
-import { MAX_STREAMS_PER_HOLDER } from '../../src/http/events/stream-limit.ts';
+import { MAX_STREAMS_PER_HOLDER } from '../../src/http/operations/events.ts';
 import { createLog } from '../../src/log.ts';
 import { allEvents, type EventStreamAnswer, openEvents } from './event-stream.ts';
 

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { CONSOLE_OPERATIONS, ERRORS, OPERATIONS } from '@flywheel/api';
 import { BATCH_ID, SESSION_TOKEN, startTestServer, type TestServer } from '@flywheel/testing/test-server';
 import fc from 'fast-check';
-import type { Site } from '../../src/http/static/read-site.ts';
+import type { Site } from '../../src/http/site.ts';
 
 const PAGE = { bytes: Buffer.from('<!doctype html>'), etag: '"1"' };
 const SITE: Site = {

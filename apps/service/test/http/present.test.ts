@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { InitBatchResponse, Batch as WireBatch } from '@flywheel/api';
 import { BATCH_ID, PROJECT } from '@flywheel/testing/test-server';
 import { address, type Base64EncodedWireTransaction, type Nonce } from '@solana/kit';
-import { parseInclude, presentBatch, presentInitializedBatch } from '../../src/http/present.ts';
+import { parseInclude, presentBatch, presentInitializedBatch } from '../../src/http/batches/present.ts';
 import type { Batch } from '../../src/model/batch.ts';
 
 const BATCH: Batch = {

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { startTestServer, type TestServer } from '@flywheel/testing/test-server';
-import { readSite, type Site } from '../../src/http/static/read-site.ts';
+import { readSite, type Site } from '../../src/http/site.ts';
 
 const PAGE = '<!doctype html><title>Flywheel</title>';
 const SCRIPT = 'export const answer = 42;\n'.repeat(50);

@@ -11,12 +11,12 @@ import { pauseAll, pauseProject } from '../../company/pause.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import { readHistory } from '../../projects/history.ts';
 import { listProjects } from '../../projects/overview/list-projects.ts';
-import type { Handlers } from '../handlers.ts';
-import { askedPage, presentNext } from '../wire/paging.ts';
-import type { ConsoleDeps } from './console-handlers.ts';
+import { pageParams, presentNext } from '../batches/present.ts';
+import type { Handlers } from '../operations/handlers.ts';
+import type { ConsoleDeps } from './deps.ts';
 import { presentRow } from './present-batch.ts';
 
-/** What the company’s operators see and decide. */
+/** Handlers of the operations for the company's operators. */
 export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPANY_OPERATIONS> {
   return {
     getCompany: async () => ({ status: 200, body: await readCompany(deps) }),
@@ -61,7 +61,7 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
     },
 
     listAudit: async (_context, { query: { projectId = null, ...query } }) => {
-      const page = await readHistory(deps, projectId, askedPage(query));
+      const page = await readHistory(deps, projectId, pageParams(query));
       return { status: 200, body: { entries: [...page.rows], ...presentNext(page) } };
     },
   };

@@ -1,37 +1,16 @@
-import type { CONSOLE_OPERATIONS } from '@flywheel/api';
-import type { Address } from '@solana/kit';
-import type { PreviewDeps } from '../../batches/preview.ts';
-import type { EnvironmentDeps } from '../../projects/environment.ts';
-import type { OverviewDeps } from '../../projects/overview/overview.ts';
-import type { EndpointDeps } from '../../webhooks/endpoints.ts';
-import type { StreamDeps } from '../events/reply-with-events.ts';
-import type { Handlers } from '../handlers.ts';
+import type { CONSOLE_OPERATIONS, PROOF_OPERATIONS } from '@flywheel/api';
+import { checkProof } from '../../proofs/check-proof.ts';
+import { readVault } from '../../proofs/read-vault.ts';
+import type { Handlers } from '../operations/handlers.ts';
 import { createCompanyHandlers } from './company-handlers.ts';
+import type { ConsoleDeps } from './deps.ts';
 import { createIdentityHandlers } from './identity-handlers.ts';
-import { createKeyHandlers } from './key-handlers.ts';
 import { createProjectBatchHandlers } from './project-batch-handlers.ts';
-import { createProjectHandlers } from './project-handlers.ts';
-import { createProofHandlers } from './proof-handlers.ts';
-import { createRegistrationHandlers } from './registration-handlers.ts';
+import { createKeyHandlers, createProjectHandlers, createRegistrationHandlers } from './project-handlers.ts';
 import { createTreasuryHandlers } from './treasury-handlers.ts';
 import { createWebhookHandlers } from './webhook-handlers.ts';
 
-export interface ConsoleDeps
-  extends PreviewDeps,
-    StreamDeps,
-    Pick<EndpointDeps, 'webhooks'>,
-    Omit<EnvironmentDeps, 'chain'>,
-    Pick<OverviewDeps, 'tokenNames'> {
-  /** The signers' addresses. */
-  readonly operator: Address;
-  readonly company: Address;
-  /** The wallets that act for the company. */
-  readonly companyOperators: ReadonlySet<Address>;
-  /** Where people reach the service; null: on loopback only. */
-  readonly publicUrl: string | null;
-}
-
-/** What the console and `flywheel register` speak. */
+/** Handlers of the operations that the console and `flywheel register` use. */
 export function createConsoleHandlers(deps: ConsoleDeps): Handlers<typeof CONSOLE_OPERATIONS> {
   return {
     ...createIdentityHandlers(deps),
@@ -43,5 +22,13 @@ export function createConsoleHandlers(deps: ConsoleDeps): Handlers<typeof CONSOL
     ...createWebhookHandlers(deps),
     ...createProofHandlers(deps),
     ...createCompanyHandlers(deps),
+  };
+}
+
+/** Public operations: checking a proof and reading a vault need no session. */
+function createProofHandlers(deps: ConsoleDeps): Handlers<typeof PROOF_OPERATIONS> {
+  return {
+    checkProof: async (_context, { body }) => ({ status: 200, body: await checkProof(deps, body) }),
+    getVault: async (_context, { params: { address } }) => ({ status: 200, body: await readVault(deps, address) }),
   };
 }

@@ -1,11 +1,11 @@
 import { ApiError, type IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
 import { createEnvironment } from '../../projects/environment.ts';
 import { createSignInChallenge, type OpenSession, signIn, signOut } from '../../projects/sign-in.ts';
-import type { Handlers } from '../handlers.ts';
-import type { ConsoleDeps } from './console-handlers.ts';
-import { clearedSessionCookie, sessionCookie } from './session.ts';
+import { clearedSessionCookie, sessionCookie } from '../operations/authentication.ts';
+import type { Handlers } from '../operations/handlers.ts';
+import type { ConsoleDeps } from './deps.ts';
 
-/** Who is here, and where. */
+/** Handlers of the operations that describe the environment and sign a wallet in and out. */
 export function createIdentityHandlers(deps: ConsoleDeps): Handlers<typeof IDENTITY_OPERATIONS> {
   const readEnvironment = createEnvironment(deps);
   return {
@@ -42,13 +42,13 @@ function presentSession({ companyOperators }: ConsoleDeps, { wallet, expiresAt }
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 /**
- * Without PUBLIC_URL the origin is what a request's Host header says, and anyone can say anything: a page of a
- * stranger's could have its own name put into a message that is good here.
+ * Refuses to sign in under an unknown host name. Without PUBLIC_URL the origin comes from the request's Host header,
+ * which anyone can set: another site could obtain a sign-in message that names itself and is valid here.
  */
 function requireKnownOrigin({ publicUrl }: ConsoleDeps, origin: string): void {
   if (publicUrl !== null || LOOPBACK_HOSTS.has(new URL(origin).hostname)) return;
   throw new ApiError('ERR_INVALID_REQUEST', {
     place: 'headers.host',
-    problem: `says ${origin}, but this service knows no public address. Its operator sets PUBLIC_URL.`,
+    problem: `is ${origin}, but this service has no public URL. Its operator can set PUBLIC_URL.`,
   });
 }

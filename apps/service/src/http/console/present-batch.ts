@@ -9,9 +9,9 @@ import { MAX_VAULT_MESSAGE_BYTES } from '../../compile/size.ts';
 import { formatTokens } from '../../model/amount.ts';
 import { type CompiledPipeline, isFinal } from '../../model/batch.ts';
 import type { Project, Token } from '../../model/project.ts';
-import { presentBatch, presentLedger } from '../present.ts';
+import { presentBatch, presentLedger } from '../batches/present.ts';
 
-/** A batch as a list shows it. */
+/** Presents a batch as a row of a list. */
 export function presentRow(batch: ListItem, { token: { decimals } }: Decimals): BatchRow {
   return {
     id: batch.id,
@@ -37,7 +37,7 @@ interface Decimals {
   readonly token: Pick<Token, 'decimals'>;
 }
 
-/** Everything of a batch that moves. */
+/** Presents everything about a batch that changes over time. */
 export function presentProgress(
   details: BatchDetails,
   project: Project,
@@ -59,7 +59,7 @@ export function presentProgress(
   };
 }
 
-/** A batch’s pipelines, with what became of each. */
+/** Presents a batch's pipelines, each with its state. */
 export function presentPipelineRecords(
   pipelines: readonly CompiledPipeline[],
   { record, bundles, executed }: BatchDetails,

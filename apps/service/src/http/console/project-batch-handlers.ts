@@ -6,14 +6,13 @@ import { executeBatch } from '../../batches/execute.ts';
 import { readApproval, readBatch, readBatchWithoutPipelines } from '../../batches/read.ts';
 import type { Project } from '../../model/project.ts';
 import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
-import { replyToCancel, replyToInit, replyToPreview } from '../batch-replies.ts';
-import { replyWithEvents } from '../events/reply-with-events.ts';
-import type { Handlers } from '../handlers.ts';
-import { askedPage, presentNext } from '../wire/paging.ts';
-import type { ConsoleDeps } from './console-handlers.ts';
+import { replyToCancel, replyToInit, replyToPreview, replyWithEvents } from '../batches/batch-replies.ts';
+import { pageParams, presentNext } from '../batches/present.ts';
+import type { Handlers } from '../operations/handlers.ts';
+import type { ConsoleDeps } from './deps.ts';
 import { presentPipelineRecords, presentProgress, presentRow } from './present-batch.ts';
 
-/** A project’s batches, by the wallet that is signed in. */
+/** Handlers of the operations on a project's batches, for the wallet that is signed in. */
 export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof BATCH_OPERATIONS> {
   const own = (wallet: Address, { projectId }: ProjectParams) => requireOwnProject(deps, wallet, projectId);
   const visible = (wallet: Address, { projectId }: ProjectParams) => requireVisibleProject(deps, wallet, projectId);
@@ -22,7 +21,7 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
   return {
     listProjectBatches: async ({ wallet }, { params, query: { status, waitsFor, ...query } }) => {
       const project = await visible(wallet, params);
-      const page = await listBatchItems(deps, project, { status, waitsFor, ...askedPage(query) });
+      const page = await listBatchItems(deps, project, { status, waitsFor, ...pageParams(query) });
       const batches = page.rows.map((batch) => presentRow(batch, project));
       return { status: 200, body: { batches, ...presentNext(page) } };
     },

@@ -1,17 +1,20 @@
-import type { PROJECT_OPERATIONS } from '@flywheel/api';
+import type { KEY_OPERATIONS, PROJECT_OPERATIONS, REGISTRATION_OPERATIONS } from '@flywheel/api';
 import { requireVisibleProject } from '../../projects/access.ts';
 import { readHistory } from '../../projects/history.ts';
+import { createKey, listKeys, revokeKey, rotateKey } from '../../projects/keys.ts';
 import { listProjects } from '../../projects/overview/list-projects.ts';
 import { readOverview } from '../../projects/overview/overview.ts';
 import { readUsage } from '../../projects/overview/usage.ts';
+import { previewMint } from '../../projects/preview-mint.ts';
+import { confirmRegistration, createRegistration } from '../../projects/register.ts';
 import { changeLimits, changeProofTypes, readSettings } from '../../projects/settings/settings.ts';
-import type { Handlers } from '../handlers.ts';
-import { askedPage, presentNext } from '../wire/paging.ts';
-import type { ConsoleDeps } from './console-handlers.ts';
+import { pageParams, presentNext } from '../batches/present.ts';
+import type { Handlers } from '../operations/handlers.ts';
+import type { ConsoleDeps } from './deps.ts';
 
 const DEFAULT_DAYS = 30;
 
-/** What a project is, holds and did. */
+/** Handlers of the operations that read a project and change its settings. */
 export function createProjectHandlers(deps: ConsoleDeps): Handlers<typeof PROJECT_OPERATIONS> {
   return {
     listProjects: async ({ wallet }) => ({ status: 200, body: { projects: await listProjects(deps, wallet) } }),
@@ -43,8 +46,50 @@ export function createProjectHandlers(deps: ConsoleDeps): Handlers<typeof PROJEC
 
     listProjectHistory: async ({ wallet }, { params, query }) => {
       const { id } = await requireVisibleProject(deps, wallet, params.projectId);
-      const page = await readHistory(deps, id, askedPage(query));
+      const page = await readHistory(deps, id, pageParams(query));
       return { status: 200, body: { entries: [...page.rows], ...presentNext(page) } };
     },
+  };
+}
+
+/** Handlers of the operations on a project's API keys. */
+export function createKeyHandlers(deps: ConsoleDeps): Handlers<typeof KEY_OPERATIONS> {
+  return {
+    listKeys: async ({ wallet }, { params }) => ({
+      status: 200,
+      body: { keys: await listKeys(deps, wallet, params.projectId) },
+    }),
+
+    createKey: async ({ wallet }, { params, body }) => ({
+      status: 200,
+      body: await createKey(deps, wallet, params.projectId, body),
+    }),
+
+    rotateKey: async ({ wallet }, { params, body }) => ({
+      status: 200,
+      body: await rotateKey(deps, wallet, params.projectId, params.keyId, body),
+    }),
+
+    revokeKey: async ({ wallet }, { params }) => ({
+      status: 200,
+      body: await revokeKey(deps, wallet, params.projectId, params.keyId),
+    }),
+  };
+}
+
+/** Handlers of the operations that register a project. */
+export function createRegistrationHandlers(deps: ConsoleDeps): Handlers<typeof REGISTRATION_OPERATIONS> {
+  return {
+    previewMint: async (_session, { params: { mint } }) => ({ status: 200, body: await previewMint(deps, mint) }),
+
+    createRegistration: async ({ wallet }, { body }) => ({
+      status: 200,
+      body: await createRegistration(deps, wallet, body),
+    }),
+
+    confirmRegistration: async ({ wallet }, { params, body }) => ({
+      status: 200,
+      body: await confirmRegistration(deps, wallet, params.registrationId, body.signedTransaction),
+    }),
   };
 }

@@ -2,11 +2,11 @@ import type { Rotation, TREASURY_OPERATIONS } from '@flywheel/api';
 import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
 import { listRotations, rotateCompany, rotateWallet, toRotationRecord } from '../../treasury/rotations.ts';
 import { withdraw } from '../../treasury/withdraw.ts';
-import { replayHeaders } from '../batch-replies.ts';
-import type { Handlers } from '../handlers.ts';
-import type { ConsoleDeps } from './console-handlers.ts';
+import { replayHeaders } from '../batches/batch-replies.ts';
+import type { Handlers } from '../operations/handlers.ts';
+import type { ConsoleDeps } from './deps.ts';
 
-/** What leaves the vault, and who decides over it. */
+/** Handlers of the operations that withdraw from the vault and rotate approvers. */
 export function createTreasuryHandlers(deps: ConsoleDeps): Handlers<typeof TREASURY_OPERATIONS> {
   return {
     withdraw: async ({ wallet }, { headers, params, body }) => {

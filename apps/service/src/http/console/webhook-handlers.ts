@@ -3,17 +3,17 @@ import { listDeliveries, redeliver, sendTest } from '../../webhooks/deliveries.t
 import {
   changeEndpoint,
   createEndpoint,
-  type EndpointPlace,
+  type EndpointIds,
   listEndpoints,
   removeEndpoint,
   rotateSecret,
 } from '../../webhooks/endpoints.ts';
-import type { Handlers } from '../handlers.ts';
-import type { ConsoleDeps } from './console-handlers.ts';
+import type { Handlers } from '../operations/handlers.ts';
+import type { ConsoleDeps } from './deps.ts';
 
 const DEFAULT_PAGE = 50;
 
-/** Whom a project has told what becomes of its batches. */
+/** Handlers of the operations on a project's webhooks. */
 export function createWebhookHandlers(deps: ConsoleDeps): Handlers<typeof WEBHOOK_OPERATIONS> {
   return {
     listWebhooks: async ({ wallet }, { params }) => ({
@@ -28,23 +28,23 @@ export function createWebhookHandlers(deps: ConsoleDeps): Handlers<typeof WEBHOO
 
     changeWebhook: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await changeEndpoint(deps, wallet, placeOf(params), body),
+      body: await changeEndpoint(deps, wallet, idParams(params), body),
     }),
 
     rotateWebhookSecret: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: await rotateSecret(deps, wallet, placeOf(params), body),
+      body: await rotateSecret(deps, wallet, idParams(params), body),
     }),
 
     deleteWebhook: async ({ wallet }, { params }) => {
-      const place = placeOf(params);
-      await removeEndpoint(deps, wallet, place);
-      return { status: 200, body: { webhookId: place.webhookId } };
+      const ids = idParams(params);
+      await removeEndpoint(deps, wallet, ids);
+      return { status: 200, body: { webhookId: ids.webhookId } };
     },
 
     listWebhookDeliveries: async ({ wallet }, { params, query: { state, cursor, limit } }) => ({
       status: 200,
-      body: await listDeliveries(deps, wallet, placeOf(params), {
+      body: await listDeliveries(deps, wallet, idParams(params), {
         state,
         cursor,
         limit: Number(limit ?? DEFAULT_PAGE),
@@ -53,16 +53,17 @@ export function createWebhookHandlers(deps: ConsoleDeps): Handlers<typeof WEBHOO
 
     redeliverWebhook: async ({ wallet }, { params }) => ({
       status: 200,
-      body: await redeliver(deps, wallet, placeOf(params), params.deliveryId),
+      body: await redeliver(deps, wallet, idParams(params), params.deliveryId),
     }),
 
     testWebhook: async ({ wallet }, { params }) => ({
       status: 200,
-      body: await sendTest(deps, wallet, placeOf(params)),
+      body: await sendTest(deps, wallet, idParams(params)),
     }),
   };
 }
 
-function placeOf({ projectId, webhookId }: EndpointPlace): EndpointPlace {
+/** Ids are stored in lowercase, but accepted in any case. */
+function idParams({ projectId, webhookId }: EndpointIds): EndpointIds {
   return { projectId: projectId.toLowerCase(), webhookId: webhookId.toLowerCase() };
 }

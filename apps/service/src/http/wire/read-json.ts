@@ -2,7 +2,7 @@ import { ApiError } from '@flywheel/api';
 import { parseJson } from '../../model/json-number.ts';
 
 /**
- * A body's JSON; undefined when the body is empty.
+ * Parses a JSON body; undefined when the body is empty.
  * @throws ApiError ERR_INVALID_REQUEST when the bytes are not UTF-8, the text is not JSON or nests too deeply.
  */
 export function readJson(bytes: Uint8Array): unknown {
@@ -12,13 +12,13 @@ export function readJson(bytes: Uint8Array): unknown {
   try {
     return parseJson(text);
   } catch (error) {
-    throw invalid(problemOf(error), error);
+    throw invalid(sentenceOf(error), error);
   }
 }
 
 /**
- * What is parsed here is walked by recursion later, and a stack of calls holds some ten thousand. The deepest body
- * that means anything is a proof type with a JSON Schema, far shallower than this.
+ * Later code walks the parsed value by recursion, and a call stack holds about ten thousand frames. The deepest useful
+ * body, a proof type with a JSON Schema, is far shallower than this.
  */
 const MAX_DEPTH = 64;
 
@@ -55,11 +55,11 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-function problemOf(error: unknown): string {
+function sentenceOf(error: unknown): string {
   const message = error instanceof SyntaxError ? error.message : '';
   const ownWords = /^The JSON (.+)$/.exec(message)?.[1];
   if (ownWords !== undefined) return ownWords;
-  // V8's message quotes a short text whole, which may hold a secret; where the fault is says as much.
+  // V8's message quotes short texts whole, and they may hold a secret; the position is enough.
   const position = /at position (\d+)/.exec(message)?.[1];
   return `is not JSON${position === undefined ? '' : ` from character ${Number(position) + 1} on`}.`;
 }

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 
 /**
- * The log of the HTTP folder: errors are described by their words and causes alone, never by what else hangs on them,
- * and secrets are cut out wherever they might come along.
+ * Creates the log of the HTTP server. An error is logged as its message, stack and causes, without its other properties,
+ * and anything that looks like a secret is removed.
  */
 export function createRequestLog(log: Logger): Logger {
   return log.child(
@@ -11,7 +11,7 @@ export function createRequestLog(log: Logger): Logger {
   );
 }
 
-/** Redaction names what it hides: a header, a body's field. */
+/** Names of the headers and body fields to redact. */
 const SECRET_NAMES = ['headers', 'body', 'apiKey', 'signedTx', 'sessionToken', 'cookie', 'authorization'];
 
 interface DescribedError {
@@ -22,7 +22,7 @@ interface DescribedError {
   readonly cause?: DescribedError;
 }
 
-/** Long chains are loops or wrappers of wrappers. */
+/** A longer chain of causes is a loop or a wrapper of wrappers. */
 const MAX_CAUSES = 8;
 
 function describeError(error: unknown, depth = 0): DescribedError {
@@ -37,11 +37,11 @@ function describeError(error: unknown, depth = 0): DescribedError {
   };
 }
 
-/** API keys by their shape; signed transactions and session tokens as long runs of base64. */
+/** API keys have a prefix; signed transactions and session tokens are long runs of base64. */
 const SECRETS = /fwk_[0-9A-Za-z]{8,}|[A-Za-z0-9+/_-]{43,}={0,2}/g;
 
 function withoutSecrets(text: string): string {
-  // A path of a stack trace is a run of base64 by its letters: what has slashes and a dot behind it stays.
+  // A path in a stack trace also looks like base64; it is followed by a dot and stays.
   return text.replace(SECRETS, (secret, offset: number) =>
     secret.startsWith('fwk_') || text[offset + secret.length] !== '.' ? `[${secret.length} characters]` : secret,
   );

@@ -1,6 +1,6 @@
 import type { OPERATIONS } from '@flywheel/api';
-import { executeBatch } from '../batches/execute.ts';
-import type { PreviewDeps } from '../batches/preview.ts';
+import { executeBatch } from '../../batches/execute.ts';
+import type { PreviewDeps } from '../../batches/preview.ts';
 import {
   listBatches,
   readApproval,
@@ -8,29 +8,28 @@ import {
   readBatchWithoutPipelines,
   readCurrentBatch,
   readLedger,
-} from '../batches/read.ts';
-import { isFinal } from '../model/batch.ts';
+} from '../../batches/read.ts';
+import { isFinal } from '../../model/batch.ts';
+import type { Handlers } from '../operations/handlers.ts';
 import {
-  applied,
+  appliedPreference,
+  parsePreferredWait,
   pendingReply,
-  presentPipelines,
   replyToCancel,
   replyToInit,
   replyToPreview,
+  replyWithEvents,
+  type StreamDeps,
 } from './batch-replies.ts';
-import { replyWithEvents, type StreamDeps } from './events/reply-with-events.ts';
-import type { Handlers } from './handlers.ts';
-import { parsePreferredWait } from './prefer.ts';
-import { parseInclude, presentBatch, presentLedger } from './present.ts';
-import { askedPage, presentNext } from './wire/paging.ts';
+import { pageParams, parseInclude, presentBatch, presentLedger, presentNext, presentPipelines } from './present.ts';
 
-/** As the wire says beside the query’s `limit`. */
+/** The default of the query's `limit`, as the API documents it. */
 const DEFAULT_ROWS = 20;
 
 /** API keys see batches of this kind only; withdrawals and rotations belong to the console. */
 const KIND = 'pipelines';
 
-/** The operations under `/v1`. */
+/** Handlers of the operations under `/v1`. */
 export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<typeof OPERATIONS> {
   return {
     initBatch: {
@@ -52,14 +51,14 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       );
       const { id: batchId, status, executeResult } = batch;
       if (!isFinal(status) || executeResult === null) return pendingReply(batch, preferred, locationOf(batchId));
-      return { status: 200, body: { batchId, status, result: executeResult }, headers: applied(preferred) };
+      return { status: 200, body: { batchId, status, result: executeResult }, headers: appliedPreference(preferred) };
     },
 
     cancelBatch: ({ project, closing: signal }, { headers: { prefer }, params: { batchId } }) =>
       replyToCancel(deps, project, { batchId, kind: KIND, prefer, signal, location: locationOf(batchId) }),
 
     listBatches: async ({ project }, { query: { status, ...query } }) => {
-      const page = await listBatches(deps, project, { status, kind: KIND, ...askedPage(query, DEFAULT_ROWS) });
+      const page = await listBatches(deps, project, { status, kind: KIND, ...pageParams(query, DEFAULT_ROWS) });
       const batches = page.rows.map((batch) => presentBatch(batch, project));
       return { status: 200, body: { batches, ...presentNext(page) } };
     },

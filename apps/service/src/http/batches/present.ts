@@ -7,27 +7,28 @@ import type {
   Batch as WireBatch,
   Ledger as WireLedger,
 } from '@flywheel/api';
-import type { DailyLimit } from '../batches/admission.ts';
-import type { Preview } from '../batches/preview.ts';
-import type { Ledger } from '../batches/read.ts';
-import { encodeInstruction } from '../compile/instruction-bytes.ts';
-import { MAX_VAULT_MESSAGE_BYTES } from '../compile/size.ts';
-import { formatTokens } from '../model/amount.ts';
-import type { BatchWithoutPipelines, ExecutionIssue, LedgerEntry } from '../model/batch.ts';
-import { toApiError } from '../model/batch.ts';
-import type { Project, Token } from '../model/project.ts';
-import type { Balance } from '../model/vault-balance.ts';
+import type { DailyLimit } from '../../batches/admission.ts';
+import type { Preview } from '../../batches/preview.ts';
+import type { Ledger } from '../../batches/read.ts';
+import { encodeInstruction } from '../../compile/instruction-bytes.ts';
+import { MAX_VAULT_MESSAGE_BYTES } from '../../compile/size.ts';
+import { formatTokens } from '../../model/amount.ts';
+import type { Batch, BatchWithoutPipelines, ExecutionIssue, LedgerEntry } from '../../model/batch.ts';
+import { toApiError } from '../../model/batch.ts';
+import type { Page } from '../../model/page.ts';
+import type { Project, Token } from '../../model/project.ts';
+import type { Balance } from '../../model/vault-balance.ts';
 
-/** What a caller may ask for beside a batch's own fields. */
+/** Optional fields that a caller may request with `?include=`. */
 export interface Included {
-  /** With their instructions encoded. */
+  /** Their instructions are encoded. */
   readonly pipelines?: readonly CompiledPipeline[];
-  /** null once the batch has ended: the field is then absent. */
+  /** null once the batch has ended; the field is then absent. */
   readonly proposalApproveTx?: string | null;
   readonly ledger?: WireLedger;
 }
 
-/** A batch as the status endpoints answer it. */
+/** Presents a batch as the status operations answer it. */
 export function presentBatch(batch: BatchWithoutPipelines, project: Project, included: Included = {}): WireBatch {
   const { multisig } = project.flywheel;
   return {
@@ -51,7 +52,7 @@ export function presentBatch(batch: BatchWithoutPipelines, project: Project, inc
   };
 }
 
-/** A batch as init answers it, with the approval to sign. */
+/** Presents a batch as init answers it, with the approval to sign. */
 export function presentInitializedBatch(
   batch: BatchWithoutPipelines,
   {
@@ -65,7 +66,7 @@ export function presentInitializedBatch(
     batch: {
       id: batch.id,
       flywheelId: batch.flywheelId,
-      // Init answers what it made: a replay is the same answer, however far the batch has come since.
+      // A replay is the same answer as the first, whatever the batch's status is now.
       status: 'AVAILABLE_TO_QUEUE',
       pipelines: [...pipelines],
       dateCreated: batch.createdAt.toISOString(),
@@ -74,7 +75,7 @@ export function presentInitializedBatch(
   };
 }
 
-/** Lamports as text: JSON numbers stop being exact where sums of rent begin. */
+/** Presents lamports as text, because sums of rent exceed what a JSON number holds exactly. */
 export function presentLedger({ entries, isComplete }: Ledger): WireLedger {
   const total = (lamportsOf: (entry: LedgerEntry) => bigint) =>
     entries.reduce((sum, entry) => sum + lamportsOf(entry), 0n);
@@ -126,7 +127,7 @@ export function presentPreview(preview: Preview, { decimals }: Pick<Token, 'deci
   };
 }
 
-/** What `?include=` names; the schema has checked its words. */
+/** Parses `?include=`, whose words the schema has checked. */
 export function parseInclude(include: string | undefined): {
   readonly pipelines: boolean;
   readonly approval: boolean;
@@ -144,7 +145,7 @@ function presentLimit(
   { capBaseUnits: cap, usedBaseUnits: used, askedBaseUnits: asked, resetsAt }: DailyLimit,
   present: (baseUnits: bigint) => string,
 ) {
-  // A limit may be lowered below its use.
+  // A limit may have been lowered below what is used already.
   const left = cap > used ? cap - used : 0n;
   return {
     cap: present(cap),
@@ -158,4 +159,35 @@ function presentLimit(
 function presentExecutionIssue(issue: ExecutionIssue): ExecutionError {
   const { code, message } = toApiError(issue);
   return { code, message };
+}
+
+/** Presents pipelines for API keys: without the actions that exist in the console only. */
+export function presentPipelines({ pipelines }: Batch): CompiledPipeline[] {
+  return pipelines.map(({ type, payload, actions, instructions }) => ({
+    type,
+    payload,
+    actions: actions.filter((action) => action.action !== 'WITHDRAW' && action.action !== 'ROTATE'),
+    instructions: instructions.map(encodeInstruction),
+  }));
+}
+
+/** The default of a list's `limit`, as the API documents it. */
+const DEFAULT_ROWS = 50;
+
+export interface PageParams {
+  readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
+/** Reads the page that a query requests. */
+export function pageParams(
+  { cursor, limit }: { readonly cursor?: string | undefined; readonly limit?: string | undefined },
+  defaultRows = DEFAULT_ROWS,
+): PageParams {
+  return { cursor, limit: limit === undefined ? defaultRows : Number(limit) };
+}
+
+/** Presents the cursor of the next page; nothing on the last page. */
+export function presentNext({ nextCursor }: Pick<Page<unknown>, 'nextCursor'>): { readonly nextCursor?: string } {
+  return nextCursor === null ? {} : { nextCursor };
 }

@@ -1,0 +1,22 @@
+import type { Address } from '@solana/kit';
+import type { PreviewDeps } from '../../batches/preview.ts';
+import type { EnvironmentDeps } from '../../projects/environment.ts';
+import type { OverviewDeps } from '../../projects/overview/overview.ts';
+import type { EndpointDeps } from '../../webhooks/endpoints.ts';
+import type { StreamDeps } from '../batches/batch-replies.ts';
+
+/** Dependencies of the console's handlers. */
+export interface ConsoleDeps
+  extends PreviewDeps,
+    StreamDeps,
+    Pick<EndpointDeps, 'webhooks'>,
+    Omit<EnvironmentDeps, 'chain'>,
+    Pick<OverviewDeps, 'tokenNames'> {
+  /** The operator's and the company approver's addresses. */
+  readonly operator: Address;
+  readonly company: Address;
+  /** The wallets that act for the company. */
+  readonly companyOperators: ReadonlySet<Address>;
+  /** The service's public URL; null if it is reached over loopback only. */
+  readonly publicUrl: string | null;
+}

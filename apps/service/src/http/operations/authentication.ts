@@ -1,0 +1,145 @@
+import { timingSafeEqual } from 'node:crypto';
+import { ApiError, type Scope } from '@flywheel/api';
+import type { Project } from '../../model/project.ts';
+import { parseApiKey } from '../../projects/api-key.ts';
+import type { OpenSession } from '../../projects/sign-in.ts';
+import { API_KEY_HEADER } from '../wire/errors.ts';
+
+export interface AuthenticateDeps {
+  /** Finds a key by its first twelve characters. */
+  findApiKey(prefix: string): Promise<FoundApiKey | null>;
+  /** Answers `token-gone` or `flywheel-gone` when that part of the project was archived. */
+  findProject(projectId: string): Promise<Project | null | 'token-gone' | 'flywheel-gone'>;
+  /** Records that the key was used. */
+  touchApiKey(keyId: string, now: Date): Promise<void>;
+  /** Finds the open session of a cookie's token; null when there is none or it has expired. */
+  findOpenSession(sessionToken: string): Promise<OpenSession | null>;
+  readonly clock: { now(): Date };
+}
+
+export interface FoundApiKey {
+  readonly id: string;
+  readonly projectId: string;
+  readonly hash: Uint8Array;
+  readonly scopes: ReadonlySet<Scope>;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
+/** The caller of an operation that takes an API key. */
+export interface KeyHolder {
+  readonly project: Project;
+  readonly keyId: string;
+  /** The key's scopes, which may be fewer than its project's. */
+  readonly keyScopes: ReadonlySet<Scope>;
+}
+
+/** The caller of a console operation. */
+export interface SessionHolder extends OpenSession {
+  /** The cookie's value. */
+  readonly sessionToken: string;
+}
+
+/**
+ * Authenticates the API key given in `x-service-api-key`.
+ * @throws ApiError ERR_UNAUTHORIZED when the key is missing, malformed, revoked or expired; ERR_KEY_NOT_FOUND when it is
+ * well formed but not in the database; ERR_TOKEN_NOT_FOUND or ERR_FLYWHEEL_NOT_FOUND when that part of its project was
+ * archived.
+ */
+export async function authenticateKey(deps: AuthenticateDeps, apiKey: string | undefined): Promise<KeyHolder> {
+  if (apiKey === undefined || apiKey === '') throw unauthorized(`Send an API key in the header ${API_KEY_HEADER}.`);
+  const given = parseApiKey(apiKey);
+  if (!given) {
+    throw unauthorized(
+      `The API key in ${API_KEY_HEADER} is malformed: it has ${apiKey.length} characters; a key is fwk_ and 49 letters and digits, the last six a checksum of the rest.`,
+    );
+  }
+  const key = await deps.findApiKey(given.prefix);
+  // Compare even when no key was found, so that the response time does not reveal which prefixes exist.
+  const matches = timingSafeEqual(given.hash, key?.hash ?? NO_HASH);
+  if (!key || !matches) throw new ApiError('ERR_KEY_NOT_FOUND');
+
+  const now = deps.clock.now();
+  if (key.revokedAt) throw unauthorized(`The API key was revoked at ${key.revokedAt.toISOString()}.`);
+  if (key.expiresAt && key.expiresAt <= now) {
+    throw unauthorized(`The API key expired at ${key.expiresAt.toISOString()}.`);
+  }
+  const [project] = await Promise.all([deps.findProject(key.projectId), deps.touchApiKey(key.id, now)]);
+  if (project === null) throw new ApiError('ERR_KEY_NOT_FOUND');
+  if (project === 'token-gone') throw new ApiError('ERR_TOKEN_NOT_FOUND');
+  if (project === 'flywheel-gone') throw new ApiError('ERR_FLYWHEEL_NOT_FOUND');
+  return { project, keyId: key.id, keyScopes: key.scopes };
+}
+
+const NO_HASH = new Uint8Array(32);
+
+const COOKIE = 'flywheel_session';
+
+/**
+ * Authenticates the session of the Cookie header.
+ * @throws ApiError ERR_UNAUTHORIZED when there is no session cookie or its session has expired.
+ */
+export async function authenticateSession(
+  { findOpenSession }: Pick<AuthenticateDeps, 'findOpenSession'>,
+  cookieHeader: string | undefined,
+): Promise<SessionHolder> {
+  const sessionToken = readCookie(cookieHeader ?? '', COOKIE);
+  if (sessionToken === null) throw unauthorized('Sign in with the project’s wallet.');
+  const session = await findOpenSession(sessionToken);
+  if (session === null) throw unauthorized('The session has expired. Sign in again.');
+  return { ...session, sessionToken };
+}
+
+/**
+ * Builds the Set-Cookie header that opens a session. Scripts cannot read it, other sites cannot send it, and browsers do
+ * not send it to /v1.
+ * @param origin where the caller reaches the service: over https the cookie is Secure.
+ */
+export function sessionCookie(sessionToken: string, maxAgeSeconds: number, origin: string): string {
+  const secure = origin.startsWith('https:') ? '; Secure' : '';
+  return `${COOKIE}=${sessionToken}; Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+/** Builds the Set-Cookie header that deletes the session cookie. */
+export function clearedSessionCookie(origin: string): string {
+  return sessionCookie('', 0, origin);
+}
+
+/**
+ * Protects the console's operations from cross-site request forgery. A page of another site can make a browser send
+ * forms and other simple requests here, but only with a form or text Content-Type, and the browser names that site in
+ * Origin.
+ * @throws ApiError ERR_UNSUPPORTED_MEDIA_TYPE unless the Content-Type is application/json; ERR_INVALID_REQUEST when the
+ * Origin is not this service.
+ */
+export function requireOwnOrigin(
+  headers: { readonly origin?: string | undefined; readonly 'content-type'?: string | undefined },
+  ownOrigin: string,
+): void {
+  const { origin } = headers;
+  if (origin !== undefined && (hostOf(origin) ?? 'none') !== hostOf(ownOrigin)) {
+    const problem = `must be ${ownOrigin}: only its own pages may change data here.`;
+    throw new ApiError('ERR_INVALID_REQUEST', { place: 'headers.origin', problem });
+  }
+  const contentType = headers['content-type'];
+  if (contentType?.split(';', 1)[0]?.trim().toLowerCase() !== 'application/json') {
+    throw new ApiError('ERR_UNSUPPORTED_MEDIA_TYPE', { given: contentType ?? 'nothing' });
+  }
+}
+
+function readCookie(header: string, name: string): string | null {
+  for (const pair of header.split(';')) {
+    const equals = pair.indexOf('=');
+    if (equals !== -1 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim() || null;
+  }
+  return null;
+}
+
+/** Compare hosts, not schemes: behind a proxy that ends TLS the scheme seen here differs from the browser's. */
+function hostOf(origin: string): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}
+
+function unauthorized(problem: string): ApiError {
+  return new ApiError('ERR_UNAUTHORIZED', { problem });
+}

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { ApiError, type BatchEvent, type EventStream } from '@flywheel/api';
+import type { FastifyReply } from 'fastify';
+import type { Logger } from 'pino';
+
+/** Proxies and load balancers close a silent connection after 30 s at the earliest. */
+const HEARTBEAT_MS = 15_000;
+/** The reconnection time that a client is told to wait. */
+const RETRY_MS = 1_000;
+/** Time for a client to read the last bytes before its connection is closed. */
+const HANG_UP_MS = 2_000;
+/** Ten minutes: reconnecting stays cheap, and a revoked key or an ended session stops listening soon. */
+const MAX_STREAM_MS = 10 * 60_000;
+
+/**
+ * Sends events as they happen (HTML, "Server-sent events") until they end, the client leaves, the server closes or the
+ * stream's time is up. A client that wants more reconnects with the id of its last event.
+ * @throws whatever `open` throws before the stream begins; later errors end the stream.
+ */
+export function sendEvents(
+  reply: FastifyReply,
+  open: EventStream<BatchEvent>,
+  { closing, log }: { readonly closing: AbortSignal; readonly log: Logger },
+): FastifyReply {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  if (reply.raw.destroyed) gone.abort();
+  const signal = AbortSignal.any([gone.signal, closing, AbortSignal.timeout(MAX_STREAM_MS)]);
+  const events = open(signal);
+  const sink = new PassThrough();
+  const { socket } = reply.raw;
+  void pump(events, sink, signal)
+    .catch((error: unknown) => log.error({ err: error }, 'event stream failed'))
+    .finally(() => socket && hangUp(socket));
+  return reply
+    .status(200)
+    .headers({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      // A stream that the closing server ends would otherwise leave an idle connection to wait for.
+      connection: 'close',
+      // nginx buffers responses otherwise.
+      'x-accel-buffering': 'no',
+    })
+    .send(sink);
+}
+
+/** Closes the connection of a client that does not read: it would keep the server from closing until it times out. */
+function hangUp(socket: Socket): void {
+  const timer = setTimeout(() => socket.destroy(), HANG_UP_MS);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+async function pump(events: AsyncIterable<BatchEvent>, sink: PassThrough, signal: AbortSignal): Promise<void> {
+  sink.write(`retry: ${RETRY_MS}\n\n`);
+  const heartbeat = setInterval(() => sink.write(':\n\n'), HEARTBEAT_MS);
+  try {
+    for await (const event of events) {
+      if (!sink.write(frame(event))) await once(sink, 'drain', { signal });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    clearInterval(heartbeat);
+    sink.end();
+  }
+}
+
+function frame(event: BatchEvent): string {
+  return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** Limits how many event streams one caller has open in this process. */
+export interface StreamLimit {
+  /**
+   * Counts one stream of a holder until the signal aborts.
+   * @throws ApiError ERR_TOO_MANY_STREAMS
+   */
+  take(holder: string, signal: AbortSignal): void;
+}
+
+/** Each stream holds a connection and polls the database every few seconds. Twenty covers a person's tabs, not a leak. */
+export const MAX_STREAMS_PER_HOLDER = 20;
+
+export function createStreamLimit(max: number = MAX_STREAMS_PER_HOLDER): StreamLimit {
+  const open = new Map<string, number>();
+  return {
+    take(holder, signal) {
+      const count = open.get(holder) ?? 0;
+      if (count >= max) throw new ApiError('ERR_TOO_MANY_STREAMS', { open: count, max });
+      if (signal.aborted) return;
+      open.set(holder, count + 1);
+      const release = () => {
+        const left = (open.get(holder) ?? 1) - 1;
+        if (left === 0) open.delete(holder);
+        else open.set(holder, left);
+      };
+      signal.addEventListener('abort', release, { once: true });
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { ApiError, type BatchEvent, type ErrorCode, type EventStream, type RateLimitName } from '@flywheel/api';
+import type { Address } from '@solana/kit';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { tracedRequest } from '../../telemetry/tracing.ts';
+import { API_KEY_HEADER } from '../wire/errors.ts';
+import { parseInput } from '../wire/parse-input.ts';
+import { type AuthenticateDeps, authenticateKey, authenticateSession, requireOwnOrigin } from './authentication.ts';
+import { sendEvents } from './events.ts';
+import type { BoundOperation, RequestContext } from './handlers.ts';
+
+export interface OperationRouteDeps extends AuthenticateDeps {
+  /** The wallets that act for the company. */
+  readonly companyOperators: ReadonlySet<Address>;
+  readonly rateLimits: RateLimits;
+}
+
+export interface RateLimits {
+  readonly limits: Readonly<Record<RateLimitName, { readonly requests: number; readonly seconds: number }>>;
+  /** Counts one request; exact across processes. */
+  consume(name: RateLimitName, key: string): Promise<RateLimitState>;
+}
+
+interface RateLimitState {
+  readonly allowed: boolean;
+  readonly remaining: number;
+  /** Seconds until the window ends, rounded up. */
+  readonly resetSeconds: number;
+}
+
+/** The state of one request, from its first hook to its log line. Each request carries its own: see `createServer`. */
+export interface Exchange {
+  readonly context: RequestContext;
+  /** For the log: the API key, the wallet, or null. */
+  caller: { readonly keyId: string; readonly projectId: string } | { readonly wallet: string } | null;
+  /** The context with the authenticated caller; null until the request was admitted. */
+  admitted: RequestContext | null;
+  /** The error code that was answered; null for a success. */
+  errorCode: ErrorCode | null;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    exchange: Exchange;
+  }
+}
+
+const NO_CONTENT = 204;
+
+/**
+ * Turns an operation into a route: authenticate and limit the rate before the body is read; then parse, handle, answer.
+ * Each step may end the request by throwing an ApiError.
+ */
+export function operationRoute(deps: OperationRouteDeps, bound: BoundOperation): RouteOptions {
+  const { operation, checksBody } = bound;
+  return {
+    method: operation.method,
+    url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    onRequest: async (request, reply) => {
+      request.exchange.admitted = await admit(deps, bound, request, reply);
+    },
+    handler: async (request, reply) => {
+      const context = request.exchange.admitted;
+      if (!context) throw new Error(`${bound.operationId} was reached without being admitted.`);
+      const { headers, params, query, body } = request;
+      const attributes = { 'http.request.method': operation.method, 'http.route': operation.path };
+      const answer = await tracedRequest(`${operation.method} ${operation.path}`, attributes, headers, async () =>
+        bound.handle(context, parseInput(operation, { headers, params, query, body }, { checksBody })),
+      );
+      if (answer.status === NO_CONTENT) return reply.status(NO_CONTENT).send();
+      if (operation.responses[answer.status]?.mediaType === 'text/event-stream') {
+        // `Handlers` has proved that such a status is answered with a stream of events.
+        return sendEvents(reply, answer.body as EventStream<BatchEvent>, context);
+      }
+      reply
+        .status(answer.status)
+        .headers({ 'cache-control': 'no-store', ...answer.headers })
+        .header('content-type', 'application/json; charset=utf-8')
+        // Serialize here: Fastify would send null as an empty body, but null is an answer.
+        .send(JSON.stringify(answer.body));
+      return reply;
+    },
+  };
+}
+
+/** Checks everything that can be checked before the body is read. Returns the context that the handler takes. */
+async function admit(
+  deps: OperationRouteDeps,
+  { operation }: BoundOperation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<RequestContext> {
+  const { exchange } = request;
+  const { context } = exchange;
+  switch (operation.authentication) {
+    case 'apiKey': {
+      const holder = await authenticateKey(deps, single(request.headers[API_KEY_HEADER]));
+      exchange.caller = { keyId: holder.keyId, projectId: holder.project.id };
+      await limitRate(deps, operation.rateLimit, holder.keyId, reply);
+      return { ...context, ...holder };
+    }
+    case 'session':
+    case 'company': {
+      const holder = await authenticateSession(deps, request.headers.cookie);
+      const { wallet } = holder;
+      exchange.caller = { wallet };
+      await limitRate(deps, operation.rateLimit, wallet, reply);
+      if (operation.authentication === 'company' && !deps.companyOperators.has(wallet)) {
+        throw new ApiError('ERR_COMPANY_ONLY', { wallet });
+      }
+      if (operation.method !== 'GET') requireOwnOrigin(request.headers, context.origin);
+      return { ...context, ...holder };
+    }
+    case 'none':
+      await limitRate(deps, operation.rateLimit, request.ip, reply);
+      if (operation.method !== 'GET') requireOwnOrigin(request.headers, context.origin);
+      return context;
+    default:
+      throw new Error(`There is no authentication called ${operation.authentication satisfies never}.`);
+  }
+}
+
+function single(header: string | readonly string[] | undefined): string | undefined {
+  if (header === undefined || typeof header === 'string') return header;
+  throw new ApiError('ERR_UNAUTHORIZED', { problem: `Send one ${API_KEY_HEADER}, not ${header.length}.` });
+}
+
+/**
+ * Counts a request and sets the rate limit headers (IETF draft-ietf-httpapi-ratelimit-headers), also when it is refused.
+ * @throws ApiError ERR_RATE_LIMITED once the limit is passed.
+ */
+async function limitRate(
+  { rateLimits }: Pick<OperationRouteDeps, 'rateLimits'>,
+  name: RateLimitName,
+  key: string,
+  reply: FastifyReply,
+): Promise<void> {
+  const { requests, seconds } = rateLimits.limits[name];
+  const { allowed, remaining, resetSeconds } = await rateLimits.consume(name, key);
+  reply.header('RateLimit-Policy', `"${name}";q=${requests};w=${seconds}`);
+  reply.header('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
+  if (!allowed) {
+    // Retry-After: 0 would invite a request within the same window.
+    throw new ApiError('ERR_RATE_LIMITED', { requests, seconds, retryAfterSeconds: Math.max(1, resetSeconds) });
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * Serves the built console from memory. @fastify/static 10.1.11 would replace about 60 of these lines (encodings, content
+ * types, conditional requests), but it tags a file by size and modification time. Every build of index.html has the same
+ * size, and packagers that normalize times (npm pack, SOURCE_DATE_EPOCH) give every build the same time: a browser would
+ * get 304 for the page of the previous release, whose assets are gone. The tags here are hashes of the bytes.
+ */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join, relative, sep } from 'node:path';
+import { ApiError } from '@flywheel/api';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { Logger } from 'pino';
+
+/** A built page and the files that it loads, in memory. */
+export interface Site {
+  /** Files by their path below the site's root, `assets/index-3fa9.js`. */
+  readonly files: ReadonlyMap<string, SiteFile>;
+}
+
+interface SiteFile {
+  readonly contentType: string;
+  /** The file itself, and the compressed forms that the build wrote. */
+  readonly encodings: Readonly<Partial<Record<ContentEncoding, EncodedFile>>> & { readonly identity: EncodedFile };
+}
+
+interface EncodedFile {
+  readonly bytes: Buffer;
+  /** A strong entity tag: a hash of these bytes. */
+  readonly etag: string;
+}
+
+type ContentEncoding = 'br' | 'gzip' | 'identity';
+
+export interface SiteDeps {
+  /** null: the console has not been built. */
+  readonly site: Site | null;
+  /** The URLs that the console's pages connect to besides this service: the cluster's RPC and WebSocket. */
+  readonly readConnectUrls: () => Promise<readonly string[]>;
+  readonly log: Logger;
+}
+
+/** The console's own addresses (apps/console/src/app/router.tsx). Each is answered with the same page. */
+const PAGES = [
+  ...['/', '/register', '/proof', '/vault/:address'],
+  ...['/p/:projectId', '/p/:projectId/*', '/company', '/company/*'],
+];
+
+/** The build writes files here whose names change with their content. */
+const ASSETS = 'assets/';
+
+/** The page at every one of these addresses. Its presence shows that the site was built. */
+const INDEX = 'index.html';
+
+/** Routes for the console's page at each of its addresses, and for the files that the page loads. */
+export function siteRoutes(deps: SiteDeps): RouteOptions[] {
+  const { site } = deps;
+  const index = site?.files.get(INDEX);
+  if (!site || !index) return PAGES.map((url) => ({ method: 'GET', url, handler: answerNotBuilt }));
+  const beside = [...site.files].filter(([path]) => path !== INDEX && !path.startsWith(ASSETS));
+  return [
+    ...PAGES.map((url) => ({ method: 'GET' as const, url, handler: pageHandler(deps, index) })),
+    ...beside.map(([path, file]) => ({
+      method: 'GET' as const,
+      url: `/${path}`,
+      handler: (request: FastifyRequest, reply: FastifyReply) => sendFile(request, reply, file, REVALIDATED),
+    })),
+    { method: 'GET', url: `/${ASSETS}*`, handler: assetHandler(site) },
+  ];
+}
+
+function answerNotBuilt(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply
+    .status(503)
+    .headers({ 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' })
+    .send(
+      'The console has not been built. Build it with `npm run build --workspace apps/console`, then start the service again.\nEverything else works: /docs describes it.\n',
+    );
+}
+
+/** The page names assets that the next release deletes, so browsers must revalidate it. */
+const REVALIDATED = 'no-cache';
+/** An asset with other content has another name. */
+const IMMUTABLE = 'public, max-age=31536000, immutable';
+
+function pageHandler(deps: SiteDeps, index: SiteFile): RouteOptions['handler'] {
+  return async (request, reply) => {
+    reply.header('content-security-policy', await contentSecurityPolicy(deps));
+    return sendFile(request, reply, index, REVALIDATED);
+  };
+}
+
+/**
+ * The page may load only this service's own files and connect only to this service and the cluster. While the cluster's
+ * URLs cannot be read, the page may connect to this service alone.
+ */
+async function contentSecurityPolicy({ readConnectUrls, log }: SiteDeps): Promise<string> {
+  const connectUrls = await readConnectUrls().catch((error: unknown) => {
+    log.warn({ err: error }, 'the console was served without the URLs of the cluster');
+    return [];
+  });
+  const connections = new Set(connectUrls.map((url) => new URL(url).origin));
+  return [...DIRECTIVES, `connect-src ${["'self'", ...connections].join(' ')}`].join('; ');
+}
+
+const DIRECTIVES = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  // Wallets announce their icons as data: URLs (Wallet Standard, WalletIcon).
+  "img-src 'self' data:",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  // Text never becomes markup or script.
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+];
+
+function assetHandler(site: Site): RouteOptions['handler'] {
+  return (request, reply) => {
+    const [path = ''] = request.url.split('?', 1);
+    const file = site.files.get(path.slice(1));
+    if (!file) throw new ApiError('ERR_ROUTE_NOT_FOUND', { method: request.method, path: path.slice(0, 200) });
+    return sendFile(request, reply, file, IMMUTABLE);
+  };
+}
+
+function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { contentType, encodings }: SiteFile,
+  cacheControl: string,
+): FastifyReply {
+  const encoding = acceptedEncoding(request.headers['accept-encoding'], encodings);
+  const { bytes, etag } = encodings[encoding] ?? encodings.identity;
+  reply.headers({ 'content-type': contentType, 'cache-control': cacheControl, etag, vary: 'accept-encoding' });
+  if (matchesTag(request.headers['if-none-match'], etag)) return reply.status(304).send();
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  return reply.send(bytes);
+}
+
+/** The smallest encoding comes first. */
+const PREFERRED: readonly ContentEncoding[] = ['br', 'gzip'];
+
+/** Chooses an available encoding by the Accept-Encoding header (RFC 9110, 12.5.3). `br;q=0` excludes br. */
+function acceptedEncoding(header: string | undefined, available: SiteFile['encodings']): ContentEncoding {
+  const wanted = (header ?? '').split(',').filter((entry) => !/;\s*q=0(\.0*)?\s*$/i.test(entry));
+  const accepted = new Set(wanted.map((entry) => (entry.split(';', 1)[0] ?? '').trim().toLowerCase()));
+  return PREFERRED.find((encoding) => available[encoding] !== undefined && accepted.has(encoding)) ?? 'identity';
+}
+
+/** Compares weakly (RFC 9110, 8.8.3.2), because proxies that compress responses weaken their tags. */
+function matchesTag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.split(',').some((entry) => entry.trim().replace(/^W\//, '') === etag);
+}
+
+/**
+ * Reads a built site into memory. `name.br` and `name.gz` are compressed forms of `name`.
+ * @returns null if the site was not built.
+ * @throws Error for a file with an unknown extension.
+ */
+export async function readSite(directory: string): Promise<Site | null> {
+  const paths = await pathsIn(directory);
+  if (!paths.includes(INDEX)) return null;
+  const contents = new Map(
+    await Promise.all(paths.map(async (path) => [path, encodedFile(await readFile(join(directory, path)))] as const)),
+  );
+  const files = new Map<string, SiteFile>();
+  for (const [path, identity] of contents) {
+    if (path.endsWith('.br') || path.endsWith('.gz')) continue;
+    const [br, gzip] = [contents.get(`${path}.br`), contents.get(`${path}.gz`)];
+    files.set(path, {
+      contentType: contentTypeOf(path),
+      encodings: { identity, ...(br && { br }), ...(gzip && { gzip }) },
+    });
+  }
+  return { files };
+}
+
+/** Vite writes files for itself into hidden folders; they are not served. */
+const HIDDEN = /(^|\/)\./;
+
+async function pathsIn(directory: string): Promise<string[]> {
+  try {
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => relative(directory, join(parentPath, name)).replaceAll(sep, '/'))
+      .filter((path) => !HIDDEN.test(path));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function encodedFile(bytes: Buffer): EncodedFile {
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+};
+
+function contentTypeOf(path: string): string {
+  const contentType = CONTENT_TYPES[extname(path)];
+  if (contentType !== undefined) return contentType;
+  throw new Error(`${path} has an unknown extension; a site may hold ${Object.keys(CONTENT_TYPES).join(', ')}.`);
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { ApiError, type ErrorCode, type ErrorContext, isApiError } from '@flywheel/api';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+
+export const API_KEY_HEADER = 'x-service-api-key';
+
+/** Holds a thousand pipelines of two kilobytes. The interface sets no bound. */
+export const MAX_BODY_BYTES = 2 * 1024 * 1024;
+
+/** Node's own bound on the request line and headers together; `maxHeaderSize` is set to it. */
+export const MAX_HEADER_BYTES = 16_384;
+
+/** Headers of every response: it may not be framed, sniffed into another type, read by a window that opened it, or load anything. */
+export const SECURITY_HEADERS = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+} as const;
+
+/** A code with a message that takes no context. */
+export type ContextFreeCode = {
+  [Code in ErrorCode]: ErrorContext<Code> extends undefined ? Code : never;
+}[ErrorCode];
+
+/**
+ * Answers an error as `{error, message}`. An unexpected error is logged under the request's id and answered with
+ * `fallback`, whose message reveals nothing about it.
+ * @returns the code that was answered.
+ */
+export function answerError(
+  { log, fallback }: { readonly log: Logger; readonly fallback: ContextFreeCode },
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): ErrorCode {
+  const expected = isApiError(error) ? error : fromFramework(error, request);
+  const answer = expected ?? new ApiError(fallback, undefined, { cause: error });
+  // A pause is a person's decision, so the requests it refuses are not errors of ours.
+  const isOurs = answer.status >= 500 && !isApiError(answer, 'ERR_PAUSED');
+  if (isOurs) log.error({ err: answer }, 'request failed');
+  else if (answer.cause !== undefined) log.info({ err: answer }, 'request refused');
+
+  // RFC 9110, 15.5.2: a 401 names a challenge. Browsers act on neither of these schemes.
+  if (answer.status === 401) {
+    reply.header('www-authenticate', request.url.startsWith('/v1/') ? `ApiKey header="${API_KEY_HEADER}"` : 'Session');
+  }
+  if (isApiError(answer, 'ERR_RATE_LIMITED') || isApiError(answer, 'ERR_NONCE_POOL_EMPTY')) {
+    reply.header('retry-after', String(answer.context.retryAfterSeconds));
+  }
+  if (isApiError(answer, 'ERR_METHOD_NOT_ALLOWED')) reply.header('allow', answer.context.allow);
+  reply.status(answer.status).header('content-type', 'application/json; charset=utf-8').send(errorBody(answer));
+  return answer.code;
+}
+
+function errorBody({ code, message }: Pick<ApiError, 'code' | 'message'>): string {
+  return JSON.stringify({ error: code, message });
+}
+
+/** Translates Fastify's own errors about a request; null for an error that no caller caused. */
+function fromFramework(error: unknown, request: FastifyRequest): ApiError | null {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new ApiError('ERR_BODY_TOO_LARGE', { maxBytes: MAX_BODY_BYTES });
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new ApiError('ERR_UNSUPPORTED_MEDIA_TYPE', {
+        given: request.headers['content-type']?.slice(0, 100) ?? 'nothing',
+      });
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return invalid('body', 'is not as long as Content-Length says.');
+    case 'FST_ERR_BAD_URL':
+      return invalid('path', 'is not percent-encoded UTF-8.');
+    case 'ECONNRESET':
+      return request.raw.complete ? null : invalid('body', 'broke off.');
+    default:
+      return null;
+  }
+}
+
+/** Answers what Node's parser rejects before there is a request, then closes the connection. */
+export function answerClientError(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
+    socket.destroy();
+    return;
+  }
+  const answer = invalid('request', clientErrorSentence(error.code));
+  const body = errorBody(answer);
+  const headers = {
+    ...SECURITY_HEADERS,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': randomUUID(),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${answer.status} Bad Request\r\n${lines.join('')}\r\n${body}`);
+}
+
+/** True once the headers of a response are out: a second response on top would be garbage. This is Node's own check. */
+function isAnswering(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
+  return socket._httpMessage?.headersSent === true;
+}
+
+/** The codes are Node's and llhttp's. */
+function clientErrorSentence(code: string | undefined): string {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return `has a URL and headers of more than ${MAX_HEADER_BYTES} bytes together.`;
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return 'did not arrive in time.';
+    default:
+      return 'is not HTTP/1.1.';
+  }
+}
+
+function invalid(place: string, problem: string): ApiError {
+  return new ApiError('ERR_INVALID_REQUEST', { place, problem });
+}
