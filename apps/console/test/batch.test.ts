@@ -74,7 +74,7 @@ describe('a batch on the page', () => {
     assert.deepEqual(totalsOf([{ actions }]), {
       burned: '0.3',
       airdropped: '999999999999999.000000001',
-      counts: { burns: 2, airdrops: 2, memos: 1 },
+      counts: { burns: 2, airdrops: 2 },
     });
   });
 

@@ -33,9 +33,10 @@ function ApproveBatch({ projectId, batch }: { readonly projectId: string; readon
   const session = useSession();
   const project = useQuery(projectQuery(projectId));
   const stage = approvalStage(batch);
+  const name = `${batchKindName(batch.kind)} ${batch.batch.batchIndex}`;
   return (
     <Page
-      title={`Approve ${batchKindName(batch.kind).toLowerCase()} ${batch.batch.batchIndex}`}
+      title={stage === 'wallet' ? `Approve ${name.toLowerCase()}` : name}
       lead={<AddressText address={batch.batch.id} of="batch id" />}
     >
       {stage === 'wallet' ? (

@@ -15,7 +15,7 @@ export function ResultsPanel({ batch }: { readonly batch: Batch }) {
         {initResult && (
           <Outcome
             title="Setup"
-            text={`${initResult.totalSuccessful} of ${initResult.total} transactions`}
+            text={`${initResult.totalSuccessful} of ${pluralize(initResult.total, 'transaction')}`}
             failure={initResult.failedTxMsg}
             bundles={initResult.successfulExecutions}
           />
@@ -23,7 +23,7 @@ export function ResultsPanel({ batch }: { readonly batch: Batch }) {
         {executeResult && (
           <Outcome
             title="Execution"
-            text={`${executeResult.totalSuccessful} of ${executeResult.total} pipelines`}
+            text={`${executeResult.totalSuccessful} of ${pluralize(executeResult.total, 'pipeline')}`}
             failure={executeResult.failedTxMsg}
             bundles={executeResult.successfulExecutions}
           />

@@ -2,7 +2,6 @@ import type { BatchDetail, BatchFailure } from '@flywheel/api';
 import { formatSol, groupDigits } from '../../lib/amounts.ts';
 import { pluralize } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
-import { ActionMixBar } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, Notice, SkeletonLines } from '../../ui/feedback.tsx';
@@ -15,8 +14,7 @@ import { deriveBatchState, totalsOf } from './batch-summary.ts';
 /** Shows the state of a batch, its progress, its totals and its cost so far. */
 export function BatchStatusCard({ batch }: { readonly batch: BatchDetail }) {
   const state = deriveBatchState(batch);
-  const { counts } = totalsOf(batch.pipelines);
-  const cost = batch.batch.ledger?.operatorNetLamports;
+  const { ledger } = batch.batch;
   return (
     <section
       aria-label="Batch status"
@@ -35,10 +33,10 @@ export function BatchStatusCard({ batch }: { readonly batch: BatchDetail }) {
         </div>
       </div>
       <BatchTotals batch={batch} />
-      <div className="flex flex-col gap-2">
-        <Total name="Cost to the operator so far" value={cost === undefined ? 'Not known yet' : formatSol(cost)} />
-        {hasPipelines(batch) && <ActionMixBar {...counts} />}
-      </div>
+      <Total
+        name={ledger?.isComplete ? 'Operator cost' : 'Operator cost so far'}
+        value={ledger === undefined ? 'Not known yet' : formatSol(ledger.operatorNetLamports)}
+      />
     </section>
   );
 }
@@ -64,11 +62,15 @@ function BatchTotals({ batch }: { readonly batch: BatchDetail }) {
         ),
     );
   }
-  const { burned, airdropped } = totalsOf(pipelines);
+  const { burned, airdropped, counts } = totalsOf(pipelines);
   return (
     <>
-      <Total name={BURN_NAMES[status]} value={groupDigits(burned)} />
-      <Total name={AIRDROP_NAMES[status]} value={groupDigits(airdropped)} />
+      <Total name={BURN_NAMES[status]} value={groupDigits(burned)} note={pluralize(counts.burns, 'burn')} />
+      <Total
+        name={AIRDROP_NAMES[status]}
+        value={groupDigits(airdropped)}
+        note={pluralize(counts.airdrops, 'airdrop')}
+      />
     </>
   );
 }
@@ -99,11 +101,20 @@ function progressText({ executedPipelines, pipelines, waitsFor, batch }: BatchDe
   return hasBegun ? `${executedPipelines.toLocaleString('en')} of ${all} executed` : all;
 }
 
-function Total({ name, value }: { readonly name: string; readonly value: string }) {
+interface TotalProps {
+  readonly name: string;
+  readonly value: string;
+  readonly note?: string;
+}
+
+function Total({ name, value, note }: TotalProps) {
   return (
     <div className="flex items-baseline justify-between gap-3 sm:flex-col sm:justify-start sm:gap-0">
       <p className="text-sm text-quiet">{name}</p>
-      <p className="tabular text-lg font-medium break-all">{value}</p>
+      <div className="max-w-3/4 shrink-0 text-right sm:max-w-full sm:text-left">
+        <p className="tabular text-lg font-medium wrap-anywhere">{value}</p>
+        {note && <p className="tabular text-sm text-quiet">{note}</p>}
+      </div>
     </div>
   );
 }

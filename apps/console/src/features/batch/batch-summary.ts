@@ -74,12 +74,12 @@ interface BatchTotals {
   /** Whole tokens, decimal. */
   readonly burned: string;
   readonly airdropped: string;
-  readonly counts: { readonly burns: number; readonly airdrops: number; readonly memos: number };
+  readonly counts: { readonly burns: number; readonly airdrops: number };
 }
 
 /** Adds up what pipelines burn and airdrop; exact. */
 export function totalsOf(pipelines: readonly { readonly actions: readonly BatchAction[] }[]): BatchTotals {
-  let [burned, airdropped, burns, airdrops, memos] = [0n, 0n, 0, 0, 0];
+  let [burned, airdropped, burns, airdrops] = [0n, 0n, 0, 0];
   for (const action of pipelines.flatMap(({ actions }) => actions)) {
     if (action.action === 'BURN') {
       burned += toFinestUnits(decimalOf(action.amount));
@@ -87,12 +87,12 @@ export function totalsOf(pipelines: readonly { readonly actions: readonly BatchA
     } else if (action.action === 'AIRDROP') {
       airdropped += toFinestUnits(decimalOf(action.amount));
       airdrops += 1;
-    } else if (action.action === 'MEMO') memos += 1;
+    }
   }
   return {
     burned: fromFinestUnits(burned),
     airdropped: fromFinestUnits(airdropped),
-    counts: { burns, airdrops, memos },
+    counts: { burns, airdrops },
   };
 }
 
