@@ -42,12 +42,12 @@ export function Panel({ title, aside, children, className, isFlush = false }: Pa
   return (
     <section className={cn('rounded-lg border bg-raised', className)}>
       {title !== undefined && (
-        <header className="flex min-h-12 flex-wrap items-center justify-between gap-2 border-b px-4 py-2">
+        <header className="flex min-h-12 flex-wrap items-center justify-between gap-2 px-4 py-2">
           <h2 className="font-semibold">{title}</h2>
           {aside}
         </header>
       )}
-      <div className={isFlush ? undefined : 'p-4'}>{children}</div>
+      <div className={cn('empty:hidden', title !== undefined && 'border-t', !isFlush && 'p-4')}>{children}</div>
     </section>
   );
 }

@@ -80,15 +80,12 @@ interface QueuedBatchProps {
 
 function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
   const { id: batchId, projectId, batchIndex, mintAddress, actions, problem } = batch;
+  const memos = actions.memo === 0 ? [] : [pluralize(actions.memo, 'memo')];
   const facts = [
-    { name: 'Burns', value: <AmountText amount={batch.burned} />, note: pluralize(actions.burn, 'action') },
-    { name: 'Airdrops', value: <AmountText amount={batch.airdropped} />, note: pluralize(actions.airdrop, 'action') },
-    { name: 'Pipelines', value: batch.pipelines, note: batch.types.join(', ') },
-    {
-      name: 'Token',
-      value: <AddressText address={mintAddress} of="mint" isLinked />,
-      note: pluralize(actions.memo, 'memo'),
-    },
+    { name: 'To burn', value: <AmountText amount={batch.burned} />, note: pluralize(actions.burn, 'burn') },
+    { name: 'To airdrop', value: <AmountText amount={batch.airdropped} />, note: pluralize(actions.airdrop, 'airdrop') },
+    { name: 'Pipelines', value: batch.pipelines, note: [...batch.types, ...memos].join(', ') },
+    { name: 'Token', value: <AddressText address={mintAddress} of="mint" isLinked />, note: '' },
   ];
   return (
     <article className="rounded-lg border bg-raised">

@@ -64,7 +64,7 @@ function columnsOf(isAllPaused: boolean): readonly Column<ProjectSummary>[] {
         isPaused ? <StatusBadge status="waiting" label="Paused" /> : <StatusBadge status="done" label="Active" />,
     },
     {
-      name: 'Pause',
+      name: 'Actions',
       isPlain: true,
       isNarrow: true,
       // While all projects are paused, a single one cannot be resumed.

@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<JobSummary>[] = [
   {
     name: 'Job',
     isPlain: true,
-    render: ({ type }) => <span className="font-medium">{type.replaceAll('-', ' ')}</span>,
+    render: ({ type }) => <span className="inline-block font-medium first-letter:uppercase">{type.replaceAll('-', ' ')}</span>,
   },
   { name: 'State', render: (job) => <JobState {...job} /> },
   { name: 'Batch', render: (job) => <BatchLink {...job} /> },
@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<JobSummary>[] = [
   { name: 'Created', render: ({ dateCreated }) => <TimeText at={dateCreated} /> },
   { name: 'Due', render: ({ dueAt }) => <TimeText at={dueAt} /> },
   {
-    name: 'Retry',
+    name: 'Actions',
     isPlain: true,
     isNarrow: true,
     render: ({ id, state }) => (state === 'running' ? null : <Retry jobId={id} />),

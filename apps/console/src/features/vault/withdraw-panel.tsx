@@ -129,7 +129,7 @@ function WithdrawForm({ project, isBusy, error, onChange, onSubmit }: WithdrawFo
           },
           {
             value: 'TOKEN',
-            title: unit,
+            title: unit === 'tokens' ? 'Tokens' : unit,
             text: 'The vault pays for the recipient’s token account if it does not exist.',
           },
         ]}
