@@ -33,7 +33,7 @@ const client = createFlywheelClient({ url, apiKey });
 
 for (let claim = await nextClaim(); claim !== null; claim = await nextClaim()) {
   const { pipelines, idempotencyKey, from, count } = claim;
-  const batch = await runBatch(client, pipelines, { wallet, look: { rpcUrl }, idempotencyKey });
+  const batch = await runBatch(client, pipelines, { wallet, verify: { rpcUrl }, idempotencyKey });
   if (batch.status !== 'EXECUTED') throw new Error(`Batch ${batch.id}: ${batch.executeResult?.failedTxMsg}`);
   process.stdout.write(`${JSON.stringify({ batchId: batch.id, from, count })}\n`);
   await writeWhole('done.json', { lines: from + count });

@@ -2,7 +2,7 @@
 // FLYWHEEL_API_KEY=… KMS_URL=… node examples/approve-with-kms.ts <batch id> <wallet address> <vault address>
 // The key service here takes bytes to sign by POST and answers the 64 bytes of an Ed25519 signature. A cloud's client
 // goes in the same place.
-import { byteSigner, createFlywheelClient, type Pipeline, signAfterLook } from '@flywheel/sdk';
+import { byteSigner, createFlywheelClient, type Pipeline, verifyAndSign } from '@flywheel/sdk';
 
 /** What this approver lets pass without asking anybody. */
 const MAX_TOKENS_A_BATCH = 10_000;
@@ -33,7 +33,7 @@ if (tokensOf(pipelines) > MAX_TOKENS_A_BATCH) {
   );
 }
 // The service says what the batch does; the chain is asked whether that is so, before the key service is.
-const signedTx = await signAfterLook(rpcUrl, {
+const signedTx = await verifyAndSign(rpcUrl, {
   wallet,
   proposalApproveTx,
   batch: { ...batch, vaultAddress, pipelines },

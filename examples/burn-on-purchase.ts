@@ -25,7 +25,7 @@ interface Purchase {
 }
 
 /** What a shop's webhook calls. An order that is reported twice is one batch: its id makes the idempotency key. */
-export function createPurchaseHandler(client: FlywheelClient, options: Pick<RunBatchOptions, 'wallet' | 'look'>) {
+export function createPurchaseHandler(client: FlywheelClient, options: Pick<RunBatchOptions, 'wallet' | 'verify'>) {
   return async (request: Request): Promise<Response> => {
     const { orderId, customer, totalCents }: Purchase = JSON.parse(await request.text());
     const tokens = totalCents / 10_000;
@@ -54,7 +54,7 @@ if (import.meta.main) {
   const { FLYWHEEL_URL: url = 'http://127.0.0.1:4000', FLYWHEEL_API_KEY: apiKey = '', PORT = '3000' } = process.env;
   const { SOLANA_RPC_URL: rpcUrl = 'http://127.0.0.1:8899' } = process.env;
   const wallet = await createKeyPairSignerFromBytes(Uint8Array.from(JSON.parse(await readFile(walletFile, 'utf8'))));
-  const handle = createPurchaseHandler(createFlywheelClient({ url, apiKey }), { wallet, look: { rpcUrl } });
+  const handle = createPurchaseHandler(createFlywheelClient({ url, apiKey }), { wallet, verify: { rpcUrl } });
 
   const server = createServer(async (incoming, outgoing) => {
     const request = new Request('http://shop', { method: 'POST', body: await text(incoming) });

@@ -36,7 +36,7 @@ for (let start = 0; start < pipelines.length; start += PIPELINES_A_BATCH) {
   const { problems } = await client.previewBatch({ pipelines: part });
   for (const { place, message } of problems) process.stderr.write(`${place ?? csvFile}: ${message}\n`);
   const idempotencyKey = await idempotencyKeyOf('csv-airdrop', sha256, String(start));
-  const { id, status, executeResult } = await runBatch(client, part, { wallet, look: { rpcUrl }, idempotencyKey });
+  const { id, status, executeResult } = await runBatch(client, part, { wallet, verify: { rpcUrl }, idempotencyKey });
   process.stdout.write(`${JSON.stringify({ batchId: id, status, executeResult })}\n`);
   if (status !== 'EXECUTED') throw new Error(`Batch ${id} ended ${status}; what comes after it was not sent.`);
 }

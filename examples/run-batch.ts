@@ -24,7 +24,7 @@ try {
       ),
     ],
     // What the chain holds is read at the node and compared with the pipelines before the wallet signs.
-    { wallet, look: { rpcUrl }, onProgress: ({ stage }) => process.stderr.write(`${stage}\n`) },
+    { wallet, verify: { rpcUrl }, onProgress: ({ stage }) => process.stderr.write(`${stage}\n`) },
   );
   process.stdout.write(`${JSON.stringify(batch.executeResult, null, 2)}\n`);
 } catch (error) {

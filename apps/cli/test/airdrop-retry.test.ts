@@ -112,7 +112,7 @@ function stubService(outcomes: readonly Outcome[]) {
 async function send(service: ReturnType<typeof stubService>, { retryFailed }: { readonly retryFailed: boolean }) {
   const deps = {
     ...{ client: service.client, console: service.console, projectId: idOf(99), wallet: await generateKeyPairSigner() },
-    ...{ look: { rpcUrl: 'http://stub' }, signal: new AbortController().signal },
+    ...{ verify: { rpcUrl: 'http://stub' }, signal: new AbortController().signal },
   };
   return sendPart(deps, { identity, part: 0, pipelines, retryFailed }, () => undefined);
 }

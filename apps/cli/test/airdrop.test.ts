@@ -205,7 +205,7 @@ describe('flywheel airdrop', () => {
           console,
           projectId: project.projectId,
           wallet: wallet.signer,
-          look: { rpcUrl: service.rpcUrl },
+          verify: { rpcUrl: service.rpcUrl },
           signal,
         },
         { rows, plan, receiptFile: `${folder.path}/many.receipt.csv`, retryFailed: false },

@@ -21,7 +21,9 @@ export const MAX_PIPELINE_INSTRUCTIONS = 64;
  * Counts the instructions that a pipeline may run, inner ones included. It assumes that every recipient's token account
  * must be created in the longest way.
  */
-export function countPipelineInstructions(actions: readonly { readonly toAddress?: string }[]): number {
+export function countPipelineInstructions(
+  actions: readonly { readonly action: string; readonly toAddress?: string }[],
+): number {
   const recipients = new Set(actions.flatMap(({ toAddress }) => (toAddress === undefined ? [] : [toAddress])));
   const own = actions.reduce((sum, { toAddress }) => sum + (toAddress === undefined ? 1 : PER_TRANSFER), 0);
   return BEFORE_ACTIONS + own + PER_CREATION * recipients.size;

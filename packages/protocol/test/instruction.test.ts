@@ -105,10 +105,13 @@ describe('addressEncoder', () => {
 });
 
 describe('countPipelineInstructions', () => {
+  const burn = { action: 'BURN' };
+  const airdrop = (toAddress: string) => ({ action: 'AIRDROP', toAddress });
+
   it('counts the creation of a token account once for each recipient', () => {
-    assert.equal(countPipelineInstructions([{}]), 7);
-    assert.equal(countPipelineInstructions([{ toAddress: A }, { toAddress: A }]), 16);
-    assert.equal(countPipelineInstructions([{ toAddress: A }, { toAddress: B }, {}]), 23);
+    assert.equal(countPipelineInstructions([burn]), 7);
+    assert.equal(countPipelineInstructions([airdrop(A), airdrop(A)]), 16);
+    assert.equal(countPipelineInstructions([airdrop(A), airdrop(B), burn]), 23);
   });
 });
 

@@ -19,7 +19,7 @@ import { type Connection, type RequestParts, type SendOptions, sendRequest } fro
 import { streamEvents } from './wire/stream-events.ts';
 
 export interface FlywheelClientOptions extends Connection {
-  /** The project’s API key, sent as `x-service-api-key`. */
+  /** The project's API key, sent as `x-service-api-key`. */
   readonly apiKey: string;
 }
 
@@ -28,28 +28,28 @@ export interface CallOptions {
 }
 
 export interface InitOptions extends CallOptions {
-  /** UUID. A fresh one by default; pass your own to repeat a request after a crash of your process. */
+  /** UUID; a new one by default. Pass your own to repeat a request after a crash of your process. */
   readonly idempotencyKey?: string;
 }
 
 export interface ExecuteOptions extends CallOptions {
-  /** How long the service may hold the answer, 0 to 120 seconds; its own default is 30. */
+  /** Time that the service may hold its answer, 0 to 120 seconds; 30 by default. */
   readonly waitSeconds?: number;
 }
 
 export interface GetBatchOptions extends CallOptions {
-  /** `pipelines` adds the compiled pipelines, `approval` the current `proposalApproveTx`, `ledger` what it cost. */
+  /** `pipelines` adds the compiled pipelines, `approval` the current `proposalApproveTx`, `ledger` the cost. */
   readonly include?: readonly ('pipelines' | 'approval' | 'ledger')[];
 }
 
 export interface StreamBatchEventsOptions extends CallOptions {
-  /** Id of the last event that is known. */
+  /** Id of the last event that you know; the stream continues after it. */
   readonly after?: string;
 }
 
 export interface ListBatchesOptions extends CallOptions {
   readonly status?: BatchStatus;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   readonly cursor?: string;
   /** 1 to 100; 20 by default. */
   readonly limit?: number;
@@ -58,16 +58,16 @@ export interface ListBatchesOptions extends CallOptions {
 /** An init request, or its JSON text, which is sent byte for byte. */
 export type InitBatchInput = InitBatchRequest | string;
 
-/** Beside the seconds the service was asked to hold the answer. */
+/** Added to the seconds that the service may hold its answer. */
 const EXECUTE_TIMEOUT_MARGIN_SECONDS = 30;
 const DEFAULT_WAIT_SECONDS = 30;
-/** What the service answers at most. */
+/** The service's largest page. */
 const MAX_PAGE = 100;
 
 /**
- * A client of the service’s operations. Every call may throw a FlywheelError; answers that were lost or refused for a
- * passing reason are asked for again, at most four times, which is safe: init carries an idempotency key, execute never
- * executes twice.
+ * Creates a client of the service. Every call may throw a FlywheelError. A call whose answer was lost, or that met a rate
+ * limit or an outage, is tried up to four times. That is safe: init carries an idempotency key, and execute never executes
+ * twice.
  *
  * @example
  * const client = createFlywheelClient({ url: 'http://127.0.0.1:4000', apiKey });
@@ -77,8 +77,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
   const connection: Connection = { ...options, headers: { ...options.headers, 'x-service-api-key': apiKey } };
 
   /**
-   * Any operation of the table that answers JSON, with its parts as the wire names them. All of them may be repeated
-   * safely.
+   * Sends any operation that answers JSON, with its parts as the API names them. Every operation may be repeated safely.
    */
   async function request<Id extends Exclude<OperationId, 'streamBatchEvents'>>(
     operationId: Id,
@@ -88,7 +87,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     return sendRequest(connection, OPERATIONS[operationId], parts, { ...sendOptions, repeatable: true });
   }
 
-  /** A page of the project’s batches, newest first. */
+  /** Reads a page of the project's batches, newest first. */
   async function listBatches({ status, cursor, limit, signal }: ListBatchesOptions = {}): Promise<BatchList> {
     const query = { status, cursor, limit: limit === undefined ? undefined : String(limit) };
     const reply = await request('listBatches', { query }, signal ? { signal } : {});
@@ -98,7 +97,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
   return {
     request,
 
-    /** Compiles pipelines and creates a batch awaiting approval. */
+    /** Compiles pipelines and creates a batch that needs approval. */
     async initBatch(input: InitBatchInput, { idempotencyKey, signal }: InitOptions = {}): Promise<InitBatchResponse> {
       const headers = { 'x-idempotency-key': idempotencyKey ?? crypto.randomUUID() };
       const isText = typeof input === 'string';
@@ -110,7 +109,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
       return reply.body;
     },
 
-    /** What a batch would take and what stands in its way; stores nothing. */
+    /** Checks pipelines and estimates their cost without creating a batch. */
     async previewBatch(input: InitBatchInput, { signal }: CallOptions = {}): Promise<PreviewBatchResponse> {
       const isText = typeof input === 'string';
       const reply = await request(
@@ -121,7 +120,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
       return reply.body;
     },
 
-    /** Executes an approved batch. An answer without `result` means that it goes on: poll `getBatch`. */
+    /** Executes an approved batch. An answer without `result` means that the execution continues: poll `getBatch`. */
     async executeBatch(
       body: ExecuteBatchRequest,
       { waitSeconds, signal }: ExecuteOptions = {},
@@ -133,8 +132,8 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     },
 
     /**
-     * Gives an open batch up: what was executed stays, nothing more is. An answer whose status is not final means that a
-     * bundle is still in flight: poll `getBatch`.
+     * Cancels an open batch. Pipelines that were executed stay executed. If the status of the answer is not final, a bundle
+     * is still in flight: poll `getBatch`.
      */
     async cancelBatch(
       batchId: string,
@@ -149,7 +148,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
 
     listBatches,
 
-    /** Every batch of the project, newest first, asked for a page at a time. */
+    /** Iterates over all batches of the project, newest first, one page per request. */
     async *allBatches(options: Omit<ListBatchesOptions, 'cursor'> = {}): AsyncGenerator<Batch, void, undefined> {
       let page = await listBatches({ limit: MAX_PAGE, ...options });
       yield* page.batches;
@@ -160,8 +159,8 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     },
 
     /**
-     * Follows a batch event by event, from its beginning or from after one that is known, each once and none left out,
-     * over as many connections as it takes. Ends after `batch.closed`; leave the loop to end it before.
+     * Streams the events of a batch from its beginning, or after a known event. Each event comes once and none is lost,
+     * also when the connection breaks. The stream ends after `batch.closed`; leave the loop to end it earlier.
      *
      * @example
      * for await (const { type, status } of client.streamBatchEvents(batch.id)) console.log(type, status);
@@ -177,7 +176,7 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
       return reply.body;
     },
 
-    /** Reads the current batch of the key’s token; null when there is none, which is normal. */
+    /** Reads the current batch of the key's token; null if there is none, which is normal. */
     async getCurrentBatch({ signal }: CallOptions = {}): Promise<Batch | null> {
       const reply = await request('getCurrentBatch', {}, signal ? { signal } : {});
       return reply.body;
@@ -186,3 +185,21 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
 }
 
 export type FlywheelClient = ReturnType<typeof createFlywheelClient>;
+
+/**
+ * Derives an idempotency key from the parts that identify a piece of work: a UUID (RFC 9562, version 8) from their SHA-256.
+ * Work that is reported twice then makes one batch, and you need not store the key.
+ *
+ * @example
+ * await runBatch(client, pipelines, { wallet, idempotencyKey: await idempotencyKeyOf('purchase', orderId) });
+ */
+export async function idempotencyKeyOf(...parts: readonly string[]): Promise<string> {
+  // JSON keeps the parts apart: ('a', 'bc') is not ('ab', 'c').
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(parts)));
+  const hex = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const variant = VARIANTS.charAt(Number.parseInt(hex.charAt(16), 16) % VARIANTS.length);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** The hex digits whose first two bits are 10, as RFC 9562 requires. */
+const VARIANTS = '89ab';

@@ -1,8 +1,9 @@
 import { ERRORS, type ErrorCode } from '@flywheel/api';
 
 /**
- * Faults that no answer of the service describes: `ERR_UNREACHABLE` nothing answered, `ERR_TIMED_OUT` too late,
- * `ERR_UNEXPECTED_REPLY` an answer that is not the wire’s, `ERR_SIGNING_REFUSED` a transaction this client will not sign.
+ * Errors of this client, beside those of the service: `ERR_UNREACHABLE` no connection, `ERR_TIMED_OUT` no answer in time,
+ * `ERR_UNEXPECTED_REPLY` an answer that the API does not document, `ERR_SIGNING_REFUSED` a transaction that this client
+ * does not sign.
  */
 export type ClientErrorCode = 'ERR_UNREACHABLE' | 'ERR_TIMED_OUT' | 'ERR_UNEXPECTED_REPLY' | 'ERR_SIGNING_REFUSED';
 
@@ -11,17 +12,17 @@ export type FlywheelErrorCode = ErrorCode | ClientErrorCode;
 export interface FlywheelErrorDetails<Code extends FlywheelErrorCode = FlywheelErrorCode> {
   readonly code: Code;
   readonly message: string;
-  /** HTTP status; null when nothing was answered. */
+  /** HTTP status; null if there was no answer. */
   readonly status?: number | null;
-  /** Quote it when asking about this failure: the service’s log carries it. */
+  /** Quote it when you ask about this error: the service's log contains it. */
   readonly requestId?: string | null;
-  /** When the service asked to wait. */
+  /** Seconds that the service asked to wait; null if it did not. */
   readonly retryAfterSeconds?: number | null;
   readonly cause?: unknown;
 }
 
 /**
- * Any failure of a call to the service.
+ * The error of every failed call to the service or to a Solana node.
  *
  * @example
  * try {
@@ -47,7 +48,7 @@ export class FlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCode> e
   }
 }
 
-/** Narrows to a FlywheelError, of one code if one is given. */
+/** Narrows an error to a FlywheelError, of one code if a code is given. */
 export function isFlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCode>(
   error: unknown,
   code?: Code,
@@ -55,7 +56,12 @@ export function isFlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCo
   return error instanceof FlywheelError && (code === undefined || error.code === code);
 }
 
-/** Whether a text is a code of the service’s catalogue. */
+/** Narrows a text to a code that the service documents. */
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
+}
+
+/** Creates the error of a transaction that is not signed. The reason continues “Not signed: …”. */
+export function signingRefused(reason: string, cause?: unknown): FlywheelError<'ERR_SIGNING_REFUSED'> {
+  return new FlywheelError({ code: 'ERR_SIGNING_REFUSED', message: `Not signed: ${reason}`, cause });
 }

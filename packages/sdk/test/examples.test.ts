@@ -10,7 +10,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { burn, createFlywheelClient, type FlywheelClient, followBatch, pipeline } from '@flywheel/sdk';
+import { burn, createFlywheelClient, type FlywheelClient, pipeline, watchBatch } from '@flywheel/sdk';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import {
@@ -65,7 +65,7 @@ describe('the examples', () => {
     const question = [signature, project.vaultAddress, 'WATCH_AD'];
     assert.equal(JSON.parse(await runExample('verify-proof.ts', [...question, payload])).isProven, true);
     await assert.rejects(runExample('verify-proof.ts', [...question, '{}']), ({ code, stdout }) => {
-      assert.match(JSON.parse(stdout).problem, /with another payload/);
+      assert.match(JSON.parse(stdout).reason, /of other payloads/);
       return code === 1;
     });
   });
@@ -115,7 +115,7 @@ describe('the examples', () => {
     await once(kms, 'listening');
     const KMS_URL = `http://127.0.0.1:${portOf(kms.address())}`;
     const { batch } = await client.initBatch({ pipelines: [pipeline('WATCH_AD', { adId: 'kms' }, burn(1))] });
-    await followBatch(client, batch.id, { until: ({ status }) => status === 'FINALIZED' });
+    await watchBatch(client, batch.id, { until: ({ status }) => status === 'FINALIZED' });
 
     const { address } = project.wallet;
     const otherVault = [batch.id, address, (await generateKeyPairSigner()).address];

@@ -3,12 +3,12 @@ import { it } from 'node:test';
 import { OPERATIONS } from '@flywheel/api';
 import * as sdk from '@flywheel/sdk';
 
-it('exports these names and no others', () => {
+it('the SDK exports these names and no others', () => {
   assert.deepEqual(Object.keys(sdk).sort(), [
     'FlywheelError',
     'MAX_PIPELINE_BYTES',
     'MAX_PIPELINE_INSTRUCTIONS',
-    'TOKEN_2022_PROGRAM',
+    'TOKEN_2022_PROGRAM_ADDRESS',
     'airdrop',
     'approvalFee',
     'burn',
@@ -16,12 +16,10 @@ it('exports these names and no others', () => {
     'createFlywheelClient',
     'decimalOf',
     'estimateBytes',
-    'followBatch',
     'idempotencyKeyOf',
     'isErrorCode',
     'isFinal',
     'isFlywheelError',
-    'lookBeforeSign',
     'memo',
     'packActions',
     'parseProofMemo',
@@ -34,17 +32,19 @@ it('exports these names and no others', () => {
     'readVaultMemos',
     'runBatch',
     'sendRequest',
-    'signAfterLook',
     'signApproval',
     'signTransaction',
     'toBaseUnits',
     'toDecimal',
+    'verifyAndSign',
+    'verifyApproval',
     'verifyProofOnChain',
     'walletStandardSigner',
+    'watchBatch',
   ]);
 });
 
-it('has a method for every operation under /v1', () => {
+it('createFlywheelClient has a method for every operation under /v1', () => {
   const client = sdk.createFlywheelClient({ url: 'http://127.0.0.1:1', apiKey: 'fw_key' });
   assert.deepEqual(
     Object.keys(OPERATIONS).filter((operationId) => !Object.hasOwn(client, operationId)),

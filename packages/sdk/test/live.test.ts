@@ -45,16 +45,16 @@ describe('the SDK with a service and its cluster', () => {
     ];
   }
 
-  it('runs pipelines in one call, having looked at the chain, and the chain proves each of them', async () => {
+  it('runBatch verifies the batch on chain before it signs, and the chain proves each pipeline', async () => {
     const sent = await pipelines();
     const stages: string[] = [];
     const batch = await runBatch(client, sent, {
       wallet: project.wallet,
-      look: { rpcUrl, vaultAddress: project.vaultAddress, mintAddress: project.mintAddress },
+      verify: { rpcUrl, vaultAddress: project.vaultAddress, mintAddress: project.mintAddress },
       onProgress: ({ stage }) => stages.push(stage),
     });
     assert.equal(batch.status, 'EXECUTED');
-    assert.deepEqual(stages, ['compiled', 'setUp', 'looked', 'approved', 'ended']);
+    assert.deepEqual(stages, ['compiled', 'setUp', 'verified', 'approved', 'ended']);
 
     const signatures = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
     const vault = project.vaultAddress;
@@ -69,7 +69,7 @@ describe('the SDK with a service and its cluster', () => {
     }
   });
 
-  it('takes no other payload, type, vault or transaction for a proof', async () => {
+  it('verifyProofOnChain accepts no other payload, type, vault or transaction', async () => {
     const [sent] = await pipelines();
     assert.ok(sent);
     const { wallet, vaultAddress: vault } = project;
@@ -78,25 +78,28 @@ describe('the SDK with a service and its cluster', () => {
     const signature = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes).at(-1) ?? '';
     const question = { type: sent.type, payload: sent.payload, signature, vault };
     const ask = async (changes: Partial<typeof question>) => {
-      const { isProven, problem } = await proof.verifyOnChain(rpcUrl, { ...question, ...changes });
-      return isProven ? 'proven' : problem;
+      const { isProven, reason } = await proof.verifyOnChain(rpcUrl, { ...question, ...changes });
+      return isProven ? 'proven' : reason;
     };
     assert.equal(await ask({}), 'proven');
-    assert.match((await ask({ payload: `${sent.payload} ` })) ?? '', /with another payload/);
-    assert.match((await ask({ type: 'WATCH_AD' })) ?? '', /proved PRODUCT_PURCHASE in this transaction, not WATCH_AD/);
-    assert.match((await ask({ vault: wallet.address })) ?? '', /proved nothing/);
+    assert.match((await ask({ payload: `${sent.payload} ` })) ?? '', /of other payloads/);
+    assert.match(
+      (await ask({ type: 'WATCH_AD' })) ?? '',
+      /proofs of PRODUCT_PURCHASE in this transaction, not of WATCH_AD/,
+    );
+    assert.match((await ask({ vault: wallet.address })) ?? '', /wrote no proof/);
     const [setUp = ''] = batch.initResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
-    assert.match((await ask({ signature: setUp })) ?? '', /proved nothing/);
+    assert.match((await ask({ signature: setUp })) ?? '', /wrote no proof/);
     assert.match((await ask({ signature: '1'.repeat(64) })) ?? '', /knows no confirmed transaction/);
   });
 
-  it('goes on where a run broke off, by its idempotency key', async () => {
+  it('runBatch continues an interrupted run by its idempotency key', async () => {
     const [sent, idempotencyKey] = [await pipelines(), crypto.randomUUID()];
     const breakOffAt = async (stage: BatchProgress['stage']) => {
       const stop = new AbortController();
       const onProgress = (event: BatchProgress) =>
         event.stage === stage && stop.abort(new Error(`stopped at ${stage}`));
-      const options = { wallet: project.wallet, idempotencyKey, onProgress, look: { rpcUrl } };
+      const options = { wallet: project.wallet, idempotencyKey, onProgress, verify: { rpcUrl } };
       await assert.rejects(runBatch(client, sent, { ...options, signal: stop.signal }), {
         message: `stopped at ${stage}`,
       });
@@ -104,13 +107,13 @@ describe('the SDK with a service and its cluster', () => {
     await breakOffAt('compiled');
     await breakOffAt('setUp');
     await breakOffAt('approved');
-    const ended = await runBatch(client, sent, { wallet: project.wallet, idempotencyKey, look: { rpcUrl } });
+    const ended = await runBatch(client, sent, { wallet: project.wallet, idempotencyKey, verify: { rpcUrl } });
     assert.equal(ended.executeResult?.totalSuccessful, 2);
-    const again = await runBatch(client, sent, { wallet: project.wallet, idempotencyKey, look: { rpcUrl } });
+    const again = await runBatch(client, sent, { wallet: project.wallet, idempotencyKey, verify: { rpcUrl } });
     assert.deepEqual(again, ended);
   });
 
-  it('has nothing signed when the vault is not the one that is known', async () => {
+  it('runBatch signs nothing if the vault is not the known one', async () => {
     const stranger = (await generateKeyPairSigner()).address;
     let asked = 0;
     const wallet = byteSigner(project.wallet.address, async () => {
@@ -118,8 +121,8 @@ describe('the SDK with a service and its cluster', () => {
       return new Uint8Array(64);
     });
     const idempotencyKey = crypto.randomUUID();
-    const look = { rpcUrl, vaultAddress: stranger };
-    const error: unknown = await runBatch(client, await pipelines(), { wallet, look, idempotencyKey }).catch(
+    const verify = { rpcUrl, vaultAddress: stranger };
+    const error: unknown = await runBatch(client, await pipelines(), { wallet, verify, idempotencyKey }).catch(
       (it) => it,
     );
     assert.ok(isFlywheelError(error, 'ERR_SIGNING_REFUSED'), String(error));
@@ -134,7 +137,7 @@ describe('the SDK with a service and its cluster', () => {
   it('signs with whatever signs bytes', async () => {
     const { keyPair, address } = project.wallet;
     const kms = byteSigner(address, (message) => signBytes(keyPair.privateKey, message));
-    const batch = await runBatch(client, await pipelines(), { wallet: kms, look: { rpcUrl } });
+    const batch = await runBatch(client, await pipelines(), { wallet: kms, verify: { rpcUrl } });
     assert.equal(batch.status, 'EXECUTED');
   });
 
@@ -154,7 +157,7 @@ describe('the SDK with a service and its cluster', () => {
       account: { address: project.wallet.address },
       chain: 'solana:localnet',
     });
-    const batch = await runBatch(client, await pipelines(), { wallet, look: { rpcUrl } });
+    const batch = await runBatch(client, await pipelines(), { wallet, verify: { rpcUrl } });
     assert.equal(batch.status, 'EXECUTED');
     assert.deepEqual(chains, ['solana:localnet']);
   });

@@ -9,7 +9,7 @@ import {
   memo,
   packActions,
   pipelineSize,
-  TOKEN_2022_PROGRAM,
+  TOKEN_2022_PROGRAM_ADDRESS,
 } from '@flywheel/sdk';
 import {
   compilePipeline,
@@ -30,11 +30,11 @@ describe('the size of a pipeline', () => {
     wallets = await Promise.all(Array.from({ length: 6 }, async () => (await generateKeyPairSigner()).address));
   });
 
-  for (const tokenProgram of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM]) {
+  for (const tokenProgram of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM_ADDRESS]) {
     it(`is what the service counts, to the byte, with ${tokenProgram}`, async () => {
       const project = await projectOf(tokenProgram);
       const { mint } = project.token;
-      const recipient = fc.constantFrom(...wallets, mint, TOKEN_PROGRAM, TOKEN_2022_PROGRAM);
+      const recipient = fc.constantFrom(...wallets, mint, TOKEN_PROGRAM, TOKEN_2022_PROGRAM_ADDRESS);
       const action: fc.Arbitrary<Action> = fc.oneof(
         fc.integer({ min: 1, max: 1_000_000 }).map(burn),
         { weight: 2, arbitrary: recipient.map((to) => airdrop(to, '1.5')) },

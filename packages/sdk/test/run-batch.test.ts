@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Batch } from '@flywheel/api';
-import { type BatchProgress, createFlywheelClient, followBatch, isFlywheelError, runBatch } from '@flywheel/sdk';
+import { type BatchProgress, createFlywheelClient, isFlywheelError, runBatch, watchBatch } from '@flywheel/sdk';
 import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import { buildApproval } from './approvals.ts';
 import { BATCH, BATCH_ID, initAnswer, PIPELINES } from './batches.ts';
@@ -48,7 +48,7 @@ describe('runBatch', () => {
     );
     const told: string[] = [];
     const onProgress = (event: BatchProgress) => {
-      if (event.stage === 'hindered') told.push(event.executionError.message);
+      if (event.stage === 'blocked') told.push(event.executionError.message);
     };
     await runBatch(client(service), { pipelines: PIPELINES }, { wallet, onProgress });
     assert.deepEqual(told, [executionError.message]);
@@ -78,10 +78,10 @@ describe('runBatch', () => {
   });
 });
 
-describe('followBatch', () => {
+describe('watchBatch', () => {
   it('ends with ERR_TIMED_OUT when the batch has not ended in time', async () => {
     await using service = await startStubService(() => ({ status: 200, body: BATCH }));
-    const error: unknown = await followBatch(client(service), BATCH_ID, { timeoutMs: 50 }).catch((caught) => caught);
+    const error: unknown = await watchBatch(client(service), BATCH_ID, { timeoutMs: 50 }).catch((caught) => caught);
     assert.ok(isFlywheelError(error, 'ERR_TIMED_OUT'));
     assert.match(error.message, /still AVAILABLE_TO_QUEUE after 0\.05 s/);
   });

@@ -43,13 +43,13 @@ describe('signApproval', () => {
     const text = await approval({ extra: [transfer(wallet.address, operator.address)] });
     await assert.rejects(
       signApproval(text, wallet),
-      refusal(/instruction 4 calls 1{32} for something other than a vote/),
+      refusal(/instruction 4 calls 1{32}, which is not part of an approval/),
     );
   });
 
   it('refuses a transaction that the wallet would pay for', async () => {
     const text = await approval({ feePayer: wallet.address });
-    await assert.rejects(signApproval(text, wallet), refusal(/would have your wallet \w+ pay for it/));
+    await assert.rejects(signApproval(text, wallet), refusal(/your wallet \w+ would pay the fee/));
   });
 
   it('refuses a wallet that the transaction does not ask for', async () => {
@@ -63,7 +63,7 @@ describe('signApproval', () => {
   it('refuses a text that is no transaction', async () => {
     const text = await approval();
     for (const bad of ['', 'hello', 'AAAA', text.slice(0, 200)]) {
-      await assert.rejects(signApproval(bad, wallet), refusal(/it is no base64 transaction/));
+      await assert.rejects(signApproval(bad, wallet), refusal(/it is not a base64 transaction/));
     }
   });
 });

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { CONSOLE_OPERATIONS, type ProvenPipeline } from '@flywheel/api';
 import { formatProofMemo, type Proof } from '@flywheel/protocol';
-import { type ProofVerdict, verifyProofOnChain } from '@flywheel/sdk';
+import { type ProofVerification, verifyProofOnChain } from '@flywheel/sdk';
 import { isSignature } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ConsoleClient } from '../console-client.ts';
@@ -174,10 +174,10 @@ async function verifyAt(
   const proofs = matchesOf(verdict, query).map((found) => ({
     ...{ type: found.type, hash: found.hash, signature, vaultAddress, slot, executedAt },
   }));
-  return { mismatch: proofs.length > 0 ? null : verdict.problem, proofs };
+  return { mismatch: proofs.length > 0 ? null : verdict.reason, proofs };
 }
 
-function matchesOf({ found, memo }: ProofVerdict, { by }: ProofQuery): ProofVerdict['found'] {
+function matchesOf({ found, memo }: ProofVerification, { by }: ProofQuery): ProofVerification['found'] {
   return by === 'signature' ? found : found.filter(({ type, hash }) => memo === formatProofMemo({ type, hash }));
 }
 

@@ -1,25 +1,32 @@
-import { type Address, address, getU64Decoder } from '@solana/kit';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
-import { readAccounts } from './read-accounts.ts';
+import { type Address, address } from '@solana/kit';
+import { getMintDecoder, getMintSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import { readAccounts } from './rpc.ts';
 
 export interface Mint {
   readonly decimals: number;
   readonly tokenProgram: Address;
+  /** Base units. */
   readonly supply: bigint;
 }
 
-/** Offsets in the 82 bytes that both token programs share (spl-token, `Mint`). */
-const SUPPLY_OFFSET = 36;
-const DECIMALS_OFFSET = 44;
-
-/** @throws Error when there is no mint at the address. */
+/**
+ * Reads a mint of SPL Token or Token-2022.
+ * @param rpcUrl a Solana node.
+ * @throws Error if there is no mint at the address; FlywheelError if the node does not answer.
+ *
+ * @example
+ * const { decimals, supply } = await readMint('https://api.mainnet-beta.solana.com', mintAddress);
+ */
 export async function readMint(rpcUrl: string, mint: string): Promise<Mint> {
   const [account] = await readAccounts(rpcUrl, [address(mint)]);
-  if (!account) throw new Error(`There is no mint ${mint} on this cluster.`);
-  if (account.owner !== TOKEN_PROGRAM && account.owner !== TOKEN_2022_PROGRAM) {
-    throw new Error(`${mint} is no mint: it belongs to the program ${account.owner}.`);
+  if (!account) throw new Error(`The mint ${mint} does not exist on this cluster.`);
+  const { owner, data } = account;
+  if (owner !== TOKEN_PROGRAM_ADDRESS && owner !== TOKEN_2022_PROGRAM_ADDRESS) {
+    throw new Error(`${mint} is not a mint: it belongs to the program ${owner}.`);
   }
-  const decimals = account.data[DECIMALS_OFFSET];
-  if (decimals === undefined) throw new Error(`${mint} is no mint: it has ${account.data.length} bytes.`);
-  return { decimals, tokenProgram: account.owner, supply: getU64Decoder().decode(account.data, SUPPLY_OFFSET) };
+  if (data.length < getMintSize()) throw new Error(`${mint} is not a mint: it has ${data.length} bytes.`);
+  // The extensions of Token-2022 follow the layout that both programs share.
+  const { decimals, supply } = getMintDecoder().decode(data);
+  return { decimals, tokenProgram: owner, supply };
 }

@@ -1,30 +1,33 @@
+import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import { getBase58Encoder } from '@solana/kit';
-import { MEMO_PROGRAM, SQUADS_PROGRAM } from './programs.ts';
-import { askRpc } from './rpc/ask-rpc.ts';
-import { fieldOf, listOf, numberOf, unexpectedAnswer } from './rpc/rpc-answer.ts';
+import { askRpc, fieldOf, unexpectedAnswer } from './rpc.ts';
+import { SQUADS_PROGRAM } from './squads-codecs.ts';
 
 export interface VaultMemos {
-  /** What the vault wrote, in order. */
+  /** Texts that the vault wrote, in order. */
   readonly memos: readonly string[];
   readonly slot: number;
-  /** ISO 8601; null when the node does not know it. */
+  /** ISO 8601; null if the node does not know it. */
   readonly executedAt: string | null;
-  /** Why the transaction failed; null when it succeeded. */
+  /** The TransactionError as JSON text; null if the transaction succeeded. */
   readonly failure: string | null;
 }
 
-export interface VaultMemosQuestion {
+export interface VaultMemosQuery {
+  /** Signature of the transaction, base58. */
   readonly signature: string;
+  /** Address of the vault. */
   readonly vault: string;
-  /** `finalized` can never be rolled back and comes about 13 s later than `confirmed`. */
+  /** `finalized` can never be rolled back; it comes about 13 s after `confirmed`. */
   readonly commitment: 'confirmed' | 'finalized';
 }
 
 const METHOD = 'getTransaction';
 
 /**
- * The memos that a vault signed in one transaction, whatever the transaction’s version; null when there is none such.
- * @throws FlywheelError when the node does not answer, or not as it should.
+ * Reads the memos that a vault signed in one transaction of any version; null if the node does not know the transaction.
+ * @param rpcUrl a Solana node.
+ * @throws FlywheelError if the node does not answer, or its answer is not as documented.
  *
  * @example
  * const written = await readVaultMemos(rpcUrl, { signature, vault, commitment: 'confirmed' });
@@ -32,7 +35,7 @@ const METHOD = 'getTransaction';
  */
 export async function readVaultMemos(
   rpcUrl: string,
-  { signature, vault, commitment }: VaultMemosQuestion,
+  { signature, vault, commitment }: VaultMemosQuery,
 ): Promise<VaultMemos | null> {
   const config = { encoding: 'json', commitment, maxSupportedTransactionVersion: LATEST_VERSION };
   const answer = await askRpc(rpcUrl, METHOD, [signature, config]);
@@ -48,7 +51,7 @@ export async function readVaultMemos(
   };
 }
 
-/** Nodes answer transactions up to the version that is asked for. */
+/** A node returns transactions only up to this version. */
 const LATEST_VERSION = 1;
 
 function vaultMemos(answer: unknown, meta: unknown, vault: string): string[] {
@@ -62,11 +65,21 @@ function vaultMemos(answer: unknown, meta: unknown, vault: string): string[] {
   return listOf(fieldOf(meta, 'innerInstructions'))
     .filter((group) => programOf(outer[numberOf(fieldOf(group, 'index'))]) === SQUADS_PROGRAM)
     .flatMap((group) => listOf(fieldOf(group, 'instructions')))
-    .filter((inner) => programOf(inner) === MEMO_PROGRAM)
+    .filter((inner) => programOf(inner) === MEMO_PROGRAM_ADDRESS)
     .filter((inner) => listOf(fieldOf(inner, 'accounts')).some((index) => accounts[numberOf(index)] === vault))
     .map((inner) => {
       const bytes = fieldOf(inner, 'data');
       if (typeof bytes !== 'string') throw unexpectedAnswer(METHOD, inner);
       return new TextDecoder().decode(new Uint8Array(getBase58Encoder().encode(bytes)));
     });
+}
+
+/** The entries of a list; none if the value is not a list. */
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** An index; -1, where no list has an entry, if the value is not a number. */
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : -1;
 }

@@ -1,33 +1,32 @@
-import type { Operation, OperationReply, OperationRequest } from '@flywheel/api';
-import { FlywheelError } from '../errors.ts';
-import { readReply } from './read-reply.ts';
-import { type Retry, repeat } from './repeat.ts';
+import { ErrorBody, type Operation, type OperationReply, type OperationRequest } from '@flywheel/api';
+import { FlywheelError, isErrorCode } from '../errors.ts';
+import { type Retry, retry, retryAfterSeconds } from './retry.ts';
 
-/** Where the service is and how to talk to it. */
+/** Address of the service and settings of the connection. */
 export interface Connection {
   /** Base address of the service, e.g. `https://flywheel.example.com`. */
   readonly url: string;
-  /** The global one by default. */
+  /** The global `fetch` by default. */
   readonly fetch?: typeof fetch;
   /** Sent with every request. */
   readonly headers?: { readonly [name: string]: string };
   /** Attempts per call, the first included; 4 by default. */
   readonly maxAttempts?: number;
-  /** Told before each wait for another attempt. */
+  /** Called before each wait for another attempt. */
   readonly onRetry?: (retry: Retry) => void;
 }
 
 export interface SendOptions {
-  /** True if sending the request twice does no more than sending it once: then lost answers are asked for again. */
+  /** True if sending the request twice has the effect of sending it once. Then lost answers are requested again. */
   readonly repeatable: boolean;
   /** Sent instead of `body`, byte for byte, so that numbers keep their digits. */
   readonly bodyText?: string;
-  /** For one attempt; 30 s by default. */
+  /** Deadline of one attempt; 30 s by default. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** What any operation’s request is made of. */
+/** The parts of an operation's request. */
 export interface RequestParts {
   readonly headers?: { readonly [name: string]: string | undefined };
   readonly params?: { readonly [name: string]: unknown };
@@ -36,14 +35,14 @@ export interface RequestParts {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** Refused by a gateway, or for a reason that passes: worth another attempt if repeating is safe. */
-const PASSING_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504]);
+/** Statuses of a gateway, or of an outage that passes. */
+const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
 /**
- * Sends one operation and answers its documented reply. Repeats after `Retry-After`, and, when `repeatable`, after
- * lost connections and 5xx answers.
- * @throws FlywheelError with the service’s code, or a client code when no answer of the wire came back.
- * @throws the signal’s reason when aborted.
+ * Sends one operation and returns its documented reply. It retries after `Retry-After`, and, if `repeatable`, after lost
+ * connections and 5xx answers.
+ * @throws FlywheelError with the service's code, or a client code if the answer is missing or not documented.
+ * @throws the signal's reason if it is aborted.
  */
 export async function sendRequest<O extends Operation>(
   connection: Connection,
@@ -52,10 +51,40 @@ export async function sendRequest<O extends Operation>(
   options: SendOptions,
 ): Promise<OperationReply<O>> {
   const { maxAttempts, onRetry } = connection;
-  const mayRepeat = (error: FlywheelError) => isWorthRepeating(error, options);
-  return repeat({ maxAttempts, onRetry, mayRepeat, signal: options.signal }, () =>
+  const mayRetry = (error: FlywheelError) => isWorthRetrying(error, options);
+  return retry({ maxAttempts, onRetry, mayRetry, signal: options.signal }, () =>
     sendOnce(connection, operation, request, options),
   );
+}
+
+/** Builds the URL of an operation. */
+export function urlOf(
+  { url }: Pick<Connection, 'url'>,
+  operation: Pick<Operation, 'path'>,
+  { params = {}, query = {} }: RequestParts,
+): string {
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
+  const search = new URLSearchParams(defined(query)).toString();
+  return `${url.replace(/\/+$/, '')}${search === '' ? path : `${path}?${search}`}`;
+}
+
+/**
+ * Reads an answer as its operation documents it.
+ * @throws FlywheelError with the service's code, or `ERR_UNEXPECTED_REPLY`.
+ */
+export function readReply<O extends Operation>(operation: O, response: Response, text: string): OperationReply<O> {
+  const { status } = response;
+  const body = parseJson(text);
+  const expected = operation.responses[status];
+  if (!expected) throw errorOf(operation, response, body);
+  const checked = expected.schema.safeParse(body);
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    throw unexpected(operation, response, `${issue?.path.join('.') || 'the body'}: ${issue?.message}`);
+  }
+  // The status is one that the operation documents, and the body satisfies its schema. The body is returned as it came,
+  // so that fields newer than this client are not lost.
+  return { status, body, headers: Object.fromEntries(response.headers) } as OperationReply<O>;
 }
 
 async function sendOnce<O extends Operation>(
@@ -65,18 +94,17 @@ async function sendOnce<O extends Operation>(
   options: SendOptions,
 ): Promise<OperationReply<O>> {
   const bodyText = options.bodyText ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
-  const target = targetOf(connection, operation, request);
   const timeout = AbortSignal.timeout(options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   let response: Response;
   let text: string;
   try {
-    response = await (connection.fetch ?? fetch)(target, {
+    response = await (connection.fetch ?? fetch)(urlOf(connection, operation, request), {
       method: operation.method,
       headers: {
         accept: 'application/json',
         ...(operation.method === 'GET' ? {} : { 'content-type': 'application/json' }),
         ...connection.headers,
-        ...present(request.headers ?? {}),
+        ...defined(request.headers ?? {}),
       },
       ...(bodyText === undefined ? {} : { body: bodyText }),
       signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
@@ -84,36 +112,59 @@ async function sendOnce<O extends Operation>(
     text = await response.text();
   } catch (cause) {
     options.signal?.throwIfAborted();
-    throw lostConnection(connection.url, timeout.aborted, options, cause);
+    throw connectionError(connection.url, timeout.aborted, options, cause);
   }
   return readReply(operation, response, text);
 }
 
-/** Where an operation is asked for. */
-export function targetOf(
-  { url }: Pick<Connection, 'url'>,
-  operation: Pick<Operation, 'path'>,
-  { params = {}, query = {} }: RequestParts,
-): string {
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
-  const search = new URLSearchParams(present(query)).toString();
-  return `${url.replace(/\/+$/, '')}${search === '' ? path : `${path}?${search}`}`;
-}
-
-function present(values: { readonly [name: string]: unknown }): { [name: string]: string } {
+function defined(values: { readonly [name: string]: unknown }): { [name: string]: string } {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 
-function lostConnection(url: string, timedOut: boolean, { timeoutMs }: SendOptions, cause: unknown): FlywheelError {
+function connectionError(url: string, timedOut: boolean, { timeoutMs }: SendOptions, cause: unknown): FlywheelError {
   if (!timedOut) return new FlywheelError({ code: 'ERR_UNREACHABLE', message: `No service answers at ${url}.`, cause });
   const seconds = (timeoutMs ?? DEFAULT_TIMEOUT_MS) / 1_000;
   return new FlywheelError({ code: 'ERR_TIMED_OUT', message: `${url} did not answer within ${seconds} s.`, cause });
 }
 
-function isWorthRepeating({ code, status, retryAfterSeconds }: FlywheelError, { repeatable }: SendOptions): boolean {
-  // A 429 or 503 that names a time was refused before anything was done.
+function isWorthRetrying({ code, status, retryAfterSeconds }: FlywheelError, { repeatable }: SendOptions): boolean {
+  // A 429 or 503 with a time to wait was answered before anything was done.
   if ((status === 429 || status === 503) && retryAfterSeconds !== null) return true;
   if (!repeatable) return false;
-  return code === 'ERR_UNREACHABLE' || code === 'ERR_TIMED_OUT' || (status !== null && PASSING_STATUSES.has(status));
+  return code === 'ERR_UNREACHABLE' || code === 'ERR_TIMED_OUT' || (status !== null && TRANSIENT_STATUSES.has(status));
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not an answer of the service; the schema check that follows reports it.
+    return undefined;
+  }
+}
+
+function errorOf(operation: Operation, response: Response, body: unknown): FlywheelError {
+  const parsed = ErrorBody.safeParse(body);
+  if (!parsed.success || !isErrorCode(parsed.data.error)) {
+    const found = parsed.success ? `${parsed.data.error}: ${parsed.data.message}` : 'no error body';
+    return unexpected(operation, response, found);
+  }
+  return new FlywheelError({
+    code: parsed.data.error,
+    message: parsed.data.message,
+    status: response.status,
+    requestId: response.headers.get('x-request-id'),
+    retryAfterSeconds: retryAfterSeconds(response),
+  });
+}
+
+function unexpected(operation: Operation, response: Response, found: string): FlywheelError {
+  return new FlywheelError({
+    code: 'ERR_UNEXPECTED_REPLY',
+    message: `${operation.method} ${operation.path} answered ${response.status} with something that this client does not know (${found}).`,
+    status: response.status,
+    requestId: response.headers.get('x-request-id'),
+    retryAfterSeconds: retryAfterSeconds(response),
+  });
 }

@@ -1,26 +1,24 @@
 import { BatchEvent, OPERATIONS } from '@flywheel/api';
+import { createParser } from 'eventsource-parser';
 import { FlywheelError, isFlywheelError } from '../errors.ts';
-import { sleep } from '../sleep.ts';
-import { readReply } from './read-reply.ts';
-import { repeat } from './repeat.ts';
-import { type Connection, targetOf } from './request.ts';
-import { splitEvents } from './split-events.ts';
+import { type Connection, readReply, urlOf } from './request.ts';
+import { retry, sleep } from './retry.ts';
 
 export interface StreamEventsOptions {
   readonly batchId: string;
-  /** Id of the last event that is known: those after it are told. */
+  /** Id of the last event that is known; the stream continues after it. */
   readonly after?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The service says something every 15 s; what is silent for three times as long is broken. */
+// The service sends something every 15 s. A connection that is silent for three times as long is broken.
 const SILENCE_MS = 45_000;
-/** As the service asks for in its streams. */
+/** The service asks for it in its streams. */
 const RECONNECT_PAUSE_MS = 1_000;
 
 /**
- * A batch’s events as they happen, every one once, over as many connections as it takes, until the last one.
- * @throws FlywheelError of the service, and `ERR_UNREACHABLE` when it cannot be reached again.
+ * Streams a batch's events as they happen, each one once, over as many connections as it takes, until the last one.
+ * @throws FlywheelError of the service, or `ERR_UNREACHABLE` if it cannot be reached again.
  */
 export async function* streamEvents(
   connection: Connection,
@@ -29,15 +27,15 @@ export async function* streamEvents(
   let lastId = after;
   for (;;) {
     const line = new AbortController();
-    const watch = watchdog(line);
+    const watchdog = startWatchdog(line);
     try {
       const open = () =>
         openStream(connection, batchId, lastId, AbortSignal.any([line.signal, ...(signal ? [signal] : [])]));
       const { maxAttempts, onRetry } = connection;
-      const body = await repeat({ maxAttempts, onRetry, signal, mayRepeat: isPassing }, open);
+      const body = await retry({ maxAttempts, onRetry, signal, mayRetry: isTransient }, open);
       if (body === null) return;
-      for await (const text of splitEvents(body, watch.heard)) {
-        const event = readEvent(text);
+      for await (const text of readEvents(body, watchdog.reset)) {
+        const event = parseEvent(text);
         if (event === null) continue;
         lastId = event.id;
         yield event;
@@ -45,18 +43,18 @@ export async function* streamEvents(
       }
     } catch (error) {
       signal?.throwIfAborted();
-      // A connection that broke off in the middle: what came is known by its id, the rest is asked for.
+      // The connection broke in the middle: the next one continues after the last id.
       if (isFlywheelError(error)) throw error;
-      connection.onRetry?.({ error: brokenOff(connection, error), waitMs: RECONNECT_PAUSE_MS });
+      connection.onRetry?.({ error: connectionLost(connection, error), waitMs: RECONNECT_PAUSE_MS });
     } finally {
-      watch.stop();
+      watchdog.stop();
       line.abort();
     }
     await sleep(RECONNECT_PAUSE_MS, signal);
   }
 }
 
-/** null when there is nothing more to tell. */
+/** Opens a connection; null if the batch has no more events. */
 async function openStream(
   connection: Connection,
   batchId: string,
@@ -66,7 +64,7 @@ async function openStream(
   const operation = OPERATIONS.streamBatchEvents;
   let response: Response;
   try {
-    response = await (connection.fetch ?? fetch)(targetOf(connection, operation, { params: { batchId } }), {
+    response = await (connection.fetch ?? fetch)(urlOf(connection, operation, { params: { batchId } }), {
       headers: {
         accept: 'text/event-stream',
         ...connection.headers,
@@ -75,42 +73,68 @@ async function openStream(
       signal,
     });
   } catch (cause) {
-    throw brokenOff(connection, cause);
+    throw connectionLost(connection, cause);
   }
   if (response.status === 204) return null;
   if (response.status === 200 && response.body) return response.body;
-  // No other status is documented, so this throws what the service said.
+  // No other status is documented, so this throws the service's error.
   readReply({ ...operation, responses: {} }, response, await response.text());
   return null;
 }
 
-function isPassing({ code, status }: FlywheelError): boolean {
+/**
+ * Yields the data of each event of a stream.
+ * @param onBytes called for every chunk, comments included.
+ */
+async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  onBytes: () => void,
+): AsyncGenerator<string, void, undefined> {
+  const arrived: string[] = [];
+  const parser = createParser({ onEvent: ({ data }) => arrived.push(data) });
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      onBytes();
+      parser.feed(decoder.decode(value, { stream: true }));
+      yield* arrived.splice(0);
+    }
+  } finally {
+    // A caller who leaves the loop needs no more events. A stream that failed has nothing to cancel.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function isTransient({ code, status }: FlywheelError): boolean {
   return code === 'ERR_UNREACHABLE' || status === 429 || (status ?? 0) >= 500;
 }
 
-function brokenOff({ url }: Connection, cause: unknown): FlywheelError {
+function connectionLost({ url }: Connection, cause: unknown): FlywheelError {
   return new FlywheelError({ code: 'ERR_UNREACHABLE', message: `The connection to ${url} is lost.`, cause });
 }
 
-/** null for an event of a kind that this client does not know yet, which is none of its caller’s. */
-function readEvent(text: string): BatchEvent | null {
+/** Parses an event; null for a type that is newer than this client, which the caller does not receive. */
+function parseEvent(text: string): BatchEvent | null {
   try {
     const { success, data: event } = BatchEvent.safeParse(JSON.parse(text));
     return success ? event : null;
   } catch (cause) {
-    const message = `An event came that is no JSON: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`;
+    const message = `An event is not JSON: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`;
     throw new FlywheelError({ code: 'ERR_UNEXPECTED_REPLY', message, cause });
   }
 }
 
 const MAX_QUOTED_CHARACTERS = 200;
 
-/** Ends a connection on which nothing is heard any more. */
-function watchdog(line: AbortController) {
-  const end = () => line.abort(new Error(`Nothing was heard for ${SILENCE_MS / 1_000} s.`));
+/** Aborts a connection on which nothing arrives. */
+function startWatchdog(line: AbortController) {
+  const end = () => line.abort(new Error(`Nothing arrived for ${SILENCE_MS / 1_000} s.`));
   let timer = setTimeout(end, SILENCE_MS);
   return {
-    heard: () => {
+    reset: () => {
       clearTimeout(timer);
       timer = setTimeout(end, SILENCE_MS);
     },

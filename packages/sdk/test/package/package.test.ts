@@ -22,7 +22,7 @@ const EXPECTED = {
   hash: '62bc0fd1873a9efcaa0e009bc94e582e73e0bdb39bd08ab3eea9df890ee778e2',
   bytes: 278,
   refused: 404,
-  unsigned: 'Not signed: it is no base64 transaction (4 characters).',
+  unsigned: 'Not signed: it is not a base64 transaction (4 characters).',
   attempts: 2,
   sameKeyTwice: true,
 };

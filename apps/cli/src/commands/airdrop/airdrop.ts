@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
 import { groupDigits, toDecimal } from '@flywheel/protocol';
 import { type AirdropCsv, DUPLICATES, type Duplicates, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
-import { TOKEN_2022_PROGRAM } from '@flywheel/sdk';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@flywheel/sdk';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ConsoleClient } from '../../console-client.ts';
 import {
@@ -93,7 +93,7 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const receiptFile = options.receipt ?? `${file.replace(/\.csv$/i, '')}.receipt.csv`;
   await requireSameRows(receiptFile, rows);
 
-  const token = { mint, ...(program === 'token-2022' && { tokenProgram: TOKEN_2022_PROGRAM }) };
+  const token = { mint, ...(program === 'token-2022' && { tokenProgram: TOKEN_2022_PROGRAM_ADDRESS }) };
   const plan = planAirdrop(rows, { type: options.type, round: options.round ?? '', token });
   bar.show(0, `check ${count(rows.length, 'row')}`);
   const check = await checkAirdrop({ client, console, project, signal }, plan, rows);
@@ -108,8 +108,12 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   }
   if (!output.json && !output.terminal) output.note(describe(summary, null));
 
-  const look = { rpcUrl: await resolveRpcUrl(context, options), vaultAddress: project.vaultAddress, mintAddress: mint };
-  const deps = { client, console, projectId: project.id, wallet, look, signal };
+  const verify = {
+    rpcUrl: await resolveRpcUrl(context, options),
+    vaultAddress: project.vaultAddress,
+    mintAddress: mint,
+  };
+  const deps = { client, console, projectId: project.id, wallet, verify, signal };
   const retryFailed = options.retryFailed === true;
   const report = await sendAirdrop(deps, { rows, plan, receiptFile, retryFailed }, bar);
   bar.close();

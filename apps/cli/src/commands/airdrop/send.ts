@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { CONSOLE_OPERATIONS } from '@flywheel/api';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
-import { type FlywheelClient, type InitBatchInput, isFinal, type LookOptions, runBatch } from '@flywheel/sdk';
+import { type FlywheelClient, type InitBatchInput, isFinal, runBatch, type VerifyOptions } from '@flywheel/sdk';
 import type { KeyPairSigner } from '@solana/kit';
 import type { ConsoleClient } from '../../console-client.ts';
 import { count } from '../../format.ts';
@@ -14,7 +14,7 @@ export interface SendDeps {
   readonly console: ConsoleClient;
   readonly projectId: string;
   readonly wallet: KeyPairSigner;
-  readonly look: LookOptions;
+  readonly verify: VerifyOptions;
   readonly signal: AbortSignal;
 }
 
@@ -129,7 +129,7 @@ export async function sendPart(
 const TIMEOUT_MS = 3_600_000;
 
 async function sendBatch(
-  { client, console, projectId, wallet, look, signal }: SendDeps,
+  { client, console, projectId, wallet, verify, signal }: SendDeps,
   pipelines: readonly PlannedPipeline[],
   idempotencyKey: string,
   onProgress: (progress: PartProgress) => void,
@@ -147,10 +147,10 @@ async function sendBatch(
   try {
     show({ stage: 'set up' });
     await runBatch(client, input, {
-      ...{ wallet, look, idempotencyKey, signal, timeoutMs: TIMEOUT_MS },
+      ...{ wallet, verify, idempotencyKey, signal, timeoutMs: TIMEOUT_MS },
       onProgress: (event) => {
         if (event.stage === 'setUp') show({ stage: 'approve' });
-        if (event.stage === 'hindered') show({ stage: 'execute', issue: event.executionError.message });
+        if (event.stage === 'blocked') show({ stage: 'execute', issue: event.executionError.message });
         if (event.stage !== 'approved') return;
         show({ stage: 'execute' });
         const readExecuted = async () => {

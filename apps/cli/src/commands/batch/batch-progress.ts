@@ -17,12 +17,12 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
         isResumed = false;
         progress.finish('setUp', count(event.batch.initResult?.totalSuccessful ?? 0, 'transaction'));
         return progress.begin('approve');
-      case 'looked':
-        return progress.begin('approve', event.look.isSafe ? 'verified on chain' : '');
+      case 'verified':
+        return progress.begin('approve', event.verification.isVerified ? 'verified on chain' : '');
       case 'approved':
         progress.finish('approve');
         return progress.begin('execute');
-      case 'hindered':
+      case 'blocked':
         return progress.begin('execute', event.executionError.message);
       case 'ended': {
         const { status, executeResult } = event.batch;

@@ -43,7 +43,9 @@ export function addRunCommand(program: Command, context: Context): void {
       const client = openClient(context, options);
       const wallet = await readWallet(options.wallet);
       const requestText = await readRequestFile(file);
-      const look = options.skipVerification ? {} : { look: { rpcUrl: await resolveRpcUrl(context, options) } };
+      const verification = options.skipVerification
+        ? {}
+        : { verify: { rpcUrl: await resolveRpcUrl(context, options) } };
       const progress = createProgress(output, STEPS);
       const showProgress = showBatchProgress(progress);
       let warnings: readonly InitWarning[] = [];
@@ -55,7 +57,7 @@ export function addRunCommand(program: Command, context: Context): void {
         progress.begin('compile');
         const { idempotencyKey } = options;
         const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-        return runBatch(client, requestText, { wallet, signal, onProgress, ...look, ...key });
+        return runBatch(client, requestText, { wallet, signal, onProgress, ...verification, ...key });
       }).finally(() => progress.close());
       for (const line of describeWarnings(warnings)) output.note(line);
       output.result(batch, describeBatch(batch, output.stdout));

@@ -1,5 +1,5 @@
 import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
-import { type Approval, approvalFee, isFlywheelError, type Look, signApproval } from '@flywheel/sdk';
+import { type Approval, approvalFee, isFlywheelError, signApproval, type VerificationResult } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
@@ -35,7 +35,7 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
     verification,
   });
   const { data } = verification;
-  const issues = data ? verificationIssues(data.look) : [];
+  const issues = data ? verificationIssues(data.verification) : [];
   const isVerified = data !== undefined && issues.length === 0 && !verification.isFetching;
   const isOwn = owner === wallet;
   // The sign-in prompt has replaced this screen; after signing in again the error no longer matters.
@@ -57,7 +57,7 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
         {!isOwn && <WrongWallet owner={owner} wallet={wallet} />}
         {batch.failure && <FailureNotice failure={batch.failure} />}
         {error && <ErrorNotice error={error} />}
-        {data && <ApprovalPanel look={data.look} wallet={owner} batch={batch} />}
+        {data && <ApprovalPanel verification={data.verification} wallet={owner} batch={batch} />}
         <SignBar expiresAt={batch.expiresAt}>{button}</SignBar>
       </div>
       <Panel title="Batch to approve">
@@ -145,19 +145,19 @@ function useSignAndExecute({ projectId, batchId, wallet, verification }: SignAnd
 }
 
 interface ApprovalPanelProps {
-  readonly look: Look;
+  readonly verification: VerificationResult;
   /** The wallet that will sign. */
   readonly wallet: string;
   readonly batch: BatchDetail;
 }
 
 /** Shows what the approval transaction does, decoded on this page from its bytes. */
-function ApprovalPanel({ look: { approval, approvalFaults }, wallet, batch }: ApprovalPanelProps) {
+function ApprovalPanel({ verification: { approval, issues }, wallet, batch }: ApprovalPanelProps) {
   return (
     <Panel
       title="What you sign"
       aside={
-        approvalFaults.length === 0 ? (
+        issues.length === 0 ? (
           <StatusBadge status="done" label="Two votes, nothing else" />
         ) : (
           <StatusBadge status="failed" label="Not as expected" />

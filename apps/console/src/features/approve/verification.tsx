@@ -1,5 +1,5 @@
 import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
-import { type Difference, type Look, lookBeforeSign } from '@flywheel/sdk';
+import { type Mismatch, type VerificationResult, verifyApproval } from '@flywheel/sdk';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
@@ -8,7 +8,7 @@ import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
 import { Ring } from '../../ui/ring.tsx';
 
 interface VerifiedApproval {
-  readonly look: Look;
+  readonly verification: VerificationResult;
   /** Base64. These bytes were verified; the wallet must sign no others. */
   readonly proposalApproveTx: string;
 }
@@ -50,7 +50,10 @@ export function useVerification({ projectId, batch, wallet }: VerificationInput)
         { signal },
       );
       const shown = { multisig, batchIndex, vaultAddress, mintAddress, pipelines };
-      return { look: await lookBeforeSign(rpcUrl, { wallet, batch: shown, proposalApproveTx }), proposalApproveTx };
+      return {
+        verification: await verifyApproval(rpcUrl, { wallet, batch: shown, proposalApproveTx }),
+        proposalApproveTx,
+      };
     },
     enabled: rpcUrl !== null,
     // The messages of an active proposal cannot change any more.
@@ -76,8 +79,8 @@ function identityOf(pipelines: BatchDetail['pipelines']): number {
 }
 
 /** Lists every reason against signing, a sentence each: first those of the approval itself. Empty if verified. */
-export function verificationIssues({ approvalFaults, differences }: Look): readonly Difference[] {
-  return [...approvalFaults.map((text) => ({ pipeline: null, text })), ...differences];
+export function verificationIssues({ issues, mismatches }: VerificationResult): readonly Mismatch[] {
+  return [...issues.map((text) => ({ pipeline: null, text })), ...mismatches];
 }
 
 interface VerificationNoticeProps {
@@ -90,7 +93,7 @@ export function VerificationNotice({ query, pipelineCount }: VerificationNoticeP
   const environment = useEnvironment();
   if (query.error) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
   if (!query.data) return <VerificationPending pipelineCount={pipelineCount} />;
-  const issues = verificationIssues(query.data.look);
+  const issues = verificationIssues(query.data.verification);
   if (issues.length > 0) return <VerificationFailed issues={issues} />;
   return (
     <Notice tone="done" title="Verified: the chain matches this page">
@@ -116,7 +119,7 @@ function hostOf(url: string | undefined): string {
 /** A longer list helps no one to decide; each pipeline shows its own mismatches. */
 const MAX_ISSUES_SHOWN = 12;
 
-function VerificationFailed({ issues }: { readonly issues: readonly Difference[] }) {
+function VerificationFailed({ issues }: { readonly issues: readonly Mismatch[] }) {
   const hidden = issues.length - MAX_ISSUES_SHOWN;
   return (
     <Notice tone="failed" title={`Do not sign: ${pluralize(issues.length, 'mismatch', 'mismatches')}`}>

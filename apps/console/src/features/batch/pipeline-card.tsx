@@ -1,6 +1,6 @@
 import type { BatchDetail, Pipeline } from '@flywheel/api';
 import { decimalOf, decodeInstruction, describeInstruction, proofMemo } from '@flywheel/protocol';
-import type { Difference } from '@flywheel/sdk';
+import type { Mismatch } from '@flywheel/sdk';
 import { ChevronRight, CircleMinus } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { groupDigits } from '../../lib/amounts.ts';
@@ -25,7 +25,7 @@ export interface ShownPipeline extends Partial<Omit<PipelineRecord, 'type' | 'pa
 interface PipelineCardProps {
   readonly position: number;
   readonly pipeline: ShownPipeline;
-  readonly mismatches: readonly Difference[];
+  readonly mismatches: readonly Mismatch[];
   readonly isOpen: boolean;
   readonly onToggle: () => void;
 }

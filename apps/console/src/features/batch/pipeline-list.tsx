@@ -1,4 +1,4 @@
-import type { Difference } from '@flywheel/sdk';
+import type { Mismatch } from '@flywheel/sdk';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef, useState } from 'react';
 import { cn } from '../../ui/cn.ts';
@@ -6,7 +6,7 @@ import { PipelineCard, type ShownPipeline } from './pipeline-card.tsx';
 
 interface PipelineListProps {
   readonly pipelines: readonly ShownPipeline[];
-  readonly mismatches?: readonly Difference[];
+  readonly mismatches?: readonly Mismatch[];
 }
 
 const HEAD_PX = 60;

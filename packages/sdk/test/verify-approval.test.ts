@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { lookBeforeSign } from '@flywheel/sdk';
+import { verifyApproval } from '@flywheel/sdk';
 import { setUpBatch } from '@flywheel/testing/batches';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -15,7 +15,7 @@ import {
   getTransactionDecoder,
 } from '@solana/kit';
 
-describe('the look before signing', () => {
+describe('verifyApproval', () => {
   let world: World;
   let project: TestProject;
   let wallet: string;
@@ -53,18 +53,18 @@ describe('the look before signing', () => {
     };
   }
 
-  it('finds nothing against an honest batch, and says what it does', async () => {
-    const look = await lookBeforeSign(world.localnet.url, { wallet, ...(await setUp()) });
-    assert.deepEqual({ faults: look.approvalFaults, differences: look.differences }, { faults: [], differences: [] });
-    assert.ok(look.isSafe);
-    assert.equal(look.onChain.proposal.status, 'Active');
+  it('verifies an honest batch, and lists the steps of its approval', async () => {
+    const result = await verifyApproval(world.localnet.url, { wallet, ...(await setUp()) });
+    assert.deepEqual({ issues: result.issues, mismatches: result.mismatches }, { issues: [], mismatches: [] });
+    assert.ok(result.isVerified);
+    assert.equal(result.onChain.proposal.status, 'Active');
     assert.deepEqual(
-      look.approval.steps.map(({ kind }) => kind),
+      result.approval.steps.map(({ kind }) => kind),
       ['nonce', 'computeLimit', 'computePrice', 'vote', 'vote'],
     );
   });
 
-  it('finds an amount, a recipient, a payload and an order that differ from the chain', async () => {
+  it('finds every amount, recipient, payload and order that differs from the chain', async () => {
     const { batch, proposalApproveTx } = await setUp();
     const [first, second] = batch.pipelines;
     assert.ok(first && second);
@@ -82,61 +82,61 @@ describe('the look before signing', () => {
       [first, second, second],
     ];
     for (const pipelines of lies) {
-      const look = await lookBeforeSign(world.localnet.url, {
+      const result = await verifyApproval(world.localnet.url, {
         wallet,
         proposalApproveTx,
         batch: { ...batch, pipelines },
       });
-      assert.equal(look.isSafe, false, JSON.stringify(pipelines));
-      assert.ok(look.differences.length > 0);
+      assert.equal(result.isVerified, false, JSON.stringify(pipelines));
+      assert.ok(result.mismatches.length > 0);
     }
   });
 
-  it('finds an approval of another batch, and one that is for another wallet', async () => {
+  it('finds an approval of another batch, or for another wallet', async () => {
     const [mine, other] = [await setUp(), await setUp()];
-    const swapped = await lookBeforeSign(world.localnet.url, {
+    const swapped = await verifyApproval(world.localnet.url, {
       ...mine,
       wallet,
       proposalApproveTx: other.proposalApproveTx,
     });
-    assert.match(swapped.approvalFaults.join(' '), /approves another proposal/);
+    assert.match(swapped.issues.join(' '), /approves another proposal/);
     const stranger = (await generateKeyPairSigner()).address;
-    const foreign = await lookBeforeSign(world.localnet.url, { ...mine, wallet: stranger });
-    assert.equal(foreign.isSafe, false);
-    assert.match(foreign.differences.map(({ text }) => text).join(' '), /has no vote/);
+    const foreign = await verifyApproval(world.localnet.url, { ...mine, wallet: stranger });
+    assert.equal(foreign.isVerified, false);
+    assert.match(foreign.mismatches.map(({ text }) => text).join(' '), /has no vote/);
   });
 
-  it('finds an approval that would use up a nonce of the wallet’s own, or have it pay', async () => {
+  it('finds an approval that advances a nonce of the wallet, or makes the wallet pay', async () => {
     const setup = await setUp();
     const lies = [
-      [withNonceAuthority(setup.proposalApproveTx, wallet), /advances a nonce of your wallet’s/],
-      [withFeePayer(setup.proposalApproveTx, wallet), /would have your wallet pay/],
+      [withNonceAuthority(setup.proposalApproveTx, wallet), /a nonce of your wallet/],
+      [withFeePayer(setup.proposalApproveTx, wallet), /Your wallet would pay the fee/],
     ] as const;
     for (const [proposalApproveTx, fault] of lies) {
-      const look = await lookBeforeSign(world.localnet.url, { ...setup, wallet, proposalApproveTx });
-      assert.match(look.approvalFaults.join(' '), fault);
-      assert.equal(look.isSafe, false);
+      const result = await verifyApproval(world.localnet.url, { ...setup, wallet, proposalApproveTx });
+      assert.match(result.issues.join(' '), fault);
+      assert.equal(result.isVerified, false);
     }
   });
 
-  it('finds a vault that is not the multisig’s', async () => {
+  it('finds a vault that does not belong to the multisig', async () => {
     const { batch, proposalApproveTx } = await setUp();
     const vaultAddress = (await generateKeyPairSigner()).address;
-    const look = await lookBeforeSign(world.localnet.url, {
+    const result = await verifyApproval(world.localnet.url, {
       wallet,
       proposalApproveTx,
       batch: { ...batch, vaultAddress },
     });
-    assert.match(look.differences.map(({ text }) => text).join(' '), /The vault shown is/);
+    assert.match(result.mismatches.map(({ text }) => text).join(' '), /The vault shown is/);
   });
 
-  it('finds a proposal that is a draft still, and could be given more messages once it is signed', async () => {
+  it('finds a proposal that is still a draft, and could receive more messages after the signature', async () => {
     const setup = await setUp();
     const proxy = await openDraftProxy(world.localnet.url);
     try {
-      const look = await lookBeforeSign(proxy.url, { wallet, ...setup });
-      assert.equal(look.isSafe, false);
-      assert.deepEqual(look.differences, [{ pipeline: null, text: 'The proposal on chain is Draft, not Active.' }]);
+      const result = await verifyApproval(proxy.url, { wallet, ...setup });
+      assert.equal(result.isVerified, false);
+      assert.deepEqual(result.mismatches, [{ pipeline: null, text: 'The proposal on chain is Draft, not Active.' }]);
     } finally {
       proxy.stop();
     }

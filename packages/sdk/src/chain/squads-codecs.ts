@@ -3,19 +3,34 @@ import {
   addDecoderSizePrefix,
   type Decoder,
   getAddressDecoder,
+  getAddressEncoder,
   getArrayDecoder,
   getBytesDecoder,
   getI64Decoder,
   getNullableDecoder,
+  getProgramDerivedAddress,
   getStructDecoder,
   getU8Decoder,
   getU16Decoder,
   getU32Decoder,
+  getU32Encoder,
   getU64Decoder,
+  getU64Encoder,
   type ReadonlyUint8Array,
+  address as toAddress,
 } from '@solana/kit';
-import { LOOKUP_TABLE_PROGRAM, SQUADS_PROGRAM } from './programs.ts';
-import type { ChainAccount } from './read-accounts.ts';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
+import type { ChainAccount } from './rpc.ts';
+
+/** Squads v4, immutable on every public cluster. */
+export const SQUADS_PROGRAM = toAddress('SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf');
+/** Anchor's discriminator: the first eight bytes of SHA-256("global:proposal_approve"). */
+export const PROPOSAL_APPROVE: readonly number[] = [144, 37, 164, 136, 188, 216, 42, 248];
+
+/** True if bytes begin with a discriminator. */
+export function startsWith(bytes: ReadonlyUint8Array, prefix: readonly number[]): boolean {
+  return prefix.every((byte, position) => bytes[position] === byte);
+}
 
 const address = getAddressDecoder();
 const addresses = getArrayDecoder(address);
@@ -140,7 +155,7 @@ const ADDRESS_BYTES = 32;
 export function decodeLookupTable(account: ChainAccount | null): readonly Address[] {
   if (!account) throw new Error('The batch’s lookup table is not on chain.');
   // Its entries never change; any other program's account could.
-  if (account.owner !== LOOKUP_TABLE_PROGRAM) throw new Error(`${account.address} is no lookup table.`);
+  if (account.owner !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) throw new Error(`${account.address} is no lookup table.`);
   const count = Math.floor((account.data.length - LOOKUP_TABLE_HEADER_BYTES) / ADDRESS_BYTES);
   return Array.from({ length: count }, (_, place) =>
     address.decode(account.data, LOOKUP_TABLE_HEADER_BYTES + place * ADDRESS_BYTES),
@@ -165,4 +180,38 @@ function bodyOf(kind: string, account: ChainAccount | null, discriminator: reado
     throw new Error(`The account ${account.address} is no Squads ${kind}.`);
   }
   return account.data;
+}
+
+type Seed = string | ReadonlyUint8Array;
+
+const addressEncoder = getAddressEncoder();
+
+/** Vault 0 of a multisig. */
+export function vaultAddress(multisig: Address): Promise<Address> {
+  return derive(SQUADS_PROGRAM, ['multisig', addressEncoder.encode(multisig), 'vault', Uint8Array.of(0)]);
+}
+
+/** Where Squads keeps what a batch is: its size, and how much of it is executed. */
+export function batchAddress(multisig: Address, batchIndex: bigint): Promise<Address> {
+  return derive(SQUADS_PROGRAM, ofIndex(multisig, batchIndex));
+}
+
+/** Where Squads keeps who voted on a batch. */
+export function proposalAddress(multisig: Address, batchIndex: bigint): Promise<Address> {
+  return derive(SQUADS_PROGRAM, [...ofIndex(multisig, batchIndex), 'proposal']);
+}
+
+/** @param position zero-based; the program counts from one. */
+export function batchTransactionAddress(multisig: Address, batchIndex: bigint, position: number): Promise<Address> {
+  const chainIndex = getU32Encoder().encode(position + 1);
+  return derive(SQUADS_PROGRAM, [...ofIndex(multisig, batchIndex), 'batch_transaction', chainIndex]);
+}
+
+function ofIndex(multisig: Address, batchIndex: bigint): Seed[] {
+  return ['multisig', addressEncoder.encode(multisig), 'transaction', getU64Encoder().encode(batchIndex)];
+}
+
+async function derive(programAddress: Address, seeds: Seed[]): Promise<Address> {
+  const [derived] = await getProgramDerivedAddress({ programAddress, seeds });
+  return derived;
 }

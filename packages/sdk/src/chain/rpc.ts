@@ -1,0 +1,88 @@
+import { callRpc, createRpcTransport, RpcError } from '@flywheel/solana-rpc';
+import { type Address, address, getBase64Encoder, type ReadonlyUint8Array } from '@solana/kit';
+import { FlywheelError } from '../errors.ts';
+
+export interface ChainAccount {
+  readonly address: Address;
+  readonly owner: Address;
+  readonly data: ReadonlyUint8Array;
+}
+
+/**
+ * Reads confirmed accounts from a node; null for an account that does not exist.
+ * @throws FlywheelError as `askRpc`.
+ */
+export async function readAccounts(rpcUrl: string, addresses: readonly Address[]): Promise<(ChainAccount | null)[]> {
+  const pages = Array.from({ length: Math.ceil(addresses.length / MAX_ACCOUNTS_PER_CALL) }, (_, page) =>
+    addresses.slice(page * MAX_ACCOUNTS_PER_CALL, (page + 1) * MAX_ACCOUNTS_PER_CALL),
+  );
+  const read = await Promise.all(
+    pages.map(async (page) => {
+      const config = { encoding: 'base64', commitment: 'confirmed' };
+      const value = fieldOf(await askRpc(rpcUrl, GET_ACCOUNTS, [page, config]), 'value');
+      return page.map((asked, i) => toAccount(asked, fieldOf(value, i)));
+    }),
+  );
+  return read.flat();
+}
+
+/**
+ * Calls a reading method of a Solana node directly, without the service. The result is not checked.
+ * @throws FlywheelError `ERR_UNREACHABLE`, `ERR_TIMED_OUT`, or `ERR_UNEXPECTED_REPLY` if the node answers with an error.
+ */
+export async function askRpc(rpcUrl: string, method: string, params: readonly unknown[]): Promise<unknown> {
+  try {
+    return await callRpc(createRpcTransport({ url: rpcUrl, timeoutMs: TIMEOUT_MS }), method, params);
+  } catch (cause) {
+    if (!(cause instanceof RpcError)) throw cause;
+    throw new FlywheelError({
+      code: toCode(cause),
+      message: `${cause.host}, ${method}: ${cause.message}`,
+      status: cause.status,
+      cause,
+    });
+  }
+}
+
+/** Returns a field of a node's answer; undefined if there is none. */
+export function fieldOf(value: unknown, name: string | number): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
+}
+
+/** Creates the error of an answer that does not have the shape that the method documents. */
+export function unexpectedAnswer(method: string, value: unknown): FlywheelError {
+  const quoted = JSON.stringify(value)?.slice(0, MAX_QUOTED_CHARACTERS);
+  const message = `The node answered ${method} with something that this client does not know: ${quoted}`;
+  return new FlywheelError({ code: 'ERR_UNEXPECTED_REPLY', message });
+}
+
+const GET_ACCOUNTS = 'getMultipleAccounts';
+/** Agave, MAX_MULTIPLE_ACCOUNTS. */
+const MAX_ACCOUNTS_PER_CALL = 100;
+/** For one attempt. A public node may be slow; the caller is a person or a job that can wait. */
+const TIMEOUT_MS = 20_000;
+const MAX_QUOTED_CHARACTERS = 200;
+
+function toAccount(asked: Address, value: unknown): ChainAccount | null {
+  if (value === null) return null;
+  const [owner, data] = [fieldOf(value, 'owner'), fieldOf(fieldOf(value, 'data'), 0)];
+  if (typeof owner !== 'string' || typeof data !== 'string') throw unexpectedAnswer(GET_ACCOUNTS, value);
+  return { address: asked, owner: address(owner), data: getBase64Encoder().encode(data) };
+}
+
+function toCode({ reason }: RpcError): 'ERR_UNREACHABLE' | 'ERR_TIMED_OUT' | 'ERR_UNEXPECTED_REPLY' {
+  switch (reason) {
+    case 'unreachable':
+      return 'ERR_UNREACHABLE';
+    case 'timeout':
+      return 'ERR_TIMED_OUT';
+    case 'http-status':
+    case 'invalid-answer':
+    case 'node-error':
+      return 'ERR_UNEXPECTED_REPLY';
+    default:
+      return reason satisfies never;
+  }
+}

@@ -1,0 +1,92 @@
+import type { Action, Pipeline } from '@flywheel/api';
+import { decimalOf, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
+import { pipelineSize, type SizeToken } from './pipeline-size.ts';
+
+/** Whole tokens: a number, or decimal text of at most 15 significant digits, which a JSON number carries exactly. */
+export type TokenAmount = number | string;
+
+/** Creates an action that burns tokens of the vault. @throws RangeError if the amount is not positive or not exact. */
+export function burn(amount: TokenAmount): Extract<Action, { action: 'BURN' }> {
+  return { action: 'BURN', amount: exactNumber(amount) };
+}
+
+/**
+ * Creates an action that sends tokens of the vault to a wallet. Its token account is created if it is missing.
+ * @throws RangeError if the amount is not positive or not exact.
+ */
+export function airdrop(toAddress: string, amount: TokenAmount): Extract<Action, { action: 'AIRDROP' }> {
+  return { action: 'AIRDROP', toAddress, amount: exactNumber(amount) };
+}
+
+/** Creates an action that writes a text on chain, signed by the vault. */
+export function memo(message: string): Extract<Action, { action: 'MEMO' }> {
+  return { action: 'MEMO', message };
+}
+
+/**
+ * Creates a pipeline: what happened, and the actions for it. The proof is of the payload's exact text, so keep what you
+ * send. An object is written with `JSON.stringify`.
+ *
+ * @example
+ * pipeline('WATCH_AD', { adId: 'ad-7731', userId: 'u-48211' }, burn(0.25), airdrop(wallet, '1.5'));
+ */
+export function pipeline(type: string, payload: string | object, ...actions: readonly Action[]): Pipeline {
+  return { type, payload: textOf(payload), actions: [...actions] };
+}
+
+export interface PackOptions<Item> {
+  /** Type of every pipeline. */
+  readonly type: string;
+  /** Actions of one item; they stay in one pipeline. */
+  readonly actionsOf: (item: Item) => readonly Action[];
+  /** Payload of a pipeline with these items. Equal items are always packed in the same way. */
+  readonly payloadOf: (items: readonly Item[]) => string | object;
+  readonly token?: SizeToken;
+}
+
+/**
+ * Packs items into as few pipelines as hold their actions, in order. An item is never divided.
+ * @throws RangeError if one item alone is too big for a transaction.
+ *
+ * @example
+ * packActions(rows, { type: 'SEASON_1', actionsOf: (row) => [airdrop(row.wallet, row.amount)], payloadOf: (rows) => ({ rows }) });
+ */
+export function packActions<Item>(
+  items: readonly Item[],
+  { type, actionsOf, payloadOf, token }: PackOptions<Item>,
+): Pipeline[] {
+  const groups: { readonly items: Item[]; readonly actions: Action[] }[] = [];
+  const shareOf = (actions: readonly Action[]) => pipelineSize({ type, actions: [...actions] }, token).share;
+  for (const [position, item] of items.entries()) {
+    const actions = actionsOf(item);
+    const last = groups.at(-1);
+    if (last && shareOf([...last.actions, ...actions]) <= 1) {
+      last.items.push(item);
+      last.actions.push(...actions);
+      continue;
+    }
+    if (shareOf(actions) > 1) {
+      throw new RangeError(`Item ${position} has ${actions.length} actions, which do not fit one transaction.`);
+    }
+    groups.push({ items: [item], actions: [...actions] });
+  }
+  return groups.map(({ items, actions }) => ({ type, payload: textOf(payloadOf(items)), actions }));
+}
+
+function textOf(payload: string | object): string {
+  return typeof payload === 'string' ? payload : JSON.stringify(payload);
+}
+
+function exactNumber(amount: TokenAmount): number {
+  const value = Number(amount);
+  if (!(value > 0 && Number.isFinite(value))) {
+    throw new RangeError(`${amount} tokens: an amount must be greater than zero.`);
+  }
+  const text = typeof amount === 'string' ? amount : decimalOf(amount);
+  // As many decimals as the text has: only its grammar matters here.
+  if (toBaseUnits(text, text.length) === null)
+    throw new RangeError(`“${text}” is not a plain decimal number of tokens.`);
+  const digits = significantDigits(text);
+  if (digits <= MAX_SIGNIFICANT_DIGITS) return value;
+  throw new RangeError(`${text} has ${digits} significant digits; an amount may have ${MAX_SIGNIFICANT_DIGITS}.`);
+}

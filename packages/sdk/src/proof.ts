@@ -1,0 +1,81 @@
+import { type Proof, type ProofMemo, parseProofMemo, proofHash, proofMemo } from '@flywheel/protocol';
+import { readVaultMemos } from './chain/read-vault-memos.ts';
+
+export interface ProofQuery extends Proof {
+  /** Signature of the transaction that should carry the proof, base58. */
+  readonly signature: string;
+  /** Address of the project's vault. It is public: take it from the project, not from the person who shows the proof. */
+  readonly vault: string;
+}
+
+export interface VerifyProofOptions {
+  /** `confirmed` by default. `finalized` can never be rolled back; it comes about 13 s later. */
+  readonly commitment?: 'confirmed' | 'finalized';
+}
+
+export interface ProofVerification {
+  /** True if the vault wrote exactly this proof on chain, in this transaction, and the transaction succeeded. */
+  readonly isProven: boolean;
+  /** The memo that was searched for. */
+  readonly memo: string;
+  /** A sentence that says why the proof is not on chain; null if it is proven. */
+  readonly reason: string | null;
+  /** All proofs of the vault in this transaction. */
+  readonly found: readonly ProofMemo[];
+  /** Slot of the transaction; null if the node does not know the transaction. */
+  readonly slot: number | null;
+  /** Time of the block, ISO 8601; null if the node does not know it. */
+  readonly executedAt: string | null;
+}
+
+/**
+ * Verifies on a node of your choice that the chain carries a proof; the service is not asked. The memo program accepts a
+ * memo only if every account that it names has signed, and only Squads can sign for a vault, after both approvals.
+ * @param rpcUrl a Solana node.
+ * @throws FlywheelError if the node does not answer.
+ *
+ * @example
+ * const { isProven, reason } = await verifyProofOnChain('https://api.mainnet-beta.solana.com', {
+ *   type: 'WATCH_AD', payload: '{"adId":"123"}', signature, vault,
+ * });
+ */
+export async function verifyProofOnChain(
+  rpcUrl: string,
+  { signature, vault, ...proof }: ProofQuery,
+  { commitment = 'confirmed' }: VerifyProofOptions = {},
+): Promise<ProofVerification> {
+  const memo = await proofMemo(proof);
+  const transaction = await readVaultMemos(rpcUrl, { signature, vault, commitment });
+  if (!transaction) {
+    const reason = `The node knows no ${commitment} transaction ${signature}.`;
+    return { isProven: false, memo, reason, found: [], slot: null, executedAt: null };
+  }
+  const { memos, slot, executedAt, failure } = transaction;
+  const isProven = failure === null && memos.includes(memo);
+  const found = failure === null ? memos.map(parseProofMemo).filter((read) => read !== null) : [];
+  const reason = isProven ? null : reasonOf(proof.type, found, failure);
+  return { isProven, memo, reason, found, slot, executedAt };
+}
+
+/**
+ * Everything about proofs in one object. Each function is also exported by its own name, for small bundles.
+ *
+ * @example
+ * await proof.hash({ type: 'WATCH_AD', payload: '{"adId":"123"}' });
+ * await proof.verifyOnChain(rpcUrl, { type, payload, signature, vault });
+ */
+export const proof = {
+  hash: proofHash,
+  memo: proofMemo,
+  parseMemo: parseProofMemo,
+  verifyOnChain: verifyProofOnChain,
+} as const;
+
+function reasonOf(type: string, found: readonly ProofMemo[], failure: string | null): string {
+  if (failure !== null) return `The transaction failed: ${failure}.`;
+  if (found.length === 0) return 'The vault wrote no proof in this transaction.';
+  const sameType = found.filter((memo) => memo.type === type).length;
+  return sameType > 0
+    ? `The vault wrote ${sameType} proofs of the type ${type} in this transaction, all of other payloads.`
+    : `The vault wrote proofs of ${found.map((memo) => memo.type).join(', ')} in this transaction, not of ${type}.`;
+}

@@ -1,0 +1,152 @@
+import {
+  type Address,
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getTransactionDecoder,
+  type ReadonlyUint8Array,
+} from '@solana/kit';
+import {
+  COMPUTE_BUDGET_PROGRAM_ADDRESS,
+  getSetComputeUnitLimitInstructionDataDecoder,
+  getSetComputeUnitPriceInstructionDataDecoder,
+  SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR,
+  SET_COMPUTE_UNIT_PRICE_DISCRIMINATOR,
+} from '@solana-program/compute-budget';
+import {
+  ADVANCE_NONCE_ACCOUNT_DISCRIMINATOR,
+  getAdvanceNonceAccountInstructionDataDecoder,
+  SYSTEM_PROGRAM_ADDRESS,
+} from '@solana-program/system';
+import { PROPOSAL_APPROVE, SQUADS_PROGRAM, startsWith } from '../chain/squads-codecs.ts';
+import { signingRefused } from '../errors.ts';
+
+/** One instruction of an approval transaction, read from its bytes. */
+export type ApprovalStep =
+  | { readonly kind: 'nonce'; readonly account: Address; readonly authority: Address }
+  | { readonly kind: 'computeLimit'; readonly units: number }
+  | { readonly kind: 'computePrice'; readonly microLamports: bigint }
+  | { readonly kind: 'vote'; readonly proposal: Address; readonly multisig: Address; readonly member: Address }
+  /** Not part of an approval. */
+  | { readonly kind: 'other'; readonly program: Address; readonly bytes: number };
+
+export interface Approval {
+  readonly feePayer: Address;
+  /** Every required signer; the fee payer is the first. */
+  readonly signers: readonly Address[];
+  readonly steps: readonly ApprovalStep[];
+}
+
+/**
+ * Decodes an approval transaction.
+ * @param proposalApproveTx base64.
+ * @throws FlywheelError `ERR_SIGNING_REFUSED` if it is not a version 0 transaction without lookup tables.
+ */
+export function decodeApproval(proposalApproveTx: string): Approval {
+  const { message } = decodeTransaction(proposalApproveTx);
+  if (message.version !== 0 || (message.addressTableLookups ?? []).length > 0) {
+    throw signingRefused('an approval is a version 0 transaction without lookup tables; this is another transaction.');
+  }
+  const { staticAccounts, header } = message;
+  const at = (index: number | undefined) => {
+    const account = index === undefined ? undefined : staticAccounts[index];
+    if (account === undefined) throw signingRefused(`it names account ${index} of ${staticAccounts.length}.`);
+    return account;
+  };
+  return {
+    feePayer: at(0),
+    signers: staticAccounts.slice(0, header.numSignerAccounts),
+    steps: message.instructions.map(({ programAddressIndex, accountIndices = [], data = new Uint8Array() }) =>
+      stepOf(at(programAddressIndex), accountIndices.map(at), data),
+    ),
+  };
+}
+
+/** Calculates what an approval costs its fee payer, in lamports: signatures and priority fee. */
+export function approvalFee({ signers, steps }: Approval): bigint {
+  let [units, price] = [0n, 0n];
+  for (const step of steps) {
+    if (step.kind === 'computeLimit') units = BigInt(step.units);
+    if (step.kind === 'computePrice') price = step.microLamports;
+  }
+  const priority = (units * price + MICRO_LAMPORTS_PER_LAMPORT - 1n) / MICRO_LAMPORTS_PER_LAMPORT;
+  return BigInt(signers.length) * LAMPORTS_PER_SIGNATURE + priority;
+}
+
+/** The one proposal that an approval may vote for. */
+export interface ExpectedVote {
+  readonly wallet: Address;
+  readonly multisig: Address;
+  readonly proposal: Address;
+  readonly members: readonly Address[];
+}
+
+/** Lists everything that an approval does beside voting for the expected proposal, a sentence each. */
+export function approvalIssues({ feePayer, steps }: Approval, expected: ExpectedVote): string[] {
+  const { wallet, multisig, proposal, members } = expected;
+  const issues: string[] = [];
+  if (feePayer === wallet) issues.push('Your wallet would pay the fee; the operator must pay it.');
+  if (steps[0]?.kind !== 'nonce') issues.push('It does not begin with the advance of its nonce.');
+  for (const [position, step] of steps.entries()) {
+    const subject = `Instruction ${position}`;
+    if (step.kind === 'other') issues.push(`${subject} calls ${step.program}, which is not part of an approval.`);
+    if (step.kind === 'nonce' && position > 0) issues.push(`${subject} advances another nonce.`);
+    if (step.kind === 'nonce' && step.authority === wallet) {
+      issues.push(
+        `${subject} advances ${step.account}, a nonce of your wallet. That voids transactions signed with it.`,
+      );
+    }
+    if (step.kind !== 'vote') continue;
+    if (step.multisig !== multisig) issues.push(`${subject} votes in another multisig, ${step.multisig}.`);
+    if (step.proposal !== proposal) issues.push(`${subject} approves another proposal, ${step.proposal}.`);
+    if (!members.includes(step.member)) issues.push(`${subject} votes as ${step.member}, which is not a member.`);
+  }
+  const votes = steps.filter((step) => step.kind === 'vote' && step.member === wallet).length;
+  if (votes !== 1) issues.push(`It contains ${votes} votes of your wallet; it must contain 1.`);
+  return issues;
+}
+
+/**
+ * Decodes a serialized transaction and its message.
+ * @throws FlywheelError `ERR_SIGNING_REFUSED` if the text is not a base64 transaction.
+ */
+export function decodeTransaction(wireTransaction: string) {
+  try {
+    const transaction = getTransactionDecoder().decode(getBase64Encoder().encode(wireTransaction.trim()));
+    return { transaction, message: getCompiledTransactionMessageDecoder().decode(transaction.messageBytes) };
+  } catch (cause) {
+    throw signingRefused(`it is not a base64 transaction (${wireTransaction.length} characters).`, cause);
+  }
+}
+
+const LAMPORTS_PER_SIGNATURE = 5_000n;
+const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
+/** The discriminator alone. */
+const ADVANCE_NONCE_BYTES = 4;
+
+function stepOf(program: Address, accounts: readonly Address[], data: ReadonlyUint8Array): ApprovalStep {
+  const other: ApprovalStep = { kind: 'other', program, bytes: data.length };
+  switch (program) {
+    case SYSTEM_PROGRAM_ADDRESS: {
+      const [account, , authority] = accounts;
+      if (data.length !== ADVANCE_NONCE_BYTES || !account || !authority) return other;
+      const { discriminator } = getAdvanceNonceAccountInstructionDataDecoder().decode(data);
+      return discriminator === ADVANCE_NONCE_ACCOUNT_DISCRIMINATOR ? { kind: 'nonce', account, authority } : other;
+    }
+    case COMPUTE_BUDGET_PROGRAM_ADDRESS:
+      if (data[0] === SET_COMPUTE_UNIT_LIMIT_DISCRIMINATOR) {
+        return { kind: 'computeLimit', units: getSetComputeUnitLimitInstructionDataDecoder().decode(data).units };
+      }
+      if (data[0] === SET_COMPUTE_UNIT_PRICE_DISCRIMINATOR) {
+        const { microLamports } = getSetComputeUnitPriceInstructionDataDecoder().decode(data);
+        return { kind: 'computePrice', microLamports };
+      }
+      return other;
+    case SQUADS_PROGRAM: {
+      const [multisig, member, proposal] = accounts;
+      const isVote = multisig && member && proposal && startsWith(data, PROPOSAL_APPROVE);
+      return isVote ? { kind: 'vote', multisig, member, proposal } : other;
+    }
+    default:
+      return other;
+  }
+}
