@@ -1,3 +1,4 @@
+import { callRpc, createRpcTransport, RpcError } from '@flywheel/solana-rpc';
 import { displayUrl } from './context.ts';
 import { CliError, NO_ANSWER_EXIT_CODE } from './errors.ts';
 
@@ -37,13 +38,6 @@ export async function fund(rpcUrl: string, { address, lamports, mint, amountBase
   });
 }
 
-interface RpcReply {
-  readonly result?: unknown;
-  readonly error?: { readonly code: number; readonly message: string };
-}
-
-/** JSON-RPC 2.0: the method does not exist. */
-const METHOD_NOT_FOUND = -32_601;
 const TIMEOUT_MS = 30_000;
 
 /**
@@ -51,37 +45,46 @@ const TIMEOUT_MS = 30_000;
  * @throws CliError `ERR_CLUSTER` if the cluster does not answer, is not a local one, or answers with an error.
  */
 export async function callLocalnet(rpcUrl: string, method: `localnet_${string}`, params: object): Promise<unknown> {
-  const reply = await post(rpcUrl, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [params] }));
-  if (reply.error?.code === METHOD_NOT_FOUND) {
-    const message = `The cluster at ${displayUrl(rpcUrl)} is not a local cluster: it has no method ${method}.`;
-    throw new CliError('ERR_CLUSTER', message);
-  }
-  if (reply.error) throw new CliError('ERR_CLUSTER', `${method}: ${reply.error.message}`);
-  return reply.result;
-}
-
-async function post(rpcUrl: string, body: string): Promise<RpcReply> {
-  let response: Response;
+  // One attempt: funding twice would give twice the amount.
+  const transport = createRpcTransport({ url: rpcUrl, timeoutMs: TIMEOUT_MS, maxAttempts: 1 });
   try {
-    response = await fetch(rpcUrl, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-  } catch (cause) {
-    throw noClusterError(rpcUrl, cause);
+    return await callRpc(transport, method, [params]);
+  } catch (error) {
+    throw toClusterError(error, { rpcUrl, method });
   }
-  const parsed: unknown = await response.json().catch(() => null);
-  if (typeof parsed === 'object' && parsed !== null) return parsed;
-  const message = `${displayUrl(rpcUrl)} answered ${response.status} without JSON. Check that it is a Solana RPC URL.`;
-  throw new CliError('ERR_CLUSTER', message);
 }
 
-export function noClusterError(rpcUrl: string, cause: unknown): CliError {
-  return new CliError(
-    'ERR_CLUSTER',
-    `No cluster answers at ${displayUrl(rpcUrl)}. Start one with npm start or flywheel localnet start, or set SOLANA_RPC_URL.`,
-    { cause, exitCode: NO_ANSWER_EXIT_CODE },
-  );
+/** JSON-RPC 2.0: the method does not exist. */
+const METHOD_NOT_FOUND = -32_601;
+
+/** Converts an error of a JSON-RPC call to one with the next step; other errors stay what they are. */
+export function toClusterError(
+  error: unknown,
+  { rpcUrl, method }: { readonly rpcUrl: string; readonly method: string },
+): unknown {
+  if (!(error instanceof RpcError)) return error;
+  const url = displayUrl(rpcUrl);
+  switch (error.reason) {
+    case 'unreachable':
+    case 'timeout':
+      return new CliError(
+        'ERR_CLUSTER',
+        `No cluster answers at ${url}. Start one with npm start or flywheel localnet start, or set SOLANA_RPC_URL.`,
+        { cause: error, exitCode: NO_ANSWER_EXIT_CODE },
+      );
+    case 'http-status':
+    case 'invalid-answer': {
+      const message = `${error.message.replace(/\.?$/, '.')} Check that ${url} is a Solana RPC URL.`;
+      return new CliError('ERR_CLUSTER', message, { cause: error });
+    }
+    case 'node-error': {
+      const message =
+        error.code === METHOD_NOT_FOUND
+          ? `The cluster at ${url} is not a local cluster: it has no method ${method}.`
+          : `${method}: ${error.message}`;
+      return new CliError('ERR_CLUSTER', message, { cause: error });
+    }
+    default:
+      return error.reason satisfies never;
+  }
 }

@@ -295,6 +295,20 @@ describe('commands, one after another', () => {
     assert.equal(error, 'ERR_PROJECT_NOT_FOUND');
   });
 
+  it('register prints npx flywheel in its next step if npm started it, otherwise flywheel', async () => {
+    const limits = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
+    for (const [npmCommand, expected] of [
+      ['exec', /^ {2}npx flywheel run examples\/rewards\.json --wallet /m],
+      [undefined, /^ {2}flywheel run examples\/rewards\.json --wallet /m],
+    ] as const) {
+      const { file, signer } = await writeWallet(folder, 'hint.json');
+      await run('localnet', 'fund', signer.address, '--sol', '5');
+      const words = ['register', '--wallet', file, '--mint', mint, ...limits];
+      const { stdout, stderr } = await runCommand(words, { ...env, npm_command: npmCommand });
+      assert.match(stdout, expected, stderr);
+    }
+  });
+
   it('run reports the position of a proof type that is not allowed', async () => {
     const [pipeline] = REQUEST.pipelines;
     const file = await folder.write('other.json', JSON.stringify({ pipelines: [{ ...pipeline, type: 'LOTTERY' }] }));

@@ -1,10 +1,11 @@
 import { MAX_BASE_UNITS, parseAmount, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import { type Address, createSolanaRpc, isSolanaError } from '@solana/kit';
+import { createRpcTransport } from '@flywheel/solana-rpc';
+import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Context, displayUrl, localRpcUrl, type RpcUrlOption } from '../context.ts';
+import { type Context, localRpcUrl, type RpcUrlOption } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { interruptible } from '../interrupt.ts';
-import { callLocalnet, createMint, fund, noClusterError } from '../localnet-client.ts';
+import { callLocalnet, createMint, fund, toClusterError } from '../localnet-client.ts';
 import { addLocalRpcUrlOption, parseAddress, parseWholeNumber } from '../options.ts';
 
 interface StartOptions {
@@ -191,13 +192,12 @@ function parseAmountOption(text: string, decimals: number): bigint {
 }
 
 async function readDecimals(rpcUrl: string, mint: Address): Promise<number> {
+  const rpc = createSolanaRpcFromTransport(createRpcTransport({ url: rpcUrl, maxAttempts: 1 }));
   try {
-    const { value } = await createSolanaRpc(rpcUrl).getTokenSupply(mint, { commitment: 'confirmed' }).send();
+    const { value } = await rpc.getTokenSupply(mint, { commitment: 'confirmed' }).send();
     return value.decimals;
-  } catch (cause) {
-    if (!isSolanaError(cause)) throw noClusterError(rpcUrl, cause);
-    const message = `Cannot read the mint ${mint} at ${displayUrl(rpcUrl)}: ${cause.message}`;
-    throw new CliError('ERR_CLUSTER', message, { cause });
+  } catch (error) {
+    throw toClusterError(error, { rpcUrl, method: `Cannot read the mint ${mint}` });
   }
 }
 

@@ -1,8 +1,9 @@
 import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
+import { createRpcTransport } from '@flywheel/solana-rpc';
 import {
   type Address,
   address,
-  createSolanaRpc,
+  createSolanaRpcFromTransport,
   decodeTransactionFromRpcResponse,
   fetchEncodedAccounts,
   getAccountMetasFromCompiledTransactionMessage,
@@ -34,7 +35,7 @@ export interface ChainReader {
   readTransactions(signatures: readonly string[]): Promise<readonly ExecutedTransaction[]>;
 }
 
-type Rpc = ReturnType<typeof createSolanaRpc>;
+type Rpc = ReturnType<typeof createSolanaRpcFromTransport>;
 
 /** Limit of getMultipleAccounts. */
 const MAX_ADDRESSES_PER_CALL = 100;
@@ -44,7 +45,7 @@ export function createChainReader(
   rpcUrl: string,
   { mint, vaultAddress }: { readonly mint: string; readonly vaultAddress: string },
 ): ChainReader {
-  const rpc = createSolanaRpc(rpcUrl);
+  const rpc = createSolanaRpcFromTransport(createRpcTransport({ url: rpcUrl }));
   const [mintAddress, vault] = [address(mint), address(vaultAddress)];
 
   return {

@@ -1,6 +1,7 @@
 import type { Pipeline, ProofType } from '@flywheel/api';
 import { toDecimal } from '@flywheel/protocol';
-import { createSolanaRpc, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { createRpcTransport } from '@flywheel/solana-rpc';
+import { createSolanaRpcFromTransport, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import { createConsoleClient } from '../../console-client.ts';
 import { createMint, fund } from '../../localnet-client.ts';
 import type { ExpectedEffects } from './verify.ts';
@@ -79,7 +80,9 @@ export async function fundProject(
   const recipients = [...airdrops.keys()];
   const holders = recipients.filter((_, index) => index % 2 === 0);
   const newAccounts = BigInt(recipients.length - holders.length);
-  const rentLamports = await createSolanaRpc(rpcUrl).getMinimumBalanceForRentExemption(TOKEN_ACCOUNT_BYTES).send();
+  const rentLamports = await createSolanaRpcFromTransport(createRpcTransport({ url: rpcUrl }))
+    .getMinimumBalanceForRentExemption(TOKEN_ACCOUNT_BYTES)
+    .send();
   const amountBaseUnits = airdroppedBaseUnits + burnedBaseUnits + VAULT_SPARE_TOKENS * unit;
   await fund(rpcUrl, {
     address: vaultAddress,

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { RpcError } from '@flywheel/solana-rpc';
 import { count } from '../../format.ts';
 
 /** The result of one check of the doctor. */
@@ -28,6 +29,8 @@ export function failure(topic: string, text: string, remedy: string): Check {
 
 /** The messages of an error and its causes: a connection pool’s or fetch’s own message says little. */
 export function reasonOf(error: unknown): string {
+  // Its message includes the cause.
+  if (error instanceof RpcError) return error.message;
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
   const own = error.message.replace(/[.\s]+$/, '');

@@ -1,33 +1,30 @@
 import type { Config } from '@flywheel/service';
-import { address, createSolanaRpc, getProgramDerivedAddress } from '@solana/kit';
+import { createRpcTransport } from '@flywheel/solana-rpc';
+import { programConfigAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
+import { createSolanaRpcFromTransport } from '@solana/kit';
 import { roughDuration } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 
-/** Squads v4; the same address on every public cluster. */
-const SQUADS_PROGRAM = address('SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf');
-/** Seeds of the one global account of Squads v4, `ProgramConfig`. */
-const CONFIG_SEEDS = ['multisig', 'program_config'];
 const NO_DATA = { offset: 0, length: 0 };
 /** A healthy node answers within two seconds. */
 const TIMEOUT_MS = 5_000;
 
 /** Checks that the cluster answers, has the Squads program, and has about the same time as this machine. */
 export async function checkCluster(rpcUrl: string, config: Config): Promise<Check[]> {
-  const rpc = createSolanaRpc(rpcUrl);
-  const abortSignal = AbortSignal.timeout(TIMEOUT_MS);
+  const { host } = new URL(rpcUrl);
+  const transport = createRpcTransport({ url: rpcUrl, timeoutMs: TIMEOUT_MS, maxAttempts: 1 });
+  const rpc = createSolanaRpcFromTransport(transport);
   try {
-    const [programConfig] = await getProgramDerivedAddress({ programAddress: SQUADS_PROGRAM, seeds: CONFIG_SEEDS });
+    const accounts = [SQUADS_PROGRAM_ADDRESS, await programConfigAddress()];
     const [genesisHash, version, slot, squads] = await Promise.all([
-      rpc.getGenesisHash().send({ abortSignal }),
-      rpc.getVersion().send({ abortSignal }),
-      rpc.getSlot({ commitment: 'confirmed' }).send({ abortSignal }),
-      rpc
-        .getMultipleAccounts([SQUADS_PROGRAM, programConfig], { encoding: 'base64', dataSlice: NO_DATA })
-        .send({ abortSignal }),
+      rpc.getGenesisHash().send(),
+      rpc.getVersion().send(),
+      rpc.getSlot({ commitment: 'confirmed' }).send(),
+      rpc.getMultipleAccounts(accounts, { encoding: 'base64', dataSlice: NO_DATA }).send(),
     ]);
-    const blockTime = await rpc.getBlockTime(slot).send({ abortSignal });
+    const blockTime = await rpc.getBlockTime(slot).send();
     const name = CLUSTERS[genesisHash] ?? LOCAL;
-    const text = `${name} answers at ${new URL(rpcUrl).host}: version ${version['solana-core']}, slot ${slot}, genesis ${genesisHash}.`;
+    const text = `${name} answers at ${host}: version ${version['solana-core']}, slot ${slot}, genesis ${genesisHash}.`;
     return [
       ok('cluster', text),
       checkProgram(name, squads.value),
@@ -35,12 +32,11 @@ export async function checkCluster(rpcUrl: string, config: Config): Promise<Chec
       ...checkPublicUrl(config, name),
     ];
   } catch (error) {
-    const reason = abortSignal.aborted ? `no answer within ${TIMEOUT_MS / 1_000} s` : reasonOf(error);
     const remedy =
       config.solanaRpcUrl === null
         ? 'npm start runs a local cluster; SOLANA_RPC_URL sets another one.'
         : 'Check SOLANA_RPC_URL, and the provider’s status, key and quota.';
-    return [failure('cluster', `No cluster answers at ${new URL(rpcUrl).host}: ${reason}.`, remedy)];
+    return [failure('cluster', `No cluster answers: ${reasonOf(error)}.`, remedy)];
   }
 }
 
@@ -57,7 +53,7 @@ interface Account {
 }
 
 function checkProgram(name: string, [program, programConfig]: readonly (Account | null)[]): Check {
-  if (program?.executable) return ok('program', `The Squads program ${SQUADS_PROGRAM} is deployed.`);
+  if (program?.executable) return ok('program', `The Squads program ${SQUADS_PROGRAM_ADDRESS} is deployed.`);
   if (programConfig) {
     return ok('program', 'The Squads program is emulated, because the local cluster has no copy of the deployed one.');
   }
@@ -65,7 +61,7 @@ function checkProgram(name: string, [program, programConfig]: readonly (Account 
     name === LOCAL
       ? 'flywheel localnet start and npm start include it; a test validator needs --clone-upgradeable-program.'
       : 'Use another node: every public cluster has the program.';
-  return failure('program', `${name} has no Squads program ${SQUADS_PROGRAM}.`, remedy);
+  return failure('program', `${name} has no Squads program ${SQUADS_PROGRAM_ADDRESS}.`, remedy);
 }
 
 /** Block times lag by seconds. UTC days of limits and expiries of approvals follow this machine’s clock. */

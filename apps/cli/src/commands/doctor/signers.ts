@@ -1,6 +1,7 @@
 import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Examination } from '@flywheel/service';
-import { type Address, createSolanaRpc } from '@solana/kit';
+import { createRpcTransport } from '@flywheel/solana-rpc';
+import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
 import { count } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 import type { ServiceState } from './database.ts';
@@ -88,8 +89,9 @@ const TIMEOUT_MS = 5_000;
 async function checkBalance(operator: Address, rpcUrl: string): Promise<Check> {
   let lamports: bigint;
   try {
-    const request = createSolanaRpc(rpcUrl).getBalance(operator, { commitment: 'confirmed' });
-    const { value } = await request.send({ abortSignal: AbortSignal.timeout(TIMEOUT_MS) });
+    const transport = createRpcTransport({ url: rpcUrl, timeoutMs: TIMEOUT_MS, maxAttempts: 1 });
+    const rpc = createSolanaRpcFromTransport(transport);
+    const { value } = await rpc.getBalance(operator, { commitment: 'confirmed' }).send();
     lamports = value;
   } catch (error) {
     const text = `Cannot read the operator’s balance: ${reasonOf(error)}.`;

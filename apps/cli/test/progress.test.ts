@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { describe, it } from 'node:test';
+import type { Batch, InitBatchResponse } from '@flywheel/api';
+import { showBatchProgress } from '../src/commands/batch/batch-progress.ts';
+import { displayUrl } from '../src/context.ts';
+import { createOutput } from '../src/output.ts';
+import { createProgress, createProgressBar } from '../src/progress.ts';
+
+const STEPS = { compile: 'Compile', setUp: 'Set up on chain', approve: 'Approve', execute: 'Execute' };
+const INIT = { batch: { pipelines: [{}, {}] } } as unknown as InitBatchResponse;
+const EXECUTED = { status: 'EXECUTED', executeResult: { totalSuccessful: 250 } } as Batch;
+
+describe('the progress of a batch without a terminal', () => {
+  it('has a line per step with its duration', () => {
+    const { progress, lines } = open();
+    const onProgress = showBatchProgress(progress);
+    progress.begin('compile');
+    onProgress({ stage: 'compiled', init: INIT });
+    onProgress({ stage: 'setUp', batch: { initResult: { totalSuccessful: 4 } } as Batch });
+    onProgress({ stage: 'approved', batch: EXECUTED, signedTx: '' as never });
+    onProgress({ stage: 'ended', batch: EXECUTED });
+    progress.close();
+    assert.deepEqual(
+      lines().map((line) => line.replace(/\d+\.\d s/, '0.0 s')),
+      [
+        '✓ Compile · 2 pipelines 0.0 s',
+        '✓ Set up on chain · 4 transactions 0.0 s',
+        '✓ Approve 0.0 s',
+        '✓ Execute · 250 pipelines 0.0 s',
+      ],
+    );
+  });
+
+  it('has no durations and no failed steps if an earlier run has executed the batch', () => {
+    const { progress, lines } = open();
+    const onProgress = showBatchProgress(progress);
+    progress.begin('compile');
+    onProgress({ stage: 'compiled', init: INIT });
+    onProgress({ stage: 'ended', batch: EXECUTED });
+    progress.close();
+    assert.deepEqual(lines().slice(1), [
+      '✓ Set up on chain · by an earlier run',
+      '✓ Approve · by an earlier run',
+      '✓ Execute · 250 pipelines, by an earlier run',
+    ]);
+  });
+
+  it('shows the running step as failed when it is closed', () => {
+    const { progress, lines } = open();
+    progress.begin('compile', 'reading');
+    progress.close();
+    assert.match(lines()[0] ?? '', /^✗ Compile · reading \d/);
+  });
+
+  it('prints nothing with --json', () => {
+    const { progress, lines } = open({ json: true });
+    progress.begin('compile');
+    progress.finish('compile');
+    progress.close();
+    assert.deepEqual(lines(), []);
+  });
+});
+
+it('the progress bar without a terminal prints each text once', () => {
+  const { output, lines } = openOutput();
+  const bar = createProgressBar(output);
+  bar.show(0, 'check 20 rows');
+  bar.show(0.1, 'set up, 2 pipelines');
+  bar.show(0.2, 'set up, 2 pipelines');
+  bar.close();
+  assert.deepEqual(lines(), ['check 20 rows', 'set up, 2 pipelines']);
+});
+
+it('displayUrl hides everything but the host of a remote URL, where a provider’s key may be', () => {
+  assert.equal(displayUrl('http://127.0.0.1:8899/'), 'http://127.0.0.1:8899/');
+  for (const url of ['https://rpc.example/v2/key', 'https://rpc.example?api-key=key', 'https://me:key@rpc.example']) {
+    assert.equal(displayUrl(url), 'rpc.example');
+  }
+});
+
+function open({ json = false } = {}) {
+  const { output, lines } = openOutput(json);
+  return { progress: createProgress(output, STEPS), lines };
+}
+
+function openOutput(json = false) {
+  const chunks: string[] = [];
+  const stream = new Writable({
+    write: (chunk, _, done) => {
+      chunks.push(String(chunk));
+      done();
+    },
+  });
+  const lines = () => chunks.join('').split('\n').filter(Boolean);
+  return { output: createOutput({ json, stdout: stream, stderr: stream }), lines };
+}
