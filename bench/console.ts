@@ -51,6 +51,8 @@ async function visitOften(
     await prepare(await context.newCDPSession(page));
     await page.addInitScript(NOTE_INTERACTIVE);
     await page.goto('/', { waitUntil: 'networkidle' });
+    // A slow phone still runs scripts when its network has long been idle.
+    await page.locator('main button').first().waitFor();
     visited.push(await page.evaluate<Visited>(READ_TIMES));
     await close();
   }

@@ -9,6 +9,7 @@ import { startJobs } from '@flywheel/service/internal/store/jobs/jobs.ts';
 import { MIGRATIONS, migrate } from '@flywheel/service/internal/store/migrate.ts';
 import { type EmbeddedPostgres, startPostgres } from '@flywheel/service/internal/store/postgres.ts';
 import { createMetrics } from '@flywheel/service/internal/telemetry/metrics.ts';
+import { sql } from 'kysely';
 import pg from 'pg';
 
 export { migrate };
@@ -36,6 +37,15 @@ export async function openTestDatabase(): Promise<TestDatabase> {
   const close = once(() => closeDb(db));
   after(close);
   return { db, poolConfig, url: urlOf(poolConfig), close };
+}
+
+/** Counts the sessions of this database that wait for a lock; the other files of a run share the server. */
+export async function countLockWaits(db: Db): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'
+  `.execute(db);
+  return rows[0]?.count ?? 0;
 }
 
 /** For what a test provokes on purpose. */

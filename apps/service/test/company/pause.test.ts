@@ -14,8 +14,8 @@ import { burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
 import type { GatedWorld } from '@flywheel/testing/gate';
 import { ENGINES, type Engine, holdSends } from '@flywheel/testing/gate';
 import { countOpenJobs } from '@flywheel/testing/jobs';
+import { countLockWaits } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
-import { sql } from 'kysely';
 import { requireUnpaused } from '../../src/store/company/pauses.ts';
 import { findBundles } from '../../src/store/landing/bundles.ts';
 import {
@@ -160,19 +160,15 @@ describe('a project that the company has paused', () => {
     await world.db.transaction().execute(async (trx) => {
       await requireUnpaused(trx, flywheelId);
       pausing = setPause(world, operator, project, true);
-      await waitUntil('the pause to wait', countLockWaits, (count) => count > 0);
+      await waitUntil(
+        'the pause to wait',
+        () => countLockWaits(world.db),
+        (count) => count > 0,
+      );
     });
     await pausing;
     await assert.rejects(requireUnpaused(world.db, flywheelId), /has been paused since/);
   });
-
-  async function countLockWaits(): Promise<number> {
-    const { rows } = await sql<{ count: number }>`
-      select count(*)::int as count from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'
-    `.execute(world.db);
-    return rows[0]?.count ?? 0;
-  }
 
   async function untilDone(type: string, batchId: string): Promise<void> {
     await waitUntil(

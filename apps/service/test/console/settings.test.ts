@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { assertError, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, init } from '@flywheel/testing/client';
+import { countLockWaits } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
-import { sql } from 'kysely';
 
 let world: World;
 let ask: ConsoleWorld['ask'];
@@ -75,7 +75,7 @@ describe('limits', () => {
     const asked = init(world.url, project.apiKey, [burnPipeline(8)]);
     await waitUntil(
       'init waiting for its turn',
-      async () => (await sql`select from pg_locks where not granted`.execute(world.db)).rows.length,
+      () => countLockWaits(world.db),
       (waiting) => waiting > 0,
     );
     requireOk(await put(project, '/limits', { burnLimit: '5', airdropLimit: '0' }));

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { assertError } from '@flywheel/testing/batches';
+import { assertError, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, init, send } from '@flywheel/testing/client';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
+
+/** The default. */
+const NONCE_POOL_SIZE = 32;
 
 let world: World;
 let project: TestProject;
@@ -64,6 +67,7 @@ describe('the same idempotency key', () => {
 describe('50 inits at once against a cap that allows 20', () => {
   it('give exactly 20', async () => {
     const own = await createProject(world, { burnLimit: '20' });
+    await waitForNonces(20);
     const answers = await Promise.all(Array.from({ length: 50 }, () => init(world.url, own.apiKey, [burnPipeline(1)])));
     assert.equal(answers.filter(({ status }) => status === 200).length, 20);
     for (const answer of answers.filter(({ status }) => status !== 200)) {
@@ -76,6 +80,7 @@ describe('50 inits at once against a cap that allows 20', () => {
     await world.restart({ RATE_LIMIT_INIT: '' });
     const own = await createProject(world, { burnLimit: '20' });
     const keys = await Promise.all(Array.from({ length: 5 }, () => createKey(own)));
+    await waitForNonces(20);
     const answers = await Promise.all(
       keys.flatMap((key) => Array.from({ length: 10 }, () => init(world.url, key, [burnPipeline(1)]))),
     );
@@ -123,19 +128,29 @@ describe('429', () => {
 describe('503', () => {
   it('ERR_NONCE_POOL_EMPTY while every nonce is leased, and refills', async () => {
     const own = await createProject(world);
+    // A refill that still runs would free a nonce again.
+    await waitForNonces(NONCE_POOL_SIZE);
     await world.db.updateTable('nonces').set({ state: 'creating' }).where('state', '=', 'available').execute();
     const key = randomUUID();
     const pipelines = [burnPipeline()];
     const empty = await init(world.url, own.apiKey, pipelines, key);
     assertError(empty, 503, 'ERR_NONCE_POOL_EMPTY', /pool is being refilled/);
-    for (let tries = 0; tries < 100; tries++) {
-      const { status } = await init(world.url, own.apiKey, pipelines, key);
-      if (status === 200) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    assert.fail('The pool was not refilled.');
+    await waitUntil(
+      'a refilled pool',
+      () => init(world.url, own.apiKey, pipelines, key),
+      ({ status }) => status === 200,
+    );
   });
 });
+
+/** Each batch leases a nonce, and the pool is refilled behind the requests. */
+async function waitForNonces(count: number): Promise<void> {
+  await waitUntil(
+    `${count} free nonces`,
+    () => world.db.selectFrom('nonces').select('address').where('state', '=', 'available').execute(),
+    (nonces) => nonces.length >= count,
+  );
+}
 
 async function createKey({ projectId, cookie }: TestProject): Promise<string> {
   const created = await send(world.url, 'POST', `/console/api/projects/${projectId}/keys`, {
