@@ -7,7 +7,7 @@ import { insertAuditEntry } from '../store/audit.ts';
 import { hasExecutionBegun, requestExecution } from '../store/batches/executions.ts';
 import { askCompany } from '../store/company/approvals.ts';
 import { DamagedRecord } from '../store/damaged-record.ts';
-import { scheduleBalanceCheck } from '../store/webhooks/vault-watch.ts';
+import { scheduleBalanceCheck } from '../store/webhooks/vault-balance-checks.ts';
 import { requireUnpausedProject } from './admission.ts';
 import { checkBatch, toExecutionIssue } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';

@@ -6,9 +6,10 @@ import * as createdTokenAccounts from '../../migrations/0004-created-token-accou
 import * as pipelinesOfTransactions from '../../migrations/0005-pipelines-of-transactions.ts';
 import * as console from '../../migrations/0006-console.ts';
 import * as webhooks from '../../migrations/0007-webhooks.ts';
+import * as vaultBalanceChecks from '../../migrations/0008-vault-balance-checks.ts';
 import type { Db } from './db.ts';
 
-/** By name, in order. Forward only: what was applied anywhere is never changed, only followed by another. */
+/** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-projects-and-batches': projectsAndBatches,
   '0003-ends': ends,
@@ -16,15 +17,17 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005-pipelines-of-transactions': pipelinesOfTransactions,
   '0006-console': console,
   '0007-webhooks': webhooks,
+  '0008-vault-balance-checks': vaultBalanceChecks,
 };
 
 /**
- * Brings the database's schema up to date; answers the names applied. Processes that start at once wait for each other.
- * @throws Error naming the migration that failed, of which nothing remains; or when the database is newer than we are.
+ * Brings the database's schema up to date and returns the names of the applied migrations. Concurrent calls wait for each
+ * other.
+ * @throws Error naming the migration that failed and was rolled back; or when the database is newer than this release.
  */
 export async function migrate(db: Db): Promise<string[]> {
   return db.connection().execute(async (connection) => {
-    // A migration may take as long as it takes, and so may waiting for another process's.
+    // Neither a migration nor waiting for another process's has a time limit.
     await sql`set statement_timeout = 0`.execute(connection);
     try {
       return await migrateOn(connection);

@@ -40,7 +40,7 @@ export interface Schema {
   batch_events: BatchEventsTable;
   webhook_endpoints: WebhookEndpointsTable;
   webhook_deliveries: WebhookDeliveriesTable;
-  vault_watch: VaultWatchTable;
+  vault_balance_checks: VaultBalanceChecksTable;
 }
 
 /** Written as text: the driver would take an array for a PostgreSQL array. */
@@ -307,8 +307,10 @@ export interface WebhookDeliveriesTable {
   delivered_at: Date | null;
 }
 
-interface VaultWatchTable {
+interface VaultBalanceChecksTable {
   project_id: string;
-  look_at: Date | null;
-  told_at: Date | null;
+  /** null: no check is scheduled. */
+  next_check_at: Date | null;
+  /** When `vault.low` was last emitted; null once the vault holds enough. */
+  notified_at: Date | null;
 }

@@ -7,7 +7,7 @@ import { type DeliverDeps, startDelivering } from './delivery/start-delivering.t
 import type { ReceiverRules } from './receiver/allowed-address.ts';
 import { guardedLookup } from './receiver/guarded-lookup.ts';
 import type { WebhookSecrets } from './secrets.ts';
-import { watchVaults } from './vault/watch-vaults.ts';
+import { watchVaults } from './watch-vaults.ts';
 
 export interface WebhooksDeps extends FundsDeps, Pick<ListenDeps, 'poolConfig'> {
   readonly clock: Clock;

@@ -5,23 +5,83 @@ import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
-import { MIGRATIONS } from '../../src/store/migrate.ts';
+import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
 
 /** The last one that came before there were releases to upgrade from. */
 const FIRST_RELEASED = '0005-pipelines-of-transactions';
 
 /**
- * What a migration may do besides adding, since processes of before go on beside it (docs/operating.md, Upgrading). Each
- * names why what they write and read stays valid.
+ * Changes other than additions that a migration may make, although processes of the previous release keep running beside
+ * it (docs/operating.md, Upgrading). Each says why what those processes read and write stays valid.
  */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'batches_project_id_idempotency_key_key is gone': 'a wider one took its place: what it refused, that refuses as well',
   'batches_idempotency_key is new on batches': 'the column that widens it has a default, the same for all they write',
   'company_decision is new on batches': 'both of its columns are null in what they write',
   'batches_open_rotation is new on batches': 'holds for a kind that they never write',
+  'vault_watch_pkey is gone': 'the table that the view vault_watch shows has the same primary key under another name',
 };
 
-describe('an upgrade, while processes of the release before go on', () => {
+describe('migration 0008', () => {
+  const PROJECT_ID = '2b8f8c39-6a5e-4c21-8c05-0f6f1a3f8d01';
+  const [SCHEDULED_AT, NOTIFIED_AT] = [new Date('2026-11-20T10:00:00Z'), new Date('2026-11-19T10:00:00Z')];
+  let db: Db;
+  before(async () => {
+    db = await openEmptyDatabase();
+    const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
+    assert.ifError((await migrator.migrateTo('0007-webhooks')).error);
+    await sql`
+      insert into projects (id, wallet, scopes, burn_limit, airdrop_limit, created_at)
+      values (${PROJECT_ID}, 'wallet', '{burn}', 1, 1, now())
+    `.execute(db);
+    await sql`
+      insert into vault_watch (project_id, look_at, told_at) values (${PROJECT_ID}, ${SCHEDULED_AT}, ${NOTIFIED_AT})
+    `.execute(db);
+    assert.deepEqual(await migrate(db), ['0008-vault-balance-checks']);
+  });
+  after(() => closeDb(db));
+
+  const readCheck = () => db.selectFrom('vault_balance_checks').selectAll().executeTakeFirstOrThrow();
+
+  it('keeps the rows of the renamed table under the new names', async () => {
+    assert.deepEqual(await readCheck(), {
+      project_id: PROJECT_ID,
+      next_check_at: SCHEDULED_AT,
+      notified_at: NOTIFIED_AT,
+    });
+  });
+
+  // These are the statements of the previous release.
+  it('lets the previous release schedule, claim and settle checks by the old names', async () => {
+    const [asked, until, told] = ['2026-11-21T10:00:00Z', '2026-11-21T10:00:30Z', '2026-11-21T10:00:05Z'].map(
+      (time) => new Date(time),
+    );
+    await sql`
+      insert into vault_watch (project_id, look_at) select ${PROJECT_ID}, ${asked}::timestamptz
+      on conflict (project_id) do update set look_at = excluded.look_at
+      returning project_id
+    `.execute(db);
+    assert.deepEqual((await readCheck()).next_check_at, asked);
+    const taken = await sql<{ project_id: string }>`
+      update vault_watch set look_at = ${until}
+      where project_id in (
+        select project_id from vault_watch where look_at <= ${asked} order by look_at limit 10 for update skip locked
+      )
+      returning project_id
+    `.execute(db);
+    assert.deepEqual(taken.rows, [{ project_id: PROJECT_ID }]);
+    await sql`
+      with before as (select told_at from vault_watch where project_id = ${PROJECT_ID} for update)
+      update vault_watch set look_at = case when look_at = ${until} then null else look_at end,
+        told_at = case when before.told_at > ${asked} then before.told_at else ${told} end
+      from before where project_id = ${PROJECT_ID}
+      returning before.told_at is null or before.told_at <= ${asked} as is_news
+    `.execute(db);
+    assert.deepEqual(await readCheck(), { project_id: PROJECT_ID, next_check_at: null, notified_at: told });
+  });
+});
+
+describe('an upgrade while processes of the previous release keep running', () => {
   let db: Db;
   let migrator: Migrator;
   before(async () => {
@@ -34,7 +94,7 @@ describe('an upgrade, while processes of the release before go on', () => {
   const later = Object.keys(MIGRATIONS).filter((name) => name > FIRST_RELEASED);
   const used = new Set<string>();
   for (const name of later) {
-    it(`${name} only adds to what they read and write`, async () => {
+    it(`by ${name} only adds to what they read and write`, async () => {
       const old = await readSchema();
       await migrateTo(name);
       const faults = compare(old, await readSchema());

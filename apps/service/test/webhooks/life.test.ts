@@ -120,8 +120,10 @@ describe('a project’s webhook', () => {
     await world.localnet.bank.mintTo(project.mint, vault, 4_000_000n);
     requireOk(await executeSigned(world, project, low));
     await told.until(3);
-    const watched = () => world.db.selectFrom('vault_watch').selectAll().execute();
-    await waitUntil('the vault to be seen filled', watched, (all) => all.every(({ told_at }) => told_at === null));
+    const watched = () => world.db.selectFrom('vault_balance_checks').selectAll().execute();
+    await waitUntil('the vault to be seen filled', watched, (all) =>
+      all.every(({ notified_at }) => notified_at === null),
+    );
     // Two more open than it can pay: told when the first has ended.
     const next = await setUpBatch(world, project, [burnPipeline(2)]);
     const after = await openBatch(world, project, [burnPipeline(5)]);

@@ -10,7 +10,7 @@ import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
 import { recordExecutionIssue } from '../../src/store/batches/executions.ts';
 import { forgetDeliveries } from '../../src/store/webhooks/deliveries.ts';
 import { deleteEndpoint } from '../../src/store/webhooks/endpoints.ts';
-import { claimDueVaults, emitVaultLow, markVaultFilled } from '../../src/store/webhooks/vault-watch.ts';
+import { claimDueVaults, emitVaultLow, recordVaultSufficient } from '../../src/store/webhooks/vault-balance-checks.ts';
 import { deliveriesOf, queueEvent, storeEndpoint } from './delivering.ts';
 
 const { db } = await openTestDatabase();
@@ -126,7 +126,7 @@ describe('deliveries that are over', () => {
 });
 
 describe('a vault', () => {
-  const taken = (now: Date) => claimDueVaults(db, { now, until: new Date(now.getTime() + 30_000), limit: 10 });
+  const taken = (now: Date) => claimDueVaults(db, { now, claimedUntil: new Date(now.getTime() + 30_000), limit: 10 });
   const lowAt = ({ id: projectId, token, flywheel }: Project, at: Date): WebhookEvent => {
     const balance = { available: '0', needed: '1', missing: '1' };
     return {
@@ -141,10 +141,10 @@ describe('a vault', () => {
       },
     };
   };
-  const tell = (project: Project, vault: Parameters<typeof emitVaultLow>[1], at: Date) =>
-    emitVaultLow(db, vault, { event: lowAt(project, at), toldBefore: new Date(at.getTime() - DAY_MS) });
+  const emit = (project: Project, vault: Parameters<typeof emitVaultLow>[1], at: Date) =>
+    emitVaultLow(db, vault, { event: lowAt(project, at), repeatBefore: new Date(at.getTime() - DAY_MS) });
 
-  it('is looked at when a batch has ended or lacks funds, where anybody wants to know, by one worker at a time', async () => {
+  it('is checked by one worker when a batch ended or lacks funds, if a webhook wants vault.low', async () => {
     const [project, indifferent] = await Promise.all([storeProject(db), storeProject(db)]);
     await storeEndpoint(db, project, 'http://one.example', ['vault.low']);
     await storeEndpoint(db, indifferent, 'http://one.example', ['batch.failed']);
@@ -158,28 +158,28 @@ describe('a vault', () => {
     const [vault, ...more] = await taken(NOW);
     assert.ok(vault);
     assert.deepEqual([vault.projectId, more, await taken(NOW)], [project.id, [], []]);
-    await markVaultFilled(db, vault);
+    await recordVaultSufficient(db, vault);
     assert.deepEqual(await taken(later(DAY_MS)), []);
     const trouble = { code: 'ERR_VAULT_UNDERFUNDED', context: { problems: [randomUUID()] } } as const;
     await recordExecutionIssue(db, lacking.id, trouble, { keepRequest: true }, later(1));
     const [again] = await taken(later(2));
     assert.ok(again, 'it lacks funds');
-    assert.equal((await taken(later(40_000)))[0]?.projectId, project.id, 'whoever looked has not said what it saw');
-    await markVaultFilled(db, again);
+    assert.equal((await taken(later(40_000)))[0]?.projectId, project.id, 'the claim ended without a result');
+    await recordVaultSufficient(db, again);
   });
 
-  it('that is low is told of once a day, or again when it was filled meanwhile', async () => {
+  it('emits vault.low once a day, or again after it was sufficient', async () => {
     const project = await storeProject(db);
     const endpointId = await storeEndpoint(db, project, 'http://one.example', ['vault.low']);
     const batch = await storeBatch(db, project);
     await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
-    const vault = { projectId: project.id, until: later(30_000) };
-    assert.equal(await tell(project, vault, NOW), true);
-    assert.equal(await tell(project, vault, later(DAY_MS - 1)), false);
-    assert.equal(await tell(project, vault, later(DAY_MS)), true);
-    assert.equal(await tell(project, vault, later(DAY_MS + 1)), false);
-    await markVaultFilled(db, vault);
-    assert.equal(await tell(project, vault, later(DAY_MS + 2)), true);
+    const vault = { projectId: project.id, claimedUntil: later(30_000) };
+    assert.equal(await emit(project, vault, NOW), true);
+    assert.equal(await emit(project, vault, later(DAY_MS - 1)), false);
+    assert.equal(await emit(project, vault, later(DAY_MS)), true);
+    assert.equal(await emit(project, vault, later(DAY_MS + 1)), false);
+    await recordVaultSufficient(db, vault);
+    assert.equal(await emit(project, vault, later(DAY_MS + 2)), true);
     assert.equal((await eventsOf(endpointId)).length, 3);
   });
 });

@@ -2,22 +2,22 @@ import type { BatchEventDetails, BatchEventType, BatchKind, BatchStatus } from '
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 import { queueDeliveries } from '../webhooks/queue-deliveries.ts';
-import { scheduleBalanceCheck } from '../webhooks/vault-watch.ts';
+import { scheduleBalanceCheck } from '../webhooks/vault-balance-checks.ts';
 
-/** On which a batch’s id is sent with each event of it. */
+/** The notification channel of batch events. The payload is the batch's id. */
 export const EVENTS_CHANNEL = 'batch_events';
 
 /**
- * Tells that something has become of a batch, in the transaction in which it does. Holds the batch’s row before it takes
- * an id: of one batch, events are committed in the order of their ids, so that whoever reads on from the last misses none.
- * In the same transaction it is queued for the project’s webhooks.
+ * Records an event of a batch, in the transaction that causes it, and queues it for the project's webhooks. Locks the
+ * batch's row before it takes an id, so that the events of a batch are committed in the order of their ids and a reader
+ * that continues after its last id misses none.
  */
 export async function recordEvent(
   trx: Db,
   batchId: string,
   { type, at, ...details }: { readonly type: BatchEventType; readonly at: Date } & BatchEventDetails,
 ): Promise<void> {
-  const { rows } = await sql<ToldBatch>`
+  const { rows } = await sql<EventBatch>`
     with batch as (
       select id, project_id, kind, batch_index, status, pipeline_count from batches where id = ${batchId}
       for no key update
@@ -31,11 +31,11 @@ export async function recordEvent(
   `.execute(trx);
   const [batch] = rows;
   if (batch === undefined) return;
-  if (isTold(type)) await tell(trx, batch, type, at, details);
-  if (isTimeToLook(type, details)) await scheduleBalanceCheck(trx, batch.project_id, at);
+  if (isWebhookEvent(type)) await queueWebhooks(trx, batch, type, at, details);
+  if (mayLowerVault(type, details)) await scheduleBalanceCheck(trx, batch.project_id, at);
 }
 
-interface ToldBatch {
+interface EventBatch {
   readonly id: string;
   readonly project_id: string;
   readonly kind: BatchKind;
@@ -44,8 +44,8 @@ interface ToldBatch {
   readonly pipeline_count: number;
 }
 
-/** What webhooks tell of a batch. The steps between, whoever wants them follows. */
-const TOLD = [
+/** The events that webhooks deliver. The steps between are in the event stream only. */
+const WEBHOOK_EVENTS = [
   'batch.finalized',
   'batch.awaiting_company_approval',
   'batch.executed',
@@ -55,14 +55,14 @@ const TOLD = [
 
 const ENDS: readonly BatchEventType[] = ['batch.executed', 'batch.failed', 'batch.expired'];
 
-function isTold(type: BatchEventType): type is (typeof TOLD)[number] {
-  return TOLD.some((told) => told === type);
+function isWebhookEvent(type: BatchEventType): type is (typeof WEBHOOK_EVENTS)[number] {
+  return WEBHOOK_EVENTS.some((each) => each === type);
 }
 
-async function tell(
+async function queueWebhooks(
   trx: Db,
-  batch: ToldBatch,
-  type: (typeof TOLD)[number],
+  batch: EventBatch,
+  type: (typeof WEBHOOK_EVENTS)[number],
   at: Date,
   { executedPipelines, error }: BatchEventDetails,
 ): Promise<void> {
@@ -83,7 +83,7 @@ async function tell(
   await queueDeliveries(trx, batch.project_id, event);
 }
 
-/** A batch that has ended has taken from the vault; one that is held up may be so for what the vault lacks. */
-function isTimeToLook(type: BatchEventType, { error }: BatchEventDetails): boolean {
+/** A batch that ended has spent from the vault; a batch held up as underfunded shows that the vault is low. */
+function mayLowerVault(type: BatchEventType, { error }: BatchEventDetails): boolean {
   return ENDS.includes(type) || (type === 'batch.held_up' && error?.code === 'ERR_VAULT_UNDERFUNDED');
 }
