@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { permission } from '../src/squads-emulation/program/accounts.ts';
-import { compileVaultMessage } from './squads/compile-vault-message.ts';
+import { PERMISSION } from '@flywheel/squads';
+import { createFixture, customError, type Fixture } from './squads/fixture.ts';
 import {
   configTransactionAccountsClose,
   configTransactionCreate,
@@ -10,15 +10,14 @@ import {
   proposalCreate,
   proposalVote,
 } from './squads/instructions.ts';
-import { customError, openTheatre, type Theatre } from './squads/theatre.ts';
-import { memo } from './squads/vault-instructions.ts';
+import { compileMessage, memo } from './squads/vault-instructions.ts';
 
 /** The config transaction that puts the stranger in the wallet's place, at the next index, open to votes. */
-async function proposeReplacement({ cast, account, mustSend }: Theatre) {
-  const { multisig, operator, wallet, stranger } = cast;
+async function proposeReplacement({ accounts, account, mustSend }: Fixture) {
+  const { multisig, operator, wallet, stranger } = accounts;
   const key = { multisig, index: account(multisig, 'Multisig').transactionIndex + 1n };
-  const newMember = { address: stranger, permissions: permission.vote };
-  const actions = [{ __kind: 'addMember', newMember } as const, { __kind: 'removeMember', oldMember: wallet } as const];
+  const newMember = { key: stranger, permissions: { mask: PERMISSION.vote } };
+  const actions = [{ __kind: 'AddMember', newMember } as const, { __kind: 'RemoveMember', oldMember: wallet } as const];
   await mustSend(
     configTransactionCreate(key, { creator: operator, actions }),
     proposalCreate(key, operator, { draft: false }),
@@ -28,90 +27,95 @@ async function proposeReplacement({ cast, account, mustSend }: Theatre) {
 
 describe('config transactions in the Squads emulation', () => {
   it('replace a member once both sides have voted, and give their rent back', async () => {
-    const theatre = await openTheatre('replace');
-    const { cast, account, mustSend, approve, lamports } = theatre;
-    const before = lamports(cast.operator);
-    const key = await proposeReplacement(theatre);
-    assert.equal(account(cast.multisig, 'Multisig').transactionIndex, 1n);
+    const fixture = await createFixture('replace');
+    const { accounts, account, mustSend, approve, lamports } = fixture;
+    const before = lamports(accounts.operator);
+    const key = await proposeReplacement(fixture);
+    assert.equal(account(accounts.multisig, 'Multisig').transactionIndex, 1n);
     await approve(key);
-    await mustSend(configTransactionExecute(key, cast.operator));
-    const { members, staleTransactionIndex } = account(cast.multisig, 'Multisig');
+    await mustSend(configTransactionExecute(key, accounts.operator));
+    const { members, staleTransactionIndex } = account(accounts.multisig, 'Multisig');
     assert.deepEqual(
-      new Set(members.map(({ address }) => address)),
-      new Set([cast.operator, cast.company, cast.stranger]),
+      new Set(members.map(({ key: member }) => member)),
+      new Set([accounts.operator, accounts.company, accounts.stranger]),
     );
     assert.equal(staleTransactionIndex, 1n);
-    const kept = lamports(cast.multisig);
-    await mustSend(configTransactionAccountsClose(key, cast.operator));
-    assert.equal(lamports(cast.multisig), kept);
-    const fees = before - lamports(cast.operator);
+    const kept = lamports(accounts.multisig);
+    await mustSend(configTransactionAccountsClose(key, accounts.operator));
+    assert.equal(lamports(accounts.multisig), kept);
+    const fees = before - lamports(accounts.operator);
     assert.ok(fees > 0n && fees < 100_000n, String(fees));
   });
 
   it('make every earlier batch stale: one to be voted on can no longer be, one approved still executes', async () => {
-    const theatre = await openTheatre('stale');
-    const { cast, send, mustSend, setUp, approve, execute } = theatre;
-    const message = compileVaultMessage(cast.vault, [memo('hello', cast.vault)]);
+    const fixture = await createFixture('stale');
+    const { accounts, send, mustSend, setUp, approve, execute } = fixture;
+    const message = compileMessage(accounts.vault, [memo('hello', accounts.vault)]);
     const [open, approved] = [await setUp(message), await setUp(message)];
     await approve(approved);
-    const key = await proposeReplacement(theatre);
+    const key = await proposeReplacement(fixture);
     await approve(key);
-    await mustSend(configTransactionExecute(key, cast.operator));
-    assert.deepEqual((await send(proposalVote('approve', open, cast.company))).err, customError(0, 6007));
+    await mustSend(configTransactionExecute(key, accounts.operator));
+    assert.deepEqual((await send(proposalVote('approve', open, accounts.company))).err, customError(0, 6007));
     await mustSend(execute(approved, 1, message));
   });
 
   it('are themselves dead once stale, and can then be closed, approved or not', async () => {
-    const theatre = await openTheatre('dead');
-    const { cast, send, mustSend, approve } = theatre;
-    const first = await proposeReplacement(theatre);
+    const fixture = await createFixture('dead');
+    const { accounts, send, mustSend, approve } = fixture;
+    const first = await proposeReplacement(fixture);
     await approve(first);
-    const second = await proposeReplacement(theatre);
+    const second = await proposeReplacement(fixture);
     await approve(second);
-    assert.deepEqual((await send(configTransactionAccountsClose(first, cast.operator))).err, customError(0, 6008));
-    await mustSend(configTransactionExecute(second, cast.operator));
-    assert.deepEqual((await send(configTransactionExecute(first, cast.operator))).err, customError(0, 6007));
-    await mustSend(configTransactionAccountsClose(first, cast.operator));
+    assert.deepEqual((await send(configTransactionAccountsClose(first, accounts.operator))).err, customError(0, 6008));
+    await mustSend(configTransactionExecute(second, accounts.operator));
+    assert.deepEqual((await send(configTransactionExecute(first, accounts.operator))).err, customError(0, 6007));
+    await mustSend(configTransactionAccountsClose(first, accounts.operator));
   });
 
   it('are refused with the codes of the real program', async () => {
-    const theatre = await openTheatre('refused');
-    const { cast, send } = theatre;
-    const { multisig, operator, company, wallet } = cast;
+    const fixture = await createFixture('refused');
+    const { accounts, send } = fixture;
+    const { multisig, operator, company, wallet } = accounts;
     const create = (actions: Parameters<typeof configTransactionCreate>[1]['actions'], creator = operator) =>
       configTransactionCreate({ multisig, index: 1n }, { creator, actions });
-    const removal = [{ __kind: 'removeMember', oldMember: wallet } as const];
-    const tooLong = [{ __kind: 'setTimeLock', newTimeLockSeconds: 7_776_001 } as const];
+    const removal = [{ __kind: 'RemoveMember', oldMember: wallet } as const];
+    const tooLong = [{ __kind: 'SetTimeLock', newTimeLock: 7_776_001 } as const];
     assert.deepEqual((await send(create([]))).err, customError(0, 6022));
     assert.deepEqual((await send(create(tooLong))).err, customError(0, 6030));
     assert.deepEqual((await send(create(removal, company))).err, customError(0, 6004));
-    const key = await proposeReplacement(theatre);
+    const key = await proposeReplacement(fixture);
     assert.deepEqual((await send(configTransactionExecute(key, operator))).err, customError(0, 6008));
-    await theatre.approve(key);
+    await fixture.approve(key);
     assert.deepEqual((await send(configTransactionExecute(key, wallet))).err, customError(0, 6004));
-    const byAuthority = multisigAddMember({ multisig, configAuthority: operator }, { address: wallet, permissions: 2 });
+    const byAuthority = multisigAddMember(
+      { multisig, configAuthority: operator },
+      { key: wallet, permissions: { mask: 2 } },
+    );
     assert.deepEqual((await send(byAuthority)).err, customError(0, 6004));
   });
 
   it('leave the multisig as it was where it would be left without enough voters', async () => {
-    const theatre = await openTheatre('voters');
-    const { cast, account, mustSend, send, approve } = theatre;
-    const key = { multisig: cast.multisig, index: 1n };
-    const actions = [{ __kind: 'removeMember', oldMember: cast.wallet } as const];
+    const fixture = await createFixture('voters');
+    const { accounts, account, mustSend, send, approve } = fixture;
+    const key = { multisig: accounts.multisig, index: 1n };
+    const actions = [{ __kind: 'RemoveMember', oldMember: accounts.wallet } as const];
     await mustSend(
-      configTransactionCreate(key, { creator: cast.operator, actions }),
-      proposalCreate(key, cast.operator, { draft: false }),
+      configTransactionCreate(key, { creator: accounts.operator, actions }),
+      proposalCreate(key, accounts.operator, { draft: false }),
     );
     await approve(key);
-    assert.deepEqual((await send(configTransactionExecute(key, cast.operator))).err, customError(0, 6003));
-    assert.equal(account(cast.multisig, 'Multisig').members.length, 3);
+    assert.deepEqual((await send(configTransactionExecute(key, accounts.operator))).err, customError(0, 6003));
+    assert.equal(account(accounts.multisig, 'Multisig').members.length, 3);
   });
 
   it('are controlled by nobody but the members: 6020 where there is a config authority', async () => {
-    const theatre = await openTheatre('controlled', { founding: ({ operator }) => ({ configAuthority: operator }) });
-    const { multisig, operator, wallet } = theatre.cast;
-    const actions = [{ __kind: 'removeMember', oldMember: wallet } as const];
+    const fixture = await createFixture('controlled', {
+      multisigInput: ({ operator }) => ({ configAuthority: operator }),
+    });
+    const { multisig, operator, wallet } = fixture.accounts;
+    const actions = [{ __kind: 'RemoveMember', oldMember: wallet } as const];
     const create = configTransactionCreate({ multisig, index: 1n }, { creator: operator, actions });
-    assert.deepEqual((await theatre.send(create)).err, customError(0, 6020));
+    assert.deepEqual((await fixture.send(create)).err, customError(0, 6020));
   });
 });

@@ -1,7 +1,7 @@
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { failedInstruction } from '../src/squads-emulation/failure.ts';
-import { createCast } from './squads/cast.ts';
+import { createAccounts } from './squads/accounts.ts';
 import { compareRun } from './squads/fuzz/compare-run.ts';
 import { runPlan } from './squads/fuzz/run-plan.ts';
 import type { Comparison } from './squads/fuzz/twin-chains.ts';
@@ -18,12 +18,12 @@ const seed = Number(process.env.FLYWHEEL_FUZZ_SEED ?? Math.floor(Math.random() *
 
 describe('the Squads emulation beside the real program', { skip }, () => {
   it('leaves the same errors, accounts and inner instructions after every transaction', async (test) => {
-    const cast = await createCast('fuzz');
-    const table = await createLookupTable(cast);
+    const accounts = await createAccounts('fuzz');
+    const table = await createLookupTable(accounts);
     const comparisons: Comparison[] = [];
     test.diagnostic(`seed ${seed}, ${runs} runs of up to ${TRANSACTIONS_PER_RUN} transactions`);
     const property = fc.asyncProperty(runPlan(TRANSACTIONS_PER_RUN), async (plan) => {
-      comparisons.push(...(await compareRun(cast, table, plan, programFile)));
+      comparisons.push(...(await compareRun(accounts, table, plan, programFile)));
     });
     await fc.assert(property, { seed, numRuns: runs });
     for (const line of summarize(comparisons)) test.diagnostic(line);

@@ -1,36 +1,35 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Instruction } from '@solana/kit';
-import { SQUADS_PROGRAM_ADDRESS } from '../src/squads-emulation/program/addresses.ts';
-import { compileVaultMessage } from './squads/compile-vault-message.ts';
+import { createFixture, customError, type Fixture } from './squads/fixture.ts';
 import {
   batchAccountsClose,
   batchAddTransaction,
   batchCreate,
+  instructionNamed,
   proposalActivate,
   proposalCreate,
   proposalVote,
-  squads,
   vaultBatchTransactionAccountClose,
 } from './squads/instructions.ts';
-import { customError, openTheatre, type Theatre } from './squads/theatre.ts';
-import { burn, memo } from './squads/vault-instructions.ts';
+import { burn, compileMessage, memo } from './squads/vault-instructions.ts';
 
-/** A theatre in which batch 1 is a draft, 2 is active, 3 is approved and 4 is executed; each has one memo. */
+/** A fixture in which batch 1 is a draft, 2 is active, 3 is approved and 4 is executed; each has one memo. */
 async function openFour(name: string) {
-  const theatre = await openTheatre(name, { founding: () => ({ timeLockSeconds: 0 }) });
-  const { multisig, operator, vault } = theatre.cast;
-  const message = compileVaultMessage(vault, [memo('hello', vault)]);
+  const fixture = await createFixture(name, { multisigInput: () => ({ timeLock: 0 }) });
+  const { multisig, operator, vault } = fixture.accounts;
+  const message = compileMessage(vault, [memo('hello', vault)]);
   const draft = { multisig, index: 1n };
   const add = batchAddTransaction(draft, { position: 1, member: operator, message: message.bytes });
-  await theatre.mustSend(batchCreate(draft, operator), proposalCreate(draft, operator), add);
-  const active = await theatre.setUp(message);
-  const approved = await theatre.setUp(message);
-  await theatre.approve(approved);
-  const executed = await theatre.setUp(message);
-  await theatre.approve(executed);
-  await theatre.mustSend(theatre.execute(executed, 1, message));
-  return { theatre, message, draft, active, approved, executed };
+  await fixture.mustSend(batchCreate(draft, operator), proposalCreate(draft, operator), add);
+  const active = await fixture.setUp(message);
+  const approved = await fixture.setUp(message);
+  await fixture.approve(approved);
+  const executed = await fixture.setUp(message);
+  await fixture.approve(executed);
+  await fixture.mustSend(fixture.execute(executed, 1, message));
+  return { fixture, message, draft, active, approved, executed };
 }
 
 type Four = Awaited<ReturnType<typeof openFour>>;
@@ -39,109 +38,112 @@ const refusals: readonly { what: string; code: number; instruction: (four: Four)
   {
     what: 'a vote on a draft',
     code: 6008,
-    instruction: ({ theatre, draft }) => proposalVote('approve', draft, theatre.cast.company),
+    instruction: ({ fixture, draft }) => proposalVote('approve', draft, fixture.accounts.company),
   },
   {
     what: 'a rejection of a draft',
     code: 6008,
-    instruction: ({ theatre, draft }) => proposalVote('reject', draft, theatre.cast.company),
+    instruction: ({ fixture, draft }) => proposalVote('reject', draft, fixture.accounts.company),
   },
   {
     what: 'an addition to an active batch',
     code: 6008,
-    instruction: ({ theatre, active, message }) =>
-      batchAddTransaction(active, { position: 2, member: theatre.cast.operator, message: message.bytes }),
+    instruction: ({ fixture, active, message }) =>
+      batchAddTransaction(active, { position: 2, member: fixture.accounts.operator, message: message.bytes }),
   },
   {
     what: 'an addition at a position not next',
     code: 2006,
-    instruction: ({ theatre, draft, message }) =>
-      batchAddTransaction(draft, { position: 3, member: theatre.cast.operator, message: message.bytes }),
+    instruction: ({ fixture, draft, message }) =>
+      batchAddTransaction(draft, { position: 3, member: fixture.accounts.operator, message: message.bytes }),
   },
   {
     what: 'an addition by somebody who may not initiate',
     code: 6004,
-    instruction: ({ theatre, draft, message }) =>
-      batchAddTransaction(draft, { position: 2, member: theatre.cast.company, message: message.bytes }),
+    instruction: ({ fixture, draft, message }) =>
+      batchAddTransaction(draft, { position: 2, member: fixture.accounts.company, message: message.bytes }),
   },
   {
     what: 'a batch by a stranger',
     code: 6005,
-    instruction: ({ theatre: { cast } }) => batchCreate({ multisig: cast.multisig, index: 5n }, cast.stranger),
+    instruction: ({ fixture: { accounts } }) =>
+      batchCreate({ multisig: accounts.multisig, index: 5n }, accounts.stranger),
   },
   {
     what: 'a batch ahead of the next index',
     code: 2006,
-    instruction: ({ theatre: { cast } }) => batchCreate({ multisig: cast.multisig, index: 7n }, cast.operator),
+    instruction: ({ fixture: { accounts } }) =>
+      batchCreate({ multisig: accounts.multisig, index: 7n }, accounts.operator),
   },
   {
     what: 'a proposal for an index not reached',
     code: 6009,
-    instruction: ({ theatre: { cast } }) => proposalCreate({ multisig: cast.multisig, index: 9n }, cast.operator),
+    instruction: ({ fixture: { accounts } }) =>
+      proposalCreate({ multisig: accounts.multisig, index: 9n }, accounts.operator),
   },
   {
     what: 'a second activation',
     code: 6008,
-    instruction: ({ theatre, active }) => proposalActivate(active, theatre.cast.operator),
+    instruction: ({ fixture, active }) => proposalActivate(active, fixture.accounts.operator),
   },
   {
     what: 'a vote by somebody who may not vote',
     code: 6004,
-    instruction: ({ theatre, active }) => proposalVote('approve', active, theatre.cast.operator),
+    instruction: ({ fixture, active }) => proposalVote('approve', active, fixture.accounts.operator),
   },
   {
     what: 'an execution before approval',
     code: 6008,
-    instruction: ({ theatre, active, message }) => theatre.execute(active, 1, message),
+    instruction: ({ fixture, active, message }) => fixture.execute(active, 1, message),
   },
   {
     what: 'an execution out of order',
     code: 3012,
-    instruction: ({ theatre, approved, message }) => theatre.execute(approved, 2, message),
+    instruction: ({ fixture, approved, message }) => fixture.execute(approved, 2, message),
   },
   {
     what: 'an execution without the accounts of its message',
     code: 6013,
-    instruction: ({ theatre, approved, message }) =>
-      theatre.execute(approved, 1, { ...message, remaining: message.remaining.slice(1) }),
+    instruction: ({ fixture, approved, message }) =>
+      fixture.execute(approved, 1, { ...message, remaining: message.remaining.slice(1) }),
   },
   {
     what: 'an execution with other accounts than its message has',
     code: 6014,
-    instruction: ({ theatre, approved, message }) =>
-      theatre.execute(approved, 1, { ...message, remaining: message.remaining.toReversed() }),
+    instruction: ({ fixture, approved, message }) =>
+      fixture.execute(approved, 1, { ...message, remaining: message.remaining.toReversed() }),
   },
   {
     what: 'a cancellation of what is not approved',
     code: 6008,
-    instruction: ({ theatre, active }) => proposalVote('cancel', active, theatre.cast.company),
+    instruction: ({ fixture, active }) => proposalVote('cancel', active, fixture.accounts.company),
   },
   {
     what: 'closing a transaction of an approved batch',
     code: 6008,
-    instruction: ({ theatre, approved }) => vaultBatchTransactionAccountClose(approved, 1, theatre.cast.operator),
+    instruction: ({ fixture, approved }) => vaultBatchTransactionAccountClose(approved, 1, fixture.accounts.operator),
   },
   {
     what: 'closing into another than the rent collector',
     code: 6033,
-    instruction: ({ theatre, executed }) => vaultBatchTransactionAccountClose(executed, 1, theatre.cast.company),
+    instruction: ({ fixture, executed }) => vaultBatchTransactionAccountClose(executed, 1, fixture.accounts.company),
   },
   {
     what: 'closing a batch that is not empty',
     code: 6038,
-    instruction: ({ theatre, executed }) => batchAccountsClose(executed, theatre.cast.operator),
+    instruction: ({ fixture, executed }) => batchAccountsClose(executed, fixture.accounts.operator),
   },
   {
     what: 'an instruction that the program does not have',
     code: 101,
-    instruction: () => squads('make_coffee', [], []),
+    instruction: () => instructionNamed('make_coffee'),
   },
   {
     what: 'an instruction without its arguments',
     code: 102,
-    instruction: ({ theatre, draft }) => ({
-      ...proposalCreate(draft, theatre.cast.operator),
-      data: proposalCreate(draft, theatre.cast.operator).data?.slice(0, 9),
+    instruction: ({ fixture, draft }) => ({
+      ...proposalCreate(draft, fixture.accounts.operator),
+      data: proposalCreate(draft, fixture.accounts.operator).data?.slice(0, 9),
     }),
   },
 ];
@@ -150,7 +152,7 @@ describe('the Squads emulation refuses with the code of the real program', () =>
   for (const [each, { what, code, instruction }] of refusals.entries()) {
     it(`${code}: ${what}`, async () => {
       const four = await openFour(`refusal ${each}`);
-      const { cast, send } = four.theatre;
+      const { accounts, send } = four.fixture;
       const harmless = memo('before');
       const { err, logs } = await send(harmless, instruction(four));
       assert.deepEqual(err, customError(1, code));
@@ -158,71 +160,74 @@ describe('the Squads emulation refuses with the code of the real program', () =>
         logs.includes(`Program ${SQUADS_PROGRAM_ADDRESS} failed: custom program error: 0x${code.toString(16)}`),
       );
       assert.ok(logs.some((line) => line.includes(`Error Number: ${code}`)));
-      assert.equal(four.theatre.account(cast.multisig, 'Multisig').transactionIndex, 4n);
+      assert.equal(four.fixture.account(accounts.multisig, 'Multisig').transactionIndex, 4n);
     });
   }
 
   it('6010, 6011, 6012: the same vote twice', async () => {
-    const theatre = await openTheatre('twice', { founding: twoOfThree });
-    const { company, wallet, vault } = theatre.cast;
-    const key = await theatre.setUp(compileVaultMessage(vault, [memo('hello', vault)]));
+    const fixture = await createFixture('twice', { multisigInput: twoOfThree });
+    const { company, wallet, vault } = fixture.accounts;
+    const key = await fixture.setUp(compileMessage(vault, [memo('hello', vault)]));
     const approval = proposalVote('approve', key, company);
-    await theatre.mustSend(approval);
-    assert.deepEqual((await theatre.send(approval)).err, customError(0, 6010));
+    await fixture.mustSend(approval);
+    assert.deepEqual((await fixture.send(approval)).err, customError(0, 6010));
     const rejection = proposalVote('reject', key, company);
-    await theatre.mustSend(rejection);
-    assert.deepEqual((await theatre.send(rejection)).err, customError(0, 6011));
-    await theatre.mustSend(approval, proposalVote('approve', key, wallet));
-    await theatre.mustSend(proposalVote('cancel', key, company));
-    assert.deepEqual((await theatre.send(proposalVote('cancel', key, company))).err, customError(0, 6012));
-    assert.deepEqual((await theatre.send(proposalVote('cancel_v2', key, company))).err, customError(0, 6012));
+    await fixture.mustSend(rejection);
+    assert.deepEqual((await fixture.send(rejection)).err, customError(0, 6011));
+    await fixture.mustSend(approval, proposalVote('approve', key, wallet));
+    await fixture.mustSend(proposalVote('cancel', key, company));
+    assert.deepEqual((await fixture.send(proposalVote('cancel', key, company))).err, customError(0, 6012));
+    assert.deepEqual((await fixture.send(proposalVote('cancel_v2', key, company))).err, customError(0, 6012));
   });
 
   it('6021: an execution before the time lock is over', async () => {
-    const theatre = await openTheatre('time lock', { founding: () => ({ timeLockSeconds: 60 }) });
-    const { vault } = theatre.cast;
-    const message = compileVaultMessage(vault, [memo('hello', vault)]);
-    const key = await theatre.setUp(message);
-    await theatre.approve(key);
-    assert.deepEqual((await theatre.send(theatre.execute(key, 1, message))).err, customError(0, 6021));
-    const clock = theatre.svm.getClock();
+    const fixture = await createFixture('time lock', { multisigInput: () => ({ timeLock: 60 }) });
+    const { vault } = fixture.accounts;
+    const message = compileMessage(vault, [memo('hello', vault)]);
+    const key = await fixture.setUp(message);
+    await fixture.approve(key);
+    assert.deepEqual((await fixture.send(fixture.execute(key, 1, message))).err, customError(0, 6021));
+    const clock = fixture.svm.getClock();
     clock.unixTimestamp += 60n;
-    theatre.svm.setClock(clock);
-    await theatre.mustSend(theatre.execute(key, 1, message));
+    fixture.svm.setClock(clock);
+    await fixture.mustSend(fixture.execute(key, 1, message));
   });
 
   it('passes on the error of a program that the vault called, with the index of the outer instruction', async () => {
-    const theatre = await openTheatre('too much');
-    const { cast } = theatre;
-    const message = compileVaultMessage(cast.vault, [memo('first', cast.vault), burn(cast, cast.tokens[0], 10n ** 9n)]);
-    const key = await theatre.setUp(message);
-    await theatre.approve(key);
-    const { err } = await theatre.send(memo('outside'), theatre.execute(key, 1, message));
+    const fixture = await createFixture('too much');
+    const { accounts } = fixture;
+    const message = compileMessage(accounts.vault, [
+      memo('first', accounts.vault),
+      burn(accounts, accounts.tokens[0], 10n ** 9n),
+    ]);
+    const key = await fixture.setUp(message);
+    await fixture.approve(key);
+    const { err } = await fixture.send(memo('outside'), fixture.execute(key, 1, message));
     // The Token program's InsufficientFunds.
     assert.deepEqual(err, customError(1, 1));
   });
 
   it('answers clearly for an instruction that only the real program runs', async () => {
-    const theatre = await openTheatre('beyond');
-    const { err, logs } = await theatre.send(squads('vault_transaction_create', [], []));
+    const fixture = await createFixture('beyond');
+    const { err, logs } = await fixture.send(instructionNamed('vault_transaction_create'));
     assert.deepEqual(err, { InstructionError: [0, 'UnsupportedProgramId'] });
     assert.ok(logs.some((line) => line.includes('The Squads emulation does not run VaultTransactionCreate')));
   });
 
   it('answers clearly for a vault message that calls Squads itself', async () => {
-    const theatre = await openTheatre('recursion');
-    const { vault, multisig } = theatre.cast;
-    const message = compileVaultMessage(vault, [batchCreate({ multisig, index: 2n }, vault)]);
-    const key = await theatre.setUp(message);
-    await theatre.approve(key);
-    const { err, logs } = await theatre.send(theatre.execute(key, 1, message));
+    const fixture = await createFixture('recursion');
+    const { vault, multisig } = fixture.accounts;
+    const message = compileMessage(vault, [batchCreate({ multisig, index: 2n }, vault)]);
+    const key = await fixture.setUp(message);
+    await fixture.approve(key);
+    const { err, logs } = await fixture.send(fixture.execute(key, 1, message));
     assert.deepEqual(err, { InstructionError: [0, 'UnsupportedProgramId'] });
     assert.ok(logs.some((line) => line.includes('a vault message that calls the Squads program itself')));
   });
 });
 
 /** Three voters, so that one rejection does not end the vote. */
-function twoOfThree({ operator, company, wallet, stranger }: Theatre['cast']) {
-  const voters = [company, wallet, stranger].map((address) => ({ address, permissions: 2 }));
-  return { members: [{ address: operator, permissions: 5 }, ...voters] };
+function twoOfThree({ operator, company, wallet, stranger }: Fixture['accounts']) {
+  const voters = [company, wallet, stranger].map((key) => ({ key, permissions: { mask: 2 } }));
+  return { members: [{ key: operator, permissions: { mask: 5 } }, ...voters] };
 }

@@ -11,32 +11,38 @@ import {
 } from '@solana-program/system';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { computeBudgetInstructions } from '../src/squads-emulation/compute-budget.ts';
-import { createCast } from './squads/cast.ts';
-import { type CompiledVaultMessage, compileVaultMessage } from './squads/compile-vault-message.ts';
+import { createAccounts } from './squads/accounts.ts';
+import { createFixture, customError, type Fixture } from './squads/fixture.ts';
 import { proposalOf, proposalVote } from './squads/instructions.ts';
 import { createLookupTable } from './squads/lookup-table.ts';
-import { customError, openTheatre, type Theatre } from './squads/theatre.ts';
-import { airdrop, burn, MEMO_PROGRAM_ADDRESS, memo } from './squads/vault-instructions.ts';
+import {
+  airdrop,
+  burn,
+  type CompiledVaultMessage,
+  compileMessage,
+  MEMO_PROGRAM_ADDRESS,
+  memo,
+} from './squads/vault-instructions.ts';
 
-/** A theatre with an approved batch of one pipeline: proof memo, burn, airdrop to a new token account. */
+/** A fixture with an approved batch of one pipeline: proof memo, burn, airdrop to a new token account. */
 async function openPipeline(name: string) {
-  const table = await createLookupTable(await createCast(name));
-  const theatre = await openTheatre(name, { stage: { lookupTable: table } });
-  const { cast } = theatre;
+  const table = await createLookupTable(await createAccounts(name));
+  const fixture = await createFixture(name, { svmOptions: { lookupTable: table } });
+  const { accounts } = fixture;
   const {
     vault,
     tokens: [token],
     recipients: [recipient = vault],
-  } = cast;
-  const gifts = await airdrop(cast, token, { recipient, amount: 7n });
-  const inner = [memo('flywheel:v1', vault), burn(cast, token, 10n), ...gifts];
-  return { theatre, table, token, recipient, inner };
+  } = accounts;
+  const gifts = await airdrop(accounts, token, { recipient, amount: 7n });
+  const inner = [memo('flywheel:v1', vault), burn(accounts, token, 10n), ...gifts];
+  return { fixture, table, token, recipient, inner };
 }
 
-async function approve(theatre: Theatre, message: CompiledVaultMessage) {
-  const key = await theatre.setUp(message);
-  await theatre.approve(key);
-  return theatre.execute(key, 1, message);
+async function approve(fixture: Fixture, message: CompiledVaultMessage) {
+  const key = await fixture.setUp(message);
+  await fixture.approve(key);
+  return fixture.execute(key, 1, message);
 }
 
 describe('what the emulation tells of an execution', () => {
@@ -47,18 +53,18 @@ describe('what the emulation tells of an execution', () => {
     ['a v1 transaction', 1, false],
   ] as const) {
     it(`lists the inner instructions of ${what} by its own accounts`, async () => {
-      const { theatre, table, token, recipient, inner } = await openPipeline(`inner of ${what}`);
-      const { vault, operator } = theatre.cast;
+      const { fixture, table, token, recipient, inner } = await openPipeline(`inner of ${what}`);
+      const { vault, operator } = fixture.accounts;
       const tables = useTable ? [table] : [];
-      const message = compileVaultMessage(vault, inner, tables);
-      const execution = await approve(theatre, message);
+      const message = compileMessage(vault, inner, tables);
+      const execution = await approve(fixture, message);
       const input = { version, tables, instructions: [memo('outside'), execution] };
-      const result = await theatre.sendAs(input);
+      const result = await fixture.sendAs(input);
       assert.equal(result.err, null);
       assert.equal(result.innerInstructions.length, 1);
       const [called] = result.innerInstructions;
       assert.equal(called?.index, 1);
-      const addresses = theatre.addressesOf({ feePayer: operator, ...input });
+      const addresses = fixture.addressesOf({ feePayer: operator, ...input });
       const told = called?.instructions.map(({ programIdIndex, accounts, data, stackHeight }) => ({
         program: addresses[programIdIndex],
         accounts: accounts.map((index) => addresses[index]),
@@ -79,13 +85,13 @@ describe('what the emulation tells of an execution', () => {
       // The associated token program asks for the size, creates, and initializes.
       assert.deepEqual(new Set(deeper.map(({ program }) => program)), new Set([token.program, SYSTEM_PROGRAM_ADDRESS]));
       assert.ok(deeper.some(({ accounts }) => accounts.includes(told?.[2]?.accounts[1])));
-      assert.equal(await theatre.tokens(token, recipient), 7n);
+      assert.equal(await fixture.tokens(token, recipient), 7n);
     });
   }
 
   it('logs each program at its depth, between the lines of Squads', async () => {
-    const { theatre, inner } = await openPipeline('logs');
-    const { logs } = await theatre.mustSend(await approve(theatre, compileVaultMessage(theatre.cast.vault, inner)));
+    const { fixture, inner } = await openPipeline('logs');
+    const { logs } = await fixture.mustSend(await approve(fixture, compileMessage(fixture.accounts.vault, inner)));
     const squads = 'Program SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf';
     assert.deepEqual(logs.slice(0, 3), [
       `${squads} invoke [1]`,
@@ -99,75 +105,75 @@ describe('what the emulation tells of an execution', () => {
   });
 
   it('counts compute units near those of the real program, and fails past the limit', async () => {
-    const { theatre, inner } = await openPipeline('units');
-    const execution = await approve(theatre, compileVaultMessage(theatre.cast.vault, inner));
+    const { fixture, inner } = await openPipeline('units');
+    const execution = await approve(fixture, compileMessage(fixture.accounts.vault, inner));
     const tooLow = computeBudgetInstructions({ unitLimit: 20_000, heapBytes: null });
-    const { err } = await theatre.send(...tooLow, execution);
+    const { err } = await fixture.send(...tooLow, execution);
     assert.deepEqual(err, { InstructionError: [1, 'ProgramFailedToComplete'] });
-    const { unitsConsumed } = await theatre.mustSend(execution);
+    const { unitsConsumed } = await fixture.mustSend(execution);
     // 40,200 by Squads itself and 18,000 to 24,000 by the others, as measured on the real program.
     assert.ok(unitsConsumed > 50_000n && unitsConsumed < 75_000n, `${unitsConsumed} units`);
   });
 
   it('stops where the runtime stops: after 64 instructions at all depths', async () => {
-    const theatre = await openTheatre('trace');
-    const { cast } = theatre;
-    const message = compileVaultMessage(
-      cast.vault,
+    const fixture = await createFixture('trace');
+    const { accounts } = fixture;
+    const message = compileMessage(
+      accounts.vault,
       Array.from({ length: 62 }, () => memo('')),
     );
-    const execution = await approve(theatre, message);
+    const execution = await approve(fixture, message);
     const version = 1;
     const tooMany = { version, instructions: [execution, memo('63rd'), memo('64th')] } as const;
-    assert.deepEqual((await theatre.sendAs(tooMany)).err, {
+    assert.deepEqual((await fixture.sendAs(tooMany)).err, {
       InstructionError: [2, 'MaxInstructionTraceLengthExceeded'],
     });
-    assert.equal((await theatre.sendAs({ version, instructions: [execution, memo('63rd')] })).err, null);
+    assert.equal((await fixture.sendAs({ version, instructions: [execution, memo('63rd')] })).err, null);
   });
 });
 
 describe('the fee of an emulated transaction', () => {
   it('counts the signatures of the transaction, not those of the vault', async () => {
-    const { theatre, inner } = await openPipeline('fee');
-    const execution = await approve(theatre, compileVaultMessage(theatre.cast.vault, inner));
-    assert.equal(await cost(theatre, execution), 5_000n);
+    const { fixture, inner } = await openPipeline('fee');
+    const execution = await approve(fixture, compileMessage(fixture.accounts.vault, inner));
+    assert.equal(await cost(fixture, execution), 5_000n);
   });
 
   it('includes the priority fee for the limit that is set, or the default one', async () => {
-    const { theatre } = await openPipeline('priority');
-    const { company, multisig } = theatre.cast;
-    await theatre.setUp(compileVaultMessage(theatre.cast.vault, [memo('x')]));
+    const { fixture } = await openPipeline('priority');
+    const { company, multisig } = fixture.accounts;
+    await fixture.setUp(compileMessage(fixture.accounts.vault, [memo('x')]));
     const vote = proposalVote('approve', { multisig, index: 1n }, company);
     const rejection = proposalVote('reject', { multisig, index: 1n }, company);
     const limits = computeBudgetInstructions({ unitLimit: 60_000, heapBytes: null });
-    assert.equal(await cost(theatre, ...limits, unitPrice(10_000_000n), vote), 2n * 5_000n + 600_000n);
+    assert.equal(await cost(fixture, ...limits, unitPrice(10_000_000n), vote), 2n * 5_000n + 600_000n);
     // Without a limit: 200,000 for the vote and 3,000 for the builtin that sets the price.
-    assert.equal(await cost(theatre, unitPrice(1_000_000n), rejection), 2n * 5_000n + 203_000n);
+    assert.equal(await cost(fixture, unitPrice(1_000_000n), rejection), 2n * 5_000n + 203_000n);
   });
 });
 
 describe('an emulated transaction with a durable nonce', () => {
   it('advances the nonce and carries both votes', async () => {
-    const { theatre, nonce, advance } = await openNonce('nonce');
-    const { multisig, company, wallet, vault } = theatre.cast;
-    const key = await theatre.setUp(compileVaultMessage(vault, [memo('x')]));
-    const before = nonceValue(theatre, nonce);
-    theatre.svm.expireBlockhash();
+    const { fixture, nonce, advance } = await openNonce('nonce');
+    const { multisig, company, wallet, vault } = fixture.accounts;
+    const key = await fixture.setUp(compileMessage(vault, [memo('x')]));
+    const before = nonceValue(fixture, nonce);
+    fixture.svm.expireBlockhash();
     const votes = [wallet, company].map((voter) => proposalVote('approve', { multisig, index: key.index }, voter));
     const limits = computeBudgetInstructions({ unitLimit: 60_000, heapBytes: null });
-    await theatre.mustSend(advance, ...limits, ...votes);
-    assert.notEqual(nonceValue(theatre, nonce), before);
-    assert.equal(theatre.account(proposalOf(key), 'Proposal').status.__kind, 'approved');
+    await fixture.mustSend(advance, ...limits, ...votes);
+    assert.notEqual(nonceValue(fixture, nonce), before);
+    assert.equal(fixture.account(proposalOf(key), 'Proposal').status.__kind, 'Approved');
   });
 
   it('leaves the nonce to the ledger when it fails', async () => {
-    const { theatre, nonce, advance } = await openNonce('failed nonce');
-    const { operator, vault } = theatre.cast;
-    const key = await theatre.setUp(compileVaultMessage(vault, [memo('x')]));
-    const before = nonceValue(theatre, nonce);
-    theatre.svm.expireBlockhash();
-    assert.deepEqual((await theatre.send(advance, proposalVote('approve', key, operator))).err, customError(1, 6004));
-    assert.equal(nonceValue(theatre, nonce), before);
+    const { fixture, nonce, advance } = await openNonce('failed nonce');
+    const { operator, vault } = fixture.accounts;
+    const key = await fixture.setUp(compileMessage(vault, [memo('x')]));
+    const before = nonceValue(fixture, nonce);
+    fixture.svm.expireBlockhash();
+    assert.deepEqual((await fixture.send(advance, proposalVote('approve', key, operator))).err, customError(1, 6004));
+    assert.equal(nonceValue(fixture, nonce), before);
   });
 });
 
@@ -175,11 +181,11 @@ function accountAddresses({ accounts = [] }: Instruction): Address[] {
   return accounts.map(({ address }) => address);
 }
 
-async function cost(theatre: Theatre, ...instructions: Instruction[]): Promise<bigint> {
-  const { operator } = theatre.cast;
-  const before = theatre.lamports(operator);
-  await theatre.mustSend(...instructions);
-  return before - theatre.lamports(operator);
+async function cost(fixture: Fixture, ...instructions: Instruction[]): Promise<bigint> {
+  const { operator } = fixture.accounts;
+  const before = fixture.lamports(operator);
+  await fixture.mustSend(...instructions);
+  return before - fixture.lamports(operator);
 }
 
 function unitPrice(microLamports: bigint): Instruction {
@@ -192,28 +198,28 @@ function unitPrice(microLamports: bigint): Instruction {
 }
 
 async function openNonce(name: string) {
-  const theatre = await openTheatre(name);
+  const fixture = await createFixture(name);
   const {
     operator,
     recipients: [nonce = operator],
-  } = theatre.cast;
+  } = fixture.accounts;
   const authority = createNoopSigner(operator);
   const space = getNonceSize();
-  await theatre.mustSend(
+  await fixture.mustSend(
     getCreateAccountInstruction({
       payer: authority,
       newAccount: createNoopSigner(nonce),
-      lamports: theatre.svm.minimumBalanceForRentExemption(BigInt(space)),
+      lamports: fixture.svm.minimumBalanceForRentExemption(BigInt(space)),
       space,
       programAddress: SYSTEM_PROGRAM_ADDRESS,
     }),
     getInitializeNonceAccountInstruction({ nonceAccount: nonce, nonceAuthority: operator }),
   );
   const advance = getAdvanceNonceAccountInstruction({ nonceAccount: nonce, nonceAuthority: authority });
-  return { theatre, nonce, advance };
+  return { fixture, nonce, advance };
 }
 
-function nonceValue({ svm }: Theatre, nonce: Address): string {
+function nonceValue({ svm }: Fixture, nonce: Address): string {
   const account = svm.getAccount(nonce);
   assert.ok(account.exists);
   return decodeNonce(account).data.blockhash;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AccountRole, type Address, type Instruction } from '@solana/kit';
 import { transfer } from '../src/squads-emulation/program/call.ts';
-import { compileVaultMessage } from './squads/compile-vault-message.ts';
+import { createFixture, customError, type Fixture, stateOf } from './squads/fixture.ts';
 import {
   batchCreate,
   batchOf,
@@ -11,18 +11,17 @@ import {
   proposalVote,
   transactionOf,
 } from './squads/instructions.ts';
-import { VAULT_TOKENS_BASE_UNITS } from './squads/stage.ts';
-import { customError, openTheatre, stateOf, type Theatre } from './squads/theatre.ts';
+import { VAULT_TOKENS_BASE_UNITS } from './squads/setup.ts';
 import { buildTransaction } from './squads/transaction.ts';
-import { airdrop, burn, memo, tokenAccountOf } from './squads/vault-instructions.ts';
+import { airdrop, burn, compileMessage, memo, tokenAccountOf } from './squads/vault-instructions.ts';
 
-/** A theatre with an approved batch of this one message. */
-async function openApproved(name: string, inner: (theatre: Theatre) => Instruction[] | Promise<Instruction[]>) {
-  const theatre = await openTheatre(name);
-  const message = compileVaultMessage(theatre.cast.vault, await inner(theatre));
-  const key = await theatre.setUp(message);
-  await theatre.approve(key);
-  return { theatre, cast: theatre.cast, key, execution: theatre.execute(key, 1, message) };
+/** A fixture with an approved batch of this one message. */
+async function openApproved(name: string, inner: (fixture: Fixture) => Instruction[] | Promise<Instruction[]>) {
+  const fixture = await createFixture(name);
+  const message = compileMessage(fixture.accounts.vault, await inner(fixture));
+  const key = await fixture.setUp(message);
+  await fixture.approve(key);
+  return { fixture, accounts: fixture.accounts, key, execution: fixture.execute(key, 1, message) };
 }
 
 /** The instruction with its signers asked for as mere accounts, as an attacker without their signatures must. */
@@ -41,51 +40,59 @@ describe('beside an execution, in which the vault signs', () => {
     const index = place === 'before' ? 0 : 1;
 
     it(`a transfer out of the vault ${place} it fails for want of the vault's signature`, async () => {
-      const { theatre, cast, execution } = await openApproved(`theft ${place}`, ({ cast: { vault } }) => [
+      const { fixture, accounts, execution } = await openApproved(`theft ${place}`, ({ accounts: { vault } }) => [
         memo('x', vault),
       ]);
-      const vaultLamports = theatre.lamports(cast.vault);
-      const theft = unsigned(transfer(cast.vault, cast.operator, 1_000_000n));
-      const { err } = await theatre.send(...around(execution, theft));
+      const vaultLamports = fixture.lamports(accounts.vault);
+      const theft = unsigned(transfer(accounts.vault, accounts.operator, 1_000_000n));
+      const { err } = await fixture.send(...around(execution, theft));
       assert.deepEqual(err, { InstructionError: [index, 'MissingRequiredSignature'] });
-      assert.equal(theatre.lamports(cast.vault), vaultLamports);
+      assert.equal(fixture.lamports(accounts.vault), vaultLamports);
     });
 
     it(`a burn of the vault's tokens ${place} it fails for want of the vault's signature`, async () => {
-      const { theatre, cast, execution } = await openApproved(`arson ${place}`, ({ cast: { vault } }) => [
+      const { fixture, accounts, execution } = await openApproved(`arson ${place}`, ({ accounts: { vault } }) => [
         memo('x', vault),
       ]);
-      const arson = unsigned(burn(cast, cast.tokens[0], 1n));
-      const { err } = await theatre.send(...around(execution, arson));
+      const arson = unsigned(burn(accounts, accounts.tokens[0], 1n));
+      const { err } = await fixture.send(...around(execution, arson));
       assert.deepEqual(err, { InstructionError: [index, 'MissingRequiredSignature'] });
-      assert.equal(theatre.supply(cast.tokens[0]), VAULT_TOKENS_BASE_UNITS);
+      assert.equal(fixture.supply(accounts.tokens[0]), VAULT_TOKENS_BASE_UNITS);
     });
   }
 
   it('a memo cannot claim the vault as its author', async () => {
-    const { theatre, cast, execution } = await openApproved('forgery', ({ cast: { vault } }) => [memo('x', vault)]);
-    const { err } = await theatre.send(execution, unsigned(memo('forged', cast.vault)));
+    const { fixture, accounts, execution } = await openApproved('forgery', ({ accounts: { vault } }) => [
+      memo('x', vault),
+    ]);
+    const { err } = await fixture.send(execution, unsigned(memo('forged', accounts.vault)));
     assert.deepEqual(err, { InstructionError: [1, 'MissingRequiredSignature'] });
   });
 
   it('a deposit into the vault succeeds', async () => {
-    const { theatre, cast, execution } = await openApproved('deposit', ({ cast: { vault } }) => [memo('x', vault)]);
-    const before = theatre.lamports(cast.vault);
-    await theatre.mustSend(transfer(cast.operator, cast.vault, 5n), execution, transfer(cast.operator, cast.vault, 6n));
-    assert.equal(theatre.lamports(cast.vault) - before, 11n);
+    const { fixture, accounts, execution } = await openApproved('deposit', ({ accounts: { vault } }) => [
+      memo('x', vault),
+    ]);
+    const before = fixture.lamports(accounts.vault);
+    await fixture.mustSend(
+      transfer(accounts.operator, accounts.vault, 5n),
+      execution,
+      transfer(accounts.operator, accounts.vault, 6n),
+    );
+    assert.equal(fixture.lamports(accounts.vault) - before, 11n);
   });
 
   it('the vault cannot spend what the fee payer has without the fee payer signing in its message', async () => {
-    const { theatre, cast, execution } = await openApproved('overreach', ({ cast: { operator, company } }) => [
+    const { fixture, accounts, execution } = await openApproved('overreach', ({ accounts: { operator, company } }) => [
       unsigned(transfer(operator, company, 1_000_000n)),
     ]);
-    const before = theatre.lamports(cast.company);
-    assert.deepEqual((await theatre.send(execution)).err, { InstructionError: [0, 'MissingRequiredSignature'] });
-    assert.equal(theatre.lamports(cast.company), before);
+    const before = fixture.lamports(accounts.company);
+    assert.deepEqual((await fixture.send(execution)).err, { InstructionError: [0, 'MissingRequiredSignature'] });
+    assert.equal(fixture.lamports(accounts.company), before);
   });
 
   it('the vault cannot change an account that its message names as readonly, even if the transaction could', async () => {
-    const { theatre, cast, execution } = await openApproved('readonly', ({ cast: { vault, recipients } }) => {
+    const { fixture, accounts, execution } = await openApproved('readonly', ({ accounts: { vault, recipients } }) => {
       const payment = transfer(vault, recipients[0] ?? vault, 1_000_000n);
       const [from, to] = payment.accounts ?? [];
       return [
@@ -95,67 +102,67 @@ describe('beside an execution, in which the vault signs', () => {
         },
       ];
     });
-    const [recipient = cast.operator] = cast.recipients;
-    const { err } = await theatre.send(execution, transfer(cast.operator, recipient, 1_000_000n));
+    const [recipient = accounts.operator] = accounts.recipients;
+    const { err } = await fixture.send(execution, transfer(accounts.operator, recipient, 1_000_000n));
     assert.deepEqual(err, { InstructionError: [0, 'ReadonlyLamportChange'] });
-    assert.equal(theatre.lamports(recipient), 0n);
+    assert.equal(fixture.lamports(recipient), 0n);
   });
 
   it('the batch and the proposal cannot be passed on as writable', async () => {
-    const { theatre, execution } = await openApproved('protected', ({ cast: { multisig } }) => [
+    const { fixture, execution } = await openApproved('protected', ({ accounts: { multisig } }) => [
       { ...memo('x'), accounts: [{ address: batchOf({ multisig, index: 1n }), role: AccountRole.WRITABLE }] },
     ]);
-    assert.deepEqual((await theatre.send(execution)).err, customError(0, 6029));
+    assert.deepEqual((await fixture.send(execution)).err, customError(0, 6029));
   });
 });
 
 describe('a failed transaction', () => {
   it('leaves nothing but the fee, after everything before the failing instruction had run', async () => {
-    const { theatre, cast, key, execution } = await openApproved(
+    const { fixture, accounts, key, execution } = await openApproved(
       'rollback',
-      async ({ cast: { vault, tokens, recipients }, cast }) => [
+      async ({ accounts: { vault, tokens, recipients }, accounts }) => [
         memo('x', vault),
-        burn(cast, tokens[0], 5n),
-        ...(await airdrop(cast, tokens[0], { recipient: recipients[0] ?? vault, amount: 5n })),
+        burn(accounts, tokens[0], 5n),
+        ...(await airdrop(accounts, tokens[0], { recipient: recipients[0] ?? vault, amount: 5n })),
       ],
     );
-    const addresses = await involved(theatre, key);
-    const before = stateOf(theatre.svm, addresses);
-    const payerBefore = theatre.lamports(cast.operator);
-    const { err } = await theatre.send(
-      transfer(cast.operator, cast.stranger, 7n),
+    const addresses = await involved(fixture, key);
+    const before = stateOf(fixture.svm, addresses);
+    const payerBefore = fixture.lamports(accounts.operator);
+    const { err } = await fixture.send(
+      transfer(accounts.operator, accounts.stranger, 7n),
       execution,
-      proposalVote('cancel', key, cast.company),
+      proposalVote('cancel', key, accounts.company),
     );
     assert.deepEqual(err, customError(2, 6008));
-    assert.deepEqual(stateOf(theatre.svm, addresses), before);
-    assert.equal(payerBefore - theatre.lamports(cast.operator), 2n * 5_000n);
-    await theatre.mustSend(execution);
+    assert.deepEqual(stateOf(fixture.svm, addresses), before);
+    assert.equal(payerBefore - fixture.lamports(accounts.operator), 2n * 5_000n);
+    await fixture.mustSend(execution);
   });
 
   it('leaves no trace of accounts that it had created', async () => {
-    const theatre = await openTheatre('unborn');
-    const { cast } = theatre;
-    const key = { multisig: cast.multisig, index: 1n };
-    const { err } = await theatre.send(
-      batchCreate(key, cast.operator),
-      proposalCreate(key, cast.operator),
-      proposalVote('approve', key, cast.company),
+    const fixture = await createFixture('unborn');
+    const { accounts } = fixture;
+    const key = { multisig: accounts.multisig, index: 1n };
+    const { err } = await fixture.send(
+      batchCreate(key, accounts.operator),
+      proposalCreate(key, accounts.operator),
+      proposalVote('approve', key, accounts.company),
     );
     assert.deepEqual(err, customError(2, 6008));
-    assert.equal(theatre.svm.getAccount(batchOf(key)).exists, false);
-    assert.equal(theatre.svm.getAccount(proposalOf(key)).exists, false);
-    assert.equal(theatre.account(cast.multisig, 'Multisig').transactionIndex, 0n);
+    assert.equal(fixture.svm.getAccount(batchOf(key)).exists, false);
+    assert.equal(fixture.svm.getAccount(proposalOf(key)).exists, false);
+    assert.equal(fixture.account(accounts.multisig, 'Multisig').transactionIndex, 0n);
   });
 
   it('is undone whole, the fee too, when something throws half-way', async () => {
-    const { theatre, cast, key, execution } = await openApproved('thrown', ({ cast: { vault, tokens }, cast }) => [
-      memo('x', vault),
-      burn(cast, tokens[0], 5n),
-    ]);
-    const addresses = [...(await involved(theatre, key)), cast.operator];
-    const before = stateOf(theatre.svm, addresses);
-    const { svm } = theatre;
+    const { fixture, accounts, key, execution } = await openApproved(
+      'thrown',
+      ({ accounts: { vault, tokens }, accounts }) => [memo('x', vault), burn(accounts, tokens[0], 5n)],
+    );
+    const addresses = [...(await involved(fixture, key)), accounts.operator];
+    const before = stateOf(fixture.svm, addresses);
+    const { svm } = fixture;
     const { setAccount } = svm;
     svm.setAccount = (account) => {
       // The batch's cursor is written after the vault's instructions have run.
@@ -165,34 +172,34 @@ describe('a failed transaction', () => {
       }
       setAccount.call(svm, account);
     };
-    await assert.rejects(theatre.send(execution), /The disk is full/);
+    await assert.rejects(fixture.send(execution), /The disk is full/);
     assert.deepEqual(stateOf(svm, addresses), before);
-    await theatre.mustSend(execution);
+    await fixture.mustSend(execution);
   });
 
   it('charges nothing when the fee payer cannot pay', async () => {
-    const { theatre, cast, key } = await openApproved('poor', ({ cast: { vault } }) => [memo('x', vault)]);
-    const [recipient = cast.operator] = cast.recipients;
-    const vote = proposalVote('cancel', key, cast.company);
-    const transaction = buildTransaction(theatre.svm, { feePayer: recipient, instructions: [vote] });
-    const { err } = await theatre.runtime.execute(transaction);
+    const { fixture, accounts, key } = await openApproved('poor', ({ accounts: { vault } }) => [memo('x', vault)]);
+    const [recipient = accounts.operator] = accounts.recipients;
+    const vote = proposalVote('cancel', key, accounts.company);
+    const transaction = buildTransaction(fixture.svm, { feePayer: recipient, instructions: [vote] });
+    const { err } = await fixture.runtime.execute(transaction);
     assert.equal(err, 'AccountNotFound');
-    assert.equal(theatre.account(proposalOf(key), 'Proposal').cancelled.length, 0);
+    assert.equal(fixture.account(proposalOf(key), 'Proposal').cancelled.length, 0);
   });
 });
 
-async function involved({ cast }: Theatre, key: { multisig: Address; index: bigint }): Promise<Address[]> {
-  const [recipient = cast.operator] = cast.recipients;
+async function involved({ accounts }: Fixture, key: { multisig: Address; index: bigint }): Promise<Address[]> {
+  const [recipient = accounts.operator] = accounts.recipients;
   return [
-    cast.multisig,
-    cast.vault,
-    cast.company,
-    cast.stranger,
+    accounts.multisig,
+    accounts.vault,
+    accounts.company,
+    accounts.stranger,
     batchOf(key),
     proposalOf(key),
     transactionOf(key, 1),
-    cast.tokens[0].mint,
-    cast.tokens[0].vaultAccount,
-    await tokenAccountOf(cast.tokens[0], recipient),
+    accounts.tokens[0].mint,
+    accounts.tokens[0].vaultAccount,
+    await tokenAccountOf(accounts.tokens[0], recipient),
   ];
 }

@@ -1,3 +1,4 @@
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { getAddressEncoder, getCompiledTransactionMessageDecoder, type Transaction } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { captureAccounts, restoreAccounts } from '../ledger/account-journal.ts';
@@ -6,7 +7,6 @@ import type { Execution, Runtime, TransactionError } from '../runtime.ts';
 import { computeBudgetOf } from './compute-budget.ts';
 import { chargeFee } from './fee.ts';
 import { type CompiledMessage, compiledInstructions, readTransaction, writableAddresses } from './outer-transaction.ts';
-import { SQUADS_PROGRAM_ADDRESS } from './program/addresses.ts';
 import { runTransaction } from './run-transaction.ts';
 
 /**

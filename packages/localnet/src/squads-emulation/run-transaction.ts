@@ -1,3 +1,4 @@
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
   type AccountMeta,
   type Address,
@@ -16,7 +17,6 @@ import {
 import { failedInstruction, type InstructionError, InstructionFailure, TransactionFailure } from './failure.ts';
 import { type Invocation, invoke } from './invoke.ts';
 import type { OuterInstruction, OuterTransaction } from './outer-transaction.ts';
-import { SQUADS_PROGRAM_ADDRESS } from './program/addresses.ts';
 import type { Chain } from './program/call.ts';
 import { instructionName, runInstruction } from './program/program.ts';
 import {

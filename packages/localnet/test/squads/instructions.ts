@@ -1,65 +1,58 @@
 import { createHash } from 'node:crypto';
 import {
-  type AccountMeta,
-  AccountRole,
-  type Address,
-  getAddressEncoder,
-  getU16Encoder,
-  getU32Encoder,
-  getU64Encoder,
-  type Instruction,
-  type ReadonlyUint8Array,
-} from '@solana/kit';
-import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+  type ConfigAction,
+  getBatchAccountsCloseInstruction,
+  getBatchAddTransactionInstruction,
+  getBatchCreateInstruction,
+  getBatchExecuteTransactionInstruction,
+  getConfigTransactionAccountsCloseInstruction,
+  getConfigTransactionCreateInstruction,
+  getConfigTransactionExecuteInstruction,
+  getMultisigAddMemberInstruction,
+  getMultisigChangeThresholdInstruction,
+  getMultisigCreateV2Instruction,
+  getMultisigRemoveMemberInstruction,
+  getMultisigSetTimeLockInstruction,
+  getProposalActivateInstruction,
+  getProposalApproveInstruction,
+  getProposalCancelInstruction,
+  getProposalCancelV2Instruction,
+  getProposalCreateInstruction,
+  getProposalRejectInstruction,
+  getVaultBatchTransactionAccountCloseInstruction,
+  type Member,
+  type MultisigCreateV2Args,
+  SQUADS_PROGRAM_ADDRESS,
+} from '@flywheel/squads';
+import type { AccountMeta, Address, Instruction, ReadonlyUint8Array } from '@solana/kit';
 import {
   batchTransactionAddress,
   multisigAddress,
   programConfigAddress,
   proposalAddress,
-  SQUADS_PROGRAM_ADDRESS,
   transactionAddress,
 } from '../../src/squads-emulation/program/addresses.ts';
-import { type ConfigAction, configActionCodec } from '../../src/squads-emulation/program/config-action.ts';
 
-// Instructions of the Squads program as clients write them, for tests. The accounts' order is the program's IDL.
+// Instructions of Squads for a batch named by its index, without memos.
 
-export interface MemberInput {
-  readonly address: Address;
-  readonly permissions: number;
-}
-
-export interface MultisigInput {
+export interface MultisigInput extends Partial<MultisigCreateV2Args> {
   readonly createKey: Address;
   readonly creator: Address;
   readonly treasury: Address;
-  readonly members: readonly MemberInput[];
+  readonly members: Member[];
   readonly threshold: number;
-  readonly configAuthority?: Address | null;
-  readonly timeLockSeconds?: number;
-  readonly rentCollector?: Address | null;
 }
 
 export function multisigCreateV2(input: MultisigInput): Instruction {
-  return squads(
-    'multisig_create_v2',
-    [
-      readonly(programConfigAddress().address),
-      writable(input.treasury),
-      writable(multisigAddress(input.createKey).address),
-      signer(input.createKey),
-      payer(input.creator),
-      readonly(SYSTEM_PROGRAM_ADDRESS),
-    ],
-    [
-      optional(input.configAuthority),
-      u16(input.threshold),
-      u32(input.members.length),
-      ...input.members.flatMap((member) => [addressBytes(member.address), u8(member.permissions)]),
-      u32(input.timeLockSeconds ?? 0),
-      optional(input.rentCollector),
-      NO_MEMO,
-    ],
-  );
+  return getMultisigCreateV2Instruction({
+    configAuthority: null,
+    timeLock: 0,
+    rentCollector: null,
+    memo: null,
+    ...input,
+    programConfig: programConfigAddress().address,
+    multisig: multisigAddress(input.createKey).address,
+  });
 }
 
 export interface ConfigInput {
@@ -68,24 +61,23 @@ export interface ConfigInput {
   readonly rentPayer?: Address;
 }
 
-export function multisigAddMember(input: ConfigInput, member: MemberInput): Instruction {
-  const args = [addressBytes(member.address), u8(member.permissions), NO_MEMO];
-  return squads('multisig_add_member', configAccounts(input), args);
+export function multisigAddMember(input: ConfigInput, newMember: Member): Instruction {
+  return getMultisigAddMemberInstruction({ ...input, newMember, memo: null });
 }
 
-export function multisigRemoveMember(input: ConfigInput, member: Address): Instruction {
-  return squads('multisig_remove_member', configAccounts(input), [addressBytes(member), NO_MEMO]);
+export function multisigRemoveMember(input: ConfigInput, oldMember: Address): Instruction {
+  return getMultisigRemoveMemberInstruction({ ...input, oldMember, memo: null });
 }
 
-export function multisigChangeThreshold(input: ConfigInput, threshold: number): Instruction {
-  return squads('multisig_change_threshold', configAccounts(input), [u16(threshold), NO_MEMO]);
+export function multisigChangeThreshold(input: ConfigInput, newThreshold: number): Instruction {
+  return getMultisigChangeThresholdInstruction({ ...input, newThreshold, memo: null });
 }
 
-export function multisigSetTimeLock(input: ConfigInput, timeLockSeconds: number): Instruction {
-  return squads('multisig_set_time_lock', configAccounts(input), [u32(timeLockSeconds), NO_MEMO]);
+export function multisigSetTimeLock(input: ConfigInput, timeLock: number): Instruction {
+  return getMultisigSetTimeLockInstruction({ ...input, timeLock, memo: null });
 }
 
-/** A batch by its place in the multisig. */
+/** A batch or config transaction of a multisig by its index. */
 export interface BatchKey {
   readonly multisig: Address;
   readonly index: bigint;
@@ -96,17 +88,8 @@ export function batchCreate(
   creator: Address,
   { rentPayer = creator, vaultIndex = 0 } = {},
 ): Instruction {
-  return squads(
-    'batch_create',
-    [
-      writable(key.multisig),
-      writable(batchOf(key)),
-      signer(creator),
-      payer(rentPayer),
-      readonly(SYSTEM_PROGRAM_ADDRESS),
-    ],
-    [u8(vaultIndex), NO_MEMO],
-  );
+  const { multisig } = key;
+  return getBatchCreateInstruction({ multisig, batch: batchOf(key), creator, rentPayer, vaultIndex, memo: null });
 }
 
 export function proposalCreate(
@@ -114,20 +97,19 @@ export function proposalCreate(
   creator: Address,
   { rentPayer = creator, draft = true } = {},
 ): Instruction {
-  return squads(
-    'proposal_create',
-    [
-      readonly(key.multisig),
-      writable(proposalOf(key)),
-      signer(creator),
-      payer(rentPayer),
-      readonly(SYSTEM_PROGRAM_ADDRESS),
-    ],
-    [getU64Encoder().encode(key.index), u8(draft ? 1 : 0)],
-  );
+  const { multisig, index: transactionIndex } = key;
+  return getProposalCreateInstruction({
+    multisig,
+    proposal: proposalOf(key),
+    creator,
+    rentPayer,
+    transactionIndex,
+    draft,
+  });
 }
 
 export interface AddInput {
+  /** Counts from 1. */
   readonly position: number;
   readonly member: Address;
   readonly message: ReadonlyUint8Array;
@@ -136,133 +118,108 @@ export interface AddInput {
 }
 
 export function batchAddTransaction(key: BatchKey, input: AddInput): Instruction {
-  return squads(
-    'batch_add_transaction',
-    [
-      readonly(key.multisig),
-      readonly(proposalOf(key)),
-      writable(batchOf(key)),
-      writable(transactionOf(key, input.position)),
-      signer(input.member),
-      payer(input.rentPayer ?? input.member),
-      readonly(SYSTEM_PROGRAM_ADDRESS),
-    ],
-    [u8(input.ephemeralSignerCount ?? 0), u32(input.message.length), input.message],
-  );
+  return getBatchAddTransactionInstruction({
+    multisig: key.multisig,
+    proposal: proposalOf(key),
+    batch: batchOf(key),
+    transaction: transactionOf(key, input.position),
+    member: input.member,
+    rentPayer: input.rentPayer ?? input.member,
+    ephemeralSigners: input.ephemeralSignerCount ?? 0,
+    transactionMessage: input.message,
+  });
 }
 
 export function proposalActivate(key: BatchKey, member: Address): Instruction {
-  return squads('proposal_activate', voteAccounts(key, member), []);
+  return getProposalActivateInstruction({ multisig: key.multisig, member, proposal: proposalOf(key) });
 }
 
-export type Vote = 'approve' | 'reject' | 'cancel' | 'cancel_v2';
+const VOTES = {
+  approve: getProposalApproveInstruction,
+  reject: getProposalRejectInstruction,
+  cancel: getProposalCancelInstruction,
+  cancel_v2: getProposalCancelV2Instruction,
+};
 
-export function proposalVote(vote: Vote, key: BatchKey, member: Address): Instruction {
-  const extra = vote === 'cancel_v2' ? [readonly(SYSTEM_PROGRAM_ADDRESS)] : [];
-  return squads(`proposal_${vote}`, [...voteAccounts(key, member), ...extra], [NO_MEMO]);
+export function proposalVote(vote: keyof typeof VOTES, key: BatchKey, member: Address): Instruction {
+  return VOTES[vote]({ multisig: key.multisig, member, proposal: proposalOf(key), memo: null });
 }
 
 export interface ExecuteInput {
+  /** Counts from 1. */
   readonly position: number;
   readonly member: Address;
-  /** The accounts of the vault message, as `compileVaultMessage` lists them. */
+  /** Accounts of the vault message (`vaultMessageAccounts`). */
   readonly remaining: readonly AccountMeta[];
 }
 
 export function batchExecuteTransaction(key: BatchKey, { position, member, remaining }: ExecuteInput): Instruction {
-  return squads(
-    'batch_execute_transaction',
-    [
-      readonly(key.multisig),
-      signer(member),
-      writable(proposalOf(key)),
-      writable(batchOf(key)),
-      readonly(transactionOf(key, position)),
-      ...remaining,
-    ],
-    [],
-  );
+  const instruction = getBatchExecuteTransactionInstruction({
+    multisig: key.multisig,
+    member,
+    proposal: proposalOf(key),
+    batch: batchOf(key),
+    transaction: transactionOf(key, position),
+  });
+  return { ...instruction, accounts: [...instruction.accounts, ...remaining] };
 }
 
-export function vaultBatchTransactionAccountClose(key: BatchKey, position: number, collector: Address): Instruction {
-  return squads(
-    'vault_batch_transaction_account_close',
-    [
-      readonly(key.multisig),
-      readonly(proposalOf(key)),
-      writable(batchOf(key)),
-      writable(transactionOf(key, position)),
-      writable(collector),
-      readonly(SYSTEM_PROGRAM_ADDRESS),
-    ],
-    [],
-  );
+export function vaultBatchTransactionAccountClose(
+  key: BatchKey,
+  position: number,
+  rentCollector: Address,
+): Instruction {
+  return getVaultBatchTransactionAccountCloseInstruction({
+    multisig: key.multisig,
+    proposal: proposalOf(key),
+    batch: batchOf(key),
+    transaction: transactionOf(key, position),
+    rentCollector,
+  });
 }
 
-export function batchAccountsClose(key: BatchKey, collector: Address): Instruction {
-  return squads(
-    'batch_accounts_close',
-    [
-      readonly(key.multisig),
-      writable(proposalOf(key)),
-      writable(batchOf(key)),
-      writable(collector),
-      readonly(SYSTEM_PROGRAM_ADDRESS),
-    ],
-    [],
-  );
+export function batchAccountsClose(key: BatchKey, rentCollector: Address): Instruction {
+  const { multisig } = key;
+  return getBatchAccountsCloseInstruction({ multisig, proposal: proposalOf(key), batch: batchOf(key), rentCollector });
 }
 
 export interface ConfigTransactionInput {
   readonly creator: Address;
   readonly rentPayer?: Address;
-  readonly actions: readonly ConfigAction[];
+  readonly actions: ConfigAction[];
 }
 
 export function configTransactionCreate(
   key: BatchKey,
   { creator, rentPayer = creator, actions }: ConfigTransactionInput,
 ): Instruction {
-  return squads(
-    'config_transaction_create',
-    [
-      writable(key.multisig),
-      writable(batchOf(key)),
-      signer(creator),
-      payer(rentPayer),
-      readonly(SYSTEM_PROGRAM_ADDRESS),
-    ],
-    [u32(actions.length), ...actions.map((action) => configActionCodec.encode(action)), NO_MEMO],
-  );
+  const { multisig } = key;
+  const transaction = batchOf(key);
+  return getConfigTransactionCreateInstruction({ multisig, transaction, creator, rentPayer, actions, memo: null });
 }
 
-export function configTransactionExecute(key: BatchKey, member: Address, rentPayer?: Address): Instruction {
-  return squads(
-    'config_transaction_execute',
-    [
-      writable(key.multisig),
-      signer(member),
-      writable(proposalOf(key)),
-      readonly(batchOf(key)),
-      rentPayer ? payer(rentPayer) : readonly(SQUADS_PROGRAM_ADDRESS),
-      readonly(SYSTEM_PROGRAM_ADDRESS),
-    ],
-    [],
-  );
+export function configTransactionExecute(
+  key: BatchKey,
+  member: Address,
+  rentPayer: Address | null = null,
+): Instruction {
+  return getConfigTransactionExecuteInstruction({
+    multisig: key.multisig,
+    member,
+    proposal: proposalOf(key),
+    transaction: batchOf(key),
+    rentPayer,
+  });
 }
 
-export function configTransactionAccountsClose(key: BatchKey, collector: Address): Instruction {
-  return squads(
-    'config_transaction_accounts_close',
-    [
-      readonly(key.multisig),
-      writable(proposalOf(key)),
-      writable(batchOf(key)),
-      writable(collector),
-      readonly(SYSTEM_PROGRAM_ADDRESS),
-    ],
-    [],
-  );
+export function configTransactionAccountsClose(key: BatchKey, rentCollector: Address): Instruction {
+  const { multisig } = key;
+  return getConfigTransactionAccountsCloseInstruction({
+    multisig,
+    proposal: proposalOf(key),
+    transaction: batchOf(key),
+    rentCollector,
+  });
 }
 
 export function batchOf({ multisig, index }: BatchKey): Address {
@@ -277,64 +234,8 @@ export function transactionOf({ multisig, index }: BatchKey, position: number): 
   return batchTransactionAddress(multisig, index, position).address;
 }
 
-/** Any instruction of the program by its name in snake case. */
-export function squads(
-  name: string,
-  accounts: readonly AccountMeta[],
-  args: readonly ReadonlyUint8Array[],
-): Instruction {
+/** Any instruction of the program by its name in snake case, without accounts and arguments. */
+export function instructionNamed(name: string): Instruction {
   const discriminator = createHash('sha256').update(`global:${name}`).digest().subarray(0, 8);
-  const data = Buffer.concat([discriminator, ...args.map((bytes) => Buffer.from(bytes))]);
-  return { programAddress: SQUADS_PROGRAM_ADDRESS, accounts, data };
-}
-
-const NO_MEMO = Uint8Array.of(0);
-
-function configAccounts({ multisig, configAuthority, rentPayer }: ConfigInput): AccountMeta[] {
-  return [
-    writable(multisig),
-    signer(configAuthority),
-    rentPayer ? payer(rentPayer) : readonly(SQUADS_PROGRAM_ADDRESS),
-    readonly(SYSTEM_PROGRAM_ADDRESS),
-  ];
-}
-
-function voteAccounts(key: BatchKey, member: Address): AccountMeta[] {
-  return [readonly(key.multisig), payer(member), writable(proposalOf(key))];
-}
-
-function readonly(address: Address): AccountMeta {
-  return { address, role: AccountRole.READONLY };
-}
-
-function writable(address: Address): AccountMeta {
-  return { address, role: AccountRole.WRITABLE };
-}
-
-function signer(address: Address): AccountMeta {
-  return { address, role: AccountRole.READONLY_SIGNER };
-}
-
-function payer(address: Address): AccountMeta {
-  return { address, role: AccountRole.WRITABLE_SIGNER };
-}
-
-function u8(value: number): ReadonlyUint8Array {
-  return Uint8Array.of(value);
-}
-
-function u16(value: number): ReadonlyUint8Array {
-  return getU16Encoder().encode(value);
-}
-
-function u32(value: number): ReadonlyUint8Array {
-  return getU32Encoder().encode(value);
-}
-
-function addressBytes(value: Address): ReadonlyUint8Array {
-  return getAddressEncoder().encode(value);
-}
-
-function optional(value: Address | null | undefined): ReadonlyUint8Array {
-  return value ? Uint8Array.of(1, ...addressBytes(value)) : Uint8Array.of(0);
+  return { programAddress: SQUADS_PROGRAM_ADDRESS, accounts: [], data: new Uint8Array(discriminator) };
 }

@@ -1,10 +1,15 @@
+import type { LookupTable } from '@flywheel/squads';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import type { Cast } from './cast.ts';
-import type { LookupTable } from './compile-vault-message.ts';
+import type { TestAccounts } from './accounts.ts';
 import { tokenAccountOf } from './vault-instructions.ts';
 
 /** A table of what batches keep using, so that both the transactions and the vault messages in them can look it up. */
-export async function createLookupTable({ lookupTable, tokens, multisig, recipients }: Cast): Promise<LookupTable> {
+export async function createLookupTable({
+  lookupTable,
+  tokens,
+  multisig,
+  recipients,
+}: TestAccounts): Promise<LookupTable> {
   const [first, second] = recipients;
   const owners = [first, second].filter((owner) => owner !== undefined);
   const accounts = await Promise.all(owners.map((owner) => tokenAccountOf(tokens[0], owner)));

@@ -1,3 +1,4 @@
+import type { LookupTable } from '@flywheel/squads';
 import {
   AccountRole,
   type Address,
@@ -12,7 +13,6 @@ import {
   type Transaction,
 } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
-import type { LookupTable } from './compile-vault-message.ts';
 
 export interface TransactionInput {
   readonly feePayer: Address;

@@ -1,12 +1,21 @@
-import { AccountRole, type Address, address, createNoopSigner, type Instruction } from '@solana/kit';
+import { compileVaultMessage, type LookupTable, vaultMessageAccounts } from '@flywheel/squads';
+import {
+  type AccountMeta,
+  AccountRole,
+  type Address,
+  address,
+  createNoopSigner,
+  type Instruction,
+  isSignerRole,
+} from '@solana/kit';
 import {
   findAssociatedTokenPda,
   getBurnCheckedInstruction,
   getCreateAssociatedTokenIdempotentInstruction,
   getTransferCheckedInstruction,
 } from '@solana-program/token';
-import type { Cast, Token } from './cast.ts';
-import { DECIMALS } from './stage.ts';
+import type { TestAccounts, Token } from './accounts.ts';
+import { DECIMALS } from './setup.ts';
 
 // What pipelines make the vault do.
 
@@ -20,7 +29,7 @@ export function memo(text: string, signer?: Address): Instruction {
   };
 }
 
-export function burn({ vault }: Cast, token: Token, amount: bigint): Instruction {
+export function burn({ vault }: TestAccounts, token: Token, amount: bigint): Instruction {
   return getBurnCheckedInstruction(
     { account: token.vaultAccount, mint: token.mint, authority: createNoopSigner(vault), amount, decimals: DECIMALS },
     { programAddress: token.program },
@@ -35,7 +44,7 @@ export interface Airdrop {
 }
 
 export async function airdrop(
-  { vault }: Cast,
+  { vault }: TestAccounts,
   token: Token,
   { recipient, amount, create = true }: Airdrop,
 ): Promise<Instruction[]> {
@@ -65,4 +74,23 @@ export async function airdrop(
 export async function tokenAccountOf(token: Token, owner: Address): Promise<Address> {
   const [account] = await findAssociatedTokenPda({ owner, mint: token.mint, tokenProgram: token.program });
   return account;
+}
+
+export interface CompiledVaultMessage {
+  readonly bytes: Uint8Array;
+  /** Accounts that its execution takes after the instruction's own. */
+  readonly remaining: readonly AccountMeta[];
+}
+
+/** Compiles instructions of which any account may sign, to test messages that no honest client would send. */
+export function compileMessage(
+  vault: Address,
+  instructions: readonly Instruction[],
+  lookupTables: readonly LookupTable[] = [],
+): CompiledVaultMessage {
+  const metas = instructions.flatMap(({ accounts = [] }) => accounts);
+  const otherSigners = metas.filter(({ role }) => isSignerRole(role)).map(({ address }) => address);
+  const context = { vault, lookupTables, otherSigners };
+  const bytes = compileVaultMessage(instructions, context);
+  return { bytes, remaining: vaultMessageAccounts(bytes, context) };
 }

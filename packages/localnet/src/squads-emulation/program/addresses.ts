@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import {
-  type Address,
-  address,
-  getAddressDecoder,
-  getAddressEncoder,
-  getU32Encoder,
-  getU64Encoder,
-  isOffCurveAddress,
-  type ReadonlyUint8Array,
-} from '@solana/kit';
-
-/** The Squads multisig program v4, the same on every cluster. */
-export const SQUADS_PROGRAM_ADDRESS = address('SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf');
+  addressEncoder,
+  batchTransactionSeeds,
+  ephemeralSignerSeeds,
+  multisigSeeds,
+  programConfigSeeds,
+  proposalSeeds,
+  type Seeds,
+  SQUADS_PROGRAM_ADDRESS,
+  transactionSeeds,
+  vaultSeeds,
+} from '@flywheel/squads';
+import { type Address, getAddressDecoder, isOffCurveAddress } from '@solana/kit';
 
 /** A program-derived address and the bump that took it off the curve. */
 export interface DerivedAddress {
@@ -20,63 +20,53 @@ export interface DerivedAddress {
 }
 
 export function programConfigAddress(): DerivedAddress {
-  return derive([prefix, utf8('program_config')]);
+  return derive(programConfigSeeds());
 }
 
 export function multisigAddress(createKey: Address): DerivedAddress {
-  return derive([prefix, prefix, bytesOf(createKey)]);
+  return derive(multisigSeeds(createKey));
 }
 
 export function vaultAddress(multisig: Address, vaultIndex: number): DerivedAddress {
-  return derive([prefix, bytesOf(multisig), utf8('vault'), Uint8Array.of(vaultIndex)]);
+  return derive(vaultSeeds(multisig, vaultIndex));
 }
 
-/** Of a batch or a config transaction: they share the multisig's index. */
+/** Derives a batch or a config transaction: they share the multisig's index. */
 export function transactionAddress(multisig: Address, index: bigint): DerivedAddress {
   return derive(transactionSeeds(multisig, index));
 }
 
 export function proposalAddress(multisig: Address, batchIndex: bigint): DerivedAddress {
-  return derive([...transactionSeeds(multisig, batchIndex), utf8('proposal')]);
+  return derive(proposalSeeds(multisig, batchIndex));
 }
 
-/** @param position counts from 1, as the program does. */
-export function batchTransactionAddress(multisig: Address, batchIndex: bigint, position: number): DerivedAddress {
-  const seeds = [
-    ...transactionSeeds(multisig, batchIndex),
-    utf8('batch_transaction'),
-    getU32Encoder().encode(position),
-  ];
-  return derive(seeds);
+/** @param number counts from 1, as the program does. */
+export function batchTransactionAddress(multisig: Address, batchIndex: bigint, number: number): DerivedAddress {
+  return derive(batchTransactionSeeds(multisig, batchIndex, number - 1));
 }
 
-export function ephemeralSignerAddress(batch: Address, index: number): DerivedAddress {
-  return derive([prefix, bytesOf(batch), utf8('ephemeral_signer'), Uint8Array.of(index)]);
+export function ephemeralSignerAddress(batchTransaction: Address, index: number): DerivedAddress {
+  return derive(ephemeralSignerSeeds(batchTransaction, index));
 }
 
 /** Orders addresses by their bytes, as the program sorts members and votes. */
 export function compareAddresses(a: Address, b: Address): number {
-  return Buffer.compare(Buffer.from(bytesOf(a)), Buffer.from(bytesOf(b)));
-}
-
-const prefix = utf8('multisig');
-
-function transactionSeeds(multisig: Address, batchIndex: bigint): ReadonlyUint8Array[] {
-  return [prefix, bytesOf(multisig), utf8('transaction'), getU64Encoder().encode(batchIndex)];
+  return Buffer.compare(Buffer.from(addressEncoder.encode(a)), Buffer.from(addressEncoder.encode(b)));
 }
 
 /**
- * Kit derives addresses asynchronously. A transaction must run without yielding to the event loop, or a reader could see
- * it half done, so this derives with Node's synchronous SHA-256. Remembered, because a batch asks for the same few again
- * and again.
+ * Derives with Node's synchronous SHA-256: kit derives asynchronously, and a transaction must run without yielding to the
+ * event loop, or a reader could see it half done. It remembers the result, because a batch needs the same few addresses
+ * many times.
  */
-function derive(seeds: readonly ReadonlyUint8Array[]): DerivedAddress {
-  const memoKey = Buffer.concat(seeds.map((seed) => Buffer.from(seed))).toString('base64');
+function derive(seeds: Seeds): DerivedAddress {
+  const seedBytes = seeds.map((seed) => Buffer.from(seed));
+  const memoKey = Buffer.concat(seedBytes).toString('base64');
   const remembered = derivedAddresses.get(memoKey);
   if (remembered) return remembered;
   for (let bump = 255; bump >= 0; bump--) {
     const hash = createHash('sha256');
-    for (const seed of seeds) hash.update(Buffer.from(seed));
+    for (const seed of seedBytes) hash.update(seed);
     hash.update(Uint8Array.of(bump)).update(Buffer.from(programBytes)).update('ProgramDerivedAddress');
     const candidate = getAddressDecoder().decode(hash.digest());
     if (!isOffCurveAddress(candidate)) continue;
@@ -91,12 +81,4 @@ function derive(seeds: readonly ReadonlyUint8Array[]): DerivedAddress {
 // About 200 bytes each: 2 MB at most.
 const REMEMBERED_ADDRESSES = 10_000;
 const derivedAddresses = new Map<string, DerivedAddress>();
-const programBytes = getAddressEncoder().encode(SQUADS_PROGRAM_ADDRESS);
-
-function bytesOf(value: Address): ReadonlyUint8Array {
-  return getAddressEncoder().encode(value);
-}
-
-function utf8(text: string): ReadonlyUint8Array {
-  return new TextEncoder().encode(text);
-}
+const programBytes = addressEncoder.encode(SQUADS_PROGRAM_ADDRESS);

@@ -1,8 +1,8 @@
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
   type AccountMeta,
   type Address,
   createNoopSigner,
-  type Decoder,
   type EncodedAccount,
   type Instruction,
   isSignerRole,
@@ -18,8 +18,9 @@ import {
   SYSTEM_PROGRAM_ADDRESS,
 } from '@solana-program/system';
 import { emptyAccount } from '../../ledger/account-journal.ts';
-import { type Accounts, accountCodecs, accountDiscriminator, encodeAccount } from './accounts.ts';
-import { type DerivedAddress, SQUADS_PROGRAM_ADDRESS } from './addresses.ts';
+import { type Accounts, accountLayouts, encodeAccount } from './accounts.ts';
+import type { DerivedAddress } from './addresses.ts';
+import { decodeStrictly, type Layout } from './borsh.ts';
 import { check, type ErrorName, failure } from './errors.ts';
 
 /** One running instruction of the program: what it was given, and the chain it acts on. */
@@ -50,8 +51,8 @@ export interface Loaded<Value> {
 }
 
 /** Decodes the arguments; bytes beyond them are ignored, as Borsh readers do. */
-export function readArguments<Value>(call: Call, decoder: Decoder<Value>): Value {
-  return decodeOr(() => decoder.decode(call.argumentBytes), 'InstructionDidNotDeserialize');
+export function readArguments<Value>(call: Call, layout: Layout<Value>): Value {
+  return decodeOr(() => decodeStrictly(layout, call.argumentBytes), 'InstructionDidNotDeserialize');
 }
 
 /** The account at this place, with no more asked of it than that it is there. */
@@ -91,13 +92,14 @@ export function decodeAccount<Name extends keyof Accounts>(
   accountBytes: ReadonlyUint8Array,
   name: Name,
 ): Accounts[Name] {
-  const discriminator = accountDiscriminator(name);
+  const layout = accountLayouts[name];
+  const { discriminator } = layout;
   check(accountBytes.length >= discriminator.length, 'AccountDiscriminatorNotFound');
   check(
     discriminator.every((byte, index) => accountBytes[index] === byte),
     'AccountDiscriminatorMismatch',
   );
-  return decodeOr(() => accountCodecs[name].decode(accountBytes, discriminator.length), 'AccountDidNotDeserialize');
+  return decodeOr(() => decodeStrictly(layout, accountBytes, discriminator.length), 'AccountDidNotDeserialize');
 }
 
 /** Writes an account's fields over its first bytes. What an earlier, longer value left behind them stays. */
@@ -187,7 +189,7 @@ function assign(target: Address): Instruction {
   return getAssignInstruction({ account: createNoopSigner(target), programAddress: SQUADS_PROGRAM_ADDRESS });
 }
 
-/** Kit's decoders throw when bytes are missing or make no sense; the program then fails with a code of its own. */
+/** Turns an error of the decoder into the program's failure. */
 function decodeOr<Value>(decode: () => Value, otherwise: ErrorName): Value {
   try {
     return decode();

@@ -1,5 +1,27 @@
+import { createHash } from 'node:crypto';
+import {
+  BATCH_ACCOUNTS_CLOSE_DISCRIMINATOR,
+  BATCH_ADD_TRANSACTION_DISCRIMINATOR,
+  BATCH_CREATE_DISCRIMINATOR,
+  BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR,
+  CONFIG_TRANSACTION_ACCOUNTS_CLOSE_DISCRIMINATOR,
+  CONFIG_TRANSACTION_CREATE_DISCRIMINATOR,
+  CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR,
+  DISCRIMINATOR_BYTES,
+  MULTISIG_ADD_MEMBER_DISCRIMINATOR,
+  MULTISIG_CHANGE_THRESHOLD_DISCRIMINATOR,
+  MULTISIG_CREATE_V2_DISCRIMINATOR,
+  MULTISIG_REMOVE_MEMBER_DISCRIMINATOR,
+  MULTISIG_SET_TIME_LOCK_DISCRIMINATOR,
+  PROPOSAL_ACTIVATE_DISCRIMINATOR,
+  PROPOSAL_APPROVE_DISCRIMINATOR,
+  PROPOSAL_CANCEL_DISCRIMINATOR,
+  PROPOSAL_CANCEL_V2_DISCRIMINATOR,
+  PROPOSAL_CREATE_DISCRIMINATOR,
+  PROPOSAL_REJECT_DISCRIMINATOR,
+  VAULT_BATCH_TRANSACTION_ACCOUNT_CLOSE_DISCRIMINATOR,
+} from '@flywheel/squads';
 import type { AccountMeta, ReadonlyUint8Array } from '@solana/kit';
-import { anchorDiscriminator } from './accounts.ts';
 import type { Call, Chain } from './call.ts';
 import { check, failure, notEmulated } from './errors.ts';
 import { batchAddTransaction, batchCreate } from './instructions/batch.ts';
@@ -49,11 +71,10 @@ export function runInstruction(
   instruction.emulated.run({ accounts, argumentBytes: instructionBytes.slice(DISCRIMINATOR_BYTES), chain });
 }
 
-const DISCRIMINATOR_BYTES = 8;
-
 type Handler = (call: Call) => void;
 
 interface Emulated {
+  readonly discriminator: ReadonlyUint8Array;
   readonly run: Handler;
   /**
    * Compute units of the program itself, without those of programs it calls: the median measured on the real program.
@@ -63,25 +84,53 @@ interface Emulated {
 }
 
 const emulated: Readonly<Record<string, Emulated>> = {
-  MultisigCreateV2: { run: multisigCreateV2, units: 17_500 },
-  MultisigAddMember: { run: multisigAddMember, units: 8_600 },
-  MultisigRemoveMember: { run: multisigRemoveMember, units: 8_100 },
-  MultisigChangeThreshold: { run: multisigChangeThreshold, units: 7_200 },
-  MultisigSetTimeLock: { run: multisigSetTimeLock, units: 7_200 },
-  BatchCreate: { run: batchCreate, units: 19_000 },
-  BatchAddTransaction: { run: batchAddTransaction, units: 21_100 },
-  BatchExecuteTransaction: { run: batchExecuteTransaction, units: 17_300 },
-  ConfigTransactionCreate: { run: configTransactionCreate, units: 17_300 },
-  ConfigTransactionExecute: { run: configTransactionExecute, units: 17_100 },
-  ConfigTransactionAccountsClose: { run: configTransactionAccountsClose, units: 13_000 },
-  ProposalCreate: { run: proposalCreate, units: 15_000 },
-  ProposalActivate: { run: proposalActivate, units: 8_900 },
-  ProposalApprove: { run: proposalApprove, units: 9_300 },
-  ProposalReject: { run: proposalReject, units: 9_200 },
-  ProposalCancel: { run: proposalCancel, units: 9_700 },
-  ProposalCancelV2: { run: proposalCancelV2, units: 14_700 },
-  VaultBatchTransactionAccountClose: { run: vaultBatchTransactionAccountClose, units: 17_000 },
-  BatchAccountsClose: { run: batchAccountsClose, units: 12_000 },
+  MultisigCreateV2: { discriminator: MULTISIG_CREATE_V2_DISCRIMINATOR, run: multisigCreateV2, units: 17_500 },
+  MultisigAddMember: { discriminator: MULTISIG_ADD_MEMBER_DISCRIMINATOR, run: multisigAddMember, units: 8_600 },
+  MultisigRemoveMember: {
+    discriminator: MULTISIG_REMOVE_MEMBER_DISCRIMINATOR,
+    run: multisigRemoveMember,
+    units: 8_100,
+  },
+  MultisigChangeThreshold: {
+    discriminator: MULTISIG_CHANGE_THRESHOLD_DISCRIMINATOR,
+    run: multisigChangeThreshold,
+    units: 7_200,
+  },
+  MultisigSetTimeLock: { discriminator: MULTISIG_SET_TIME_LOCK_DISCRIMINATOR, run: multisigSetTimeLock, units: 7_200 },
+  BatchCreate: { discriminator: BATCH_CREATE_DISCRIMINATOR, run: batchCreate, units: 19_000 },
+  BatchAddTransaction: { discriminator: BATCH_ADD_TRANSACTION_DISCRIMINATOR, run: batchAddTransaction, units: 21_100 },
+  BatchExecuteTransaction: {
+    discriminator: BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR,
+    run: batchExecuteTransaction,
+    units: 17_300,
+  },
+  ConfigTransactionCreate: {
+    discriminator: CONFIG_TRANSACTION_CREATE_DISCRIMINATOR,
+    run: configTransactionCreate,
+    units: 17_300,
+  },
+  ConfigTransactionExecute: {
+    discriminator: CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR,
+    run: configTransactionExecute,
+    units: 17_100,
+  },
+  ConfigTransactionAccountsClose: {
+    discriminator: CONFIG_TRANSACTION_ACCOUNTS_CLOSE_DISCRIMINATOR,
+    run: configTransactionAccountsClose,
+    units: 13_000,
+  },
+  ProposalCreate: { discriminator: PROPOSAL_CREATE_DISCRIMINATOR, run: proposalCreate, units: 15_000 },
+  ProposalActivate: { discriminator: PROPOSAL_ACTIVATE_DISCRIMINATOR, run: proposalActivate, units: 8_900 },
+  ProposalApprove: { discriminator: PROPOSAL_APPROVE_DISCRIMINATOR, run: proposalApprove, units: 9_300 },
+  ProposalReject: { discriminator: PROPOSAL_REJECT_DISCRIMINATOR, run: proposalReject, units: 9_200 },
+  ProposalCancel: { discriminator: PROPOSAL_CANCEL_DISCRIMINATOR, run: proposalCancel, units: 9_700 },
+  ProposalCancelV2: { discriminator: PROPOSAL_CANCEL_V2_DISCRIMINATOR, run: proposalCancelV2, units: 14_700 },
+  VaultBatchTransactionAccountClose: {
+    discriminator: VAULT_BATCH_TRANSACTION_ACCOUNT_CLOSE_DISCRIMINATOR,
+    run: vaultBatchTransactionAccountClose,
+    units: 17_000,
+  },
+  BatchAccountsClose: { discriminator: BATCH_ACCOUNTS_CLOSE_DISCRIMINATOR, run: batchAccountsClose, units: 12_000 },
 };
 
 // The rest of the deployed program's instructions, so that they can be refused by name.
@@ -111,7 +160,7 @@ interface NamedInstruction {
 }
 
 const instructions = new Map<string, NamedInstruction>([
-  ...Object.entries(emulated).map(([name, each]) => [discriminatorOf(name), { name, emulated: each }] as const),
+  ...Object.entries(emulated).map(([name, each]) => [hex(each.discriminator), { name, emulated: each }] as const),
   ...notEmulatedNames.map((name) => [discriminatorOf(name), { name, emulated: null }] as const),
 ]);
 
@@ -122,7 +171,10 @@ function named(instructionBytes: ReadonlyUint8Array): NamedInstruction | null {
 /** Anchor hashes the name in snake case: `BatchCreate` as `global:batch_create`. */
 function discriminatorOf(name: string): string {
   const snakeCase = name.replaceAll(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
-  return hex(anchorDiscriminator(`global:${snakeCase}`));
+  return createHash('sha256')
+    .update(`global:${snakeCase}`)
+    .digest('hex')
+    .slice(0, 2 * DISCRIMINATOR_BYTES);
 }
 
 function hex(bytes: ReadonlyUint8Array): string {

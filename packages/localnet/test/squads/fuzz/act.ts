@@ -1,4 +1,11 @@
 import {
+  type BatchAccount,
+  type ConfigAction,
+  type LookupTable,
+  PERMISSION,
+  type ProposalAccount,
+} from '@flywheel/squads';
+import {
   type Address,
   getStructEncoder,
   getU8Encoder,
@@ -9,18 +16,10 @@ import {
 } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '../../../src/squads-emulation/compute-budget.ts';
-import {
-  type Accounts,
-  accountDiscriminator,
-  type Batch,
-  type Proposal,
-  permission,
-} from '../../../src/squads-emulation/program/accounts.ts';
+import { type Accounts, accountLayouts } from '../../../src/squads-emulation/program/accounts.ts';
 import { ephemeralSignerAddress } from '../../../src/squads-emulation/program/addresses.ts';
 import { decodeAccount, transfer } from '../../../src/squads-emulation/program/call.ts';
-import type { ConfigAction } from '../../../src/squads-emulation/program/config-action.ts';
-import type { Cast } from '../cast.ts';
-import type { LookupTable } from '../compile-vault-message.ts';
+import type { TestAccounts } from '../accounts.ts';
 import {
   type BatchKey,
   batchAccountsClose,
@@ -51,17 +50,17 @@ import { remainingAccounts } from './remaining-accounts.ts';
 import type { Addition, ConfigActionPlan, ConfigChange, Person, Step, TransactionPlan } from './run-plan.ts';
 
 /** Where a run takes place. */
-export interface Scene {
-  readonly cast: Cast;
+export interface FuzzContext {
+  readonly accounts: TestAccounts;
   readonly svm: LiteSVM;
   readonly table: LookupTable;
 }
 
 /** Turns a plan into a transaction for the state that the chain is in now. */
-export async function act(scene: Scene, plan: TransactionPlan): Promise<TransactionInput> {
+export async function act(context: FuzzContext, plan: TransactionPlan): Promise<TransactionInput> {
   const instructions: Instruction[] = [];
   const pending = { created: 0n, added: 0, executed: 0 };
-  for (const step of plan.steps) instructions.push(...(await perform({ ...scene, pending }, step)));
+  for (const step of plan.steps) instructions.push(...(await perform({ ...context, pending }, step)));
   const { damage } = plan;
   const damaged = instructions.map((instruction, each) => {
     const isChosen = damage !== null && each === damage.instruction % instructions.length;
@@ -70,9 +69,9 @@ export async function act(scene: Scene, plan: TransactionPlan): Promise<Transact
     return writesProgram(candidate, instructions) ? instruction : candidate;
   });
   return {
-    feePayer: scene.cast.operator,
+    feePayer: context.accounts.operator,
     version: plan.version,
-    tables: plan.tables ? [scene.table] : [],
+    tables: plan.tables ? [context.table] : [],
     instructions: [...priceInstructions(plan), ...damaged],
   };
 }
@@ -90,94 +89,98 @@ interface Pending {
   executed: number;
 }
 
-interface Moment extends Scene {
+interface StepContext extends FuzzContext {
   readonly pending: Pending;
 }
 
-async function perform(moment: Moment, step: Step): Promise<Instruction[]> {
-  const { cast, pending } = moment;
+async function perform(context: StepContext, step: Step): Promise<Instruction[]> {
+  const { accounts, pending } = context;
   switch (step.kind) {
     case 'next':
-      return perform(moment, nextStep(moment, step));
+      return perform(context, nextStep(context, step));
     case 'create': {
       pending.created += 1n;
-      const key = batchKey(moment, 0);
+      const key = batchKey(context, 0);
       const additions = await Promise.all(
-        step.additions.map((addition, each) => addInstruction(moment, key, each + 1 + addition.off, addition)),
+        step.additions.map((addition, each) => addInstruction(context, key, each + 1 + addition.off, addition)),
       );
-      const creator = cast[step.by];
-      const rentPayer = cast[step.rentPayer];
+      const creator = accounts[step.by];
+      const rentPayer = accounts[step.rentPayer];
       const proposal = step.propose ? [proposalCreate(key, creator, { rentPayer, draft: step.draft })] : [];
       return [batchCreate(key, creator, { rentPayer }), ...proposal, ...additions];
     }
     case 'propose':
-      return [proposalCreate(batchKey(moment, step.back, step.off), cast[step.by], { draft: step.draft })];
+      return [proposalCreate(batchKey(context, step.back, step.off), accounts[step.by], { draft: step.draft })];
     case 'add': {
-      const key = batchKey(moment, step.back);
-      const position = (batchAt(moment, key)?.size ?? 0) + ++pending.added + step.off;
-      return [await addInstruction(moment, key, position, step)];
+      const key = batchKey(context, step.back);
+      const position = (batchAt(context, key)?.size ?? 0) + ++pending.added + step.off;
+      return [await addInstruction(context, key, position, step)];
     }
     case 'activate':
-      return [proposalActivate(batchKey(moment, step.back), cast[step.by])];
+      return [proposalActivate(batchKey(context, step.back), accounts[step.by])];
     case 'vote':
-      return [proposalVote(step.vote, batchKey(moment, step.back), cast[step.by])];
+      return [proposalVote(step.vote, batchKey(context, step.back), accounts[step.by])];
     case 'execute': {
-      const key = batchKey(moment, step.back);
-      const position = (batchAt(moment, key)?.executedTransactionIndex ?? 0) + ++pending.executed + step.off;
-      const remaining = remainingOf(moment, key, position);
-      return [batchExecuteTransaction(key, { position: Math.max(0, position), member: cast[step.by], remaining })];
+      const key = batchKey(context, step.back);
+      const position = (batchAt(context, key)?.executedTransactionIndex ?? 0) + ++pending.executed + step.off;
+      const remaining = remainingOf(context, key, position);
+      return [batchExecuteTransaction(key, { position: Math.max(0, position), member: accounts[step.by], remaining })];
     }
     case 'close transaction': {
-      const key = batchKey(moment, step.back);
-      const position = Math.max(0, (batchAt(moment, key)?.size ?? 1) + step.off);
-      return [vaultBatchTransactionAccountClose(key, position, cast[step.to])];
+      const key = batchKey(context, step.back);
+      const position = Math.max(0, (batchAt(context, key)?.size ?? 1) + step.off);
+      return [vaultBatchTransactionAccountClose(key, position, accounts[step.to])];
     }
     case 'close batch':
-      return [batchAccountsClose(batchKey(moment, step.back), cast[step.to])];
+      return [batchAccountsClose(batchKey(context, step.back), accounts[step.to])];
     case 'create config': {
       pending.created += 1n;
-      const key = batchKey(moment, 0);
-      const creator = cast[step.by];
-      const actions = step.actions.flatMap((action) => configActions(cast, action));
-      const create = configTransactionCreate(key, { creator, rentPayer: cast[step.rentPayer], actions });
+      const key = batchKey(context, 0);
+      const creator = accounts[step.by];
+      const actions = step.actions.flatMap((action) => configActions(accounts, action));
+      const create = configTransactionCreate(key, { creator, rentPayer: accounts[step.rentPayer], actions });
       return step.propose ? [create, proposalCreate(key, creator, { draft: step.draft })] : [create];
     }
     case 'execute config':
       return [
-        configTransactionExecute(batchKey(moment, step.back), cast[step.by], step.paid ? cast.operator : undefined),
+        configTransactionExecute(
+          batchKey(context, step.back),
+          accounts[step.by],
+          step.paid ? accounts.operator : undefined,
+        ),
       ];
     case 'close config':
-      return [configTransactionAccountsClose(batchKey(moment, step.back), cast[step.to])];
+      return [configTransactionAccountsClose(batchKey(context, step.back), accounts[step.to])];
     case 'configure':
-      return [configInstruction(cast, step.by, step.change)];
+      return [configInstruction(accounts, step.by, step.change)];
     case 'found':
-      return [foundInstruction(cast, step)];
+      return [foundInstruction(accounts, step)];
     case 'pay':
-      return [signedOrNot(transfer(cast[step.from], payee(moment, step.to), step.lamports), step)];
+      return [signedOrNot(transfer(accounts[step.from], payee(context, step.to), step.lamports), step)];
     case 'burn directly':
-      return [signedOrNot(burn(cast, cast.tokens[0], step.amount), step)];
+      return [signedOrNot(burn(accounts, accounts.tokens[0], step.amount), step)];
   }
 }
 
 /** The step that brings a batch forward. */
-function nextStep(moment: Moment, { back, addition }: Step & { kind: 'next' }): Step {
-  const { cast } = moment;
-  const key = batchKey(moment, back);
-  const proposal = proposalAt(moment, key);
-  const isConfig = hasAccount(moment, batchOf(key), 'ConfigTransaction');
-  const batch = isConfig ? null : batchAt(moment, key);
-  if (isConfig && proposal) return nextConfigStep(moment.cast, back, proposal);
+function nextStep(context: StepContext, { back, addition }: Step & { kind: 'next' }): Step {
+  const { accounts } = context;
+  const key = batchKey(context, back);
+  const proposal = proposalAt(context, key);
+  const isConfig = hasAccount(context, batchOf(key), 'ConfigTransaction');
+  const batch = isConfig ? null : batchAt(context, key);
+  if (isConfig && proposal) return nextConfigStep(context.accounts, back, proposal);
   if (!batch || !proposal) {
     return { kind: 'create', by: 'operator', rentPayer: 'operator', draft: true, propose: true, additions: [addition] };
   }
   switch (proposal.status.__kind) {
-    case 'draft':
+    case 'Draft':
       return batch.size < WANTED_SIZE ? { ...addition, back } : { kind: 'activate', back, by: 'operator' };
-    case 'active': {
-      const hasCompany = proposal.approved.includes(cast.company);
+    case 'Active': {
+      const hasCompany = proposal.approved.includes(accounts.company);
       return { kind: 'vote', back, by: hasCompany ? 'wallet' : 'company', vote: 'approve' };
     }
-    case 'approved':
+    case 'Approved':
       return { kind: 'execute', back, by: 'operator', off: 0 };
     default:
       return batch.size > 0
@@ -186,13 +189,13 @@ function nextStep(moment: Moment, { back, addition }: Step & { kind: 'next' }): 
   }
 }
 
-function nextConfigStep(cast: Cast, back: number, { status, approved }: Proposal): Step {
+function nextConfigStep(accounts: TestAccounts, back: number, { status, approved }: ProposalAccount): Step {
   switch (status.__kind) {
-    case 'draft':
+    case 'Draft':
       return { kind: 'activate', back, by: 'operator' };
-    case 'active':
-      return { kind: 'vote', back, by: approved.includes(cast.company) ? 'wallet' : 'company', vote: 'approve' };
-    case 'approved':
+    case 'Active':
+      return { kind: 'vote', back, by: approved.includes(accounts.company) ? 'wallet' : 'company', vote: 'approve' };
+    case 'Approved':
       return { kind: 'execute config', back, by: 'operator', paid: true };
     default:
       return { kind: 'close config', back, to: 'operator' };
@@ -202,58 +205,63 @@ function nextConfigStep(cast: Cast, back: number, { status, approved }: Proposal
 const WANTED_SIZE = 2;
 
 async function addInstruction(
-  moment: Moment,
+  context: StepContext,
   key: BatchKey,
   position: number,
   addition: Addition,
 ): Promise<Instruction> {
-  const { cast, table } = moment;
-  const message = await plannedMessage(cast, key, addition, addition.tables ? [table] : []);
+  const { accounts, table } = context;
+  const message = await plannedMessage(accounts, key, addition, addition.tables ? [table] : []);
   return batchAddTransaction(key, {
     position: Math.max(0, position),
-    member: cast[addition.by],
+    member: accounts[addition.by],
     message,
     ephemeralSignerCount: addition.ephemerals,
   });
 }
 
-function remainingOf({ svm, cast, table }: Moment, key: BatchKey, position: number) {
+function remainingOf({ svm, accounts, table }: StepContext, key: BatchKey, position: number) {
   const stored = read({ svm }, transactionOf(key, Math.max(0, position)), 'VaultBatchTransaction');
   if (!stored) return [];
-  const ephemerals = stored.ephemeralSignerBumps.map((_, each) => ephemeralSignerAddress(batchOf(key), each).address);
-  return remainingAccounts(stored.message, [cast.vault, ...ephemerals], [table]);
+  const ephemerals = Array.from(
+    stored.ephemeralSignerBumps,
+    (_, each) => ephemeralSignerAddress(batchOf(key), each).address,
+  );
+  return remainingAccounts(stored.message, [accounts.vault, ...ephemerals], [table]);
 }
 
-function configActions(cast: Cast, action: ConfigActionPlan): ConfigAction[] {
-  const people = [cast.operator, cast.company, cast.wallet, cast.stranger, ...cast.recipients];
-  const chosen = (who: number) => people[who] ?? cast.stranger;
+function configActions(accounts: TestAccounts, action: ConfigActionPlan): ConfigAction[] {
+  const people = [accounts.operator, accounts.company, accounts.wallet, accounts.stranger, ...accounts.recipients];
+  const chosen = (who: number) => people[who] ?? accounts.stranger;
   switch (action.kind) {
     case 'replace member':
       return [
-        { __kind: 'addMember', newMember: { address: chosen(action.by), permissions: permission.vote } },
-        { __kind: 'removeMember', oldMember: chosen(action.who) },
+        { __kind: 'AddMember', newMember: { key: chosen(action.by), permissions: { mask: PERMISSION.vote } } },
+        { __kind: 'RemoveMember', oldMember: chosen(action.who) },
       ];
     case 'add member':
-      return [{ __kind: 'addMember', newMember: { address: chosen(action.who), permissions: action.permissions } }];
+      return [
+        { __kind: 'AddMember', newMember: { key: chosen(action.who), permissions: { mask: action.permissions } } },
+      ];
     case 'remove member':
-      return [{ __kind: 'removeMember', oldMember: chosen(action.who) }];
+      return [{ __kind: 'RemoveMember', oldMember: chosen(action.who) }];
     case 'threshold':
-      return [{ __kind: 'changeThreshold', newThreshold: action.threshold }];
+      return [{ __kind: 'ChangeThreshold', newThreshold: action.threshold }];
     case 'time lock':
-      return [{ __kind: 'setTimeLock', newTimeLockSeconds: action.seconds }];
+      return [{ __kind: 'SetTimeLock', newTimeLock: action.seconds }];
     case 'rent collector':
-      return [{ __kind: 'setRentCollector', newRentCollector: action.isGiven ? cast.operator : null }];
+      return [{ __kind: 'SetRentCollector', newRentCollector: action.isGiven ? accounts.operator : null }];
   }
 }
 
-function configInstruction(cast: Cast, by: Person, change: ConfigChange): Instruction {
-  const input = { multisig: cast.multisig, configAuthority: cast[by] };
-  const people = [cast.operator, cast.company, cast.wallet, cast.stranger, ...cast.recipients];
-  const chosen = (who: number) => people[who] ?? cast.stranger;
+function configInstruction(accounts: TestAccounts, by: Person, change: ConfigChange): Instruction {
+  const input = { multisig: accounts.multisig, configAuthority: accounts[by] };
+  const people = [accounts.operator, accounts.company, accounts.wallet, accounts.stranger, ...accounts.recipients];
+  const chosen = (who: number) => people[who] ?? accounts.stranger;
   switch (change.kind) {
     case 'add member': {
-      const payer = change.paid ? { rentPayer: cast.operator } : {};
-      const member = { address: chosen(change.who), permissions: change.permissions };
+      const payer = change.paid ? { rentPayer: accounts.operator } : {};
+      const member = { key: chosen(change.who), permissions: { mask: change.permissions } };
       return multisigAddMember({ ...input, ...payer }, member);
     }
     case 'remove member':
@@ -265,23 +273,23 @@ function configInstruction(cast: Cast, by: Person, change: ConfigChange): Instru
   }
 }
 
-function foundInstruction(cast: Cast, step: Step & { kind: 'found' }): Instruction {
-  const people = [cast.company, cast.operator, cast.stranger, cast.wallet];
+function foundInstruction(accounts: TestAccounts, step: Step & { kind: 'found' }): Instruction {
+  const people = [accounts.company, accounts.operator, accounts.stranger, accounts.wallet];
   return multisigCreateV2({
-    createKey: step.again ? cast.createKey : cast.stranger,
-    creator: cast.operator,
-    treasury: step.toTreasury ? cast.treasury : cast.company,
+    createKey: step.again ? accounts.createKey : accounts.stranger,
+    creator: accounts.operator,
+    treasury: step.toTreasury ? accounts.treasury : accounts.company,
     threshold: step.threshold,
-    timeLockSeconds: step.timeLockSeconds,
+    timeLock: step.timeLockSeconds,
     members: step.permissions.map((permissions, each) => ({
-      address: (step.twins ? cast.company : people[each]) ?? cast.wallet,
-      permissions,
+      key: (step.twins ? accounts.company : people[each]) ?? accounts.wallet,
+      permissions: { mask: permissions },
     })),
   });
 }
 
-function payee(moment: Moment, to: (Step & { kind: 'pay' })['to']): Address {
-  const next = { multisig: moment.cast.multisig, index: newestIndex(moment) + 1n };
+function payee(context: StepContext, to: (Step & { kind: 'pay' })['to']): Address {
+  const next = { multisig: context.accounts.multisig, index: newestIndex(context) + 1n };
   switch (to) {
     case 'next batch':
       return batchOf(next);
@@ -289,36 +297,36 @@ function payee(moment: Moment, to: (Step & { kind: 'pay' })['to']): Address {
       return proposalOf(next);
     case 'vault':
     case 'company':
-      return moment.cast[to];
+      return context.accounts[to];
   }
 }
 
 /** A batch counted back from the newest one, those that this transaction creates included. */
-function batchKey(moment: Moment, back: number, off = 0): BatchKey {
-  const index = newestIndex(moment) - BigInt(back) + BigInt(off);
-  return { multisig: moment.cast.multisig, index: index > 0n ? index : 1n };
+function batchKey(context: StepContext, back: number, off = 0): BatchKey {
+  const index = newestIndex(context) - BigInt(back) + BigInt(off);
+  return { multisig: context.accounts.multisig, index: index > 0n ? index : 1n };
 }
 
-function newestIndex({ svm, cast, pending }: Moment): bigint {
-  return (read({ svm }, cast.multisig, 'Multisig')?.transactionIndex ?? 0n) + pending.created;
+function newestIndex({ svm, accounts, pending }: StepContext): bigint {
+  return (read({ svm }, accounts.multisig, 'Multisig')?.transactionIndex ?? 0n) + pending.created;
 }
 
-function batchAt({ svm }: Moment, key: BatchKey): Batch | null {
+function batchAt({ svm }: StepContext, key: BatchKey): BatchAccount | null {
   return read({ svm }, batchOf(key), 'Batch');
 }
 
-function proposalAt({ svm }: Moment, key: BatchKey): Proposal | null {
+function proposalAt({ svm }: StepContext, key: BatchKey): ProposalAccount | null {
   return read({ svm }, proposalOf(key), 'Proposal');
 }
 
-function hasAccount({ svm }: Pick<Scene, 'svm'>, address: Address, name: keyof Accounts): boolean {
+function hasAccount({ svm }: Pick<FuzzContext, 'svm'>, address: Address, name: keyof Accounts): boolean {
   const account = svm.getAccount(address);
   if (!account.exists) return false;
-  return accountDiscriminator(name).every((byte, each) => account.data[each] === byte);
+  return accountLayouts[name].discriminator.every((byte, each) => account.data[each] === byte);
 }
 
 function read<Name extends keyof Accounts>(
-  { svm }: Pick<Scene, 'svm'>,
+  { svm }: Pick<FuzzContext, 'svm'>,
   address: Address,
   name: Name,
 ): Accounts[Name] | null {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { permission } from '../../../src/squads-emulation/program/accounts.ts';
-import type { Cast } from '../cast.ts';
-import type { LookupTable } from '../compile-vault-message.ts';
+import { type LookupTable, PERMISSION } from '@flywheel/squads';
+import type { TestAccounts } from '../accounts.ts';
 import { multisigCreateV2 } from '../instructions.ts';
 import type { TransactionInput } from '../transaction.ts';
 import { act } from './act.ts';
@@ -10,25 +9,25 @@ import { type Comparison, createTwinChains } from './twin-chains.ts';
 
 /** Carries out a run on both chains; throws at the first difference. */
 export async function compareRun(
-  cast: Cast,
+  accounts: TestAccounts,
   table: LookupTable,
   plan: RunPlan,
   programFile: string,
 ): Promise<Comparison[]> {
   const { creationFeeLamports, isControlled, timeLockSeconds, hasRentCollector, walletLamports } = plan;
-  const chains = createTwinChains(cast, programFile, { creationFeeLamports, walletLamports, lookupTable: table });
-  const { operator, company, wallet, createKey, treasury } = cast;
-  const founding = multisigCreateV2({
+  const chains = createTwinChains(accounts, programFile, { creationFeeLamports, walletLamports, lookupTable: table });
+  const { operator, company, wallet, createKey, treasury } = accounts;
+  const multisigInput = multisigCreateV2({
     createKey,
     creator: operator,
     treasury,
     members: [
-      { address: operator, permissions: permission.initiate | permission.execute },
-      { address: company, permissions: permission.vote },
-      { address: wallet, permissions: permission.vote },
+      { key: operator, permissions: { mask: PERMISSION.initiate | PERMISSION.execute } },
+      { key: company, permissions: { mask: PERMISSION.vote } },
+      { key: wallet, permissions: { mask: PERMISSION.vote } },
     ],
     threshold: 2,
-    timeLockSeconds,
+    timeLock: timeLockSeconds,
     configAuthority: isControlled ? operator : null,
     rentCollector: hasRentCollector ? operator : null,
   });
@@ -38,10 +37,10 @@ export async function compareRun(
     assert.deepEqual(comparison.differences, [], `transaction ${comparisons.length}`);
     comparisons.push(comparison);
   };
-  await send({ feePayer: operator, instructions: [founding] });
+  await send({ feePayer: operator, instructions: [multisigInput] });
   for (const transaction of plan.transactions) {
     chains.advanceSeconds(BigInt(transaction.waitSeconds));
-    await send(await act({ cast, svm: chains.svm, table }, transaction));
+    await send(await act({ accounts, svm: chains.svm, table }, transaction));
   }
   return comparisons;
 }

@@ -1,14 +1,10 @@
+import type { LookupTable, VaultTransactionMessage } from '@flywheel/squads';
 import { type AccountMeta, AccountRole, type Address } from '@solana/kit';
-import {
-  isSignerIndex,
-  isStaticWritableIndex,
-  type VaultMessage,
-} from '../../../src/squads-emulation/program/vault-message.ts';
-import type { LookupTable } from '../compile-vault-message.ts';
+import { isSignerIndex, isStaticWritableIndex } from '../../../src/squads-emulation/program/vault-message.ts';
 
 /** The accounts that executing a stored message takes. `pdas` sign by the program, not by the transaction. */
 export function remainingAccounts(
-  message: VaultMessage,
+  message: VaultTransactionMessage,
   pdas: readonly Address[],
   tables: readonly LookupTable[],
 ): AccountMeta[] {
@@ -16,17 +12,17 @@ export function remainingAccounts(
     const signs = isSignerIndex(message, index) && !pdas.includes(address);
     return { address, role: roleOf(signs, isStaticWritableIndex(message, index)) };
   });
-  const loaded = message.lookups.flatMap(({ table, writableIndexes, readonlyIndexes }) => {
+  const loaded = message.addressTableLookups.flatMap(({ accountKey: table, writableIndexes, readonlyIndexes }) => {
     const addresses = tables.find(({ address }) => address === table)?.addresses ?? [];
     // A damaged message may ask for what the table does not have.
     const at = (index: number) => addresses[index] ?? table;
     return [
-      ...writableIndexes.map((index) => ({ address: at(index), role: AccountRole.WRITABLE })),
-      ...readonlyIndexes.map((index) => ({ address: at(index), role: AccountRole.READONLY })),
+      ...Array.from(writableIndexes, (index) => ({ address: at(index), role: AccountRole.WRITABLE })),
+      ...Array.from(readonlyIndexes, (index) => ({ address: at(index), role: AccountRole.READONLY })),
     ];
   });
   return [
-    ...message.lookups.map(({ table }) => ({ address: table, role: AccountRole.READONLY })),
+    ...message.addressTableLookups.map(({ accountKey }) => ({ address: accountKey, role: AccountRole.READONLY })),
     ...statics,
     ...loaded,
   ];

@@ -1,12 +1,12 @@
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Address, EncodedAccount, Instruction } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import { executeInSvm } from '../../../src/real-program.ts';
 import type { Execution, Runtime, TransactionError } from '../../../src/runtime.ts';
 import { failedInstruction } from '../../../src/squads-emulation/failure.ts';
 import { createSquadsEmulation } from '../../../src/squads-emulation/index.ts';
-import { SQUADS_PROGRAM_ADDRESS } from '../../../src/squads-emulation/program/addresses.ts';
-import type { Cast } from '../cast.ts';
-import { type StageOptions, setStage } from '../stage.ts';
+import type { TestAccounts } from '../accounts.ts';
+import { createSvm, type SvmOptions } from '../setup.ts';
 import { buildTransaction, type TransactionInput } from '../transaction.ts';
 
 /** The same chain twice, once with the real Squads program and once with the emulation. */
@@ -26,10 +26,10 @@ export interface Comparison {
   readonly isKnownDifference: boolean;
 }
 
-export function createTwinChains(cast: Cast, programFile: string, options: StageOptions): TwinChains {
-  const realSvm = setStage(cast, options);
+export function createTwinChains(accounts: TestAccounts, programFile: string, options: SvmOptions): TwinChains {
+  const realSvm = createSvm(accounts, options);
   realSvm.addProgramFromFile(SQUADS_PROGRAM_ADDRESS, programFile);
-  const svm = setStage(cast, options);
+  const svm = createSvm(accounts, options);
   const runtime: Runtime = createSquadsEmulation(svm);
   const touched = new Set<Address>();
   return {

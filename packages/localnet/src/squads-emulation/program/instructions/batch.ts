@@ -1,13 +1,18 @@
 import {
-  addDecoderSizePrefix,
-  getBytesDecoder,
-  getStructDecoder,
-  getU8Decoder,
-  getU32Decoder,
-  type ReadonlyUint8Array,
-} from '@solana/kit';
+  batchAddTransactionArgsDecoder,
+  batchAddTransactionArgsEncoder,
+  batchBytes,
+  batchCreateArgsDecoder,
+  batchCreateArgsEncoder,
+  PERMISSION,
+  type VaultBatchTransactionAccount,
+  type VaultTransactionMessage,
+  vaultMessageDecoder,
+  vaultMessageEncoder,
+} from '@flywheel/squads';
+import type { ReadonlyUint8Array } from '@solana/kit';
 import { InstructionFailure } from '../../failure.ts';
-import { BATCH_BYTES, encodedBytes, permission, type VaultBatchTransaction } from '../accounts.ts';
+import { encodedBytes } from '../accounts.ts';
 import {
   batchTransactionAddress,
   ephemeralSignerAddress,
@@ -15,7 +20,7 @@ import {
   transactionAddress,
   vaultAddress,
 } from '../addresses.ts';
-import { memoDecoder } from '../borsh.ts';
+import { decodeStrictly } from '../borsh.ts';
 import {
   accountAt,
   type Call,
@@ -28,17 +33,12 @@ import {
   systemProgramAt,
 } from '../call.ts';
 import { check } from '../errors.ts';
-import { checkVaultMessage, type VaultMessage, vaultMessageArgumentCodec } from '../vault-message.ts';
+import { checkVaultMessage } from '../vault-message.ts';
 import { checkMember, checkMultisigSeeds } from './multisig.ts';
-
-const createArguments = getStructDecoder([
-  ['vaultIndex', getU8Decoder()],
-  ['memo', memoDecoder()],
-]);
 
 /** Opens an empty batch at the multisig's next transaction index. */
 export function batchCreate(call: Call): void {
-  const { vaultIndex } = readArguments(call, createArguments);
+  const { vaultIndex } = readArguments(call, { encoder: batchCreateArgsEncoder, decoder: batchCreateArgsDecoder });
   const multisig = loadAt(call, 0, 'Multisig');
   const target = accountAt(call, 1).address;
   const creator = signerAt(call, 2);
@@ -47,11 +47,11 @@ export function batchCreate(call: Call): void {
 
   const index = multisig.value.transactionIndex + 1n;
   const expected = transactionAddress(multisig.address, index);
-  initialize(call, { position: 1, expected, payer: rentPayer, bytes: BATCH_BYTES });
+  initialize(call, { position: 1, expected, payer: rentPayer, bytes: batchBytes() });
   checkMultisigSeeds(multisig);
   checkWritable(call, 0);
   checkWritable(call, 3);
-  checkMember(multisig.value, creator, permission.initiate);
+  checkMember(multisig.value, creator, PERMISSION.initiate);
   save(call, target, 'Batch', {
     multisig: multisig.address,
     creator,
@@ -65,14 +65,12 @@ export function batchCreate(call: Call): void {
   save(call, multisig.address, 'Multisig', { ...multisig.value, transactionIndex: index });
 }
 
-const addArguments = getStructDecoder([
-  ['ephemeralSignerCount', getU8Decoder()],
-  ['message', addDecoderSizePrefix(getBytesDecoder(), getU32Decoder())],
-]);
-
 /** Stores one more vault message in a batch whose proposal is a draft. */
 export function batchAddTransaction(call: Call): void {
-  const { ephemeralSignerCount, message } = readArguments(call, addArguments);
+  const { ephemeralSigners: ephemeralSignerCount, transactionMessage } = readArguments(call, {
+    encoder: batchAddTransactionArgsEncoder,
+    decoder: batchAddTransactionArgsDecoder,
+  });
   const multisig = loadAt(call, 0, 'Multisig');
   const proposal = loadAt(call, 1, 'Proposal');
   const batch = loadAt(call, 2, 'Batch');
@@ -87,10 +85,10 @@ export function batchAddTransaction(call: Call): void {
   const ephemeralSigners = Array.from({ length: ephemeralSignerCount }, (_, each) =>
     ephemeralSignerAddress(batch.address, each),
   );
-  const transaction: VaultBatchTransaction = {
+  const transaction: VaultBatchTransactionAccount = {
     bump: expected.bump,
-    ephemeralSignerBumps: ephemeralSigners.map((signer) => signer.bump),
-    message: decodeMessage(message),
+    ephemeralSignerBumps: Uint8Array.from(ephemeralSigners, ({ bump }) => bump),
+    message: decodeMessage(transactionMessage),
   };
   const { accountKeys, instructions } = transaction.message;
   call.chain.consumeUnits(accountKeys.length * UNITS_PER_KEY + instructions.length * UNITS_PER_INSTRUCTION);
@@ -101,9 +99,9 @@ export function batchAddTransaction(call: Call): void {
   check(batch.address === transactionAddress(multisig.address, index).address, 'ConstraintSeeds');
   checkWritable(call, 2);
   checkWritable(call, 5);
-  checkMember(multisig.value, member, permission.initiate);
+  checkMember(multisig.value, member, PERMISSION.initiate);
   check(member === batch.value.creator, 'Unauthorized');
-  check(proposal.value.status.__kind === 'draft', 'InvalidProposalStatus');
+  check(proposal.value.status.__kind === 'Draft', 'InvalidProposalStatus');
   save(call, target, 'VaultBatchTransaction', transaction);
   save(call, batch.address, 'Batch', { ...batch.value, size: size + 1 });
 }
@@ -112,10 +110,10 @@ export function batchAddTransaction(call: Call): void {
 const UNITS_PER_KEY = 840;
 const UNITS_PER_INSTRUCTION = 1_570;
 
-function decodeMessage(bytes: ReadonlyUint8Array): VaultMessage {
-  let message: VaultMessage;
+function decodeMessage(bytes: ReadonlyUint8Array): VaultTransactionMessage {
+  let message: VaultTransactionMessage;
   try {
-    message = vaultMessageArgumentCodec.decode(bytes);
+    message = decodeStrictly({ encoder: vaultMessageEncoder, decoder: vaultMessageDecoder }, bytes);
   } catch {
     // The program passes its Borsh reader's error through, unlike every other error of its own.
     throw new InstructionFailure('BorshIoError', 'The vault message ends too early.');

@@ -1,5 +1,5 @@
+import type { BatchAccount, MultisigAccount, ProposalStatus } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
-import type { Batch, Multisig, ProposalStatus } from '../accounts.ts';
 import { batchTransactionAddress, proposalAddress } from '../addresses.ts';
 import {
   accountAt,
@@ -65,34 +65,34 @@ export function batchAccountsClose(call: Call): void {
   close(call, batch.address, rentCollector);
 }
 
-export function checkRentReclaimable(multisig: Loaded<Multisig>): void {
+export function checkRentReclaimable(multisig: Loaded<MultisigAccount>): void {
   checkMultisigSeeds(multisig);
   check(multisig.value.rentCollector !== null, 'RentReclamationDisabled');
 }
 
-export function rentCollectorAt(call: Call, position: number, multisig: Multisig): Address {
+export function rentCollectorAt(call: Call, position: number, multisig: MultisigAccount): Address {
   const { address } = accountAt(call, position);
   checkWritable(call, position);
   check(address === multisig.rentCollector, 'InvalidRentCollector');
   return address;
 }
 
-function checkEmpty(batch: Loaded<Batch>): void {
+function checkEmpty(batch: Loaded<BatchAccount>): void {
   check(batch.value.size === 0, 'BatchNotEmpty');
 }
 
 /** Approved batches stay open even when stale, since they can still be executed. */
 export function canClose(status: ProposalStatus, isStale: boolean): boolean {
   switch (status.__kind) {
-    case 'draft':
-    case 'active':
+    case 'Draft':
+    case 'Active':
       return isStale;
-    case 'approved':
-    case 'executing':
+    case 'Approved':
+    case 'Executing':
       return false;
-    case 'rejected':
-    case 'executed':
-    case 'cancelled':
+    case 'Rejected':
+    case 'Executed':
+    case 'Cancelled':
       return true;
     default:
       throw new Error(`Unknown proposal status: ${JSON.stringify(status satisfies never)}.`);

@@ -1,8 +1,15 @@
-import { type Address, getStructDecoder } from '@solana/kit';
+import {
+  type ConfigAction,
+  configTransactionCreateArgsDecoder,
+  configTransactionCreateArgsEncoder,
+  type Member,
+  type MultisigAccount,
+  PERMISSION,
+} from '@flywheel/squads';
+import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { encodedBytes, type Multisig, permission } from '../accounts.ts';
+import { encodedBytes } from '../accounts.ts';
 import { compareAddresses, proposalAddress, transactionAddress } from '../addresses.ts';
-import { listCodec, memoDecoder } from '../borsh.ts';
 import {
   accountAt,
   type Call,
@@ -16,22 +23,18 @@ import {
   signerAt,
   systemProgramAt,
 } from '../call.ts';
-import { type ConfigAction, configActionCodec } from '../config-action.ts';
 import { check, notEmulated } from '../errors.ts';
-import type { Member } from '../member.ts';
 import { canClose, checkRentReclaimable, rentCollectorAt } from './close.ts';
 import { growForMembers, rentPayerAt } from './config.ts';
 import { byAddress, checkInvariant, checkMember, checkMultisigSeeds, MAX_TIME_LOCK_SECONDS } from './multisig.ts';
 import { statusNow } from './proposal.ts';
 
-const createArguments = getStructDecoder([
-  ['actions', listCodec(configActionCodec)],
-  ['memo', memoDecoder()],
-]);
-
 /** Stores changes of the configuration at the multisig's next transaction index, to be voted on as a batch is. */
 export function configTransactionCreate(call: Call): void {
-  const { actions } = readArguments(call, createArguments);
+  const { actions } = readArguments(call, {
+    encoder: configTransactionCreateArgsEncoder,
+    decoder: configTransactionCreateArgsDecoder,
+  });
   const multisig = loadAt(call, 0, 'Multisig');
   const target = accountAt(call, 1).address;
   const creator = signerAt(call, 2);
@@ -46,11 +49,11 @@ export function configTransactionCreate(call: Call): void {
   checkWritable(call, 0);
   checkWritable(call, 3);
   check(multisig.value.configAuthority === SYSTEM_PROGRAM_ADDRESS, 'NotSupportedForControlled');
-  checkMember(multisig.value, creator, permission.initiate);
+  checkMember(multisig.value, creator, PERMISSION.initiate);
   check(actions.length > 0, 'NoActions');
   for (const action of actions) {
-    if (action.__kind !== 'setTimeLock') continue;
-    check(action.newTimeLockSeconds <= MAX_TIME_LOCK_SECONDS, 'TimeLockExceedsMaxAllowed');
+    if (action.__kind !== 'SetTimeLock') continue;
+    check(action.newTimeLock <= MAX_TIME_LOCK_SECONDS, 'TimeLockExceedsMaxAllowed');
   }
   save(call, target, 'ConfigTransaction', transaction);
   save(call, multisig.address, 'Multisig', { ...multisig.value, transactionIndex: index });
@@ -71,11 +74,11 @@ export function configTransactionExecute(call: Call): void {
   checkWritable(call, 2);
   check(transaction.address === transactionAddress(multisig.address, index).address, 'ConstraintSeeds');
   if (rentPayer.isGiven) checkWritable(call, 4);
-  checkMember(multisig.value, member, permission.execute);
+  checkMember(multisig.value, member, PERMISSION.execute);
   const { status, transactionIndex } = proposal.value;
-  check(status.__kind === 'approved', 'InvalidProposalStatus');
+  check(status.__kind === 'Approved', 'InvalidProposalStatus');
   const waitedSeconds = call.chain.unixTimestamp - status.timestamp;
-  check(waitedSeconds >= BigInt(multisig.value.timeLockSeconds), 'TimeLockNotReleased');
+  check(waitedSeconds >= BigInt(multisig.value.timeLock), 'TimeLockNotReleased');
   check(transactionIndex > multisig.value.staleTransactionIndex, 'StaleProposal');
 
   const memberCount = multisig.value.members.length + actions.reduce((sum, action) => sum + addedMembers(action), 0);
@@ -83,7 +86,7 @@ export function configTransactionExecute(call: Call): void {
   const changed = actions.reduce(apply, multisig.value);
   checkInvariant(changed);
   save(call, multisig.address, 'Multisig', changed);
-  save(call, proposal.address, 'Proposal', { ...proposal.value, status: statusNow(call, 'executed') });
+  save(call, proposal.address, 'Proposal', { ...proposal.value, status: statusNow(call, 'Executed') });
 }
 
 /** Closes a config transaction that can no longer be executed, and its proposal; their rent goes to the rent collector. */
@@ -107,35 +110,35 @@ export function configTransactionAccountsClose(call: Call): void {
   const hasProposal = proposal !== null && proposal.data.length > 0;
   // A stale batch may still be executed; a stale change of the configuration may not, approved or not.
   const isOver = (status: Parameters<typeof canClose>[0]) =>
-    canClose(status, isStale) || (isStale && status.__kind === 'approved');
+    canClose(status, isStale) || (isStale && status.__kind === 'Approved');
   check(hasProposal ? isOver(decodeAccount(proposal.data, 'Proposal').status) : isStale, 'InvalidProposalStatus');
   if (hasProposal) close(call, proposalTarget, rentCollector);
   close(call, transaction.address, rentCollector);
 }
 
 function addedMembers({ __kind }: ConfigAction): number {
-  if (__kind === 'addMember') return 1;
-  return __kind === 'removeMember' ? -1 : 0;
+  if (__kind === 'AddMember') return 1;
+  return __kind === 'RemoveMember' ? -1 : 0;
 }
 
-function apply(multisig: Multisig, action: ConfigAction): Multisig {
+function apply(multisig: MultisigAccount, action: ConfigAction): MultisigAccount {
   const stale = { ...multisig, staleTransactionIndex: multisig.transactionIndex };
   switch (action.__kind) {
-    case 'addMember':
+    case 'AddMember':
       return { ...stale, members: [...multisig.members, action.newMember].toSorted(byAddress) };
-    case 'removeMember': {
+    case 'RemoveMember': {
       const leaving = searchMember(multisig.members, action.oldMember);
       check(leaving !== null, 'NotAMember');
       return { ...stale, members: multisig.members.toSpliced(leaving, 1) };
     }
-    case 'changeThreshold':
+    case 'ChangeThreshold':
       return { ...stale, threshold: action.newThreshold };
-    case 'setTimeLock':
-      return { ...stale, timeLockSeconds: action.newTimeLockSeconds };
-    case 'setRentCollector':
+    case 'SetTimeLock':
+      return { ...stale, timeLock: action.newTimeLock };
+    case 'SetRentCollector':
       return { ...multisig, rentCollector: action.newRentCollector };
-    case 'addSpendingLimit':
-    case 'removeSpendingLimit':
+    case 'AddSpendingLimit':
+    case 'RemoveSpendingLimit':
       throw notEmulated('a config transaction about spending limits');
     default:
       throw new Error(`Unknown config action: ${JSON.stringify(action satisfies never)}.`);
@@ -149,7 +152,7 @@ function searchMember(members: readonly Member[], wanted: Address): number | nul
     const middle = left + Math.floor((right - left) / 2);
     const member = members[middle];
     if (member === undefined) break;
-    const order = compareAddresses(member.address, wanted);
+    const order = compareAddresses(member.key, wanted);
     if (order === 0) return middle;
     if (order < 0) left = middle + 1;
     else right = middle;

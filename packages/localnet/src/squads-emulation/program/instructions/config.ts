@@ -1,7 +1,17 @@
-import { type Address, getAddressDecoder, getStructDecoder, getU16Decoder, getU32Decoder } from '@solana/kit';
-import { type Multisig, multisigBytes } from '../accounts.ts';
-import { SQUADS_PROGRAM_ADDRESS } from '../addresses.ts';
-import { memoDecoder } from '../borsh.ts';
+import {
+  type MultisigAccount,
+  multisigAddMemberArgsDecoder,
+  multisigAddMemberArgsEncoder,
+  multisigBytes,
+  multisigChangeThresholdArgsDecoder,
+  multisigChangeThresholdArgsEncoder,
+  multisigRemoveMemberArgsDecoder,
+  multisigRemoveMemberArgsEncoder,
+  multisigSetTimeLockArgsDecoder,
+  multisigSetTimeLockArgsEncoder,
+  SQUADS_PROGRAM_ADDRESS,
+} from '@flywheel/squads';
+import type { Address } from '@solana/kit';
 import {
   type Call,
   checkWritable,
@@ -14,61 +24,52 @@ import {
   systemProgramAt,
 } from '../call.ts';
 import { check } from '../errors.ts';
-import { memberCodec } from '../member.ts';
 import { byAddress, checkInvariant, checkMultisigSeeds, isMember } from './multisig.ts';
-
-const addMemberArguments = getStructDecoder([
-  ['member', memberCodec()],
-  ['memo', memoDecoder()],
-]);
 
 /** Adds a member. Like every change of the configuration it makes all transactions before it stale. */
 export function multisigAddMember(call: Call): void {
-  const { member } = readArguments(call, addMemberArguments);
+  const { newMember } = readArguments(call, {
+    encoder: multisigAddMemberArgsEncoder,
+    decoder: multisigAddMemberArgsDecoder,
+  });
   const { multisig, rentPayer } = loadConfig(call);
-  check(!isMember(multisig.value, member.address), 'DuplicateMember');
-  const members = [...multisig.value.members, member].toSorted(byAddress);
+  check(!isMember(multisig.value, newMember.key), 'DuplicateMember');
+  const members = [...multisig.value.members, newMember].toSorted(byAddress);
   growForMembers(call, multisig, members.length, rentPayer);
   change(call, multisig, { members });
 }
 
-const removeMemberArguments = getStructDecoder([
-  ['member', getAddressDecoder()],
-  ['memo', memoDecoder()],
-]);
-
 export function multisigRemoveMember(call: Call): void {
-  const { member } = readArguments(call, removeMemberArguments);
+  const { oldMember } = readArguments(call, {
+    encoder: multisigRemoveMemberArgsEncoder,
+    decoder: multisigRemoveMemberArgsDecoder,
+  });
   const { multisig } = loadConfig(call);
   check(multisig.value.members.length > 1, 'RemoveLastMember');
-  check(isMember(multisig.value, member), 'NotAMember');
-  change(call, multisig, { members: multisig.value.members.filter(({ address }) => address !== member) });
+  check(isMember(multisig.value, oldMember), 'NotAMember');
+  change(call, multisig, { members: multisig.value.members.filter(({ key }) => key !== oldMember) });
 }
-
-const changeThresholdArguments = getStructDecoder([
-  ['threshold', getU16Decoder()],
-  ['memo', memoDecoder()],
-]);
 
 export function multisigChangeThreshold(call: Call): void {
-  const { threshold } = readArguments(call, changeThresholdArguments);
+  const { newThreshold } = readArguments(call, {
+    encoder: multisigChangeThresholdArgsEncoder,
+    decoder: multisigChangeThresholdArgsDecoder,
+  });
   const { multisig } = loadConfig(call);
-  change(call, multisig, { threshold });
+  change(call, multisig, { threshold: newThreshold });
 }
 
-const setTimeLockArguments = getStructDecoder([
-  ['timeLockSeconds', getU32Decoder()],
-  ['memo', memoDecoder()],
-]);
-
 export function multisigSetTimeLock(call: Call): void {
-  const { timeLockSeconds } = readArguments(call, setTimeLockArguments);
+  const { timeLock } = readArguments(call, {
+    encoder: multisigSetTimeLockArgsEncoder,
+    decoder: multisigSetTimeLockArgsDecoder,
+  });
   const { multisig } = loadConfig(call);
-  change(call, multisig, { timeLockSeconds });
+  change(call, multisig, { timeLock });
 }
 
 interface ConfigAccounts {
-  readonly multisig: Loaded<Multisig>;
+  readonly multisig: Loaded<MultisigAccount>;
   readonly rentPayer: Address | null;
 }
 
@@ -109,7 +110,7 @@ const SPARE_MEMBERS = 10;
 /** Makes room in a multisig's account for so many members. */
 export function growForMembers(
   call: Call,
-  multisig: Loaded<Multisig>,
+  multisig: Loaded<MultisigAccount>,
   memberCount: number,
   payer: Address | null,
 ): void {
@@ -119,7 +120,7 @@ export function growForMembers(
   grow(call, multisig.address, Math.max(currentBytes + spareBytes, multisigBytes(memberCount)), payer);
 }
 
-function change(call: Call, { address, value }: Loaded<Multisig>, changed: Partial<Multisig>): void {
+function change(call: Call, { address, value }: Loaded<MultisigAccount>, changed: Partial<MultisigAccount>): void {
   const multisig = { ...value, ...changed, staleTransactionIndex: value.transactionIndex };
   checkInvariant(multisig);
   save(call, address, 'Multisig', multisig);

@@ -1,4 +1,11 @@
 import {
+  type MultisigAccount,
+  PERMISSION,
+  type ProposalAccount,
+  SQUADS_PROGRAM_ADDRESS,
+  type VaultTransactionMessage,
+} from '@flywheel/squads';
+import {
   type AccountMeta,
   AccountRole,
   type Address,
@@ -8,18 +15,16 @@ import {
 } from '@solana/kit';
 import type { InstructionFailure } from '../../failure.ts';
 import { lookupTableAddresses } from '../../lookup-table.ts';
-import { type Multisig, type Proposal, permission } from '../accounts.ts';
 import {
   batchTransactionAddress,
   ephemeralSignerAddress,
   proposalAddress,
-  SQUADS_PROGRAM_ADDRESS,
   transactionAddress,
   vaultAddress,
 } from '../addresses.ts';
 import { type Call, checkWritable, loadAt, save, signerAt } from '../call.ts';
 import { check, failure, notEmulated } from '../errors.ts';
-import { accountCount, isSignerIndex, isStaticWritableIndex, type VaultMessage } from '../vault-message.ts';
+import { accountCount, isSignerIndex, isStaticWritableIndex } from '../vault-message.ts';
 import { checkMember, checkMultisigSeeds } from './multisig.ts';
 
 /** Runs the next transaction of an approved batch, with the vault as signer. */
@@ -39,11 +44,14 @@ export function batchExecuteTransaction(call: Call): void {
   const position = executedTransactionIndex + 1;
   const expected = batchTransactionAddress(multisig.address, index, position);
   check(transaction.address === expected.address, 'ConstraintSeeds');
-  checkMember(multisig.value, member, permission.execute);
+  checkMember(multisig.value, member, PERMISSION.execute);
   checkExecutable(call, multisig.value, proposal.value);
 
   const { message, ephemeralSignerBumps } = transaction.value;
-  const ephemeralSigners = ephemeralSignerBumps.map((_, each) => ephemeralSignerAddress(batch.address, each).address);
+  const ephemeralSigners = Array.from(
+    ephemeralSignerBumps,
+    (_, each) => ephemeralSignerAddress(batch.address, each).address,
+  );
   const signers = [vaultAddress(multisig.address, vaultIndex).address, ...ephemeralSigners];
   const accounts = resolveAccounts(call, message, signers);
   call.chain.consumeUnits(executionUnits(message));
@@ -51,7 +59,7 @@ export function batchExecuteTransaction(call: Call): void {
 
   save(call, batch.address, 'Batch', { ...batch.value, executedTransactionIndex: position });
   if (position !== size) return;
-  const status = { __kind: 'executed', timestamp: call.chain.unixTimestamp } as const;
+  const status = { __kind: 'Executed', timestamp: call.chain.unixTimestamp } as const;
   save(call, proposal.address, 'Proposal', { ...proposal.value, status });
 }
 
@@ -60,7 +68,7 @@ const UNITS_PER_ACCOUNT = 860;
 const UNITS_PER_CALL = 2_350;
 const UNITS_PER_PASSED_ACCOUNT = 405;
 
-function executionUnits(message: VaultMessage): number {
+function executionUnits(message: VaultTransactionMessage): number {
   const passedAccounts = message.instructions.reduce((sum, { accountIndexes }) => sum + accountIndexes.length, 0);
   return (
     accountCount(message) * UNITS_PER_ACCOUNT +
@@ -70,9 +78,9 @@ function executionUnits(message: VaultMessage): number {
 }
 
 /** A stale proposal may be executed if it was approved before, so staleness is not looked at. */
-function checkExecutable(call: Call, multisig: Multisig, { status }: Proposal): void {
-  check(status.__kind === 'approved', 'InvalidProposalStatus');
-  check(call.chain.unixTimestamp - status.timestamp >= BigInt(multisig.timeLockSeconds), 'TimeLockNotReleased');
+function checkExecutable(call: Call, multisig: MultisigAccount, { status }: ProposalAccount): void {
+  check(status.__kind === 'Approved', 'InvalidProposalStatus');
+  check(call.chain.unixTimestamp - status.timestamp >= BigInt(multisig.timeLock), 'TimeLockNotReleased');
 }
 
 // The accounts that the instruction itself takes; those of the message follow.
@@ -82,13 +90,13 @@ const OWN_ACCOUNTS = 5;
  * Checks the accounts given against the message and returns them in the order of the message's indexes: static ones, all
  * writable ones of lookup tables, all readonly ones of lookup tables. Their roles are those that the message gives.
  */
-function resolveAccounts(call: Call, message: VaultMessage, signers: readonly Address[]): AccountMeta[] {
+function resolveAccounts(call: Call, message: VaultTransactionMessage, signers: readonly Address[]): AccountMeta[] {
   const remaining = call.accounts.slice(OWN_ACCOUNTS);
-  const tables = remaining.slice(0, message.lookups.length);
-  const given = remaining.slice(message.lookups.length);
-  check(tables.length === message.lookups.length, 'InvalidNumberOfAccounts');
-  message.lookups.forEach((lookup, each) => {
-    check(tables[each]?.address === lookup.table, 'InvalidAccount');
+  const tables = remaining.slice(0, message.addressTableLookups.length);
+  const given = remaining.slice(message.addressTableLookups.length);
+  check(tables.length === message.addressTableLookups.length, 'InvalidNumberOfAccounts');
+  message.addressTableLookups.forEach((lookup, each) => {
+    check(tables[each]?.address === lookup.accountKey, 'InvalidAccount');
   });
   check(given.length === accountCount(message), 'InvalidNumberOfAccounts');
 
@@ -96,12 +104,12 @@ function resolveAccounts(call: Call, message: VaultMessage, signers: readonly Ad
     address,
     role: roleOf(isSignerIndex(message, each), isStaticWritableIndex(message, each)),
   }));
-  const loaded = message.lookups.map((lookup) => {
-    const addresses = lookupTableAddresses(call.chain.read(lookup.table));
+  const loaded = message.addressTableLookups.map((lookup) => {
+    const addresses = lookupTableAddresses(call.chain.read(lookup.accountKey));
     check(addresses !== null, 'InvalidAccount');
     return {
-      writable: lookup.writableIndexes.map((index) => loadedAccount(addresses[index], AccountRole.WRITABLE)),
-      readonly: lookup.readonlyIndexes.map((index) => loadedAccount(addresses[index], AccountRole.READONLY)),
+      writable: Array.from(lookup.writableIndexes, (index) => loadedAccount(addresses[index], AccountRole.WRITABLE)),
+      readonly: Array.from(lookup.readonlyIndexes, (index) => loadedAccount(addresses[index], AccountRole.READONLY)),
     };
   });
   const inGivenOrder = [...staticAccounts, ...loaded.flatMap(({ writable, readonly }) => [...writable, ...readonly])];
@@ -147,7 +155,7 @@ interface Authority {
 
 function runInstructions(
   call: Call,
-  message: VaultMessage,
+  message: VaultTransactionMessage,
   accounts: readonly AccountMeta[],
   authority: Authority,
 ): void {
@@ -156,9 +164,13 @@ function runInstructions(
   const runReady = () => {
     if (ready.length > 0) call.chain.invoke(call.accounts, ready, authority.signers);
   };
-  for (const { programIndex, accountIndexes, data } of message.instructions) {
-    const { address: programAddress } = accountOf(accounts, programIndex);
-    const instruction = { programAddress, accounts: accountIndexes.map((index) => accountOf(accounts, index)), data };
+  for (const { programIdIndex, accountIndexes, data } of message.instructions) {
+    const { address: programAddress } = accountOf(accounts, programIdIndex);
+    const instruction = {
+      programAddress,
+      accounts: Array.from(accountIndexes, (index) => accountOf(accounts, index)),
+      data,
+    };
     const refusal = refusalOf(instruction, authority);
     if (refusal) {
       runReady();

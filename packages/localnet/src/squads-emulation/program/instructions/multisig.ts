@@ -1,9 +1,14 @@
+import {
+  type Member,
+  type MultisigAccount,
+  multisigBytes,
+  multisigCreateV2ArgsDecoder,
+  multisigCreateV2ArgsEncoder,
+  PERMISSION,
+} from '@flywheel/squads';
 import type { Address } from '@solana/kit';
-import { getAddressCodec, getStructDecoder, getU16Decoder, getU32Decoder } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { type Multisig, multisigBytes, permission } from '../accounts.ts';
 import { compareAddresses, multisigAddress, programConfigAddress } from '../addresses.ts';
-import { listCodec, memoDecoder, optionCodec } from '../borsh.ts';
 import {
   accountAt,
   type Call,
@@ -18,20 +23,13 @@ import {
   transfer,
 } from '../call.ts';
 import { check } from '../errors.ts';
-import { type Member, memberCodec } from '../member.ts';
-
-const createArguments = getStructDecoder([
-  ['configAuthority', optionCodec(getAddressCodec())],
-  ['threshold', getU16Decoder()],
-  ['members', listCodec(memberCodec())],
-  ['timeLockSeconds', getU32Decoder()],
-  ['rentCollector', optionCodec(getAddressCodec())],
-  ['memo', memoDecoder()],
-]);
 
 /** Creates a multisig and pays the creation fee that the program's configuration asks for. */
 export function multisigCreateV2(call: Call): void {
-  const { configAuthority, members, threshold, timeLockSeconds, rentCollector } = readArguments(call, createArguments);
+  const { configAuthority, members, threshold, timeLock, rentCollector } = readArguments(call, {
+    encoder: multisigCreateV2ArgsEncoder,
+    decoder: multisigCreateV2ArgsDecoder,
+  });
   const config = loadAt(call, 0, 'ProgramConfig');
   const treasury = accountAt(call, 1).address;
   const target = accountAt(call, 2).address;
@@ -45,10 +43,10 @@ export function multisigCreateV2(call: Call): void {
   checkWritable(call, 1);
   checkWritable(call, 4);
   check(treasury === config.value.treasury, 'InvalidAccount');
-  const multisig: Multisig = {
+  const multisig: MultisigAccount = {
     createKey,
     threshold,
-    timeLockSeconds,
+    timeLock,
     rentCollector,
     // Anchor's `Pubkey::default()`: all zeros, which is also the System Program's address.
     configAuthority: configAuthority ?? SYSTEM_PROGRAM_ADDRESS,
@@ -60,54 +58,54 @@ export function multisigCreateV2(call: Call): void {
   checkInvariant(multisig);
   save(call, target, 'Multisig', multisig);
 
-  const feeLamports = config.value.multisigCreationFeeLamports;
+  const feeLamports = config.value.multisigCreationFee;
   if (feeLamports > 0n) call.chain.invoke(call.accounts, [transfer(creator, treasury, feeLamports)], []);
 }
 
 /** Checks that a loaded multisig lies at the address that its create key derives. */
-export function checkMultisigSeeds(multisig: Loaded<Multisig>): void {
+export function checkMultisigSeeds(multisig: Loaded<MultisigAccount>): void {
   check(multisig.address === multisigAddress(multisig.value.createKey).address, 'ConstraintSeeds');
 }
 
 /** Refuses who is no member, or a member with none of the permissions given (bits of `permission`). */
-export function checkMember(multisig: Multisig, who: Address, permissions: number): void {
-  const member = multisig.members.find((candidate) => candidate.address === who);
+export function checkMember(multisig: MultisigAccount, who: Address, permissions: number): void {
+  const member = multisig.members.find((candidate) => candidate.key === who);
   check(member !== undefined, 'NotAMember');
-  check((member.permissions & permissions) !== 0, 'Unauthorized');
+  check((member.permissions.mask & permissions) !== 0, 'Unauthorized');
 }
 
-export function isMember(multisig: Multisig, who: Address): boolean {
-  return multisig.members.some((member) => member.address === who);
+export function isMember(multisig: MultisigAccount, who: Address): boolean {
+  return multisig.members.some((member) => member.key === who);
 }
 
-export function voterCount(multisig: Multisig): number {
-  return countWith(multisig, permission.vote);
+export function voterCount(multisig: MultisigAccount): number {
+  return countWith(multisig, PERMISSION.vote);
 }
 
 /** What must hold of a multisig after every change. */
-export function checkInvariant(multisig: Multisig): void {
+export function checkInvariant(multisig: MultisigAccount): void {
   const { members, threshold } = multisig;
-  check(new Set(members.map((member) => member.address)).size === members.length, 'DuplicateMember');
+  check(new Set(members.map((member) => member.key)).size === members.length, 'DuplicateMember');
   check(
-    members.every((member) => member.permissions <= ALL_PERMISSIONS),
+    members.every((member) => member.permissions.mask <= ALL_PERMISSIONS),
     'UnknownPermission',
   );
-  check(countWith(multisig, permission.initiate) > 0, 'NoProposers');
-  check(countWith(multisig, permission.execute) > 0, 'NoExecutors');
+  check(countWith(multisig, PERMISSION.initiate) > 0, 'NoProposers');
+  check(countWith(multisig, PERMISSION.execute) > 0, 'NoExecutors');
   check(voterCount(multisig) > 0, 'NoVoters');
   check(threshold > 0 && threshold <= voterCount(multisig), 'InvalidThreshold');
-  check(multisig.timeLockSeconds <= MAX_TIME_LOCK_SECONDS, 'TimeLockExceedsMaxAllowed');
+  check(multisig.timeLock <= MAX_TIME_LOCK_SECONDS, 'TimeLockExceedsMaxAllowed');
 }
 
 export function byAddress(a: Member, b: Member): number {
-  return compareAddresses(a.address, b.address);
+  return compareAddresses(a.key, b.key);
 }
 
-const ALL_PERMISSIONS = permission.initiate | permission.vote | permission.execute;
+const ALL_PERMISSIONS = PERMISSION.initiate | PERMISSION.vote | PERMISSION.execute;
 
 /** The program's own bound: 90 days. */
 export const MAX_TIME_LOCK_SECONDS = 90 * 24 * 60 * 60;
 
-function countWith(multisig: Multisig, bit: number): number {
-  return multisig.members.filter((member) => (member.permissions & bit) !== 0).length;
+function countWith(multisig: MultisigAccount, bit: number): number {
+  return multisig.members.filter((member) => (member.permissions.mask & bit) !== 0).length;
 }

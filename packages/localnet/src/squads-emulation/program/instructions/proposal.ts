@@ -1,7 +1,16 @@
-import { type Address, getStructDecoder, getU64Decoder } from '@solana/kit';
-import { type Multisig, type Proposal, permission, proposalBytes, type TimedStatus } from '../accounts.ts';
+import {
+  type MultisigAccount,
+  PERMISSION,
+  type ProposalAccount,
+  type ProposalStatus,
+  proposalApproveArgsDecoder,
+  proposalApproveArgsEncoder,
+  proposalBytes,
+  proposalCreateArgsDecoder,
+  proposalCreateArgsEncoder,
+} from '@flywheel/squads';
+import type { Address } from '@solana/kit';
 import { compareAddresses, proposalAddress } from '../addresses.ts';
-import { booleanDecoder, memoDecoder } from '../borsh.ts';
 import {
   accountAt,
   type Call,
@@ -18,14 +27,12 @@ import {
 import { check, type ErrorName } from '../errors.ts';
 import { checkMember, checkMultisigSeeds, isMember, voterCount } from './multisig.ts';
 
-const createArguments = getStructDecoder([
-  ['transactionIndex', getU64Decoder()],
-  ['draft', booleanDecoder()],
-]);
-
 /** Opens the vote on a batch, as a draft or active at once. */
 export function proposalCreate(call: Call): void {
-  const { transactionIndex, draft } = readArguments(call, createArguments);
+  const { transactionIndex, draft } = readArguments(call, {
+    encoder: proposalCreateArgsEncoder,
+    decoder: proposalCreateArgsDecoder,
+  });
   const multisig = loadAt(call, 0, 'Multisig');
   const target = accountAt(call, 1).address;
   const creator = signerAt(call, 2);
@@ -39,11 +46,11 @@ export function proposalCreate(call: Call): void {
   checkWritable(call, 3);
   check(transactionIndex <= multisig.value.transactionIndex, 'InvalidTransactionIndex');
   check(transactionIndex > multisig.value.staleTransactionIndex, 'StaleProposal');
-  checkMember(multisig.value, creator, permission.initiate | permission.vote);
+  checkMember(multisig.value, creator, PERMISSION.initiate | PERMISSION.vote);
   save(call, target, 'Proposal', {
     multisig: multisig.address,
     transactionIndex,
-    status: statusNow(call, draft ? 'draft' : 'active'),
+    status: statusNow(call, draft ? 'Draft' : 'Active'),
     bump: expected.bump,
     approved: [],
     rejected: [],
@@ -54,17 +61,17 @@ export function proposalCreate(call: Call): void {
 /** Closes a draft to additions and opens it to votes. */
 export function proposalActivate(call: Call): void {
   const { multisig, proposal, member } = loadVote(call);
-  checkMember(multisig, member, permission.initiate);
-  check(proposal.value.status.__kind === 'draft', 'InvalidProposalStatus');
+  checkMember(multisig, member, PERMISSION.initiate);
+  check(proposal.value.status.__kind === 'Draft', 'InvalidProposalStatus');
   checkNotStale(multisig, proposal.value);
-  save(call, proposal.address, 'Proposal', { ...proposal.value, status: statusNow(call, 'active') });
+  save(call, proposal.address, 'Proposal', { ...proposal.value, status: statusNow(call, 'Active') });
 }
 
 export function proposalApprove(call: Call): void {
   const { multisig, proposal, member } = loadActiveVote(call);
   const rejected = proposal.value.rejected.filter((voter) => voter !== member);
   const approved = withVote(proposal.value.approved, member, 'AlreadyApproved');
-  const status = approved.length >= multisig.threshold ? statusNow(call, 'approved') : proposal.value.status;
+  const status = approved.length >= multisig.threshold ? statusNow(call, 'Approved') : proposal.value.status;
   save(call, proposal.address, 'Proposal', { ...proposal.value, approved, rejected, status });
 }
 
@@ -74,7 +81,7 @@ export function proposalReject(call: Call): void {
   const rejected = withVote(proposal.value.rejected, member, 'AlreadyRejected');
   // So many rejections that the voters left cannot reach the threshold any more.
   const cutoff = voterCount(multisig) - multisig.threshold + 1;
-  const status = rejected.length >= cutoff ? statusNow(call, 'rejected') : proposal.value.status;
+  const status = rejected.length >= cutoff ? statusNow(call, 'Rejected') : proposal.value.status;
   save(call, proposal.address, 'Proposal', { ...proposal.value, approved, rejected, status });
 }
 
@@ -94,11 +101,12 @@ export function proposalCancelV2(call: Call): void {
   save(call, vote.proposal.address, 'Proposal', cancelled);
 }
 
-const voteArguments = getStructDecoder([['memo', memoDecoder()]]);
+/** All votes take the same argument. */
+const voteArguments = { encoder: proposalApproveArgsEncoder, decoder: proposalApproveArgsDecoder };
 
 interface Vote {
-  readonly multisig: Multisig;
-  readonly proposal: Loaded<Proposal>;
+  readonly multisig: MultisigAccount;
+  readonly proposal: Loaded<ProposalAccount>;
   readonly member: Address;
 }
 
@@ -117,18 +125,18 @@ function loadVote(call: Call): Vote {
 function loadActiveVote(call: Call): Vote {
   readArguments(call, voteArguments);
   const vote = loadVote(call);
-  checkMember(vote.multisig, vote.member, permission.vote);
-  check(vote.proposal.value.status.__kind === 'active', 'InvalidProposalStatus');
+  checkMember(vote.multisig, vote.member, PERMISSION.vote);
+  check(vote.proposal.value.status.__kind === 'Active', 'InvalidProposalStatus');
   checkNotStale(vote.multisig, vote.proposal.value);
   return vote;
 }
 
-function withCancellation(call: Call, { multisig, proposal, member }: Vote): Proposal {
-  checkMember(multisig, member, permission.vote);
-  check(proposal.value.status.__kind === 'approved', 'InvalidProposalStatus');
+function withCancellation(call: Call, { multisig, proposal, member }: Vote): ProposalAccount {
+  checkMember(multisig, member, PERMISSION.vote);
+  check(proposal.value.status.__kind === 'Approved', 'InvalidProposalStatus');
   const stillMembers = proposal.value.cancelled.filter((voter) => isMember(multisig, voter));
   const cancelled = withVote(stillMembers, member, 'AlreadyCancelled');
-  const status = cancelled.length >= multisig.threshold ? statusNow(call, 'cancelled') : proposal.value.status;
+  const status = cancelled.length >= multisig.threshold ? statusNow(call, 'Cancelled') : proposal.value.status;
   return { ...proposal.value, cancelled, status };
 }
 
@@ -137,10 +145,12 @@ function withVote(votes: readonly Address[], member: Address, otherwise: ErrorNa
   return [...votes, member].toSorted(compareAddresses);
 }
 
-function checkNotStale(multisig: Multisig, proposal: Proposal): void {
+function checkNotStale(multisig: MultisigAccount, proposal: ProposalAccount): void {
   check(proposal.transactionIndex > multisig.staleTransactionIndex, 'StaleProposal');
 }
 
-export function statusNow(call: Call, kind: TimedStatus): Proposal['status'] {
+type TimedStatus = Extract<ProposalStatus, { timestamp: bigint }>;
+
+export function statusNow(call: Call, kind: TimedStatus['__kind']): ProposalAccount['status'] {
   return { __kind: kind, timestamp: call.chain.unixTimestamp };
 }

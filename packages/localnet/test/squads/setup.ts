@@ -1,58 +1,54 @@
+import { type LookupTable, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { type Address, type EncodedAccount, getAddressEncoder, lamports, none, some } from '@solana/kit';
 import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { AccountState, getMintEncoder, getTokenEncoder } from '@solana-program/token';
 import { LiteSVM } from 'litesvm';
 import { encodeAccount } from '../../src/squads-emulation/program/accounts.ts';
-import { programConfigAddress, SQUADS_PROGRAM_ADDRESS } from '../../src/squads-emulation/program/addresses.ts';
-import type { Cast, Token } from './cast.ts';
-import type { LookupTable } from './compile-vault-message.ts';
+import { programConfigAddress } from '../../src/squads-emulation/program/addresses.ts';
+import type { TestAccounts, Token } from './accounts.ts';
 
 export const START_UNIX_TIMESTAMP = 1_800_000_000n;
 export const VAULT_TOKENS_BASE_UNITS = 1_000_000n;
 export const DECIMALS = 6;
 
-export interface StageOptions {
+export interface SvmOptions {
   readonly creationFeeLamports?: bigint;
   readonly walletLamports?: bigint;
   readonly vaultLamports?: bigint;
   readonly lookupTable?: LookupTable;
 }
 
-/** A fresh SVM in which the cast has funds, the vault its tokens, and Squads its configuration; no Squads program. */
-export function setStage(cast: Cast, options: StageOptions = {}): LiteSVM {
+/** A fresh SVM in which the accounts has funds, the vault its tokens, and Squads its configuration; no Squads program. */
+export function createSvm(accounts: TestAccounts, options: SvmOptions = {}): LiteSVM {
   const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
   const clock = svm.getClock();
   clock.unixTimestamp = START_UNIX_TIMESTAMP;
   clock.slot = 10n;
   svm.setClock(clock);
   const walletLamports = options.walletLamports ?? 100_000_000_000n;
-  for (const wallet of [cast.operator, cast.company, cast.wallet, cast.stranger]) {
+  for (const wallet of [accounts.operator, accounts.company, accounts.wallet, accounts.stranger]) {
     put(svm, wallet, SYSTEM_PROGRAM_ADDRESS, new Uint8Array(), walletLamports);
   }
-  put(svm, cast.treasury, SYSTEM_PROGRAM_ADDRESS, new Uint8Array(), 1_000_000_000n);
-  put(svm, cast.vault, SYSTEM_PROGRAM_ADDRESS, new Uint8Array(), options.vaultLamports ?? 10_000_000_000n);
+  put(svm, accounts.treasury, SYSTEM_PROGRAM_ADDRESS, new Uint8Array(), 1_000_000_000n);
+  put(svm, accounts.vault, SYSTEM_PROGRAM_ADDRESS, new Uint8Array(), options.vaultLamports ?? 10_000_000_000n);
   put(
     svm,
     programConfigAddress().address,
     SQUADS_PROGRAM_ADDRESS,
-    programConfig(cast, options.creationFeeLamports ?? 0n),
+    programConfig(accounts, options.creationFeeLamports ?? 0n),
   );
-  for (const token of cast.tokens) putToken(svm, cast, token);
-  if (options.lookupTable) putLookupTable(svm, options.lookupTable, cast.operator);
+  for (const token of accounts.tokens) putToken(svm, accounts, token);
+  if (options.lookupTable) putLookupTable(svm, options.lookupTable, accounts.operator);
   return svm;
 }
 
-// 64 reserved bytes follow the fields.
-const PROGRAM_CONFIG_BYTES = 144;
-
-function programConfig({ operator, treasury }: Cast, multisigCreationFeeLamports: bigint): Uint8Array {
-  const bytes = new Uint8Array(PROGRAM_CONFIG_BYTES);
-  bytes.set(encodeAccount('ProgramConfig', { authority: operator, multisigCreationFeeLamports, treasury }));
-  return bytes;
+function programConfig({ operator, treasury }: TestAccounts, multisigCreationFee: bigint): Uint8Array {
+  const reserved = new Uint8Array(64);
+  return encodeAccount('ProgramConfig', { authority: operator, multisigCreationFee, treasury, reserved });
 }
 
-function putToken(svm: LiteSVM, { operator, vault }: Cast, { program, mint, vaultAccount }: Token): void {
+function putToken(svm: LiteSVM, { operator, vault }: TestAccounts, { program, mint, vaultAccount }: Token): void {
   const mintBytes = getMintEncoder().encode({
     mintAuthority: some(operator),
     supply: VAULT_TOKENS_BASE_UNITS,

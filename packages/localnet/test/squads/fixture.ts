@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
+import { PERMISSION } from '@flywheel/squads';
 import { type Address, type EncodedAccount, getCompiledTransactionMessageDecoder, type Instruction } from '@solana/kit';
 import { getMintDecoder, getTokenDecoder } from '@solana-program/token';
 import type { LiteSVM } from 'litesvm';
 import type { Execution, Runtime } from '../../src/runtime.ts';
 import { createSquadsEmulation } from '../../src/squads-emulation/index.ts';
 import { readTransaction } from '../../src/squads-emulation/outer-transaction.ts';
-import { type Accounts, permission } from '../../src/squads-emulation/program/accounts.ts';
+import type { Accounts } from '../../src/squads-emulation/program/accounts.ts';
 import { decodeAccount } from '../../src/squads-emulation/program/call.ts';
-import { type Cast, createCast, type Token } from './cast.ts';
-import type { CompiledVaultMessage } from './compile-vault-message.ts';
+import { createAccounts, type TestAccounts, type Token } from './accounts.ts';
 import {
   type BatchKey,
   batchAddTransaction,
@@ -20,13 +20,13 @@ import {
   proposalCreate,
   proposalVote,
 } from './instructions.ts';
-import { type StageOptions, setStage } from './stage.ts';
+import { createSvm, type SvmOptions } from './setup.ts';
 import { buildTransaction, type TransactionInput } from './transaction.ts';
-import { tokenAccountOf } from './vault-instructions.ts';
+import { type CompiledVaultMessage, tokenAccountOf } from './vault-instructions.ts';
 
 /** An emulated chain with a founded multisig, and what scripted tests do on it. */
-export interface Theatre {
-  readonly cast: Cast;
+export interface Fixture {
+  readonly accounts: TestAccounts;
   readonly svm: LiteSVM;
   readonly runtime: Runtime;
   /** Sends instructions in one v0 transaction that the operator pays. */
@@ -46,28 +46,31 @@ export interface Theatre {
   supply(token: Token): bigint;
 }
 
-export interface TheatreOptions {
+export interface FixtureOptions {
   /** What to found the multisig with instead of the usual. */
-  readonly founding?: (cast: Cast) => Partial<MultisigInput>;
-  readonly stage?: StageOptions;
+  readonly multisigInput?: (accounts: TestAccounts) => Partial<MultisigInput>;
+  readonly svmOptions?: SvmOptions;
 }
 
-export async function openTheatre(name: string, { founding, stage }: TheatreOptions = {}): Promise<Theatre> {
-  const cast = await createCast(name);
-  const svm = setStage(cast, stage);
+export async function createFixture(
+  name: string,
+  { multisigInput, svmOptions }: FixtureOptions = {},
+): Promise<Fixture> {
+  const accounts = await createAccounts(name);
+  const svm = createSvm(accounts, svmOptions);
   const runtime = createSquadsEmulation(svm);
-  const sendAs: Theatre['sendAs'] = async (input) =>
-    runtime.execute(buildTransaction(svm, { feePayer: cast.operator, ...input }));
-  const send: Theatre['send'] = (...instructions) => sendAs({ instructions });
-  const mustSend: Theatre['mustSend'] = async (...instructions) => {
+  const sendAs: Fixture['sendAs'] = async (input) =>
+    runtime.execute(buildTransaction(svm, { feePayer: accounts.operator, ...input }));
+  const send: Fixture['send'] = (...instructions) => sendAs({ instructions });
+  const mustSend: Fixture['mustSend'] = async (...instructions) => {
     const execution = await send(...instructions);
     assert.equal(execution.err, null, execution.logs.join('\n'));
     return execution;
   };
-  await mustSend(multisigCreateV2({ ...defaultFounding(cast), ...founding?.(cast) }));
-  const { multisig, operator } = cast;
-  const theatre: Theatre = {
-    cast,
+  await mustSend(multisigCreateV2({ ...defaultMultisig(accounts), ...multisigInput?.(accounts) }));
+  const { multisig, operator } = accounts;
+  const fixture: Fixture = {
+    accounts,
     svm,
     runtime,
     send,
@@ -79,7 +82,7 @@ export async function openTheatre(name: string, { founding, stage }: TheatreOpti
       return readTransaction(svm, message).accounts.map(({ address }) => address);
     },
     setUp: async (...messages) => {
-      const key = { multisig, index: theatre.account(multisig, 'Multisig').transactionIndex + 1n };
+      const key = { multisig, index: fixture.account(multisig, 'Multisig').transactionIndex + 1n };
       await mustSend(batchCreate(key, operator), proposalCreate(key, operator));
       for (const [each, { bytes }] of messages.entries()) {
         await mustSend(batchAddTransaction(key, { position: each + 1, member: operator, message: bytes }));
@@ -88,7 +91,7 @@ export async function openTheatre(name: string, { founding, stage }: TheatreOpti
       return key;
     },
     approve: async (key) => {
-      await mustSend(proposalVote('approve', key, cast.wallet), proposalVote('approve', key, cast.company));
+      await mustSend(proposalVote('approve', key, accounts.wallet), proposalVote('approve', key, accounts.company));
     },
     execute: (key, position, { remaining }) => batchExecuteTransaction(key, { position, member: operator, remaining }),
     account: (address, accountName) => decodeAccount(existing(svm, address).data, accountName),
@@ -99,7 +102,7 @@ export async function openTheatre(name: string, { founding, stage }: TheatreOpti
     },
     supply: (token) => getMintDecoder().decode(existing(svm, token.mint).data).supply,
   };
-  return theatre;
+  return fixture;
 }
 
 /** The error of one instruction with a program's own code. */
@@ -116,7 +119,7 @@ export function stateOf(svm: LiteSVM, addresses: readonly Address[]): string[] {
   });
 }
 
-function defaultFounding({ createKey, operator, company, wallet, treasury }: Cast): MultisigInput {
+function defaultMultisig({ createKey, operator, company, wallet, treasury }: TestAccounts): MultisigInput {
   return {
     createKey,
     creator: operator,
@@ -124,9 +127,9 @@ function defaultFounding({ createKey, operator, company, wallet, treasury }: Cas
     threshold: 2,
     rentCollector: operator,
     members: [
-      { address: operator, permissions: permission.initiate | permission.execute },
-      { address: company, permissions: permission.vote },
-      { address: wallet, permissions: permission.vote },
+      { key: operator, permissions: { mask: PERMISSION.initiate | PERMISSION.execute } },
+      { key: company, permissions: { mask: PERMISSION.vote } },
+      { key: wallet, permissions: { mask: PERMISSION.vote } },
     ],
   };
 }

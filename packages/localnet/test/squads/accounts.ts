@@ -4,7 +4,7 @@ import { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS } from '@solana-program/t
 import { multisigAddress, vaultAddress } from '../../src/squads-emulation/program/addresses.ts';
 
 /** Who and what takes part in a test, the same for the same name. Nobody needs a key: signatures are not checked. */
-export interface Cast {
+export interface TestAccounts {
   readonly operator: Address;
   readonly company: Address;
   readonly wallet: Address;
@@ -29,7 +29,7 @@ export const TOKEN_2022_PROGRAM_ADDRESS = address('TokenzQdBNbLqP5VEhdkAS6EPFLC1
 
 const RECIPIENTS = 12;
 
-export async function createCast(name: string): Promise<Cast> {
+export async function createAccounts(name: string): Promise<TestAccounts> {
   const named = (role: string) => getAddressDecoder().decode(createHash('sha256').update(`${name}/${role}`).digest());
   const createKey = named('create key');
   const multisig = multisigAddress(createKey).address;
