@@ -36,6 +36,10 @@ if (files.some((file) => !byLane.get('unit')?.includes(file))) {
   if (build.status !== 0) process.exit(1);
 }
 
+// One browser for all files: each has contexts of its own, and launching takes a second.
+const needsBrowser = files.some((file) => byLane.get('browser')?.includes(file));
+const browser = needsBrowser ? await (await import('../apps/console/test/browser.ts')).launchSharedBrowser() : null;
+
 const durations = new Map<string, number>();
 const results = run({
   files: files.map((file) => join(ROOT, file)),
@@ -51,6 +55,7 @@ results.on('test:summary', ({ file, duration_ms: durationMs }) => {
   if (file !== undefined) durations.set(file.replace(ROOT, ''), durationMs);
 });
 results.on('end', () => {
+  void browser?.close();
   const slowest = [...durations].toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN);
   const lines = slowest.map(([file, ms]) => `${(ms / 1_000).toFixed(1).padStart(8)} s  ${file}\n`);
   process.stdout.write(`Slowest files:\n${lines.join('')}`);

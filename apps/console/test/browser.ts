@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserServer, chromium, type Page } from 'playwright-core';
 
-/** Where Linux distributions and CI put it. */
+/** Paths of Linux distributions and CI images. */
 const EXECUTABLES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const executablePath = EXECUTABLES.find((path) => existsSync(path));
 
-/** Why browser tests cannot run here; false when they can. */
+/** Reason to skip browser tests here; false when they can run. */
 export const noBrowser: string | false =
   executablePath === undefined &&
-  `No Chromium at ${EXECUTABLES.join(' or ')}: apt-get install -y chromium, and run again.`;
+  `No Chromium at ${EXECUTABLES.join(' or ')}: run apt-get install -y chromium, then retry.`;
 
 export const SIZES = {
   desktop: { width: 1280, height: 800 },
@@ -21,7 +21,7 @@ export const SIZES = {
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the page complained of: uncaught errors, refusals of its policy. */
+  /** Uncaught errors and violations of the page’s policy, in order. */
   readonly complaints: readonly string[];
   close(): Promise<void>;
 }
@@ -31,19 +31,19 @@ export interface VisitOptions {
   readonly colorScheme?: 'light' | 'dark';
 }
 
-/** Somebody with a browser: nothing of it is known to any other visit. It is on a page that is not yet anywhere. */
+/** Opens a browser context that shares nothing with other visits, with one blank page. */
 export async function openVisit(
   baseURL: string,
   { size = 'desktop', colorScheme = 'light' }: VisitOptions = {},
 ): Promise<Visit> {
-  browser ??= launch();
-  visitors += 1;
+  browser ??= connectOrLaunch();
+  visits += 1;
   const context = await (await browser).newContext({
     baseURL,
     viewport: SIZES[size],
     colorScheme,
     hasTouch: size === 'phone',
-    // What is looked at must not be on its way to another look; what moves has a story of its own.
+    // Checks of a screen must not depend on the progress of an animation; one story tests the animations.
     reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
@@ -53,36 +53,52 @@ export async function openVisit(
   page.on('console', (message) => {
     if (/Content Security Policy|Refused to|requires 'Trusted/.test(message.text())) complaints.push(message.text());
   });
-  return { page, context, complaints, close: () => leave(context) };
+  return { page, context, complaints, close: () => closeVisit(context) };
 }
 
-/** One for all visits of a test file, each with a context of its own; closed by the last to leave. */
+/** One per test file; each visit has a context of its own, and the last one to close closes the browser. */
 let browser: Promise<Browser> | undefined;
-let visitors = 0;
+let visits = 0;
 
-async function leave(context: BrowserContext): Promise<void> {
+async function closeVisit(context: BrowserContext): Promise<void> {
   await context.close();
-  visitors -= 1;
-  if (visitors > 0) return;
-  const left = browser;
+  visits -= 1;
+  if (visits > 0) return;
+  const idle = browser;
   browser = undefined;
-  await (await left)?.close();
+  await (await idle)?.close();
 }
 
-function launch(): Promise<Browser> {
-  if (executablePath === undefined) throw new Error('Skip with noBrowser.');
-  return chromium.launch({
+/** Address of a browser that the test run shares between its files; without it a file launches its own. */
+const ENDPOINT = 'FLYWHEEL_BROWSER_ENDPOINT';
+
+function connectOrLaunch(): Promise<Browser> {
+  const endpoint = process.env[ENDPOINT];
+  return endpoint === undefined ? chromium.launch(launchOptions()) : chromium.connect(endpoint);
+}
+
+/** Launches the browser that the files of a test run share, and names it in the environment. Null without Chromium. */
+export async function launchSharedBrowser(): Promise<BrowserServer | null> {
+  if (noBrowser !== false) return null;
+  const server = await chromium.launchServer(launchOptions());
+  process.env[ENDPOINT] = server.wsEndpoint();
+  return server;
+}
+
+function launchOptions() {
+  if (executablePath === undefined) throw new Error('Skip browser tests with noBrowser.');
+  return {
     executablePath,
     args: [
       ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
       ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
     ],
-  });
+  };
 }
 
 const SCREENSHOTS = fileURLToPath(new URL('../screenshots/', import.meta.url));
 
-/** Keeps what a screen looks like, to be looked at. */
+/** Saves a screenshot of the whole page to apps/console/screenshots. */
 export async function keepScreenshot(page: Page, name: string): Promise<void> {
   await mkdir(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });

@@ -3,14 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import { burnPipeline } from '@flywheel/testing/client';
 import { generateKeyPairSigner } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
-import { alterAnswers } from './altered/alter-answers.ts';
-import { BASE_UNITS, tokensOf } from './balances.ts';
+import { alterAnswers } from './alterations.ts';
 import {
   approve,
+  BASE_UNITS,
+  checkScreenOnBoth,
   fund,
   initByApi,
-  look,
-  lookOnBoth,
   openApproval,
   openStory,
   type Person,
@@ -18,6 +17,8 @@ import {
   register,
   type Story,
   signIn,
+  takeScreenshot,
+  tokensOf,
 } from './story.ts';
 
 describe('by hand, in a browser', { skip: noBrowser }, () => {
@@ -46,7 +47,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     assert.equal(await save.isDisabled(), true);
     await schema.fill('{"type":"object","required":["adId"],"properties":{"adId":{"type":"string"}}}');
     await page.getByText('does not have required property "adId"').waitFor();
-    await lookOnBoth(person, 'schema-trial');
+    await checkScreenOnBoth(person, 'schema-trial');
     await page.getByLabel('Try a payload').fill('{"adId":7}');
     await page.getByText('This payload satisfies the schema.').waitFor({ state: 'detached' });
     await page.getByLabel('Try a payload').fill('{"adId":"7"}');
@@ -68,7 +69,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await page.getByLabel(/^Payload/).fill('{"adId":"by hand"}');
     await page.getByText('Not a Solana address: enter 32 to 44 letters and digits.').first().waitFor();
     assert.equal(await review.isDisabled(), true);
-    await lookOnBoth(person, 'by-hand-wrong');
+    await checkScreenOnBoth(person, 'by-hand-wrong');
     await page.getByLabel('Recipient’s wallet').fill(recipient);
     const small = await bytesOf(person);
     await page.getByRole('button', { name: 'Add an action' }).click();
@@ -81,10 +82,10 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await second.getByLabel('Text').fill('x'.repeat(2_000));
     await page.getByText(/bytes; one transaction holds/).waitFor();
     await second.getByLabel('Text').fill('Thank you.');
-    await lookOnBoth(person, 'by-hand');
+    await checkScreenOnBoth(person, 'by-hand');
     await review.click();
     await page.getByRole('button', { name: 'Create the batch' }).waitFor();
-    await lookOnBoth(person, 'by-hand-review');
+    await checkScreenOnBoth(person, 'by-hand-review');
     await page.getByRole('button', { name: 'Create the batch' }).click();
     await page.getByText('Verified: the chain matches this page').waitFor();
     await approve(person);
@@ -121,7 +122,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await page.getByRole('dialog', { name: 'Command palette' }).waitFor();
     await page.keyboard.type('#2');
     await page.getByRole('option', { name: /^Batch #2/ }).waitFor();
-    await lookOnBoth(person, 'palette');
+    await checkScreenOnBoth(person, 'palette');
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/batches/${batchId}`);
     await page.keyboard.press('g');
@@ -138,7 +139,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await page.keyboard.press('Enter');
     await page.getByText('Verified: the chain matches this page').waitFor();
     await tabTo(person, 'Approve with wallet');
-    await look(person, 'keys-approve');
+    await takeScreenshot(person, 'keys-approve');
     await page.keyboard.press('Enter');
     await page.getByText('1 of 1 pipeline executed.').waitFor();
   });

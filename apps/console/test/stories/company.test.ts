@@ -6,10 +6,10 @@ import { noBrowser } from '../browser.ts';
 import {
   approve,
   askApi,
+  checkScreen,
+  checkScreenOnBoth,
   fund,
   initByApi,
-  look,
-  lookOnBoth,
   openApproval,
   openStory,
   type Person,
@@ -36,28 +36,28 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     const wallet = await signIn(operator);
     await page.goto('/company');
     await page.getByText(`COMPANY_OPERATORS=${wallet}`).waitFor();
-    await lookOnBoth(operator, 'company-become');
+    await checkScreenOnBoth(operator, 'company-become');
     assert.equal((await askApi(operator, '/company')).status, 403);
     // On the port that the browser knows, with its session still good.
     await story.world.restart({ PORT: new URL(story.world.url).port, COMPANY_OPERATORS: wallet });
     await page.reload();
     await page.getByText('No batches waiting for the company').waitFor();
-    await lookOnBoth(operator, 'company-idle');
+    await checkScreenOnBoth(operator, 'company-idle');
   });
 
   it('has a batch wait for a person, who approves it: it is executed', async () => {
     await signIn(owner);
-    project = await register(owner, { byAPerson: true });
+    project = await register(owner, { isManual: true });
     await fund(owner, project);
     await approveForTheCompany();
     const { page } = operator;
     await page.reload();
     const approval = page.getByRole('button', { name: 'Approve batch 1' });
     await approval.waitFor();
-    await lookOnBoth(operator, 'company-waiting');
+    await checkScreenOnBoth(operator, 'company-waiting');
     await approval.click();
     await page.getByText('Batch 1 approved').waitFor();
-    await look(operator, 'company-approved');
+    await checkScreen(operator, 'company-approved');
     await owner.page.getByText('1 of 1 pipeline executed.').waitFor();
   });
 
@@ -69,11 +69,11 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     const reject = page.getByRole('button', { name: 'Reject the batch' });
     assert.ok(await reject.isDisabled(), 'rejected without a reason');
     await page.getByLabel('Reason (shown to the project)').fill('Two is too few.');
-    await lookOnBoth(operator, 'company-reject');
+    await checkScreenOnBoth(operator, 'company-reject');
     await reject.click();
     await page.getByText('Batch 2 rejected').waitFor();
     await owner.page.getByText('Two is too few.').first().waitFor();
-    await lookOnBoth(owner, 'company-rejected');
+    await checkScreenOnBoth(owner, 'company-rejected');
   });
 
   it('pauses a project by its name, and resumes it', async () => {
@@ -81,13 +81,13 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await page.goto('/company/projects');
     await setPause('Pause', 'Looking into it.');
     await page.getByText('Paused').waitFor();
-    await lookOnBoth(operator, 'company-paused');
+    await checkScreenOnBoth(operator, 'company-paused');
     const { status, body } = await init(story.world.url, project.apiKey, [burnPipeline()]);
     assert.deepEqual([status, body.error], [503, 'ERR_PAUSED']);
     assert.match(body.message, /Looking into it\./);
     await owner.page.goto(`/p/${project.projectId}`);
     await owner.page.getByText('“Looking into it.”').waitFor();
-    await lookOnBoth(owner, 'overview-paused');
+    await checkScreenOnBoth(owner, 'overview-paused');
     await setPause('Resume', '');
     await page.getByText('Active').waitFor();
     await initByApi(story, project, [burnPipeline()]);
@@ -98,7 +98,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await page.goto(`/p/${project.projectId}/keys`);
     await page.getByText('You are viewing this project as a company operator').waitFor();
     assert.equal(await page.getByRole('button', { name: /Revoke|Rotate|Create a key/ }).count(), 0);
-    await look(operator, 'keys-for-the-company');
+    await checkScreen(operator, 'keys-for-the-company');
   });
 
   it('names a job that is stuck, and why, and retries it', async () => {
@@ -111,7 +111,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await page.goto('/company/jobs');
     await page.getByText('Gave up').first().waitFor();
     await page.getByText(error.message).first().waitFor();
-    await lookOnBoth(operator, 'company-jobs');
+    await checkScreenOnBoth(operator, 'company-jobs');
     await page.getByRole('button', { name: 'Retry now' }).first().click();
     await page.getByText(error.message).first().waitFor({ state: 'detached' });
   });
@@ -129,7 +129,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     ]) {
       await page.getByText(text).first().waitFor();
     }
-    await lookOnBoth(operator, 'company-audit');
+    await checkScreenOnBoth(operator, 'company-audit');
   });
 
   /** A batch with the owner’s vote: the company’s is missing. */

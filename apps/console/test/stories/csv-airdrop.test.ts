@@ -3,8 +3,20 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { type Address, generateKeyPairSigner, signature } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
-import { BASE_UNITS, tokensOf } from './balances.ts';
-import { approve, fund, look, openStory, type Person, type Registered, register, type Story, signIn } from './story.ts';
+import {
+  approve,
+  BASE_UNITS,
+  checkScreen,
+  fund,
+  openStory,
+  type Person,
+  type Registered,
+  register,
+  type Story,
+  signIn,
+  takeScreenshot,
+  tokensOf,
+} from './story.ts';
 
 describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
   let story: Story;
@@ -54,7 +66,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         }
         await page.getByText('6 lines have errors').waitFor();
         assert.equal(await page.getByRole('button', { name: 'Review' }).isDisabled(), true);
-        await look(person, 'csv-wrong');
+        await checkScreen(person, 'csv-wrong');
       });
 
       it('a repeated address is named with its lines, and added up or treated as an error', async () => {
@@ -63,7 +75,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         await page.getByText('1 address appears more than once').waitFor();
         await page.getByText('2 recipients, 6.5 tokens').waitFor();
         await page.getByText('lines 1, 3').waitFor();
-        await look(person, 'csv-twice');
+        await checkScreen(person, 'csv-twice');
         const review = page.getByRole('button', { name: 'Review' });
         assert.equal(await review.isDisabled(), false);
         await page.getByRole('radio', { name: /^Treat as an error/ }).click();
@@ -76,7 +88,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         await openFile(person, project, 'too-much.csv', [`${alice},300`, `${bob},201`]);
         await page.getByRole('button', { name: 'Review' }).click();
         await page.getByText('Fix 1 issue first').waitFor();
-        await look(person, 'csv-too-much');
+        await checkScreen(person, 'csv-too-much');
         assert.equal(await page.getByRole('button', { name: 'Create the batch' }).isDisabled(), true);
       });
 
@@ -86,21 +98,21 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         const rows = recipients.map((recipient, position) => `${recipient},${position + 1}.25`);
         await openFile(person, project, 'good.csv', rows);
         await page.getByText('30 recipients, 472.5 tokens').waitFor();
-        await look(person, 'csv-good');
+        await checkScreen(person, 'csv-good');
         await page.getByRole('button', { name: 'Review' }).click();
         await page
           .getByText(/^472\.5/)
           .first()
           .waitFor();
-        await look(person, 'csv-review');
+        await checkScreen(person, 'csv-review');
         await page.getByRole('button', { name: 'Create the batch' }).click();
         await page.getByText('Verified: the chain matches this page').waitFor();
-        await look(person, 'csv-approve');
+        await takeScreenshot(person, 'csv-approve');
         await approve(person);
         await page.getByText(/^(\d+) of \1 pipelines executed\.$/).waitFor();
         await page.getByRole('link', { name: 'View batch' }).click();
         await page.getByText('Rent returned').first().waitFor();
-        await look(person, 'csv-batch');
+        await takeScreenshot(person, 'csv-batch');
         const [download] = await Promise.all([
           page.waitForEvent('download'),
           page.getByRole('button', { name: 'Receipt' }).click(),

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { burnPipeline, getCurrent } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
-import { approve, fund, initByApi, look, openApproval, openStory, register, type Story, signIn } from './story.ts';
+import {
+  approve,
+  checkScreen,
+  fund,
+  initByApi,
+  openApproval,
+  openStory,
+  register,
+  type Story,
+  signIn,
+} from './story.ts';
 
 const PHONE = { size: 'phone', colorScheme: 'dark' } as const;
 
@@ -23,10 +33,10 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: /^Rotate/ }).click();
     await page.getByRole('button', { name: 'Create the new key' }).click();
     const next = (await page.getByTestId('secret').textContent()) ?? '';
-    await look(person, 'key-rotated');
+    await checkScreen(person, 'key-rotated');
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByText('Both keys work until').waitFor();
-    await look(person, 'keys-overlap');
+    await checkScreen(person, 'keys-overlap');
     assert.deepEqual([await answers(project.apiKey), await answers(next)], [true, true]);
 
     // The old one: the new one stands above it.
@@ -56,7 +66,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Save the limits' }).click();
     await page.getByText('Changed the daily limits').waitFor();
     assert.equal(await page.locator('s').first().textContent(), '1,000');
-    await look(person, 'settings-changed');
+    await checkScreen(person, 'settings-changed');
   });
 
   it('lets a stranger follow a link to a proof and look at the vault, to the byte', async () => {
@@ -76,15 +86,15 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.getByText('Reckoned here and there: the same').waitFor();
     await page.getByRole('heading', { name: 'Proven' }).waitFor();
     await page.getByText('The memo is there, signed by the vault').waitFor();
-    await look(stranger, 'proof-proven');
+    await checkScreen(stranger, 'proof-proven');
     await page.goto(`/proof?${new URLSearchParams({ type: 'WATCH_AD', payload: payload.trim() })}`);
     await page.getByRole('heading', { name: 'No proof found' }).waitFor();
-    await look(stranger, 'proof-nothing');
+    await checkScreen(stranger, 'proof-nothing');
 
     await page.goto(`/vault/${project.vault}`);
     await page.getByText('997.5').first().waitFor();
     await page.getByText('−2.5').waitFor();
     await page.getByText('+1,000').waitFor();
-    await look(stranger, 'vault-public');
+    await checkScreen(stranger, 'vault-public');
   });
 });

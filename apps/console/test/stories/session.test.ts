@@ -5,9 +5,9 @@ import { noBrowser } from '../browser.ts';
 import {
   approve,
   askApi,
+  checkScreenOnBoth,
   fund,
   initByApi,
-  lookOnBoth,
   openApproval,
   openStory,
   type Person,
@@ -15,6 +15,7 @@ import {
   register,
   type Story,
   signIn,
+  takeScreenshot,
 } from './story.ts';
 
 describe('a session in a browser', { skip: noBrowser }, () => {
@@ -39,11 +40,11 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await approve(person);
     await page.getByText('Sign in to continue').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Approve with wallet' }).isVisible(), false);
-    await lookOnBoth(person, 'session-over');
+    await checkScreenOnBoth(person, 'session-over');
     await signIn(person);
     await page.getByText('Verified: the chain matches this page').waitFor();
     assert.match(page.url(), new RegExp(`/approve/${batchId}$`));
-    await lookOnBoth(person, 'session-back');
+    await takeScreenshot(person, 'session-back');
     await page.getByRole('button', { name: /^(Approve with wallet|Execute again \(already signed\))$/ }).click();
     await page.getByText('1 of 1 pipeline executed.').waitFor();
   });
@@ -71,18 +72,18 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     for (const [screen, name] of [
       ['', 'overview'],
       ['/batches', null],
-      [`/batches/${batchId}`, 'batch'],
+      [`/batches/${batchId}`, null],
       [`/approve/${batchId}`, null],
       ['/new', null],
       ['/vault', null],
-      ['/keys', 'keys'],
+      ['/keys', null],
       ['/settings', null],
     ] as const) {
       await page.goto(`/p/${projectId}${screen}`);
       await page.getByText('ERR_PROJECT_NOT_FOUND').first().waitFor();
       const shown = (await page.locator('main').textContent()) ?? '';
       for (const secret of [project.vault, project.apiKey.slice(0, 10)]) assert.ok(!shown.includes(secret), screen);
-      if (name !== null) await lookOnBoth(stranger, `foreign-${name}`);
+      if (name !== null) await checkScreenOnBoth(stranger, `foreign-${name}`);
     }
     for (const path of ['', '/usage', '/settings', '/history', '/keys', '/batches', `/batches/${batchId}`]) {
       const { status, text } = await askApi(stranger, `/projects/${projectId}${path}`);
@@ -110,6 +111,6 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await page.goto(`/p/${project.projectId}/batches/${batchId}`);
     await page.getByText('Sign in to continue').waitFor();
     assert.equal((await askApi(person, `/projects/${project.projectId}`)).status, 401);
-    await lookOnBoth(person, 'signed-out');
+    await takeScreenshot(person, 'signed-out');
   });
 });

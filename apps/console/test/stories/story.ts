@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { init } from '@flywheel/testing/client';
 import { requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
+import { address } from '@solana/kit';
+import { findAssociatedTokenPda } from '@solana-program/token';
 import type { Page } from 'playwright-core';
-import { assertAccessible } from '../accessibility.ts';
 import { keepScreenshot, openVisit, SIZES, type Visit, type VisitOptions } from '../browser.ts';
 
-/** A service with its console on a real cluster, and the browsers that visit it. */
+/** A running service with its console, and the people who visit it. */
 export interface Story {
   readonly world: World;
-  /** A person with a browser of their own, and so with a wallet of their own. */
+  /** Opens a browser context of its own, so that each person has a wallet of their own. */
   visit(options?: VisitOptions): Promise<Person>;
   stop(): Promise<void>;
 }
@@ -21,7 +24,7 @@ export interface Person {
   readonly options: VisitOptions;
 }
 
-/** What a person has after registering. */
+/** A registered project. */
 export interface Registered {
   readonly projectId: string;
   readonly apiKey: string;
@@ -48,23 +51,49 @@ export async function openStory(environment: Readonly<Record<string, string>> = 
   };
 }
 
-/** Keeps a picture of the screen, and holds it to WCAG AA. */
-export async function look({ page, options }: Person, name: string): Promise<void> {
-  await page.evaluate('scrollTo(0, 0)');
-  await keepScreenshot(page, `${name}-${options.size ?? 'desktop'}-${options.colorScheme ?? 'light'}`);
-  await assertAccessible(page);
+/** Asserts that a screen follows WCAG 2.1 AA, in the person’s size and theme; takes a screenshot as well. */
+export async function checkScreen(person: Person, name: string): Promise<void> {
+  await takeScreenshot(person, name);
+  await assertAccessible(person.page);
 }
 
-/** As `look`, on a desktop’s screen and on a phone’s. */
-export async function lookOnBoth(person: Person, name: string): Promise<void> {
-  const { page, options } = person;
+/** The same on a desktop’s and on a phone’s window. */
+export async function checkScreenOnBoth(person: Person, name: string): Promise<void> {
   for (const size of ['phone', 'desktop'] as const) {
-    await page.setViewportSize(SIZES[size]);
-    await look({ ...person, options: { ...options, size } }, name);
+    await person.page.setViewportSize(SIZES[size]);
+    await checkScreen({ ...person, options: { ...person.options, size } }, name);
   }
 }
 
-/** Signs in with the wallet that the page brings on a local cluster; answers the wallet’s address. */
+/** Saves a screenshot if FLYWHEEL_SCREENSHOTS=1; alone for a screen whose accessibility another story checks. */
+export async function takeScreenshot({ page, options }: Person, name: string): Promise<void> {
+  if (process.env.FLYWHEEL_SCREENSHOTS !== '1') return;
+  await page.evaluate('scrollTo(0, 0)');
+  await keepScreenshot(page, `${name}-${options.size ?? 'desktop'}-${options.colorScheme ?? 'light'}`);
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  readonly id: string;
+  readonly help: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+async function assertAccessible(page: Page): Promise<void> {
+  // Evaluated and not added as a script, which the page’s policy would reject. Once a document: it has 560 kB.
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(AXE);
+  const violations: readonly Violation[] = await page.evaluate(
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'], resultTypes: ['violations'] }).then(({ violations }) => violations)",
+  );
+  const messages = violations.map(
+    ({ id, help, nodes }) =>
+      `${id}: ${help}: ${nodes.map(({ html, failureSummary = '' }) => `${html} ${failureSummary}`).join(' ')}`,
+  );
+  assert.deepEqual(messages, [], page.url());
+}
+
+/** Signs in with the test wallet of the local cluster. @returns the wallet’s address. */
 export async function signIn({ page }: Person): Promise<string> {
   await page
     .getByRole('button', { name: /^Connect/ })
@@ -81,14 +110,14 @@ export async function signIn({ page }: Person): Promise<string> {
 export interface RegisterOptions {
   readonly burnLimit?: string;
   readonly airdropLimit?: string;
-  readonly byAPerson?: boolean;
-  /** Called on each screen of the way. */
+  readonly isManual?: boolean;
+  /** Called on each screen of the registration. */
   readonly onScreen?: (name: string) => Promise<void>;
 }
 
-/** Registers a new token, from the first screen to the key; ends on the project’s overview. */
+/** Creates a token and registers a project for it; ends on the project’s overview. */
 export async function register({ page }: Person, options: RegisterOptions = {}): Promise<Registered> {
-  const { burnLimit = '1000', airdropLimit = '1000', byAPerson = false, onScreen = async () => undefined } = options;
+  const { burnLimit = '1000', airdropLimit = '1000', isManual = false, onScreen = async () => undefined } = options;
   const next = () => page.getByRole('button', { name: /^Continue/ }).click();
   await page.goto('/register');
   await page.getByRole('button', { name: 'Create a token' }).click();
@@ -101,7 +130,7 @@ export async function register({ page }: Person, options: RegisterOptions = {}):
   await next();
   await onScreen('register-3-proof-types');
   await next();
-  if (byAPerson) await page.getByText('Manual', { exact: true }).click();
+  if (isManual) await page.getByText('Manual', { exact: true }).click();
   await onScreen('register-4-approval');
   await next();
   await page.getByText('One-time cost, paid by your wallet').waitFor();
@@ -126,7 +155,7 @@ export async function fund({ page }: Person, { projectId }: Registered): Promise
   await page.getByText('Deposited 1 SOL and 1,000 tokens.').waitFor();
 }
 
-/** Makes a batch as a project’s own server would; answers its id. */
+/** Creates a batch through the API. @returns its id. */
 export async function initByApi(
   { world }: Story,
   { apiKey }: Registered,
@@ -135,7 +164,7 @@ export async function initByApi(
   return requireOk(await init(world.url, apiKey, pipelines)).batch.id;
 }
 
-/** Opens the approval of a batch and waits until the page has compared it with the chain. */
+/** Opens the approval of a batch and waits until the page has verified it against the chain. */
 export async function openApproval({ page }: Person, { projectId }: Registered, batchId: string): Promise<void> {
   await page.goto(`/p/${projectId}/approve/${batchId}`);
   const verdict = page.getByText('Verified: the chain matches this page');
@@ -144,7 +173,7 @@ export async function openApproval({ page }: Person, { projectId }: Registered, 
   });
 }
 
-/** Asks the service from where the page is, with its session and no other right; with a body, to change something. */
+/** Calls the service from the page, with the person’s session: POST with a body, GET without. */
 export function askApi(
   { page }: Person,
   path: string,
@@ -158,7 +187,30 @@ export function askApi(
   );
 }
 
-/** Signs what `openApproval` has opened. */
+/** Signs the batch that `openApproval` opened. */
 export async function approve({ page }: Person): Promise<void> {
   await page.getByRole('button', { name: 'Approve with wallet' }).click();
 }
+
+/** Base units of a project’s token that an address holds on chain; 0 without a token account. */
+export async function tokensOf({ world }: Story, { projectId }: Registered, owner: string): Promise<bigint> {
+  const token = await world.db
+    .selectFrom('tokens')
+    .select(['mint', 'program_address as tokenProgram'])
+    .where('project_id', '=', projectId)
+    .executeTakeFirstOrThrow();
+  const [account] = await findAssociatedTokenPda({ ...token, owner: address(owner) });
+  const found = await world.rpc.getAccountInfo(account, { encoding: 'base64', commitment: 'confirmed' }).send();
+  if (!found.value) return 0n;
+  const { value } = await world.rpc.getTokenAccountBalance(account, { commitment: 'confirmed' }).send();
+  return BigInt(value.amount);
+}
+
+/** Lamports that an address holds on chain. */
+export async function lamportsOf({ world }: Story, owner: string): Promise<bigint> {
+  const { value } = await world.rpc.getBalance(address(owner), { commitment: 'confirmed' }).send();
+  return value;
+}
+
+/** Base units in one token of a mint that the registration page created. */
+export const BASE_UNITS = 1_000_000n;

@@ -11,15 +11,13 @@ import {
   type KeyPairSigner,
 } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
-import { alterAccount, OFFSETS, replaceAmount } from './altered/alter-account.ts';
-import { type Alteration, alterAnswers } from './altered/alter-answers.ts';
-import { addTheft } from './altered/alter-approval.ts';
+import { type Alteration, addTheft, alterAccount, alterAnswers, OFFSETS, replaceAmount } from './alterations.ts';
 import {
   approve,
   askApi,
+  checkScreenOnBoth,
   fund,
   initByApi,
-  lookOnBoth,
   openApproval,
   openStory,
   type Person,
@@ -66,7 +64,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     const undo = await alterAnswers(page, alteration);
     await page.goto(`/p/${project.projectId}/approve/${of}`);
     await assertUnsignable(expected, of);
-    if (name !== undefined) await lookOnBoth(person, name);
+    if (name !== undefined) await checkScreenOnBoth(person, name);
     await undo();
   }
 

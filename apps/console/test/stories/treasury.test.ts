@@ -6,7 +6,18 @@ import { requireOk, signIn as signInByApi } from '@flywheel/testing/project';
 import { approveForCompany } from '@flywheel/testing/treasury';
 import { type Address, createSignableMessage, generateKeyPairSigner, getBase58Decoder } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
-import { approve, fund, look, openStory, type Person, type Registered, register, type Story, signIn } from './story.ts';
+import {
+  approve,
+  checkScreen,
+  fund,
+  openStory,
+  type Person,
+  type Registered,
+  register,
+  type Story,
+  signIn,
+  takeScreenshot,
+} from './story.ts';
 
 describe('the vault and who decides over it, in a browser', { skip: noBrowser, concurrency: 2 }, () => {
   let story: Story;
@@ -33,15 +44,15 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
       await page.getByLabel('Recipient’s wallet').fill(to);
       await page.getByLabel('Amount, SOL').fill('0.9995');
       await page.getByText('Leave at least 0.00089088, or withdraw everything.').waitFor();
-      await look(person, 'withdraw-problem');
+      await checkScreen(person, 'withdraw-problem');
       await page.getByLabel('Amount, SOL').fill('0.25');
       await page.getByRole('button', { name: 'Create withdrawal' }).click();
       await page.getByText(`Nobody has used ${to} on this chain yet`).waitFor();
-      await look(person, 'withdraw-warnings');
+      await checkScreen(person, 'withdraw-warnings');
       await page.getByRole('link', { name: 'Review and approve' }).click();
       await page.getByText('Verified: the chain matches this page').waitFor();
       await page.getByText('To withdraw').waitFor();
-      await look(person, 'withdraw-approve');
+      await takeScreenshot(person, 'withdraw-approve');
       await approveByBoth(person);
       const lamports = async () => (await story.world.rpc.getBalance(to as Address).send()).value;
       await waitUntil('the withdrawal', lamports, (held) => held === 250_000_000n);
@@ -60,10 +71,10 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
       const [signatures] = await next.signMessages([createSignableMessage(text)]);
       const signature = getBase58Decoder().decode(signatures?.[next.address] ?? new Uint8Array());
       await page.getByLabel('Signature of the new wallet (only if it is not in this browser)').fill(signature);
-      await look(person, 'rotate');
+      await checkScreen(person, 'rotate');
       await page.getByRole('button', { name: 'Continue with this signature' }).click();
       await page.getByText('Verified: the chain matches this page').waitFor();
-      await look(person, 'rotate-approve');
+      await takeScreenshot(person, 'rotate-approve');
       await approveByBoth(person);
       const wallet = async () => (await rowOf(project)).wallet;
       await waitUntil('the new wallet', wallet, (found) => found === next.address);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openReceiver, type Receiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
 import { noBrowser } from '../browser.ts';
-import { look, lookOnBoth, openStory, register, type Story, signIn } from './story.ts';
+import { checkScreen, checkScreenOnBoth, openStory, register, type Story, signIn } from './story.ts';
 
 const ENVIRONMENT = { WEBHOOK_KEY: Buffer.alloc(32, 7).toString('base64'), WEBHOOK_ALLOW_PRIVATE: '1' };
 
@@ -32,10 +32,10 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await page.getByText('body.url begins with ftp://').waitFor();
     await page.getByLabel('Endpoint URL').fill(receiver.url);
     await page.getByLabel('A batch expired').click();
-    await lookOnBoth(person, 'webhook-create');
+    await checkScreenOnBoth(person, 'webhook-create');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
     const secret = (await page.getByTestId('secret').textContent()) ?? '';
-    await look(person, 'webhook-secret');
+    await checkScreen(person, 'webhook-secret');
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByText('Nothing sent yet').waitFor();
 
@@ -47,7 +47,7 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await page.getByText('Request and response').click();
     await page.getByText('{"taken":true}').waitFor();
     await page.getByText('Created a webhook').waitFor();
-    await lookOnBoth(person, 'webhook-delivered');
+    await checkScreenOnBoth(person, 'webhook-delivered');
     assert.ok(!(await page.content()).includes(secret));
 
     await page.getByRole('button', { name: 'Redeliver: webhook.test' }).click();
@@ -71,7 +71,7 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Create the new secret' }).click();
     const next = (await page.getByTestId('secret').textContent()) ?? '';
     assert.notEqual(next, secret);
-    await look(person, 'webhook-rotated');
+    await checkScreen(person, 'webhook-rotated');
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await page.getByText('Also signed with the old secret until').waitFor();
 
@@ -79,7 +79,7 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Send a test event' }).click();
     await page.getByText('Disabled: no events are queued').waitFor();
     await page.getByText('The receiver answered 410').first().waitFor();
-    await lookOnBoth(person, 'webhook-gone');
+    await checkScreenOnBoth(person, 'webhook-gone');
     status = 204;
     await page.getByRole('button', { name: 'Enable' }).click();
     await page.getByRole('button', { name: 'Redeliver: webhook.test' }).click();

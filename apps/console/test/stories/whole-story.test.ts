@@ -1,13 +1,13 @@
 import { after, before, describe, it } from 'node:test';
 import { burnPipeline } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
-import { alterAnswers } from './altered/alter-answers.ts';
+import { alterAnswers } from './alterations.ts';
 import {
   approve,
   askApi,
+  checkScreen,
   fund,
   initByApi,
-  look,
   openApproval,
   openStory,
   type Person,
@@ -15,6 +15,7 @@ import {
   register,
   type Story,
   signIn,
+  takeScreenshot,
 } from './story.ts';
 
 describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, () => {
@@ -37,19 +38,19 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
       it('from signing in to a batch executed', async () => {
         person = await story.visit(options);
         const { page } = person;
-        await look(person, 'home');
+        await checkScreen(person, 'home');
         await signIn(person);
-        project = await register(person, { onScreen: (name) => look(person, name) });
+        project = await register(person, { onScreen: (name) => checkScreen(person, name) });
         await fund(person, project);
         batchId = await initByApi(story, project, pipelines);
         await openApproval(person, project, batchId);
-        await look(person, 'approve');
+        await checkScreen(person, 'approve');
         await approve(person);
         await page.getByText('2 of 2 pipelines executed.').waitFor();
-        await look(person, 'approved');
+        await checkScreen(person, 'approved');
         await page.getByRole('link', { name: 'View batch' }).click();
         await page.getByText('Rent returned').first().waitFor();
-        await look(person, 'batch');
+        await checkScreen(person, 'batch');
       });
 
       it('what it came to is on every screen', async () => {
@@ -57,17 +58,17 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await page.goto(`/p/${project.projectId}`);
         await page.getByText('of 1,000').first().waitFor();
         await page.getByText('995 left until').waitFor();
-        await look(person, 'overview');
+        await checkScreen(person, 'overview');
         await page.getByRole('link', { name: 'Batches', exact: true }).click();
         const table = page.getByRole('table', { name: 'Batches' });
         await table.getByRole('link', { name: 'Executed' }).waitFor();
-        await look(person, 'batches');
+        await checkScreen(person, 'batches');
         await page.getByRole('button', { name: 'Failed' }).click();
         await page.getByText('No failed batches').waitFor();
-        await look(person, 'batches-none');
+        await checkScreen(person, 'batches-none');
         await page.goto('/');
         await page.getByRole('heading', { name: 'Your projects' }).waitFor();
-        await look(person, 'projects');
+        await checkScreen(person, 'projects');
       });
 
       it('what it proves is found by payload and by signature, and nothing else is', async () => {
@@ -82,12 +83,12 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await check({ type, payload });
         await page.getByRole('heading', { name: 'Proven' }).waitFor();
         await page.getByText(/^Pipeline \d of batch 1$/).waitFor();
-        await look(person, 'proof-by-payload');
+        await checkScreen(person, 'proof-by-payload');
         await check({ type, payload: `${payload} ` });
         await page.getByRole('heading', { name: 'No proof found' }).waitFor();
         await check({ type: 'NEVER_SENT', payload });
         await page.getByRole('heading', { name: 'No proof found' }).waitFor();
-        await look(person, 'proof-of-nothing');
+        await checkScreen(person, 'proof-of-nothing');
 
         const { text } = await askApi(person, `/projects/${project.projectId}/batches/${batchId}`);
         const batch: { readonly pipelines: readonly { readonly signature: string }[] } = JSON.parse(text);
@@ -96,7 +97,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await page.getByLabel('Transaction signature').fill(batch.pipelines[0]?.signature ?? '');
         await page.getByRole('button', { name: 'Check the proof' }).click();
         await page.getByRole('heading', { name: 'Proven' }).waitFor();
-        await look(person, 'proof-by-signature');
+        await takeScreenshot(person, 'proof-by-signature');
       });
     });
   }

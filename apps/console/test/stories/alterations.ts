@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import {
+  type Address,
+  appendTransactionMessageInstruction,
+  compileTransaction,
+  createNoopSigner,
+  decompileTransactionMessage,
+  getBase64EncodedWireTransaction,
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getTransactionDecoder,
+} from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
+import type { APIResponse, Page, Route } from 'playwright-core';
+
+export interface Alteration {
+  /** Part of the URL, or a pattern in it. Not an event stream: it never ends. */
+  readonly of: string | RegExp;
+  /** Makes the altered body from the real one. */
+  readonly change: (text: string) => string;
+  /** HTTP status of the altered answer; the real one by default. */
+  readonly status?: number;
+}
+
+/** Alters answers on their way to the page. @returns stops it, and fails if no answer was altered. */
+export async function alterAnswers(page: Page, { of, change, status }: Alteration): Promise<() => Promise<void>> {
+  let changed = 0;
+  const matches = ({ href }: URL) => (typeof of === 'string' ? href.includes(of) : of.test(href));
+  await page.route(matches, async (route) => {
+    const answer = await readAnswer(route);
+    if (answer === null) return;
+    const body = change(answer.text);
+    if (body !== answer.text) changed += 1;
+    await route
+      .fulfill({ response: answer.response, body, ...(status !== undefined && { status }) })
+      // The page may have cancelled the request.
+      .catch(() => undefined);
+  });
+  return async () => {
+    await page.unroute(matches);
+    assert.ok(changed > 0, `Nothing of ${of} was altered.`);
+  };
+}
+
+/** Answers null when the page has cancelled the request. */
+async function readAnswer(route: Route): Promise<{ readonly response: APIResponse; readonly text: string } | null> {
+  try {
+    const response = await route.fetch();
+    return { response, text: await response.text() };
+  } catch {
+    return null;
+  }
+}
+
+/** Squads’ account types, by their names in the IDL. */
+export type AccountKind = 'Multisig' | 'Proposal' | 'Batch' | 'VaultBatchTransaction';
+
+/** Offsets in Squads accounts: eight bytes of discriminator, then the fields in order. */
+export const OFFSETS = {
+  /** Multisig, u16, after createKey and configAuthority. */
+  threshold: 8 + 32 + 32,
+  /** Multisig, after createKey. */
+  configAuthority: 8 + 32,
+  /** Proposal, u8, after multisig and transactionIndex. */
+  status: 8 + 32 + 8,
+  /** Batch, u8, after multisig, creator, index and bump. */
+  vaultIndex: 8 + 32 + 32 + 8 + 1,
+} as const;
+
+const BASE64_TEXT = /"([A-Za-z0-9+/]{40,}={0,2})"/g;
+
+/** Makes a change of all accounts of a type in an RPC answer. */
+export function alterAccount(kind: AccountKind, change: (bytes: Buffer) => void): (text: string) => string {
+  const discriminator = createHash('sha256').update(`account:${kind}`).digest().subarray(0, 8);
+  return (text) =>
+    text.replaceAll(BASE64_TEXT, (found, base64: string) => {
+      const bytes = Buffer.from(base64, 'base64');
+      if (!bytes.subarray(0, 8).equals(discriminator)) return found;
+      change(bytes);
+      return `"${bytes.toString('base64')}"`;
+    });
+}
+
+/** Replaces an amount in base units by another one. */
+export function replaceAmount(bytes: Buffer, from: bigint, to: bigint): void {
+  const amount = Buffer.alloc(8);
+  amount.writeBigUInt64LE(from);
+  const at = bytes.indexOf(amount);
+  if (at >= 0) bytes.writeBigUInt64LE(to, at);
+}
+
+/** Adds a transfer of one lamport from the signing wallet to an approval transaction. */
+export function addTheft(proposalApproveTx: string, wallet: Address, thief: Address): string {
+  const { messageBytes } = getTransactionDecoder().decode(getBase64Encoder().encode(proposalApproveTx));
+  const message = decompileTransactionMessage(getCompiledTransactionMessageDecoder().decode(messageBytes));
+  const theft = getTransferSolInstruction({ source: createNoopSigner(wallet), destination: thief, amount: 1n });
+  return getBase64EncodedWireTransaction(compileTransaction(appendTransactionMessageInstruction(theft, message)));
+}
