@@ -272,16 +272,16 @@ function isTyping({ target }: KeyboardEvent): boolean {
   );
 }
 
-/** Tailwind’s `md`: from here on tables are tables. */
-const QUERY = '(min-width: 48rem)';
+/** Tailwind’s breakpoint `md`: narrower screens show cards instead of rows. */
+const WIDE_QUERY = '(min-width: 48rem)';
 
-/** Whether the window is wider than a phone’s. For what styles alone cannot say. */
+/** True if the window is wider than a phone; the virtual list needs the row height, which CSS cannot tell it. */
 export function useIsWide(): boolean {
-  return useSyncExternalStore(subscribe, () => matchMedia(QUERY).matches);
+  return useSyncExternalStore(subscribe, () => matchMedia(WIDE_QUERY).matches);
 }
 
 function subscribe(onChange: () => void): () => void {
-  const list = matchMedia(QUERY);
+  const list = matchMedia(WIDE_QUERY);
   list.addEventListener('change', onChange);
   return () => list.removeEventListener('change', onChange);
 }

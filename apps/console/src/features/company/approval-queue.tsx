@@ -83,7 +83,11 @@ function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
   const memos = actions.memo === 0 ? [] : [pluralize(actions.memo, 'memo')];
   const facts = [
     { name: 'To burn', value: <AmountText amount={batch.burned} />, note: pluralize(actions.burn, 'burn') },
-    { name: 'To airdrop', value: <AmountText amount={batch.airdropped} />, note: pluralize(actions.airdrop, 'airdrop') },
+    {
+      name: 'To airdrop',
+      value: <AmountText amount={batch.airdropped} />,
+      note: pluralize(actions.airdrop, 'airdrop'),
+    },
     { name: 'Pipelines', value: batch.pipelines, note: [...batch.types, ...memos].join(', ') },
     { name: 'Token', value: <AddressText address={mintAddress} of="mint" isLinked />, note: '' },
   ];

@@ -43,7 +43,9 @@ const COLUMNS: readonly Column<JobSummary>[] = [
   {
     name: 'Job',
     isPlain: true,
-    render: ({ type }) => <span className="inline-block font-medium first-letter:uppercase">{type.replaceAll('-', ' ')}</span>,
+    render: ({ type }) => (
+      <span className="inline-block font-medium first-letter:uppercase">{type.replaceAll('-', ' ')}</span>
+    ),
   },
   { name: 'State', render: (job) => <JobState {...job} /> },
   { name: 'Batch', render: (job) => <BatchLink {...job} /> },

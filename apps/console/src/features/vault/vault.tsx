@@ -104,7 +104,13 @@ function FundsTable({ funds, unit }: { readonly funds: VaultFunds; readonly unit
       rows={rows}
       keyOf={(row) => row.unit}
       columns={[
-        { name: 'Asset', isPlain: true, render: (row) => <span className="inline-block font-medium">{row.unit === 'tokens' ? 'Tokens' : row.unit}</span> },
+        {
+          name: 'Asset',
+          isPlain: true,
+          render: (row) => (
+            <span className="inline-block font-medium">{row.unit === 'tokens' ? 'Tokens' : row.unit}</span>
+          ),
+        },
         {
           name: 'Available',
           isAmount: true,
