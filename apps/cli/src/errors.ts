@@ -1,4 +1,5 @@
-import { type FlywheelErrorCode, isFlywheelError } from '@flywheel/sdk';
+import { type FlywheelError, type FlywheelErrorCode, isFlywheelError } from '@flywheel/sdk';
+import { RpcError } from '@flywheel/solana-rpc';
 
 /** Codes of errors that arise in the command line itself; all others come from the SDK or the service. */
 export type CliErrorCode =
@@ -59,10 +60,10 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /** The next step after an error of the SDK or the service; null if its own message says enough. */
-export function nextStepOf({ code, message }: { readonly code: FlywheelErrorCode; readonly message: string }) {
-  // The SDK uses one code for a service and for a Solana node that do not answer.
-  if (code === 'ERR_UNREACHABLE' && message.startsWith('No cluster')) {
-    return 'Start one with npm start, or set SOLANA_RPC_URL.';
+export function nextStepOf({ code, cause }: FlywheelError): string | null {
+  // The SDK uses the same code for a service and for a Solana node that does not answer.
+  if (code === 'ERR_UNREACHABLE' && cause instanceof RpcError) {
+    return 'Start a cluster with npm start, or set SOLANA_RPC_URL.';
   }
   return NEXT_STEPS[code] ?? null;
 }

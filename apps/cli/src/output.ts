@@ -69,7 +69,7 @@ function describeError(error: unknown): ErrorReport {
 }
 
 function toJson({ code, message, nextStep }: ErrorReport): string {
-  return `${JSON.stringify({ error: code, message: nextStep === null ? message : `${message} ${nextStep}` })}\n`;
+  return `${JSON.stringify({ error: code, message: nextStep === null ? message : `${message.replace(/[^.!?]$/, '$&.')} ${nextStep}` })}\n`;
 }
 
 function toText({ code, message, nextStep, requestId, stack }: ErrorReport, stream: Writable): string {

@@ -236,7 +236,7 @@ describe('an error', () => {
     assert.deepEqual(JSON.parse(stderr), {
       error: 'ERR_SIGNING_REFUSED',
       message:
-        'Not signed: it is no base64 transaction (4 characters). Check the wallet file and the source of the transaction.',
+        'Not signed: it is not a base64 transaction (4 characters). Check the wallet file and the source of the transaction.',
     });
   });
 });

@@ -286,7 +286,10 @@ describe('commands, one after another', () => {
     }
     const dead = await runCommand(['proof', 'verify', ...event, ...where, '--rpc-url', 'http://127.0.0.1:4'], env);
     assert.equal(dead.exitCode, 4);
-    assert.match(dead.stderr, /No cluster answers at .*\n {2}Start one with npm start, or set SOLANA_RPC_URL\./);
+    assert.match(
+      dead.stderr,
+      /127\.0\.0\.1:4 is unreachable.*\n {2}Start a cluster with npm start, or set SOLANA_RPC_URL\./,
+    );
   });
 
   it('keys create answers not found for another wallet’s project', async () => {

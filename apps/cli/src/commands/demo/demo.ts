@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { type Batch, InitBatchRequest, type Pipeline } from '@flywheel/api';
+import { groupDigits } from '@flywheel/protocol';
 import { createFlywheelClient, runBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
@@ -109,7 +110,7 @@ async function runDemo({ environment, requestText, progress, signal }: DemoOptio
 
     progress.begin('fund');
     const funded = await fundProject(service.rpcUrl, project, expected);
-    progress.finish('fund', `${funded.vaultTokens} tokens, ${count(funded.holders, 'holder')}`);
+    progress.finish('fund', `${groupDigits(funded.vaultTokens)} tokens, ${count(funded.holders, 'holder')}`);
     signal.throwIfAborted();
 
     const chain = createChainReader(service.rpcUrl, project);

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import { groupDigits } from '@flywheel/protocol';
 import { count, shorten } from '../../format.ts';
@@ -25,7 +26,7 @@ export function describeDemo(report: DemoReport, stream: Writable): string {
     `${INDENT}${headline}  ${dim(`in ${formatDuration(durationMs)}`)}`,
     '',
     ...rows.map(([name, value, aside]) =>
-      `${INDENT}${INDENT}${dim(name.padEnd(nameWidth))}  ${value.padStart(valueWidth)}  ${dim(aside)}`.trimEnd(),
+      `${INDENT}${INDENT}${dim(name.padEnd(nameWidth))}  ${value.padStart(valueWidth)}  ${dim(cut(aside, 2 * INDENT.length + nameWidth + valueWidth + 4, stream))}`.trimEnd(),
     ),
     ...(verification.ok ? ['', ...nextSteps(report).map((line) => `${INDENT}${line}`)] : []),
     '',
@@ -86,6 +87,12 @@ function nextSteps({ pipelines, verification }: DemoReport): string[] {
       `check a proof by hand: ${shorten(hash)}`,
     ]);
   }
-  const width = Math.max(...commands.map(([command]) => command.length));
-  return ['Try next', ...commands.map(([command, what]) => `${INDENT}${command.padEnd(width)}  ${what}`)];
+  // Shell comments: every line can be pasted, and fits 80 columns.
+  return ['Try next', ...commands.flatMap(([command, comment]) => [`${INDENT}# ${comment}`, `${INDENT}${command}`])];
+}
+
+/** Cuts a text that would wrap on the terminal. */
+function cut(text: string, usedColumns: number, stream: Writable): string {
+  const free = (stream instanceof WriteStream ? stream.columns : Number.POSITIVE_INFINITY) - usedColumns;
+  return text.length <= free ? text : `${text.slice(0, Math.max(free - 1, 0))}…`;
 }
