@@ -80,10 +80,10 @@ const ONLY_PACKAGES = {
   'packages/solana-rpc/src': ['@solana/kit'],
   'packages/sdk/src': [...KIT, 'eventsource-parser'],
   'apps/service/migrations': ['kysely'],
-  'apps/service/src/model': ['@solana/kit', 'crypto'],
+  'apps/service/src/model': ['@solana/kit', 'zod'],
   'apps/service/src/squads': [...KIT, 'crypto'],
   // A payload's JSON Schema is another's text: ajv checks it, node:vm bounds the time that its patterns take.
-  'apps/service/src/compile': [...KIT, 'crypto', 'zod', 'ajv', 'vm'],
+  'apps/service/src/compile': [...KIT, 'zod', 'ajv', 'vm'],
 };
 
 const SOURCES = '^(packages|apps)/[^/]+/(src|bin|migrations)/';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Ledger, PreviewBatchResponse } from '@flywheel/api';
+import { decodeInstruction } from '@flywheel/protocol';
 import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from '@flywheel/testing/client';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
 import { sql } from 'kysely';
-import { decodeInstruction } from '../src/compile/instruction-bytes.ts';
 
 let world: World;
 before(async () => {

@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Action, isApiError, type Pipeline } from '@flywheel/api';
+import { MAX_PIPELINE_BYTES, MAX_PIPELINE_INSTRUCTIONS } from '@flywheel/protocol';
 import {
   airdrop,
   burn,
   estimateBytes,
-  MAX_PIPELINE_BYTES,
   memo,
   packActions,
   pipelineSize,
+  MAX_PIPELINE_BYTES as SDK_MAX_PIPELINE_BYTES,
   TOKEN_2022_PROGRAM_ADDRESS,
 } from '@flywheel/sdk';
-import {
-  compilePipeline,
-  lookupTableAddresses,
-  MAX_INSTRUCTION_TRACE,
-  MAX_VAULT_MESSAGE_BYTES,
-} from '@flywheel/testing/compile';
+import { compilePipeline, lookupTableAddresses } from '@flywheel/testing/compile';
 import { type Address, address, generateKeyPairSigner, getAddressDecoder } from '@solana/kit';
 import fc from 'fast-check';
 
@@ -59,9 +55,9 @@ describe('the size of a pipeline', () => {
   }
 
   it('has the service’s bounds', () => {
-    assert.equal(MAX_PIPELINE_BYTES, MAX_VAULT_MESSAGE_BYTES);
+    assert.equal(SDK_MAX_PIPELINE_BYTES, MAX_PIPELINE_BYTES);
     assert.equal(pipelineSize({ type: 'A', actions: Array.from({ length: 58 }, () => memo('m')) }).instructions, 64);
-    assert.equal(MAX_INSTRUCTION_TRACE, 64);
+    assert.equal(MAX_PIPELINE_INSTRUCTIONS, 64);
   });
 
   it('lets items be packed, in order and undivided, into as few pipelines as hold them', async () => {

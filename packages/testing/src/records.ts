@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { DailyTotals } from '@flywheel/service/internal/model/amount.ts';
 import type { Batch, CompiledPipeline } from '@flywheel/service/internal/model/batch.ts';
-import type { Project } from '@flywheel/service/internal/model/project.ts';
+import type { DailyTotals, Project } from '@flywheel/service/internal/model/project.ts';
 import { insertBatch, takeBatchIndex } from '@flywheel/service/internal/store/batches/batches.ts';
 import type { Db } from '@flywheel/service/internal/store/db.ts';
 import type { NewBundle } from '@flywheel/service/internal/store/landing/bundles.ts';

@@ -1,10 +1,9 @@
 import { ApiError, type BatchKind, type InitWarning } from '@flywheel/api';
+import { proofHash, toDecimal } from '@flywheel/protocol';
 import { dailyTotals } from '../compile/totals.ts';
-import { type DailyTotals, formatTokens } from '../model/amount.ts';
 import type { CompiledPipeline } from '../model/batch.ts';
-import type { Project, Token } from '../model/project.ts';
-import { proofHash } from '../model/proof-hash.ts';
-import { startOfNextUtcDay, utcDay } from '../model/utc-day.ts';
+import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
+import type { DailyTotals, Project, Token } from '../model/project.ts';
 import { countOpen, findSeenProofs } from '../store/batches/batches.ts';
 import { findOpenIds, findOpenRotation } from '../store/batches/rotations.ts';
 import { findPause } from '../store/company/pauses.ts';
@@ -86,9 +85,9 @@ export function dailyLimitError(
 ): ApiError<'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED'> {
   return new ApiError('ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', {
     kind,
-    cap: formatTokens(capBaseUnits, decimals),
-    used: formatTokens(usedBaseUnits, decimals),
-    asked: formatTokens(askedBaseUnits, decimals),
+    cap: toDecimal(capBaseUnits, decimals),
+    used: toDecimal(usedBaseUnits, decimals),
+    asked: toDecimal(askedBaseUnits, decimals),
     resetsAt: resetsAt.toISOString(),
   });
 }
@@ -99,7 +98,7 @@ export async function findRepeatedProofs(
   { id: projectId }: Pick<Project, 'id'>,
   pipelines: readonly Pick<CompiledPipeline, 'type' | 'payload'>[],
 ): Promise<InitWarning[]> {
-  const hashes = pipelines.map(proofHash);
+  const hashes = await Promise.all(pipelines.map(proofHash));
   const seen = new Set(await findSeenProofs(db, projectId, hashes));
   const warnings: InitWarning[] = [];
   for (const [pipeline, hash] of hashes.entries()) {

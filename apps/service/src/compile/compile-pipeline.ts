@@ -1,20 +1,21 @@
+import { ApiError } from '@flywheel/api';
+import {
+  countPipelineInstructions,
+  MAX_PIPELINE_BYTES,
+  MAX_PIPELINE_INSTRUCTIONS,
+  proofMemo,
+} from '@flywheel/protocol';
 import { compileVaultMessage, vaultMessageSize } from '@flywheel/squads';
-import type { Instruction } from '@solana/kit';
-import type { CompiledPipeline, VaultAction, VaultPipeline } from '../model/batch.ts';
+import type { CompiledPipeline, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
-import { airdrop } from './airdrop.ts';
-import { burn } from './burn.ts';
-import { memo } from './memo.ts';
-import { proofMemo } from './proof-memo.ts';
-import { checkBytes, checkTrace } from './size.ts';
+import { compileAction, compileMemo } from './actions.ts';
 import { type Vault, vaultOf } from './vault.ts';
-import { withdraw } from './withdraw.ts';
 
 type Target = Pick<Project, 'token' | 'flywheel'>;
 
 /**
- * Checked pipelines to the vault's instructions: each one's proof memo, then its actions in order.
- * @throws ApiError ERR_FLYWHEEL_PIPELINE_TOO_BIG for the first that does not fit one transaction.
+ * Compiles checked pipelines to instructions of the vault: for each one its proof memo, then its actions in order.
+ * @throws ApiError ERR_FLYWHEEL_PIPELINE_TOO_BIG for the first pipeline that does not fit one transaction.
  */
 export async function compilePipelines(
   pipelines: readonly VaultPipeline[],
@@ -22,14 +23,14 @@ export async function compilePipelines(
 ): Promise<CompiledPipeline[]> {
   const vault = await vaultOf(project);
   const compiled: CompiledPipeline[] = [];
-  // One after the other, so that a request which does not fit ends at its first pipeline too big.
+  // One after another, so that a request fails at its first pipeline that is too big.
   for (const [position, pipeline] of pipelines.entries()) {
     compiled.push(await compileFor(vault, pipeline, position, project));
   }
   return compiled;
 }
 
-/** As `compilePipelines`, one of them; `position` is only for the error. */
+/** Compiles one pipeline as `compilePipelines` does. `position` is only used in the error. */
 export async function compilePipeline(
   pipeline: VaultPipeline,
   position: number,
@@ -44,30 +45,35 @@ async function compileFor(
   position: number,
   { flywheel }: Target,
 ): Promise<CompiledPipeline> {
-  // Deriving addresses is the dear part: a pipeline of thousands of airdrops is refused before it.
-  if (pipeline.actions.length > MAX_ACTIONS_WORTH_MEASURING) checkTrace(pipeline, position);
-  const actions = await Promise.all(pipeline.actions.map((action) => instructionsOf(action, vault)));
-  const instructions = [memo(proofMemo(pipeline), vault), ...actions.flat()];
+  // Deriving addresses is expensive, so a pipeline of thousands of airdrops is refused before.
+  if (pipeline.actions.length > MAX_MEASURED_ACTIONS) checkInstructionCount(pipeline, position);
+  const actions = await Promise.all(pipeline.actions.map((action) => compileAction(action, vault)));
+  const instructions = [compileMemo(await proofMemo(pipeline), vault), ...actions.flat()];
   const context = { vault: vault.address, lookupTables: [flywheel.multisig.lookupTable] };
   checkBytes(vaultMessageSize(instructions, context), position);
-  checkTrace(pipeline, position);
+  checkInstructionCount(pipeline, position);
   return { ...pipeline, instructions, vaultMessage: compileVaultMessage(instructions, context) };
 }
 
-/** Below it a pipeline too big is refused by its bytes, which says more; 60 actions can never fit the trace. */
-const MAX_ACTIONS_WORTH_MEASURING = 60;
+/**
+ * Pipelines of up to this many actions are compiled first, so that the error can name their bytes. More actions than this
+ * always exceed the number of instructions.
+ */
+const MAX_MEASURED_ACTIONS = 60;
 
-async function instructionsOf(action: VaultAction, vault: Vault): Promise<Instruction[]> {
-  switch (action.action) {
-    case 'BURN':
-      return [burn(action, vault)];
-    case 'AIRDROP':
-      return airdrop(action, vault);
-    case 'MEMO':
-      return [memo(action.message, vault)];
-    case 'WITHDRAW':
-      return withdraw(action, vault);
-    default:
-      return action satisfies never;
-  }
+function checkInstructionCount({ actions }: VaultPipeline, position: number): void {
+  const count = countPipelineInstructions(actions);
+  if (count <= MAX_PIPELINE_INSTRUCTIONS) return;
+  throw new ApiError('ERR_FLYWHEEL_PIPELINE_TOO_BIG', {
+    pipeline: position,
+    problem: `may run ${count} instructions, inner ones included; one transaction runs ${MAX_PIPELINE_INSTRUCTIONS}.`,
+  });
+}
+
+function checkBytes(vaultMessageBytes: number, position: number): void {
+  if (vaultMessageBytes <= MAX_PIPELINE_BYTES) return;
+  throw new ApiError('ERR_FLYWHEEL_PIPELINE_TOO_BIG', {
+    pipeline: position,
+    problem: `needs ${vaultMessageBytes} bytes; one transaction holds ${MAX_PIPELINE_BYTES}.`,
+  });
 }

@@ -1,25 +1,25 @@
+import type { WithdrawAction } from '@flywheel/api';
+import { parseAmountNumber } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
-import { type DailyTotals, toBaseUnits } from '../model/amount.ts';
 import type { BatchAction, CompiledPipeline } from '../model/batch.ts';
-import type { Token } from '../model/project.ts';
-import { withdrawnBaseUnits, withdrawnLamports } from './withdraw.ts';
+import type { DailyTotals, Token } from '../model/project.ts';
+import { parseWithdrawnAmount } from './actions.ts';
 
-/** What the pipelines burn and airdrop; a withdrawal is neither. A sum may exceed what one token account holds; the daily limit decides. */
-export function dailyTotals(
-  pipelines: readonly Pick<CompiledPipeline, 'actions'>[],
-  { decimals }: Pick<Token, 'decimals'>,
-): DailyTotals {
+type Pipelines = readonly Pick<CompiledPipeline, 'actions'>[];
+
+/** Sums up burns and airdrops; withdrawals are not counted. A sum may exceed u64: the daily limit decides. */
+export function dailyTotals(pipelines: Pipelines, { decimals }: Pick<Token, 'decimals'>): DailyTotals {
   let burnBaseUnits = 0n;
   let airdropBaseUnits = 0n;
   for (const action of pipelines.flatMap(({ actions }) => actions)) {
-    if (action.action === 'BURN') burnBaseUnits += toBaseUnits(action.amount, decimals);
-    if (action.action === 'AIRDROP') airdropBaseUnits += toBaseUnits(action.amount, decimals);
+    if (action.action === 'BURN') burnBaseUnits += parseAmountNumber(action.amount, decimals);
+    if (action.action === 'AIRDROP') airdropBaseUnits += parseAmountNumber(action.amount, decimals);
   }
   return { burnBaseUnits, airdropBaseUnits };
 }
 
-/** Whether an action takes tokens from the vault. */
+/** Checks whether an action takes tokens from the vault. */
 export function movesTokens(action: BatchAction): boolean {
   switch (action.action) {
     case 'BURN':
@@ -35,13 +35,13 @@ export function movesTokens(action: BatchAction): boolean {
   }
 }
 
-/** What a vault must hold for a batch to go through. */
+/** Funds that a vault needs for pipelines to succeed. */
 export interface Requirements {
   /** Tokens that leave the vault. */
   readonly amountBaseUnits: bigint;
   /** SOL that is withdrawn from the vault. */
   readonly withdrawnLamports: bigint;
-  /** Every token account that the batch creates if it is missing by then, once. The vault pays each one's rent. */
+  /** Each token account that is created if it does not exist, once. The vault pays its rent. */
   readonly tokenAccounts: readonly { readonly owner: Address; readonly address: Address }[];
 }
 
@@ -53,13 +53,29 @@ export function requirements(
   const owners = new Map<Address, Address>();
   for (const { programAddress, accounts } of pipelines.flatMap(({ instructions }) => instructions)) {
     if (programAddress !== ASSOCIATED_TOKEN_PROGRAM_ADDRESS) continue;
-    // The program's order: payer, token account, owner.
+    // Order of the program's accounts: payer, token account, owner.
     const [, tokenAccount, owner] = accounts ?? [];
     if (tokenAccount && owner) owners.set(tokenAccount.address, owner.address);
   }
   return {
-    amountBaseUnits: burnBaseUnits + airdropBaseUnits + withdrawnBaseUnits(pipelines, token),
+    amountBaseUnits: burnBaseUnits + airdropBaseUnits + sumWithdrawn(pipelines, 'TOKEN', token),
     withdrawnLamports: withdrawnLamports(pipelines),
     tokenAccounts: [...owners].map(([address, owner]) => ({ owner, address })),
   };
+}
+
+/** Sums up the SOL that pipelines withdraw, in lamports. */
+export function withdrawnLamports(pipelines: Pipelines): bigint {
+  return sumWithdrawn(pipelines, 'SOL', { decimals: 0 });
+}
+
+/** Lists the withdrawals of an asset. */
+export function withdrawalsOf(pipelines: Pipelines, asset: WithdrawAction['asset']): WithdrawAction[] {
+  return pipelines.flatMap(({ actions }) =>
+    actions.filter((action) => action.action === 'WITHDRAW').filter((withdrawal) => withdrawal.asset === asset),
+  );
+}
+
+function sumWithdrawn(pipelines: Pipelines, asset: WithdrawAction['asset'], token: Pick<Token, 'decimals'>): bigint {
+  return withdrawalsOf(pipelines, asset).reduce((sum, withdrawal) => sum + parseWithdrawnAmount(withdrawal, token), 0n);
 }

@@ -1,27 +1,21 @@
-import { addressEncoder } from '@flywheel/squads';
-import {
-  type Address,
-  createNoopSigner,
-  getProgramDerivedAddress,
-  type Instruction,
-  type TransactionSigner,
-} from '@solana/kit';
+import { addressEncoder } from '@flywheel/protocol';
+import { type Address, createNoopSigner, getProgramDerivedAddress, type TransactionSigner } from '@solana/kit';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import type { Project, Token } from '../model/project.ts';
 
-/** Where a project's tokens lie and who moves them: what every action is compiled for. */
+/** The vault that actions are compiled for. */
 export interface Vault {
   readonly address: Address;
   readonly token: Token;
   /** The vault's associated token account. */
   readonly tokenAccount: Address;
-  /** Marks the vault as signer in a builder; Squads signs for it on chain. */
+  /** Marks the vault as a signer in instruction builders. Squads signs for it on chain. */
   readonly signer: TransactionSigner;
-  /** The associated token account of a recipient's wallet. */
+  /** Derives the associated token account of a wallet. */
   readonly tokenAccountOf: (owner: Address) => Promise<Address>;
 }
 
-/** Derives each token account once, however many pipelines name it: a derivation takes about 0.2 ms. */
+/** Builds the vault of a project. It derives each token account once, because a derivation takes about 0.2 ms. */
 export async function vaultOf({ token, flywheel }: Pick<Project, 'token' | 'flywheel'>): Promise<Vault> {
   const address = flywheel.multisig.vault;
   const derived = new Map<Address, Promise<Address>>();
@@ -39,12 +33,7 @@ export async function vaultOf({ token, flywheel }: Pick<Project, 'token' | 'flyw
   };
 }
 
-/** Program, accounts with roles, data bytes: nothing else that a builder may attach, such as signers. */
-export function plainInstruction({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): Instruction {
-  return { programAddress, accounts: accounts.map(({ address, role }) => ({ address, role })), data };
-}
-
-/** The same derivation serves SPL Token and Token-2022: the token program is one of its seeds. */
+/** The derivation works for SPL Token and Token-2022, because the token program is one of its seeds. */
 async function deriveTokenAccount(owner: Address, { mint, programAddress }: Token): Promise<Address> {
   const [tokenAccount] = await getProgramDerivedAddress({
     programAddress: ASSOCIATED_TOKEN_PROGRAM_ADDRESS,

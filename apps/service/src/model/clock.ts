@@ -1,6 +1,16 @@
 /** The only source of time. */
 export interface Clock {
   now(): Date;
-  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  /** Resolves after `ms`; rejects with the signal's reason if it aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Formats the UTC day of a daily limit, e.g. `2026-11-21`. */
+export function utcDay(now: Date): string {
+  return now.toISOString().slice(0, 10);
+}
+
+/** Returns the time at which the daily limits reset. */
+export function startOfNextUtcDay(now: Date): Date {
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1));
 }

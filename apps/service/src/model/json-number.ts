@@ -1,31 +1,30 @@
+import { MAX_SIGNIFICANT_DIGITS, significantDigits } from '@flywheel/protocol';
+
 /**
- * A number in JSON that a double cannot be trusted to hold exactly: more than 15 significant digits. It stands in the
- * parsed value where the number stood, so that whoever checks that place can say so.
+ * A JSON number with too many significant digits to be exact as a double. It replaces the number in the parsed value, so
+ * that validation of that place can report it.
  */
 export class ImpreciseNumber {
-  /** As written in the JSON text. */
+  /** The number as written in the JSON text. */
   readonly imprecise: string;
   readonly significantDigits: number;
 
   constructor(imprecise: string) {
     this.imprecise = imprecise;
-    this.significantDigits = significantDigits(imprecise);
+    this.significantDigits = countDigits(imprecise);
   }
 }
 
-/** Up to here a decimal survives the way through a double and back (IEEE 754, DBL_DIG). */
-export const MAX_SIGNIFICANT_DIGITS = 15;
-
 /**
- * `JSON.parse`, with an `ImpreciseNumber` in place of every number that would lose digits.
- * @throws SyntaxError when the text is no JSON, is nested too deeply to walk, or has a key `__proto__`, which would set
- * a prototype when copied carelessly.
+ * Parses JSON like `JSON.parse`, with an `ImpreciseNumber` in place of every number that would lose digits.
+ * @throws SyntaxError if the text is not JSON, is nested too deeply, or has a key `__proto__`, which could set the
+ * prototype of an object it is copied to.
  */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text, revive);
   } catch (error) {
-    // The walk over the parsed value recurses; a text of brackets alone can exhaust the stack.
+    // The reviver's traversal is recursive, so deep nesting can exhaust the stack.
     if (error instanceof RangeError) throw new SyntaxError('The JSON is nested too deeply.', { cause: error });
     throw error;
   }
@@ -35,11 +34,11 @@ function revive(key: string, value: unknown, context?: { readonly source?: strin
   if (key === '__proto__') throw new SyntaxError('The JSON has a key "__proto__".');
   const source = context?.source;
   if (typeof value !== 'number' || source === undefined) return value;
-  return significantDigits(source) > MAX_SIGNIFICANT_DIGITS ? new ImpreciseNumber(source) : value;
+  return countDigits(source) > MAX_SIGNIFICANT_DIGITS ? new ImpreciseNumber(source) : value;
 }
 
-/** Digits between the first and the last that is not zero. */
-function significantDigits(source: string): number {
+/** Counts the significant digits of a JSON number. Sign and exponent do not count. */
+function countDigits(source: string): number {
   const [mantissa = ''] = source.split(/[eE]/);
-  return mantissa.replace(/[-.]/g, '').replace(/^0+/, '').replace(/0+$/, '').length;
+  return significantDigits(mantissa.replace('-', ''));
 }

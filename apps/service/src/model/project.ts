@@ -1,9 +1,14 @@
 import type { ApprovalMode, ProofType, Scope } from '@flywheel/api';
 import type { LookupTable } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
-import type { DailyTotals } from './amount.ts';
 
-/** A registrant: one token, one multisig, one wallet that approves. */
+/** Amounts burned and airdropped, of a batch, a day or a limit; in base units. */
+export interface DailyTotals {
+  readonly burnBaseUnits: bigint;
+  readonly airdropBaseUnits: bigint;
+}
+
+/** A project: one token, one multisig, and one wallet that approves. */
 export interface Project {
   readonly id: string;
   readonly wallet: Address;

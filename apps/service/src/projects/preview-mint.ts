@@ -1,6 +1,6 @@
 import type { MintPreview } from '@flywheel/api';
+import { toDecimal } from '@flywheel/protocol';
 import { isAddress } from '@solana/kit';
-import { formatTokens } from '../model/amount.ts';
 import type { Chain } from '../solana/chain.ts';
 import { readMint } from '../solana/mint.ts';
 import type { TokenNames } from '../solana/token-names.ts';
@@ -26,7 +26,7 @@ export async function previewMint({ chain, tokenNames }: PreviewMintDeps, mint: 
     token: {
       program: programOf(programAddress),
       decimals,
-      supply: formatTokens(supply, decimals),
+      supply: toDecimal(supply, decimals),
       ...names.get(mint),
     },
   };

@@ -1,6 +1,6 @@
 import { ApiError, type ProofCheck, type ProofCheckRequest, type ProvenPipeline } from '@flywheel/api';
+import { proofHash } from '@flywheel/protocol';
 import { isSignature, type Signature } from '@solana/kit';
-import { proofHash } from '../model/proof-hash.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { LandedTransaction } from '../solana/rpc/landed-transaction.ts';
 import { findProofsByHash, findProofsBySignature, type RecordedProof } from '../store/batches/proofs.ts';
@@ -33,7 +33,7 @@ async function checkEvent(
   { db, chain }: CheckProofDeps,
   event: { readonly type: string; readonly payload: string },
 ): Promise<ProofCheck> {
-  const hash = proofHash(event);
+  const hash = await proofHash(event);
   const records = await findProofsByHash(db, [hash], MAX_PIPELINES);
   const read = remembering((signature) => chain.landedTransaction(signature));
   const pipelines = await Promise.all(records.map((record) => lookUp(read, record)));

@@ -1,7 +1,7 @@
 import { ApiError, type PublicVault } from '@flywheel/api';
+import { toDecimal } from '@flywheel/protocol';
 import { isAddress } from '@solana/kit';
 import { findAssociatedTokenPda } from '@solana-program/token';
-import { formatTokens } from '../model/amount.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { TokenNames } from '../solana/token-names.ts';
 import { readVaultFunds } from '../solana/vault.ts';
@@ -35,6 +35,6 @@ export async function readVault({ db, chain, tokenNames }: ReadVaultDeps, addres
     decimals,
     ...names.get(mint),
     lamports: String(funds.lamports),
-    tokens: formatTokens(funds.tokenBaseUnits, decimals),
+    tokens: toDecimal(funds.tokenBaseUnits, decimals),
   };
 }

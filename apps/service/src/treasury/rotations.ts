@@ -27,7 +27,7 @@ export async function rotateWallet(
 ): Promise<CreatedBatch> {
   const { id: projectId, wallet: from, flywheel } = project;
   const { newWallet: to, signature } = body;
-  if (!isAddress(to)) throw invalid('newWallet', 'is no address: base58 of 32 bytes is needed.');
+  if (!isAddress(to)) throw invalid('newWallet', 'is not an address: base58 of 32 bytes is needed.');
   if (isOffCurveAddress(to)) throw invalid('newWallet', `${to} is off the curve: no wallet has this address.`);
   const text = rotationMessage({ projectId, multisig: flywheel.multisig.address, from, to });
   if (!(await isSignedBy(to, text, signature))) {

@@ -5,8 +5,8 @@ import { checkBatch } from '../batches/check/check-batch.ts';
 import { findMissingAccounts } from '../batches/check/recipients.ts';
 import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from '../batches/create-batch.ts';
 import type { Deps } from '../batches/deps.ts';
+import { parseWithdrawnAmount } from '../compile/actions.ts';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
-import { parseWithdrawn } from '../compile/withdraw.ts';
 import type { CompiledPipeline, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 
@@ -43,7 +43,7 @@ const WITHDRAWAL_TYPE = 'WITHDRAW';
 
 function parseWithdrawal({ asset, to, amount }: WithdrawalRequest, { token, flywheel }: Project): VaultPipeline {
   const { multisig } = flywheel;
-  if (!isAddress(to)) throw invalid('to', 'is no address: base58 of 32 bytes is needed.');
+  if (!isAddress(to)) throw invalid('to', 'is not an address: base58 of 32 bytes is needed.');
   if (isOffCurveAddress(to)) throw invalid('to', `${to} is off the curve: no wallet has this address.`);
   if (to === multisig.operator) throw invalid('to', `${to} is the operator’s, which pays for everybody’s batches.`);
   const action: WithdrawAction = { action: 'WITHDRAW', asset, toAddress: to, amount };
@@ -54,7 +54,7 @@ function parseWithdrawal({ asset, to, amount }: WithdrawalRequest, { token, flyw
 function requireAmount(action: WithdrawAction, token: Project['token']): void {
   let amount: bigint;
   try {
-    amount = parseWithdrawn(action, token);
+    amount = parseWithdrawnAmount(action, token);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     throw invalid('amount', cause.message, cause);

@@ -190,7 +190,12 @@ describe('a project whose batches a person approves for the company', () => {
     assertError(await approve(world, operator(first), batch.id), 400, 'ERR_SIGNED_TX_INVALID', /has moved on/);
     const given = await readBatch(world, project, batch.id);
     assert.deepEqual([given.status, given.executionError?.code], ['FINALIZED', 'ERR_SIGNED_TX_INVALID']);
-    assertError(await approve(world, operator(first), batch.id), 409, 'ERR_BATCH_NOT_WAITING', /not come in/);
+    assertError(
+      await approve(world, operator(first), batch.id),
+      409,
+      'ERR_BATCH_NOT_WAITING',
+      /has not sent a signed approval/,
+    );
 
     const rebuilt = requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=approval'));
     const signedTx = await signWith(project.wallet, rebuilt.proposalApproveTx);
@@ -292,7 +297,12 @@ describe('a project whose batches a person approves for the company', () => {
     assertError(await reject(world, operator(first), batch.id, ''), 400, 'ERR_INVALID_REQUEST', /reason/);
     const automatic = await createProject(world);
     const { id } = await setUpBatch(world, automatic, [burnPipeline()]);
-    assertError(await approve(world, operator(first), id), 409, 'ERR_BATCH_NOT_WAITING', /has not come in/);
+    assertError(
+      await approve(world, operator(first), id),
+      409,
+      'ERR_BATCH_NOT_WAITING',
+      /has not sent a signed approval/,
+    );
     assert.equal((await company(batch.id)).company_decided_at, null);
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Action, isApiError } from '@flywheel/api';
+import { MAX_PIPELINE_BYTES } from '@flywheel/protocol';
 import {
   appendIfFits,
   compileVaultMessage,
@@ -12,7 +13,6 @@ import { type Address, generateKeyPairSigner, lamports } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { findAssociatedTokenPda } from '@solana-program/token';
 import { compilePipeline } from '../../src/compile/compile-pipeline.ts';
-import { MAX_VAULT_MESSAGE_BYTES } from '../../src/compile/size.ts';
 import type { CompiledPipeline } from '../../src/model/batch.ts';
 import type { Multisig, Token } from '../../src/model/project.ts';
 import { executionGroup, setupGroups } from '../../src/squads/groups.ts';
@@ -48,13 +48,13 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
       const instructions = [await batchAddTransaction(batch, 0, new Uint8Array(bytes))];
       return planTransactions([{ instructions, computeUnits: 0, traceLength: 1 }], limitsOf());
     };
-    assert.equal((await sizeOf(MAX_VAULT_MESSAGE_BYTES)).length, 1);
-    await assert.rejects(sizeOf(MAX_VAULT_MESSAGE_BYTES + 1), /1 instructions takes 1233 bytes of 1232/);
+    assert.equal((await sizeOf(MAX_PIPELINE_BYTES)).length, 1);
+    await assert.rejects(sizeOf(MAX_PIPELINE_BYTES + 1), /1 instructions takes 1233 bytes of 1232/);
   });
 
   it('the largest memo that is accepted is added and executed', async () => {
     const compiled = await largest((length) => [{ action: 'MEMO', message: 'm'.repeat(length) }]);
-    assert.equal(compiled.vaultMessage.length, MAX_VAULT_MESSAGE_BYTES);
+    assert.equal(compiled.vaultMessage.length, MAX_PIPELINE_BYTES);
     await run(compiled);
   });
 

@@ -18,35 +18,32 @@ const WALLET = '9Qqhn8ffraDwVnXWKAV7Y1um2p1uhdhq1N2F9cVN52UM';
 const OFF_CURVE = 'BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr';
 const BURN = { action: 'BURN', amount: 1 };
 
-describe('the body of init', () => {
-  it('is refused for its shape with the place and what would be right', () => {
-    invalidRequest(undefined, 'body is missing; it must be an object.');
-    invalidRequest([], 'body is an array; it must be an object.');
-    invalidRequest({}, 'pipelines is missing; it must be an array.');
-    invalidRequest({ pipelines: [1] }, 'pipelines[0] is 1; it must be an object.');
-    invalidRequest({ pipelines: [pipeline()], memo: 1 }, 'memo is no field of this object.');
-    invalidRequest(
-      { pipelines: [pipeline(), { ...pipeline(), id: 1 }] },
-      'pipelines[1].id is no field of this object.',
-    );
+describe('parseInitRequest', () => {
+  it('names the place of a wrong shape and what is expected there', () => {
+    invalidRequest(undefined, 'body is missing.');
+    invalidRequest([], 'body must be an object, not an array.');
+    invalidRequest({}, 'pipelines is missing.');
+    invalidRequest({ pipelines: [1] }, 'pipelines[0] must be an object, not a number.');
+    invalidRequest({ pipelines: [pipeline()], memo: 1 }, 'body has the unknown field "memo".');
+    invalidRequest({ pipelines: [pipeline(), { ...pipeline(), id: 1 }] }, 'pipelines[1] has the unknown field "id".');
     invalidRequest(
       { pipelines: [{ ...pipeline(), type: 'watch ad' }] },
       'pipelines[0].type must be 1 to 64 of A-Z a-z 0-9 _ -.',
     );
     invalidRequest(
       { pipelines: [{ ...pipeline(), actions: {} }] },
-      'pipelines[0].actions is an object; it must be an array.',
+      'pipelines[0].actions must be an array, not an object.',
     );
     invalidRequest(
       { pipelines: Array.from({ length: 1_001 }, () => pipeline()) },
-      'pipelines has 1001 entries; at most 1000 are taken.',
+      'pipelines must have at most 1000 items, not 1001.',
     );
   });
 
-  it('is refused for a payload that is not the text of one JSON object, or is too long', () => {
+  it('refuses a payload that is too long or not the text of one JSON object', () => {
     const refuses = (payload: unknown, message: string | RegExp) =>
       invalidRequest({ pipelines: [{ ...pipeline(), payload }] }, message);
-    refuses({}, 'pipelines[0].payload is an object; it must be a string.');
+    refuses({}, 'pipelines[0].payload must be a string, not an object.');
     refuses('[]', 'pipelines[0].payload must be the text of one JSON object, not of an array.');
     refuses('null', 'pipelines[0].payload must be the text of one JSON object, not of null.');
     refuses('{}{}', /^pipelines\[0\]\.payload is not the text of a JSON object \(Unexpected .*\)\.$/);
@@ -55,10 +52,10 @@ describe('the body of init', () => {
     const full = `{"a":"${'é'.repeat((MAX_PAYLOAD_BYTES - 8) / 2)}"}`;
     assert.equal(Buffer.byteLength(full), MAX_PAYLOAD_BYTES);
     assert.ok(parseInitRequest({ pipelines: [pipeline({ payload: full })] }));
-    refuses(`${full} `, 'pipelines[0].payload has 65537 bytes; at most 65536 are taken.');
+    refuses(`${full} `, 'pipelines[0].payload must have at most 65536 bytes, not 65537.');
   });
 
-  it('is refused for emptiness only when its shape is right', () => {
+  it('reports emptiness only if the shape of the whole request is right', () => {
     refused(() => parseInitRequest({ pipelines: [] }), 'ERR_FLYWHEEL_NO_INSTRUCTIONS', /no pipelines/);
     const empty = { ...pipeline(), actions: [] };
     refused(
@@ -69,21 +66,21 @@ describe('the body of init', () => {
     invalidRequest({ pipelines: [empty, { ...pipeline(), type: '' }] }, /pipelines\[1\]\.type/);
   });
 
-  it('is refused for any fault inside an action, after shape and emptiness of the whole request', () => {
+  it('reports an issue inside an action after shape and emptiness of the whole request', () => {
     const faulty = { ...pipeline(), actions: [BURN, { action: 'BURN' }] };
-    invalidAction(faulty.actions, 'pipelines[0].actions[1].amount is missing; it must be a number.');
+    invalidAction(faulty.actions, 'pipelines[0].actions[1].amount is missing.');
     refused(
       () => parseInitRequest({ pipelines: [faulty, { ...pipeline(), actions: [] }] }),
       'ERR_FLYWHEEL_ACTIONS_EMPTY',
       /pipelines\[1\]/,
     );
     invalidRequest({ pipelines: [faulty, { ...pipeline(), payload: 'x' }] }, /pipelines\[1\]\.payload/);
-    invalidAction([null], 'pipelines[0].actions[0] is null; it must be an object.');
-    invalidAction([{ ...BURN, memo: 'x' }], 'pipelines[0].actions[0].memo is no field of this object.');
-    invalidAction([{ ...BURN, amount: '1' }], 'pipelines[0].actions[0].amount is "1"; it must be a number.');
-    invalidAction([{ ...BURN, amount: 0 }], 'pipelines[0].actions[0].amount 0 is not greater than zero.');
-    invalidAction([{ ...BURN, amount: -1.5 }], 'pipelines[0].actions[0].amount -1.5 is not greater than zero.');
-    invalidAction([{ action: 'MEMO', message: '' }], 'pipelines[0].actions[0].message is empty.');
+    invalidAction([null], 'pipelines[0].actions[0] must be an object, not null.');
+    invalidAction([{ ...BURN, memo: 'x' }], 'pipelines[0].actions[0] has the unknown field "memo".');
+    invalidAction([{ ...BURN, amount: '1' }], 'pipelines[0].actions[0].amount must be a number, not a string.');
+    invalidAction([{ ...BURN, amount: 0 }], 'pipelines[0].actions[0].amount must be greater than 0.');
+    invalidAction([{ ...BURN, amount: -1.5 }], 'pipelines[0].actions[0].amount must be greater than 0.');
+    invalidAction([{ action: 'MEMO', message: '' }], 'pipelines[0].actions[0].message must not be empty.');
     invalidAction([{ action: 'MEMO', message: '\udc00' }], /message holds half of a surrogate pair/);
     invalidAction(
       [{ action: 'burn', amount: 1 }],
@@ -95,7 +92,7 @@ describe('the body of init', () => {
     );
   });
 
-  it('says of BUYBACK, LOCK and UNLOCK that they are declared but not implemented', () => {
+  it('reports that BUYBACK, LOCK and UNLOCK are declared but not implemented', () => {
     const actions = [
       { action: 'BUYBACK', amount: 1 },
       { action: 'LOCK', amount: 1, vesting: {} },
@@ -109,7 +106,7 @@ describe('the body of init', () => {
     }
   });
 
-  it('is refused for a number that a double does not hold exactly, and for one that is no number at all', () => {
+  it('refuses a number that a double cannot hold exactly, and one that overflows', () => {
     const text = (amount: string) =>
       `{"pipelines":[{"type":"T","payload":"{}","actions":[{"action":"BURN","amount":${amount}}]}]}`;
     const parse = (amount: string) => parseInitRequest(parseJson(text(amount)));
@@ -119,11 +116,11 @@ describe('the body of init', () => {
       'ERR_FLYWHEEL_INVALID_ACTION',
       /amount has 19 significant digits; at most 15 are read exactly/,
     );
-    refused(() => parse('1e400'), 'ERR_FLYWHEEL_INVALID_ACTION', /amount is Infinity; it must be a number/);
-    refused(() => parse('1e-400'), 'ERR_FLYWHEEL_INVALID_ACTION', /amount 0 is not greater than zero/);
+    refused(() => parse('1e400'), 'ERR_FLYWHEEL_INVALID_ACTION', /amount must be a number, not Infinity/);
+    refused(() => parse('1e-400'), 'ERR_FLYWHEEL_INVALID_ACTION', /amount must be greater than 0/);
   });
 
-  it('accepts exactly what the published schema accepts, payload text apart', () => {
+  it('accepts exactly what the published schema accepts, except for the text of payloads', () => {
     const loose = fc.oneof(fc.jsonValue(), fc.constantFrom('BURN', 'MEMO', '{}', 'T', 1, 0.5, WALLET));
     const action = fc.oneof(
       fc.constant(BURN),
@@ -159,7 +156,7 @@ describe('the body of init', () => {
     );
     fc.assert(
       fc.property(fc.oneof(body, fc.jsonValue()), (generated) => {
-        // As it comes over the wire: without undefined and prototypes of its own.
+        // As parsed from JSON: without undefined and custom prototypes.
         const value: unknown = JSON.parse(JSON.stringify(generated));
         const isValid = InitBatchRequest.safeParse(value).success;
         try {
@@ -175,8 +172,8 @@ describe('the body of init', () => {
   });
 });
 
-describe('parsed pipelines', () => {
-  it('are refused for an amount that the mint cannot express', () => {
+describe('checkPipelines', () => {
+  it('refuses an amount that the mint cannot express', () => {
     checkRefused(
       [pipeline({ actions: [{ action: 'BURN', amount: 0.0000001 }] })],
       'ERR_FLYWHEEL_INVALID_ACTION',
@@ -189,16 +186,16 @@ describe('parsed pipelines', () => {
     );
   });
 
-  it('are refused for a recipient that is no wallet', () => {
+  it('refuses a recipient that is not a wallet’s address', () => {
     const to = (toAddress: string) => [pipeline({ actions: [{ action: 'AIRDROP', toAddress, amount: 1 }] })];
     checkPipelines(to(WALLET), rules());
     for (const text of ['', 'abc', `${WALLET}1`, WALLET.replace(/^./, '0'), ` ${WALLET}`]) {
-      checkRefused(to(text), 'ERR_FLYWHEEL_INVALID_ACTION', /toAddress is no address: base58 of 32 bytes/);
+      checkRefused(to(text), 'ERR_FLYWHEEL_INVALID_ACTION', /toAddress is not an address: base58 of 32 bytes/);
     }
     checkRefused(to(OFF_CURVE), 'ERR_FLYWHEEL_INVALID_ACTION', /toAddress BSTq.* is off the curve/);
   });
 
-  it('need the scope of each action, and a memo none', () => {
+  it('requires the scope of each action, and none for a memo', () => {
     const burn = pipeline();
     const memo = pipeline({ actions: [{ action: 'MEMO', message: 'm' }] });
     checkPipelines([memo], rules({ scopes: new Set() }));
@@ -210,7 +207,7 @@ describe('parsed pipelines', () => {
     );
   });
 
-  it('need a registered type, if any is registered', () => {
+  it('requires a registered type if the project has registered any', () => {
     const proofTypes = typesOf({ type: 'WATCH_AD' }, { type: 'REFERRAL' });
     checkPipelines([pipeline({ type: 'REFERRAL' })], rules({ proofTypes }));
     checkRefused(
@@ -219,7 +216,7 @@ describe('parsed pipelines', () => {
       /^pipelines\[0\]\.type OTHER is not registered; this project has WATCH_AD, REFERRAL\.$/,
       rules({ proofTypes }),
     );
-    // A name that objects inherit is not a registered one.
+    // Every object inherits a property of this name.
     checkRefused(
       [pipeline({ type: 'constructor' })],
       'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
@@ -228,14 +225,14 @@ describe('parsed pipelines', () => {
     );
   });
 
-  it('are refused for an action before a scope, and for a scope before a type', () => {
+  it('reports actions before scopes, and scopes before types', () => {
     const bad = pipeline({ type: 'OTHER', actions: [{ action: 'BURN', amount: 1e15 }] });
     const all = rules({ scopes: new Set(), proofTypes: typesOf({ type: 'WATCH_AD' }) });
     checkRefused([pipeline({ type: 'OTHER' }), bad], 'ERR_FLYWHEEL_INVALID_ACTION', /pipelines\[1\]/, all);
     checkRefused([pipeline({ type: 'OTHER' })], 'ERR_KEY_SCOPES_UNAUTHORIZED', /BURN/, all);
   });
 
-  it('must satisfy the schema registered for their type', () => {
+  it('requires payloads that satisfy the schema registered for their type', () => {
     const payloadSchema = {
       type: 'object',
       required: ['adId'],
@@ -253,7 +250,7 @@ describe('parsed pipelines', () => {
     refused(() => check('{}'), 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', /the payload must have required property 'adId'/);
   });
 
-  it('are refused, without a crash or a stall, under a schema that nothing can satisfy', () => {
+  it('refuses payloads of an invalid or hostile schema without a crash or a stall', () => {
     const hostile: [object, string, RegExp][] = [
       [{ type: 'nonsense' }, '{}', /cannot be checked by the registered schema: type must be/],
       [{ $ref: 'https://example.com/schema' }, '{}', /can't resolve reference/],
@@ -266,29 +263,29 @@ describe('parsed pipelines', () => {
       checkRefused([pipeline({ payload })], 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', message, rules({ proofTypes }));
     }
   });
+});
 
-  it('schemas that are none can be told at registration', () => {
+describe('findSchemaProblem', () => {
+  it('names the first schema that cannot be registered', () => {
     const good = { type: 'object', $schema: 'https://json-schema.org/draft/2020-12/schema' };
     const problemWith = (payloadSchema: Record<string, unknown>) =>
       findSchemaProblem([{}, { payloadSchema: good }, { payloadSchema }]);
     assert.equal(problemWith(good), null);
     const nonsense = problemWith({ type: 'nonsense' });
     assert.equal(nonsense?.position, 2);
-    assert.match(nonsense.problem, /is no JSON Schema \(2020-12\): data\/type must be/);
+    assert.match(nonsense.problem, /is not a JSON Schema \(2020-12\): data\/type must be/);
     assert.match(problemWith({ $async: true })?.problem ?? '', /not supported/);
     assert.match(problemWith({ $schema: 'https://example.com/of-my-own' })?.problem ?? '', /no schema with key or ref/);
   });
 
-  it('a hundred schemas take a moment, and a list made to take minutes stalls the service for no more than one may', () => {
+  it('accepts a hundred schemas, and gives a whole list the time limit of one schema', () => {
     const pattern = (length: number) =>
       Object.fromEntries(Array.from({ length }, (_, i) => [`p${i}`, { type: 'string', pattern: `^${i}` }]));
     const schemas = (count: number, length: number) =>
       Array.from({ length: count }, () => ({ payloadSchema: { properties: pattern(length) } }));
     assert.equal(findSchemaProblem(schemas(100, 4)), null);
-    const startedAt = performance.now();
     const found = findSchemaProblem(schemas(60, 800));
     assert.match(found?.problem ?? '', /timed out after 1000ms/);
-    assert.ok(performance.now() - startedAt < 3_000);
   });
 });
 

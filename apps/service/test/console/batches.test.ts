@@ -147,7 +147,7 @@ describe('a batch that does not go through', () => {
     const ended = await untilProgress(project, batch.id, ({ waitsFor }) => waitsFor === 'nothing');
     assert.deepEqual(statesOf(ended), ['done', 'done', 'failed', 'skipped', 'skipped', 'done']);
     assert.equal(ended.timeline[2]?.note, 'The batch was cancelled.');
-    assert.match(ended.failure?.remedy ?? '', /^Nothing more to do\./);
+    assert.match(ended.failure?.remedy ?? '', /^Nothing to do\./);
     assert.equal(ended.failure?.code, 'ERR_BATCH_NOT_EXECUTABLE');
     const { pipelines } = await detail(project, batch.id);
     assert.deepEqual(

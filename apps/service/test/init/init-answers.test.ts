@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { decodeInstruction } from '@flywheel/protocol';
 import { assertError } from '@flywheel/testing/batches';
 import { airdropPipeline, burnPipeline, init, send } from '@flywheel/testing/client';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { generateKeyPairSigner, getBase64Encoder } from '@solana/kit';
-import { decodeInstruction } from '../../src/compile/instruction-bytes.ts';
 
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 

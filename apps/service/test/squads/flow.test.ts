@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { proofMemo } from '@flywheel/protocol';
 import {
   batchTransactionAddress,
   decodeBatch,
@@ -19,7 +20,6 @@ import { generateKeyPairSigner } from '@solana/kit';
 import { decodeMint, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { compilePipelines } from '../../src/compile/compile-pipeline.ts';
-import { proofMemo } from '../../src/compile/proof-memo.ts';
 import type { CompiledPipeline } from '../../src/model/batch.ts';
 import type { Multisig, Token } from '../../src/model/project.ts';
 import { companyOnlyApproval } from '../../src/squads/approval.ts';
@@ -118,7 +118,7 @@ for (const [standard, tokenProgram] of [
       assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status, 'Approved');
 
       const logs = await execute(cluster, multisig, 1n, compiled);
-      for (const pipeline of compiled) assert.ok(logs.join('\n').includes(proofMemo(pipeline)));
+      for (const pipeline of compiled) assert.ok(logs.join('\n').includes(await proofMemo(pipeline)));
       assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status, 'Executed');
       assert.equal(decodeBatch(readAccount(cluster, batch.address)).executedTransactionIndex, 2);
       for (const { address } of recipients) assert.equal(await tokenBalance(cluster, token, address), 250_000n);

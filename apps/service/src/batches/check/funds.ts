@@ -1,7 +1,6 @@
-import { requirements } from '../../compile/totals.ts';
+import { toDecimal } from '@flywheel/protocol';
+import { requirements, withdrawnLamports } from '../../compile/totals.ts';
 import { vaultOf } from '../../compile/vault.ts';
-import { withdrawnLamports } from '../../compile/withdraw.ts';
-import { formatTokens } from '../../model/amount.ts';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { type Balance, balance, lamportBalance, MIN_VAULT_LAMPORTS } from '../../model/vault-balance.ts';
@@ -57,7 +56,7 @@ export function describeMissingFunds(
   const sentences: string[] = [];
   if (funds.tokens.missing > 0n) {
     const [holds, needs, missing] = [funds.tokens.available, funds.tokens.needed, funds.tokens.missing].map((tokens) =>
-      formatTokens(tokens, token.decimals),
+      toDecimal(tokens, token.decimals),
     );
     const position = firstUnpaid(
       funds.tokens.available,

@@ -1,7 +1,7 @@
 import { type Address, address } from '@solana/kit';
-import { movesTokens } from '../../compile/totals.ts';
+import { parseWithdrawnAmount } from '../../compile/actions.ts';
+import { movesTokens, withdrawalsOf } from '../../compile/totals.ts';
 import { vaultOf } from '../../compile/vault.ts';
-import { parseWithdrawn, withdrawals } from '../../compile/withdraw.ts';
 import type { BatchAction, CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { type Recipient, type RecipientFacts, readRecipients } from '../../solana/recipients.ts';
@@ -123,7 +123,7 @@ export async function checkNewAccounts(
   { chain }: Pick<Deps, 'chain'>,
   pipelines: readonly Pick<CompiledPipeline, 'actions'>[],
 ): Promise<string[]> {
-  const withdrawn = withdrawals(pipelines, 'SOL');
+  const withdrawn = withdrawalsOf(pipelines, 'SOL');
   if (withdrawn.length === 0) return [];
   const recipients = withdrawn.map(({ toAddress }) => address(toAddress));
   const [missing, rentLamports] = await Promise.all([
@@ -131,7 +131,7 @@ export async function checkNewAccounts(
     chain.minimumBalanceForRentExemption(0),
   ]);
   return withdrawn.flatMap((withdrawal) => {
-    const lamports = parseWithdrawn(withdrawal, { decimals: 0 });
+    const lamports = parseWithdrawnAmount(withdrawal, { decimals: 0 });
     if (!missing.has(address(withdrawal.toAddress)) || lamports >= rentLamports) return [];
     return `${withdrawal.toAddress} is new on chain: it must get at least ${rentLamports} lamports, not ${lamports}.`;
   });

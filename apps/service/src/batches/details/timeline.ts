@@ -1,5 +1,5 @@
 import type { TimelineStep } from '@flywheel/api';
-import { formatTokens } from '../../model/amount.ts';
+import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { SentBundle } from '../../store/landing/bundles.ts';
@@ -118,7 +118,7 @@ function rentReturned(details: BatchDetails): Step {
   const step = { step: 'rentReturned', signatures } as const;
   if (record.closedAt !== null) {
     const rentBack = ledger.entries.reduce((sum, { rentBackLamports }) => sum + rentBackLamports, 0n);
-    return { ...step, state: 'done', at: record.closedAt, note: `${formatTokens(rentBack, SOL_DECIMALS)} SOL` };
+    return { ...step, state: 'done', at: record.closedAt, note: `${toDecimal(rentBack, SOL_DECIMALS)} SOL` };
   }
   if (!isFinal(record.status)) return { ...step, state: 'upcoming', at: null, note: null };
   if (record.status === 'FAILED' && isApproved(details)) {
@@ -126,8 +126,6 @@ function rentReturned(details: BatchDetails): Step {
   }
   return { ...step, state: 'running', at: null, note: null };
 }
-
-const SOL_DECIMALS = 9;
 
 /** Checks whether both votes are on chain. */
 function isApproved(details: BatchDetails): boolean {

@@ -1,5 +1,5 @@
 import type { Signature } from '@solana/kit';
-import { withdrawnLamports } from '../../compile/withdraw.ts';
+import { withdrawnLamports } from '../../compile/totals.ts';
 import type { Batch, LedgerEntry } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { TransactionCosts } from '../../solana/chain.ts';

@@ -1,20 +1,20 @@
-import { type Action, ApiError, type ErrorContext, type Pipeline, type Scope } from '@flywheel/api';
+import { type Action, ApiError, type Pipeline, type Scope } from '@flywheel/api';
+import { parseAmountNumber } from '@flywheel/protocol';
 import { isAddress, isOffCurveAddress } from '@solana/kit';
-import { toBaseUnits } from '../../model/amount.ts';
 import type { Project } from '../../model/project.ts';
+import { formatPath, type RequestIssue } from '../../model/request-issue.ts';
 import { checkPayloads } from './payload-schema.ts';
-import { placeOf } from './place.ts';
 
 export interface PipelineRules {
-  /** Of the API key. */
+  /** Scopes of the API key. */
   readonly scopes: ReadonlySet<Scope>;
   readonly token: Pick<Project['token'], 'decimals'>;
   readonly proofTypes: Project['proofTypes'];
 }
 
 /**
- * Checks parsed pipelines against their project, in this order over the whole request: amounts and addresses, scopes,
- * proof types. Size and daily limits come after: `compilePipelines`, and the store.
+ * Checks parsed pipelines against the rules of their project, in this order over the whole request: amounts and addresses,
+ * scopes, proof types, payloads. `compilePipelines` checks the size and `admitBatch` the daily limits.
  * @throws ApiError ERR_FLYWHEEL_INVALID_ACTION, ERR_KEY_SCOPES_UNAUTHORIZED or ERR_FLYWHEEL_INVALID_PROOF_TYPE.
  */
 export function checkPipelines(pipelines: readonly Pipeline[], { scopes, token, proofTypes }: PipelineRules): void {
@@ -39,22 +39,22 @@ function checkAction(action: Action, path: Path, decimals: number): void {
 }
 
 function checkRecipient(toAddress: string, path: Path): void {
-  const invalid = (problem: string) => invalidAction({ place: placeOf([...path, 'toAddress']), problem });
-  if (!isAddress(toAddress)) throw invalid('is no address: base58 of 32 bytes is needed.');
-  // Tokens sent to an address off the curve would belong to a program, if to anyone.
+  const invalid = (problem: string) => invalidAction({ place: formatPath([...path, 'toAddress']), problem });
+  if (!isAddress(toAddress)) throw invalid('is not an address: base58 of 32 bytes is needed.');
+  // Only a program, if anyone, could move tokens that are sent to an address off the curve.
   if (isOffCurveAddress(toAddress)) throw invalid(`${toAddress} is off the curve: no wallet has this address.`);
 }
 
 function checkAmount(amountTokens: number, path: Path, decimals: number): void {
   try {
-    toBaseUnits(amountTokens, decimals);
+    parseAmountNumber(amountTokens, decimals);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw invalidAction({ place: placeOf([...path, 'amount']), problem: cause.message });
+    throw invalidAction({ place: formatPath([...path, 'amount']), problem: cause.message });
   }
 }
 
-/** A memo moves nothing and needs none. */
+/** A memo moves no tokens and needs no scope. */
 const NEEDED_SCOPE = { BURN: 'burn', AIRDROP: 'airdrop', MEMO: null } as const satisfies {
   readonly [A in Action['action']]: Scope | null;
 };
@@ -62,7 +62,7 @@ const NEEDED_SCOPE = { BURN: 'burn', AIRDROP: 'airdrop', MEMO: null } as const s
 function checkScope({ action }: Action, path: Path, scopes: ReadonlySet<Scope>): void {
   const scope = NEEDED_SCOPE[action];
   if (scope !== null && !scopes.has(scope)) {
-    throw new ApiError('ERR_KEY_SCOPES_UNAUTHORIZED', { place: placeOf(path), action, scope });
+    throw new ApiError('ERR_KEY_SCOPES_UNAUTHORIZED', { place: formatPath(path), action, scope });
   }
 }
 
@@ -74,14 +74,14 @@ function checkProofTypes(pipelines: readonly Pipeline[], proofTypes: Project['pr
   const listed = [...proofTypes.keys()].slice(0, MAX_LISTED_TYPES).join(', ');
   const more = proofTypes.size > MAX_LISTED_TYPES ? ` and ${proofTypes.size - MAX_LISTED_TYPES} more` : '';
   throw new ApiError('ERR_FLYWHEEL_INVALID_PROOF_TYPE', {
-    place: placeOf(['pipelines', index, 'type']),
+    place: formatPath(['pipelines', index, 'type']),
     problem: `${unknown.type} is not registered; this project has ${listed}${more}.`,
   });
 }
 
-/** Enough to see a slip of the pen without a page of text. */
+/** Enough to notice a typing error. */
 const MAX_LISTED_TYPES = 20;
 
-function invalidAction(fault: ErrorContext<'ERR_FLYWHEEL_INVALID_ACTION'>): ApiError<'ERR_FLYWHEEL_INVALID_ACTION'> {
-  return new ApiError('ERR_FLYWHEEL_INVALID_ACTION', fault);
+function invalidAction(issue: RequestIssue): ApiError<'ERR_FLYWHEEL_INVALID_ACTION'> {
+  return new ApiError('ERR_FLYWHEEL_INVALID_ACTION', issue);
 }

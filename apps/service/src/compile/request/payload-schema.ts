@@ -1,12 +1,12 @@
 import { createContext, Script } from 'node:vm';
 import { ApiError, type Pipeline, type ProofType } from '@flywheel/api';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import { placeOf } from './place.ts';
+import { formatPath } from '../../model/request-issue.ts';
 
 /**
- * Checks payloads against the JSON Schemas (2020-12) that the project registered for their types.
- * @throws ApiError ERR_FLYWHEEL_INVALID_PROOF_TYPE naming the failing path; also for a schema that does not compile or
- * takes too long, since nothing can satisfy it.
+ * Checks payloads against the JSON Schemas (2020-12) that the project has registered for their types.
+ * @throws ApiError ERR_FLYWHEEL_INVALID_PROOF_TYPE with the failing path; also for a schema that does not compile or takes
+ * too long, because no payload can satisfy it.
  */
 export function checkPayloads(
   pipelines: readonly Pick<Pipeline, 'type' | 'payload'>[],
@@ -30,12 +30,15 @@ export function checkPayloads(
     return null;
   });
   if (problem === null) return;
-  throw new ApiError('ERR_FLYWHEEL_INVALID_PROOF_TYPE', { place: placeOf(['pipelines', checked, 'payload']), problem });
+  throw new ApiError('ERR_FLYWHEEL_INVALID_PROOF_TYPE', {
+    place: formatPath(['pipelines', checked, 'payload']),
+    problem,
+  });
 }
 
 /**
- * The first JSON Schema of a list that cannot be registered, and why; or null. All of them share the time of one: whoever
- * is signed in may send a list, and nothing else is done meanwhile.
+ * Finds the first JSON Schema of a list that cannot be registered; null if all can. All schemas of a list share one time
+ * limit, because this thread does nothing else meanwhile.
  */
 export function findSchemaProblem(
   proofTypes: readonly Pick<ProofType, 'payloadSchema'>[],
@@ -43,7 +46,7 @@ export function findSchemaProblem(
   let position = 0;
   const problem = withinTime(() => {
     for (const { payloadSchema } of proofTypes) {
-      const found = payloadSchema === undefined ? null : problemOf(payloadSchema);
+      const found = payloadSchema === undefined ? null : findProblem(payloadSchema);
       if (found !== null) return found;
       position += 1;
     }
@@ -52,13 +55,13 @@ export function findSchemaProblem(
   return problem === null ? null : { position, problem };
 }
 
-/** Knows what a schema is, and is never handed one to keep. Made ready here: that takes longer than most schemas. */
+/** Validates schemas and keeps none of them. Initialized here because that takes longer than checking most schemas. */
 const metaSchema = new Ajv2020({ strict: false, validateFormats: false, logger: false });
 metaSchema.validateSchema({});
 
-function problemOf(payloadSchema: PayloadSchema): string | null {
+function findProblem(payloadSchema: PayloadSchema): string | null {
   if (!metaSchema.validateSchema(payloadSchema)) {
-    return `is no JSON Schema (2020-12): ${metaSchema.errorsText(metaSchema.errors)}.`;
+    return `is not a JSON Schema (2020-12): ${metaSchema.errorsText(metaSchema.errors)}.`;
   }
   compile(payloadSchema);
   return null;
@@ -68,15 +71,15 @@ type PayloadSchema = NonNullable<ProofType['payloadSchema']>;
 type Validate = (payload: unknown) => string | null;
 
 /**
- * Schemas come from whoever registers, and a pattern or a reference can be made to take for ever. This is hundreds of times
- * what the payloads of a full request take: a machine that is busy with other things is not their fault.
+ * Schemas come from users, and a pattern or a reference can take exponential time. The limit is hundreds of times the
+ * duration for a full request, so that a busy machine does not fail it.
  */
 const MAX_SCHEMA_MS = 1_000;
 
 const sandbox = createContext({});
 const runner = new Script('run()');
 
-/** Runs on this thread, but is stopped when the time is over, in the midst of a regular expression too. */
+/** Runs on this thread; the time limit also interrupts a regular expression. */
 function withinTime(run: () => string | null): string | null {
   let result: string | null = null;
   sandbox.run = () => {
@@ -90,15 +93,15 @@ function withinTime(run: () => string | null): string | null {
   return result;
 }
 
-/** A schema names no other, so each has its own instance: identifiers of one project never meet another's. */
+/** Each schema gets its own Ajv instance, so that identifiers of one project never collide with another's. */
 function compile(payloadSchema: PayloadSchema): Validate {
-  // A promise of a verdict would count as satisfied.
+  // An asynchronous validation returns a promise, which would count as valid.
   if ('$async' in payloadSchema) throw new Error('$async schemas are not supported');
   const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false, meta: false, validateSchema: false });
   const validate = ajv.compile(payloadSchema);
-  return (payload) => (validate(payload) ? null : failure(validate.errors?.[0]));
+  return (payload) => (validate(payload) ? null : describeError(validate.errors?.[0]));
 }
 
-function failure(error: ErrorObject | undefined): string {
-  return `${error?.instancePath || 'the payload'} ${error?.message ?? 'is refused'}`;
+function describeError(error: ErrorObject | undefined): string {
+  return `${error?.instancePath || 'the payload'} ${error?.message ?? 'is invalid'}`;
 }

@@ -7,14 +7,17 @@ import type {
   Batch as WireBatch,
   Ledger as WireLedger,
 } from '@flywheel/api';
+import { encodeInstruction, MAX_PIPELINE_BYTES, toDecimal } from '@flywheel/protocol';
 import type { DailyLimit } from '../../batches/admission.ts';
 import type { Preview } from '../../batches/preview.ts';
 import type { Ledger } from '../../batches/read.ts';
-import { encodeInstruction } from '../../compile/instruction-bytes.ts';
-import { MAX_VAULT_MESSAGE_BYTES } from '../../compile/size.ts';
-import { formatTokens } from '../../model/amount.ts';
-import type { Batch, BatchWithoutPipelines, ExecutionIssue, LedgerEntry } from '../../model/batch.ts';
-import { toApiError } from '../../model/batch.ts';
+import {
+  type Batch,
+  type BatchWithoutPipelines,
+  type ExecutionIssue,
+  type LedgerEntry,
+  toApiError,
+} from '../../model/batch.ts';
 import type { Page } from '../../model/page.ts';
 import type { Project, Token } from '../../model/project.ts';
 import type { Balance } from '../../model/vault-balance.ts';
@@ -105,13 +108,13 @@ export function presentLedger({ entries, isComplete }: Ledger): WireLedger {
 
 export function presentPreview(preview: Preview, { decimals }: Pick<Token, 'decimals'>): PreviewBatchResponse {
   const { pipelines, issues, warnings, funds, limits, cost } = preview;
-  const tokens = (baseUnits: bigint) => formatTokens(baseUnits, decimals);
+  const tokens = (baseUnits: bigint) => toDecimal(baseUnits, decimals);
   const vaultRent = funds.missingTokenAccounts.reduce((sum, { creationLamports }) => sum + creationLamports, 0n);
   return {
     pipelines: pipelines.map(({ instructions, vaultMessage }) => ({
       instructions: instructions.map(encodeInstruction),
       bytes: vaultMessage.length,
-      maxBytes: MAX_VAULT_MESSAGE_BYTES,
+      maxBytes: MAX_PIPELINE_BYTES,
     })),
     problems: issues.map(({ code, place, message }) => ({ code, ...(place !== null && { place }), message })),
     ...(warnings.length > 0 && { warnings: [...warnings] }),

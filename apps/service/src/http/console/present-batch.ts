@@ -1,12 +1,9 @@
 import type { BatchDetail, BatchProgress, BatchRow, BundleRecord } from '@flywheel/api';
+import { encodeInstruction, MAX_PIPELINE_BYTES, proofMemo, toDecimal } from '@flywheel/protocol';
 import { type BatchDetails, signaturesByPipeline } from '../../batches/details/details.ts';
 import { describeFailure, type Failure } from '../../batches/details/failure.ts';
 import type { ListItem } from '../../batches/details/list.ts';
 import { buildTimeline, type Step } from '../../batches/details/timeline.ts';
-import { encodeInstruction } from '../../compile/instruction-bytes.ts';
-import { proofMemo } from '../../compile/proof-memo.ts';
-import { MAX_VAULT_MESSAGE_BYTES } from '../../compile/size.ts';
-import { formatTokens } from '../../model/amount.ts';
 import { type CompiledPipeline, isFinal } from '../../model/batch.ts';
 import type { Project, Token } from '../../model/project.ts';
 import { presentBatch, presentLedger } from '../batches/present.ts';
@@ -22,8 +19,8 @@ export function presentRow(batch: ListItem, { token: { decimals } }: Decimals): 
     pipelines: batch.pipelineCount,
     types: [...batch.types],
     actions: batch.actions,
-    burned: formatTokens(batch.burnBaseUnits, decimals),
-    airdropped: formatTokens(batch.airdropBaseUnits, decimals),
+    burned: toDecimal(batch.burnBaseUnits, decimals),
+    airdropped: toDecimal(batch.airdropBaseUnits, decimals),
     executedPipelines: batch.executedPipelines,
     operatorLamports: String(batch.operatorLamports),
     ...(batch.problem !== null && { problem: batch.problem }),
@@ -60,11 +57,12 @@ export function presentProgress(
 }
 
 /** Presents a batch's pipelines, each with its state. */
-export function presentPipelineRecords(
+export async function presentPipelineRecords(
   pipelines: readonly CompiledPipeline[],
   { record, bundles, executed }: BatchDetails,
-): BatchDetail['pipelines'] {
+): Promise<BatchDetail['pipelines']> {
   const signatures = signaturesByPipeline(bundles);
+  const memos = await Promise.all(pipelines.map(proofMemo));
   const failed = record.executeResult?.failedOnTransactionIndex;
   const left = isFinal(record.status) ? 'skipped' : 'waiting';
   return pipelines.map((pipeline, position) => {
@@ -74,11 +72,11 @@ export function presentPipelineRecords(
       payload: pipeline.payload,
       actions: [...pipeline.actions],
       instructions: pipeline.instructions.map(encodeInstruction),
-      memo: proofMemo(pipeline),
+      memo: memos[position] ?? '',
       state: position < executed ? 'executed' : position === failed ? 'failed' : left,
       ...(signature !== undefined && { signature }),
       bytes: pipeline.vaultMessage.length,
-      maxBytes: MAX_VAULT_MESSAGE_BYTES,
+      maxBytes: MAX_PIPELINE_BYTES,
     };
   });
 }

@@ -32,7 +32,7 @@ export function createProjectBatchHandlers(deps: ConsoleDeps): Handlers<typeof B
       const { pipelines } = await readBatch(deps, project, params.batchId);
       const body = {
         ...presentProgress(details, project, deps),
-        pipelines: presentPipelineRecords(pipelines, details),
+        pipelines: await presentPipelineRecords(pipelines, details),
       };
       return { status: 200, body };
     },

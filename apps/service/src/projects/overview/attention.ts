@@ -1,5 +1,5 @@
 import type { Attention, ProjectOverview } from '@flywheel/api';
-import { formatTokens } from '../../model/amount.ts';
+import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { toApiError } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { OpenBatch } from '../../store/batches/open-batches.ts';
@@ -73,8 +73,6 @@ function inBatches(
     .map((batch) => ({ kind, message: `Batch ${batch.batchIndex}: ${message(batch)}`, batchId: batch.id }));
 }
 
-const SOL_DECIMALS = 9;
-
 function underfunded({ tokens, lamports }: VaultNeeds, { token }: Project): Attention[] {
   return [
     { ...tokens, unit: 'tokens', decimals: token.decimals },
@@ -82,7 +80,7 @@ function underfunded({ tokens, lamports }: VaultNeeds, { token }: Project): Atte
   ]
     .filter(({ missing }) => missing > 0n)
     .map(({ available, needed, missing, unit, decimals }) => {
-      const [holds, needs, lacks] = [available, needed, missing].map((amount) => formatTokens(amount, decimals));
+      const [holds, needs, lacks] = [available, needed, missing].map((amount) => toDecimal(amount, decimals));
       return {
         kind: 'UNDERFUNDED',
         message: `The vault holds ${holds} ${unit}; the open batches need ${needs}. Deposit ${lacks} more.`,

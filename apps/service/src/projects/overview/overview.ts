@@ -1,9 +1,9 @@
 import type { ProjectOverview } from '@flywheel/api';
+import { toDecimal } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { vaultOf } from '../../compile/vault.ts';
-import { type DailyTotals, formatTokens } from '../../model/amount.ts';
-import type { Project } from '../../model/project.ts';
-import { startOfNextUtcDay, utcDay } from '../../model/utc-day.ts';
+import { startOfNextUtcDay, utcDay } from '../../model/clock.ts';
+import type { DailyTotals, Project } from '../../model/project.ts';
 import type { TokenNames } from '../../solana/token-names.ts';
 import { countBatches, findOpenBatches } from '../../store/batches/open-batches.ts';
 import { findExpiringKeys } from '../../store/projects/api-keys.ts';
@@ -73,9 +73,9 @@ function presentLimits(
     // A limit may have been lowered below what was used before.
     const leftBaseUnits = dailyLimits[kind] > used[kind] ? dailyLimits[kind] - used[kind] : 0n;
     return {
-      cap: formatTokens(dailyLimits[kind], decimals),
-      used: formatTokens(used[kind], decimals),
-      left: formatTokens(leftBaseUnits, decimals),
+      cap: toDecimal(dailyLimits[kind], decimals),
+      used: toDecimal(used[kind], decimals),
+      left: toDecimal(leftBaseUnits, decimals),
       resetsAt: resetsAt.toISOString(),
     };
   };

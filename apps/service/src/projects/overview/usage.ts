@@ -1,8 +1,8 @@
 import type { Usage } from '@flywheel/api';
+import { toDecimal } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { formatTokens } from '../../model/amount.ts';
 import type { Clock } from '../../model/clock.ts';
-import { utcDay } from '../../model/utc-day.ts';
+import { utcDay } from '../../model/clock.ts';
 import type { Db } from '../../store/db.ts';
 import { findDailyAmountsSince } from '../../store/projects/daily-limits.ts';
 import { requireVisibleProject } from '../access.ts';
@@ -28,8 +28,8 @@ export async function readUsage(
       const { burnBaseUnits = 0n, airdropBaseUnits = 0n } = amounts.get(day) ?? {};
       return {
         day,
-        burned: formatTokens(burnBaseUnits, token.decimals),
-        airdropped: formatTokens(airdropBaseUnits, token.decimals),
+        burned: toDecimal(burnBaseUnits, token.decimals),
+        airdropped: toDecimal(airdropBaseUnits, token.decimals),
       };
     }),
   };

@@ -1,8 +1,8 @@
 import type { VaultFunds } from '@flywheel/api';
+import { toDecimal } from '@flywheel/protocol';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { requirements } from '../../compile/totals.ts';
 import { vaultOf } from '../../compile/vault.ts';
-import { formatTokens } from '../../model/amount.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { Project, Token } from '../../model/project.ts';
 import { type Balance, balance, lamportBalance } from '../../model/vault-balance.ts';
@@ -53,7 +53,7 @@ export function presentFunds({ tokens, lamports }: VaultNeeds, { decimals }: Pic
     missing: show(missing),
   });
   return {
-    tokens: present(tokens, (amount) => formatTokens(amount, decimals)),
+    tokens: present(tokens, (amount) => toDecimal(amount, decimals)),
     lamports: present(lamports, String),
   };
 }

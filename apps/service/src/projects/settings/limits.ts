@@ -1,5 +1,6 @@
 import { ApiError, type LimitsRequest } from '@flywheel/api';
-import { type DailyTotals, formatTokens, parseTokens } from '../../model/amount.ts';
+import { parseAmount, toDecimal } from '@flywheel/protocol';
+import type { DailyTotals } from '../../model/project.ts';
 
 /**
  * Limits as a person typed them, exactly.
@@ -14,12 +15,12 @@ export function parseLimits({ burnLimit, airdropLimit }: LimitsRequest, decimals
 
 /** Daily limits as whole tokens. */
 export function presentLimits({ burnBaseUnits, airdropBaseUnits }: DailyTotals, decimals: number): LimitsRequest {
-  return { burnLimit: formatTokens(burnBaseUnits, decimals), airdropLimit: formatTokens(airdropBaseUnits, decimals) };
+  return { burnLimit: toDecimal(burnBaseUnits, decimals), airdropLimit: toDecimal(airdropBaseUnits, decimals) };
 }
 
 function parseLimit(field: keyof LimitsRequest, limitTokens: string, decimals: number): bigint {
   try {
-    return parseTokens(limitTokens, decimals);
+    return parseAmount(limitTokens, decimals);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     throw new ApiError('ERR_INVALID_REQUEST', { place: `body.${field}`, problem: cause.message }, { cause });

@@ -1,7 +1,7 @@
+import { proofHash } from '@flywheel/protocol';
 import type { Instruction } from '@solana/kit';
 import type { Insertable, Selectable } from 'kysely';
 import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../../model/batch.ts';
-import { proofHash } from '../../model/proof-hash.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import type { BatchesTable, PipelinesTable, StoredInstruction } from '../schema.ts';
 
@@ -98,7 +98,12 @@ function isStoredInstruction({ programAddress, accounts, dataBase64 }: Record<st
   );
 }
 
-export function toPipelineRows({ id: batchId, projectId, pipelines }: Batch): Insertable<PipelinesTable>[] {
+export async function toPipelineRows({
+  id: batchId,
+  projectId,
+  pipelines,
+}: Batch): Promise<Insertable<PipelinesTable>[]> {
+  const hashes = await Promise.all(pipelines.map(proofHash));
   return pipelines.map((pipeline, position) => ({
     batch_id: batchId,
     position,
@@ -106,7 +111,7 @@ export function toPipelineRows({ id: batchId, projectId, pipelines }: Batch): In
     type: pipeline.type,
     payload: pipeline.payload,
     actions: JSON.stringify(pipeline.actions),
-    proof_hash: Buffer.from(proofHash(pipeline), 'hex'),
+    proof_hash: Buffer.from(hashes[position] ?? '', 'hex'),
     instructions: JSON.stringify(pipeline.instructions.map(toStoredInstruction)),
     vault_message: pipeline.vaultMessage,
   }));

@@ -1,7 +1,6 @@
 import type { BatchKind, BatchStatus, ExecuteResult, InitResult, InitWarning } from '@flywheel/api';
 import type { Nonce } from '@solana/kit';
 import { sql } from 'kysely';
-import type { DailyTotals } from '../../model/amount.ts';
 import {
   type Batch,
   type BatchEvent,
@@ -10,6 +9,7 @@ import {
   isFinal,
   nextStatus,
 } from '../../model/batch.ts';
+import type { DailyTotals } from '../../model/project.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from '../events/record-event.ts';
@@ -89,7 +89,10 @@ export async function insertBatch(
       updated_at: batch.updatedAt,
     })
     .execute();
-  await trx.insertInto('pipelines').values(toPipelineRows(batch)).execute();
+  await trx
+    .insertInto('pipelines')
+    .values(await toPipelineRows(batch))
+    .execute();
   await recordEvent(trx, batch.id, { type: 'batch.initialized', at: batch.createdAt });
 }
 

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { DailyTotals } from '../../model/amount.ts';
-import type { Project } from '../../model/project.ts';
+import type { DailyTotals, Project } from '../../model/project.ts';
 import type { Db } from '../db.ts';
 
 export interface ExceededLimit {

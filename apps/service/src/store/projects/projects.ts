@@ -1,9 +1,8 @@
 import type { ProofType } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
-import type { DailyTotals } from '../../model/amount.ts';
 import type { Batch } from '../../model/batch.ts';
-import type { Project } from '../../model/project.ts';
+import type { DailyTotals, Project } from '../../model/project.ts';
 import { type Db, inTransaction } from '../db.ts';
 
 /** What an API key opens: `token-gone` and `flywheel-gone` when that part was archived, null when nothing is there. */

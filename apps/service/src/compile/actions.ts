@@ -1,0 +1,115 @@
+import type { Action, WithdrawAction } from '@flywheel/api';
+import { parseAmount, parseAmountNumber, SOL_DECIMALS } from '@flywheel/protocol';
+import { AccountRole, type Address, address, type Instruction } from '@solana/kit';
+import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
+import { getTransferSolInstruction } from '@solana-program/system';
+import {
+  getBurnCheckedInstruction,
+  getCreateAssociatedTokenIdempotentInstruction,
+  getTransferCheckedInstruction,
+} from '@solana-program/token';
+import type { VaultAction } from '../model/batch.ts';
+import type { Token } from '../model/project.ts';
+import type { Vault } from './vault.ts';
+
+/**
+ * Compiles an action to instructions that the vault signs.
+ * @throws RangeError for an amount that the mint cannot express.
+ */
+export async function compileAction(action: VaultAction, vault: Vault): Promise<Instruction[]> {
+  switch (action.action) {
+    case 'BURN':
+      return [compileBurn(action, vault)];
+    case 'AIRDROP':
+      return compileTransfer(address(action.toAddress), parseAmountNumber(action.amount, vault.token.decimals), vault);
+    case 'MEMO':
+      return [compileMemo(action.message, vault)];
+    case 'WITHDRAW':
+      return compileWithdrawal(action, vault);
+    default:
+      return action satisfies never;
+  }
+}
+
+/** Compiles a memo that the vault signs, so that the chain attests its author. All clusters have version 3 of the program. */
+export function compileMemo(text: string, { address }: Pick<Vault, 'address'>): Instruction {
+  return {
+    programAddress: LEGACY_MEMO_PROGRAM_ADDRESS_V3,
+    accounts: [{ address, role: AccountRole.READONLY_SIGNER }],
+    data: new TextEncoder().encode(text),
+  };
+}
+
+/**
+ * Parses the amount of a withdrawal to lamports, or to the token's base units.
+ * @throws RangeError as `parseAmount`.
+ */
+export function parseWithdrawnAmount(
+  { asset, amount }: Pick<WithdrawAction, 'asset' | 'amount'>,
+  { decimals }: Pick<Token, 'decimals'>,
+): bigint {
+  return parseAmount(amount, asset === 'SOL' ? SOL_DECIMALS : decimals);
+}
+
+/** Token-2022 has the same instruction as SPL Token, so one builder serves both programs. */
+function compileBurn(
+  { amount }: Extract<Action, { action: 'BURN' }>,
+  { token, tokenAccount, signer }: Vault,
+): Instruction {
+  return plainInstruction(
+    getBurnCheckedInstruction(
+      {
+        account: tokenAccount,
+        mint: token.mint,
+        authority: signer,
+        amount: parseAmountNumber(amount, token.decimals),
+        decimals: token.decimals,
+      },
+      { programAddress: token.programAddress },
+    ),
+  );
+}
+
+async function compileWithdrawal(action: WithdrawAction, vault: Vault): Promise<Instruction[]> {
+  const destination = address(action.toAddress);
+  const amount = parseWithdrawnAmount(action, vault.token);
+  if (action.asset === 'TOKEN') return compileTransfer(destination, amount, vault);
+  return [plainInstruction(getTransferSolInstruction({ source: vault.signer, destination, amount }))];
+}
+
+/**
+ * Compiles a transfer to a recipient's associated token account. The creation of that account is always included, and
+ * does nothing if it exists: whether it does may change between init and execution.
+ */
+async function compileTransfer(
+  recipient: Address,
+  amountBaseUnits: bigint,
+  { token, tokenAccount, signer, tokenAccountOf }: Vault,
+): Promise<Instruction[]> {
+  const recipientTokenAccount = await tokenAccountOf(recipient);
+  return [
+    getCreateAssociatedTokenIdempotentInstruction({
+      payer: signer,
+      ata: recipientTokenAccount,
+      owner: recipient,
+      mint: token.mint,
+      tokenProgram: token.programAddress,
+    }),
+    getTransferCheckedInstruction(
+      {
+        source: tokenAccount,
+        mint: token.mint,
+        destination: recipientTokenAccount,
+        authority: signer,
+        amount: amountBaseUnits,
+        decimals: token.decimals,
+      },
+      { programAddress: token.programAddress },
+    ),
+  ].map(plainInstruction);
+}
+
+/** Keeps the program, the accounts with their roles, and the data. Builders attach more, such as signers. */
+function plainInstruction({ programAddress, accounts = [], data = new Uint8Array() }: Instruction): Instruction {
+  return { programAddress, accounts: accounts.map(({ address, role }) => ({ address, role })), data };
+}
