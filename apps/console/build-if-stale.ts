@@ -1,12 +1,12 @@
 import { glob, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** Builds the console into apps/console/dist unless what is there is as new as everything it is made of. */
+/** Builds the console into apps/console/dist, unless the build there is newer than all sources. */
 async function buildIfStale(): Promise<void> {
   const builtAt = await modifiedAt('apps/console/dist/index.html');
   if (builtAt >= (await newestSource())) return;
   process.stderr.write('Building the console, once.\n');
-  // Loaded only here: where the console has been built, nothing needs to be installed that builds it.
+  // A dynamic import: a machine with a finished build needs no development dependencies.
   const { build } = await import('vite');
   await build({ root: `${ROOT}apps/console`, logLevel: 'error' });
 }
@@ -25,7 +25,7 @@ async function newestSource(): Promise<number> {
   return Math.max(...(await Promise.all(times)));
 }
 
-/** Milliseconds; 0 for what is not there. */
+/** Modification time in milliseconds; 0 for a missing file. */
 async function modifiedAt(path: string): Promise<number> {
   const found = await stat(`${ROOT}${path}`).catch(() => null);
   return found?.mtimeMs ?? 0;

@@ -4,10 +4,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'vite';
 
-/** The service with a cluster of its own, and the console before it, which takes up every change at once. */
+/** Starts the service with a local cluster, and Vite’s development server with hot reload in front of it. */
 async function develop(): Promise<void> {
   const service = spawn(process.execPath, [FLYWHEEL, 'start'], { stdio: ['ignore', 'pipe', 'inherit'] });
-  // Ctrl-C reaches both of us from a terminal; who ends this process alone means both.
+  // Ctrl-C in a terminal reaches both processes; a signal to this one alone must end both.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => service.kill(signal));
   const ended = once(service, 'exit');
   const url = await Promise.race([once(createInterface(service.stdout), 'line').then(urlOf), ended.then(() => null)]);
@@ -18,7 +18,7 @@ async function develop(): Promise<void> {
   process.env.FLYWHEEL_URL = url;
   const console = await createServer({ root: fileURLToPath(new URL('./', import.meta.url)), clearScreen: false });
   await console.listen();
-  process.stderr.write('The console, as it is being written:\n');
+  process.stderr.write('The console, with hot reload:\n');
   console.printUrls();
   const [code] = await ended;
   await console.close();

@@ -6,37 +6,37 @@ import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
-/** A running service: `npm start`. */
+/** Address of a running service (`npm start`), for the development server. */
 const service = process.env.FLYWHEEL_URL ?? 'http://127.0.0.1:4000';
 
 export default defineConfig({
   plugins: [react(), tailwindcss(), precompress()],
   build: {
     target: 'es2024',
-    // The page may load nothing but files of its own origin: neither data: URLs nor inline scripts.
+    // The page’s policy allows only files of its own origin: no data: URLs, no inline scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      // Schemas and codecs are made while their modules load, which no bundler can know to be free of side effects.
-      treeshake: { moduleSideEffects: (id) => !/\/(api|sdk)\/src\//.test(id) },
+      // Our packages create schemas and codecs while their modules load. A bundler cannot know that this has no side effects.
+      treeshake: { moduleSideEffects: (id) => !/\/packages\/\w[\w-]*\/src\//.test(id) },
     },
   },
   server: {
-    // The service answers only requests that name it: the proxy keeps the browser's own host and origin.
+    // The proxy keeps the browser’s Host and Origin headers, which the service compares.
     proxy: { '/v1': service, '/console/api': service, '/docs': service, '/openapi.json': service },
   },
 });
 
-/** Text compresses; fonts are compressed already, and what is smaller than a packet gains nothing. */
+/** Fonts are already compressed. Files smaller than a packet gain nothing. */
 const COMPRESSIBLE = /\.(js|css|html|svg)$/;
 const MIN_COMPRESSED_BYTES = 1_024;
 
-/** Writes `name.br` and `name.gz` beside `name`, for the service to send as they are. */
+/** Writes `name.br` and `name.gz` beside `name`; the service sends them as they are. */
 function precompress(): Plugin {
   return {
     name: 'precompress',
     apply: 'build',
-    // The files as they were written: others still work on them while the bundle is generated.
+    // Reads the written files, because other plugins may still change the bundle in memory.
     writeBundle: async ({ dir = '' }, bundle) => {
       await Promise.all(
         Object.keys(bundle)

@@ -1,9 +1,8 @@
-// Runs before all else of the page, as a file, since the page's policy allows no inline script.
+// Runs before everything else on the page. A file, because the page's policy allows no inline scripts.
 
-// A theme that was chosen, before the first paint: it would flash.
+// Applies the stored theme before the first paint, so that the page does not flash.
 const theme = localStorage.getItem('flywheel.theme');
 if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
 
-// The policy lets no schema compile itself to code, and they would try as soon as they are made. As z.config() has it,
-// which would come too late.
+// Zod compiles schemas to code when they are created, which the policy forbids. z.config() would run too late for that.
 globalThis.__zod_globalConfig = { jitless: true };

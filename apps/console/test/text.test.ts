@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { groupDigits } from '@flywheel/protocol';
 import { decimalOf, toBaseUnits, toDecimal } from '@flywheel/sdk';
 import fc from 'fast-check';
-import { formatBaseUnits, groupDigits, shareOf } from '../src/lib/amounts.ts';
+import { formatBaseUnits, shareOf } from '../src/lib/amounts.ts';
 
 describe('amounts', () => {
   it('go to base units and back unchanged', () => {

@@ -1,13 +1,4 @@
-import { toBaseUnits, toDecimal } from '@flywheel/sdk';
-
-/** Decimals of SOL: 1 SOL is 10⁹ lamports. */
-export const SOL_DECIMALS = 9;
-
-/** Adds separators to decimal text: `1234567.5` becomes `1,234,567.5`. */
-export function groupDigits(decimal: string): string {
-  const [whole = '', fraction] = decimal.split('.');
-  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (fraction === undefined ? '' : `.${fraction}`);
-}
+import { groupDigits, SOL_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
 
 /** Formats base units in whole tokens: `1,234.5`. */
 export function formatBaseUnits(baseUnits: bigint, decimals: number): string {

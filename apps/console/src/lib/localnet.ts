@@ -1,7 +1,4 @@
-interface Reply {
-  readonly result?: unknown;
-  readonly error?: { readonly message: string };
-}
+import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
 
 /** Creates a mint on the local cluster, which keeps its authority. @returns the address of the mint. */
 export async function createMint(rpcUrl: string, decimals: number): Promise<string> {
@@ -12,17 +9,15 @@ export async function createMint(rpcUrl: string, decimals: number): Promise<stri
   throw new Error(`The local cluster did not answer with a mint: ${JSON.stringify(created)}`);
 }
 
+export interface Funding {
+  readonly address: string;
+  readonly lamports?: bigint;
+  readonly mint?: string;
+  readonly baseUnits?: bigint;
+}
+
 /** Credits lamports, tokens or both to an address of the local cluster. */
-export async function fundAccount(
-  rpcUrl: string,
-  funding: {
-    readonly address: string;
-    readonly lamports?: bigint;
-    readonly mint?: string;
-    readonly baseUnits?: bigint;
-  },
-): Promise<void> {
-  const { address, lamports, mint, baseUnits } = funding;
+export async function fundAccount(rpcUrl: string, { address, lamports, mint, baseUnits }: Funding): Promise<void> {
   await callLocalnet(rpcUrl, 'localnet_fund', {
     address,
     ...(lamports === undefined ? {} : { lamports: Number(lamports) }),
@@ -30,13 +25,7 @@ export async function fundAccount(
   });
 }
 
-async function callLocalnet(rpcUrl: string, method: `localnet_${string}`, params: object): Promise<unknown> {
-  const response = await fetch(rpcUrl, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [params] }),
-  });
-  const reply: Reply = await response.json();
-  if (reply.error) throw new Error(`The local cluster answered with an error: ${reply.error.message}`);
-  return reply.result;
+function callLocalnet(rpcUrl: string, method: `localnet_${string}`, params: object): Promise<unknown> {
+  // One attempt: a repeated call would create or fund twice.
+  return callRpc(createRpcTransport({ url: rpcUrl, maxAttempts: 1 }), method, [params]);
 }

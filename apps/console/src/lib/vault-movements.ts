@@ -1,8 +1,8 @@
+import { createRpcTransport } from '@flywheel/solana-rpc';
 import {
   type Address,
   address,
-  createSolanaRpc,
-  isSolanaError,
+  createSolanaRpcFromTransport,
   type Rpc,
   type Signature,
   type SolanaRpcApi,
@@ -32,12 +32,12 @@ const MAX_MOVEMENTS = 15;
  * @throws Error when the cluster does not answer or answers with an error.
  */
 export async function readMovements(rpcUrl: string, accounts: VaultAccounts): Promise<Movement[]> {
+  const rpc = createSolanaRpcFromTransport(createRpcTransport({ url: rpcUrl }));
   try {
-    return await readNewest(createSolanaRpc(rpcUrl), accounts);
+    return await readNewest(rpc, accounts);
   } catch (cause) {
-    throw new Error(`The cluster at ${rpcUrl} did not answer with the vault’s transactions: ${reasonOf(cause)}.`, {
-      cause,
-    });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`The cluster did not answer with the vault’s transactions: ${reason}`, { cause });
   }
 }
 
@@ -51,12 +51,6 @@ async function readNewest(rpc: Rpc<SolanaRpcApi>, { vault, tokenAccount }: Vault
   return read
     .filter((movement) => movement !== null)
     .filter(({ lamports, baseUnits }) => lamports !== 0n || baseUnits !== 0n);
-}
-
-/** Prefers the node’s own message. */
-function reasonOf(cause: unknown): string {
-  if (isSolanaError(cause) && '__serverMessage' in cause.context) return String(cause.context.__serverMessage);
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function signaturesOf(rpc: Rpc<SolanaRpcApi>, account: Address) {

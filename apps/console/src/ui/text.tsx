@@ -1,6 +1,6 @@
+import { groupDigits } from '@flywheel/protocol';
 import { ExternalLink } from 'lucide-react';
 import { Fragment, type ReactNode } from 'react';
-import { groupDigits } from '../lib/amounts.ts';
 import { explorerLink, useEnvironment } from '../lib/api/environment.ts';
 import { shorten } from '../lib/format.ts';
 import { cn } from './cn.ts';

@@ -1,5 +1,5 @@
 import type { AuditAction, AuditEntry } from '@flywheel/api';
-import { groupDigits } from '../../lib/amounts.ts';
+import { groupDigits } from '@flywheel/protocol';
 import { shorten } from '../../lib/format.ts';
 
 /** A changed value as text; null for none. */

@@ -1,5 +1,6 @@
 import type { BatchDetail, BatchFailure } from '@flywheel/api';
-import { formatSol, groupDigits } from '../../lib/amounts.ts';
+import { groupDigits } from '@flywheel/protocol';
+import { formatSol } from '../../lib/amounts.ts';
 import { pluralize } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';

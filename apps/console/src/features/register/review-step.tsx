@@ -1,8 +1,9 @@
 import { REGISTRATION_OPERATIONS, type RegisteredProject } from '@flywheel/api';
+import { groupDigits } from '@flywheel/protocol';
 import { signTransaction } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { formatSol, groupDigits } from '../../lib/amounts.ts';
+import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectsQuery } from '../../lib/api/projects.ts';

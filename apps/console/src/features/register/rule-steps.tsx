@@ -1,5 +1,6 @@
+import { groupDigits } from '@flywheel/protocol';
 import type { SubmitEvent } from 'react';
-import { groupDigits, limitIssue } from '../../lib/amounts.ts';
+import { limitIssue } from '../../lib/amounts.ts';
 import { Button } from '../../ui/button.tsx';
 import { Checkbox } from '../../ui/checkbox.tsx';
 import { TextField } from '../../ui/fields.tsx';

@@ -1,8 +1,9 @@
 import { type MintPreview, REGISTRATION_OPERATIONS } from '@flywheel/api';
+import { groupDigits } from '@flywheel/protocol';
 import { isAddress } from '@solana/kit';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { SubmitEvent } from 'react';
-import { formatSol, groupDigits } from '../../lib/amounts.ts';
+import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { createMint, fundAccount } from '../../lib/localnet.ts';

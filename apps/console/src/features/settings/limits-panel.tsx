@@ -1,7 +1,8 @@
 import type { ProjectOverview, ProjectSettings } from '@flywheel/api';
+import { groupDigits } from '@flywheel/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
-import { groupDigits, limitIssue } from '../../lib/amounts.ts';
+import { limitIssue } from '../../lib/amounts.ts';
 import { changeLimits } from '../../lib/api/projects.ts';
 import { tokenUnit } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';

@@ -1,6 +1,7 @@
+import { SOL_DECIMALS } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { ArrowDownLeft, ArrowUpRight } from 'lucide-react';
-import { formatBaseUnits, SOL_DECIMALS } from '../../lib/amounts.ts';
+import { formatBaseUnits } from '../../lib/amounts.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { type Movement, readMovements, type VaultAccounts } from '../../lib/vault-movements.ts';
 import { cn } from '../../ui/cn.ts';

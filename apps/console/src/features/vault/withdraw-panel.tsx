@@ -1,9 +1,9 @@
 import type { Asset, ProjectOverview, Withdrawal, WithdrawalRequest } from '@flywheel/api';
-import { MIN_VAULT_LAMPORTS, toBaseUnits, toDecimal } from '@flywheel/protocol';
+import { groupDigits, MIN_VAULT_LAMPORTS, SOL_DECIMALS, toBaseUnits, toDecimal } from '@flywheel/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
-import { groupDigits, SOL_DECIMALS, toSol } from '../../lib/amounts.ts';
+import { toSol } from '../../lib/amounts.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
 import { withdraw } from '../../lib/api/treasury.ts';
 import { tokenUnit } from '../../lib/format.ts';
