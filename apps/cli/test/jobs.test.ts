@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import type { Operations } from '@flywheel/service';
+import type { Admin } from '@flywheel/service';
 import { clearJobs, type Job, type Jobs, setJobs, startTestJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
 import { randomAddress } from '@flywheel/testing/records';
 import { parseDocument, runCommand } from './run-command.ts';
 
-type JobRecord = Awaited<ReturnType<Operations['listJobs']>>[number];
+type JobRecord = Awaited<ReturnType<Admin['listJobs']>>[number];
 
 describe('flywheel jobs', () => {
   let database: TestDatabase;

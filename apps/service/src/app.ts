@@ -37,19 +37,19 @@ import { startWorker } from './worker.ts';
 export type Role = 'localnet' | 'http' | 'worker';
 
 export interface App {
-  /** null without the role `http`. */
+  /** The service's URL; null without the role `http`. */
   readonly url: string | null;
   readonly rpcUrl: string;
-  /** Of Prometheus' text; null where METRICS_PORT is not set. */
+  /** The URL of /metrics; null if METRICS_PORT is not set. */
   readonly metricsUrl: string | null;
-  /** Which Squads program the local cluster runs; null on any other cluster. */
+  /** The Squads program that the local cluster runs; null on any other cluster. */
   readonly program: Localnet['program'] | null;
   stop(): Promise<void>;
 }
 
 /**
- * Starts the parts that the roles name, each handed what it needs, and nothing else in this process. What was started
- * is stopped again, last first, when a later part cannot start.
+ * Starts the parts of the service that the roles name. If a part cannot start, the parts that were started before it are
+ * stopped in reverse order.
  */
 export async function startApp(config: Config, roles: ReadonlySet<Role>, log: Logger): Promise<App> {
   const started = new AsyncDisposableStack();
@@ -72,7 +72,7 @@ async function compose(
   if (localnet) started.defer(() => localnet.stop());
   const rpcUrl = config.solanaRpcUrl ?? localnet?.url;
   if (rpcUrl === undefined) {
-    throw new ConfigError(['SOLANA_RPC_URL is not set; only `flywheel start` brings a cluster of its own.']);
+    throw new ConfigError(['SOLANA_RPC_URL is not set; only `flywheel start` runs a local cluster.']);
   }
 
   const { db, poolConfig, close } = await openDatabase(config, log);
@@ -104,7 +104,7 @@ async function compose(
   if (isWorker && secrets !== null) {
     const delivering = startWebhooks({ ...deps, poolConfig, secrets, rules });
     started.defer(() => delivering.stop());
-  } else if (isWorker) log.info('no webhooks are sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set');
+  } else if (isWorker) log.info('webhooks are not sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set');
   const monitorDeps = {
     metrics,
     log,
@@ -113,14 +113,14 @@ async function compose(
     readOperatorLamports: async () => (await chain.accounts([signers.operator]))[0]?.lamports ?? 0n,
   };
   const metricsUrl = await openMonitor(config, monitorDeps, started);
-  // Serving sends nothing: it only asks what a bundle would cost.
+  // This process sends no bundles; it only estimates their costs.
   const bundles = createBundleSender({ ...sending, chain, clock, log });
   const serving = { ...deps, bundles, rpcUrl, poolConfig, webhooks: { secrets, rules } };
   const url = roles.has('http') ? await listen(config, serving, log, signers, started) : null;
   return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
 }
 
-/** Loaded here, since no other process needs an SVM. */
+/** Imports the local cluster lazily, because no other process needs an SVM. */
 async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): Promise<Localnet> {
   const { startLocalnet } = await import('@flywheel/localnet');
   const cluster = await startLocalnet({
@@ -135,7 +135,7 @@ async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): P
   return cluster;
 }
 
-/** null where the configuration names no port for it. */
+/** Starts the metrics server; null if METRICS_PORT is not set. */
 async function openMonitor(
   { host, metricsPort: port }: Config,
   deps: MonitorDeps,
@@ -151,7 +151,7 @@ function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record
   return { database: () => ping(db), cluster: async () => void (await chain.blockHeight()) };
 }
 
-/** Where `npm run build --workspace apps/console` puts it. */
+/** The output of `npm run build --workspace apps/console`. */
 const CONSOLE_DIRECTORY = fileURLToPath(new URL('../../console/dist/', import.meta.url));
 
 interface ServingDeps extends PreviewDeps, Pick<EndpointDeps, 'webhooks'> {

@@ -1,61 +1,209 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import type { RateLimitName } from '@flywheel/api';
 import { type Address, isAddress } from '@solana/kit';
 import * as z from 'zod';
 
-/** Everything the process is told from outside, checked. */
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  /** Of `/metrics`, for the operator's network alone; null: not served. */
-  readonly metricsPort: number | null;
-  /** Where people reach the service; decides the domain of Sign-In With Solana. null: the address it listens on. */
-  readonly publicUrl: string | null;
-  /** Addresses and networks of our own proxies, whose X-Forwarded-* headers are believed. */
-  readonly trustedProxies: readonly string[];
-  readonly dataDirectory: string;
-  /** null: an embedded PostgreSQL in the data directory. */
-  readonly databaseUrl: string | null;
-  /** null: the local cluster, started by us. */
-  readonly solanaRpcUrl: string | null;
-  /** Where browsers reach the cluster; null: `solanaRpcUrl` if it holds no secret, else the cluster’s public endpoint. */
-  readonly publicSolanaRpcUrl: string | null;
-  /** Where links to transactions and accounts lead. */
-  readonly explorerUrl: string;
-  /** null: the local cluster’s own engine, or transactions in order over RPC on any other cluster. */
-  readonly blockEngineUrl: string | null;
-  /** Keypair files. null: generated in the data directory, on the local cluster only. */
-  readonly operatorSigner: string | null;
-  readonly companySigner: string | null;
-  /** The approver of before, for projects that have not been moved to the present one. */
-  readonly companySignerPrevious: string | null;
-  /** For processes that hold no keys (`flywheel serve`): the signers’ addresses instead of their files. */
-  readonly operatorAddress: Address | null;
-  readonly companyAddress: Address | null;
-  /** The wallets that may act for the company in the console. */
-  readonly companyOperators: ReadonlySet<Address>;
-  /** From which webhooks' secrets are derived; in a variable or in a file. Both null: made on the local cluster, else none. */
-  readonly webhookKey: Uint8Array | null;
-  readonly webhookKeyFile: string | null;
-  /** Whether webhooks may go to private addresses, and over http. */
+const SECONDS_PER_DAY = 86_400;
+
+/**
+ * Every setting, once: its environment variable, its type and bounds, its sentence in docs/operating.md, and its default.
+ * A setting without a default is null when it is not set. `Config` has the shape of this tree, and the table in
+ * docs/operating.md is compared with `settingRows`.
+ */
+const SETTINGS = {
+  host: settingWithDefault('HOST', z.string(), 'IP address to listen on', '127.0.0.1'),
+  port: settingWithDefault('PORT', port(), 'TCP port; 0 picks a free one', '4000'),
+  metricsPort: setting(
+    'METRICS_PORT',
+    port(),
+    'separate port for `/metrics` and `/health/*`, also of a worker; keep it inside your network',
+  ),
+  trustedProxies: settingWithDefault(
+    'TRUST_PROXY',
+    networks(),
+    'addresses and networks of your reverse proxies, e.g. `10.0.0.5,127.0.0.1`. Only their `X-Forwarded-For` (whose requests are counted) and `X-Forwarded-Proto` (secure cookies) are used',
+    '',
+  ),
+  publicUrl: setting(
+    'PUBLIC_URL',
+    url('http:', 'https:'),
+    'URL at which people reach the service, e.g. `https://flywheel.example`; without it, sign-in works on loopback only',
+  ),
+  dataDirectory: settingWithDefault(
+    'FLYWHEEL_DATA_DIR',
+    z.string().transform((path) => resolve(path)),
+    'directory of the embedded database, the local cluster and generated keys',
+    '.flywheel',
+  ),
+  databaseUrl: setting(
+    'DATABASE_URL',
+    url('postgres:', 'postgresql:'),
+    '`postgres://…`, PostgreSQL 18; default: an embedded server in the data directory',
+  ),
+  solanaRpcUrl: setting(
+    'SOLANA_RPC_URL',
+    url('http:', 'https:'),
+    'JSON-RPC URL of the cluster; default: `start` runs a local cluster',
+  ),
+  publicSolanaRpcUrl: setting(
+    'PUBLIC_SOLANA_RPC_URL',
+    url('http:', 'https:'),
+    'URL of the same cluster for browsers; default: `SOLANA_RPC_URL` if it has no user, path or query (where providers put keys), otherwise the public endpoint of the cluster',
+  ),
+  explorerUrl: settingWithDefault(
+    'EXPLORER_URL',
+    url('http:', 'https:'),
+    'explorer for links to transactions and accounts',
+    'https://explorer.solana.com',
+  ),
+  blockEngineUrl: setting(
+    'JITO_BLOCK_ENGINE_URL',
+    url('http:', 'https:'),
+    "URL of the block engine; default: the local cluster's own. On another cluster without it, transactions are sent in order over RPC",
+  ),
+  operatorSigner: setting(
+    'OPERATOR_SIGNER',
+    z.string(),
+    'keypair file of the operator, or a `kms://` URI; required with `SOLANA_RPC_URL`, except in `serve` with `OPERATOR_ADDRESS`',
+  ),
+  companySigner: setting(
+    'COMPANY_SIGNER',
+    z.string(),
+    "keypair file of the company approver, or a `kms://` URI; required like the operator's, except in `serve` with `COMPANY_ADDRESS`",
+  ),
+  companySignerPrevious: setting(
+    'COMPANY_SIGNER_PREVIOUS',
+    z.string(),
+    'previous company approver, in the same format: votes for projects that still have it as a member',
+  ),
+  operatorAddress: setting('OPERATOR_ADDRESS', base58Address(), "the operator's address, for `serve`"),
+  companyAddress: setting('COMPANY_ADDRESS', base58Address(), "the company approver's address, for `serve`"),
+  companyOperators: settingWithDefault(
+    'COMPANY_OPERATORS',
+    base58Addresses().transform((addresses): ReadonlySet<Address> => new Set(addresses)),
+    'comma-separated wallets that may act for the company in the console',
+    '',
+  ),
+  webhookKeyFile: setting(
+    'WEBHOOK_KEY_FILE',
+    z.string(),
+    'file with the key from which [webhook](webhooks.md) secrets are derived: base64 of at least 32 bytes (`openssl rand -base64 32`), the same in every `serve` and `work`; without it webhooks are not available. On the local cluster one is generated',
+  ),
+  webhookKey: setting('WEBHOOK_KEY', webhookKey(), 'the key itself, if a file is not possible'),
+  webhooksMayBePrivate: setting(
+    'WEBHOOK_ALLOW_PRIVATE',
+    flag(),
+    '`1` allows webhooks to private addresses and over http, `0` does not; default: `1` on the local cluster, otherwise `0`',
+  ),
+  localnet: {
+    port: settingWithDefault(
+      'LOCALNET_PORT',
+      port(),
+      "port of the local cluster's JSON-RPC; 0 picks a free one",
+      '8899',
+    ),
+    slotMs: settingWithDefault(
+      'LOCALNET_SLOT_MS',
+      whole('milliseconds', 10, 10_000),
+      'slot time of the local cluster, 10 to 10000',
+      '400',
+    ),
+    squadsProgram: setting(
+      'FLYWHEEL_SQUADS_PROGRAM',
+      z.string(),
+      'for the local cluster: path of the deployed Squads v4 program, or `emulation`; default: `~/.cache/flywheel/squads_v4.so` if it exists, otherwise a copy that the start fetches within 1.5 s, otherwise the emulation',
+    ),
+    isOffline: settingWithDefault(
+      'FLYWHEEL_OFFLINE',
+      flag(),
+      '`1`: the local cluster makes no requests to other hosts',
+      '0',
+    ),
+  },
+  rateLimits: {
+    init: settingWithDefault('RATE_LIMIT_INIT', rateLimit(), 'init requests per API key, as requests/seconds', '10/60'),
+    preview: settingWithDefault(
+      'RATE_LIMIT_PREVIEW',
+      rateLimit(),
+      'preview requests per API key: a preview compiles as much as init and also queries the cluster',
+      '10/60',
+    ),
+    execute: settingWithDefault('RATE_LIMIT_EXECUTE', rateLimit(), 'execute and cancel requests per API key', '10/60'),
+    get: settingWithDefault('RATE_LIMIT_GET', rateLimit(), 'requests per API key that read batches', '10/1'),
+    current: settingWithDefault(
+      'RATE_LIMIT_CURRENT',
+      rateLimit(),
+      'requests per API key for the current batch',
+      '10/1',
+    ),
+    console: settingWithDefault(
+      'RATE_LIMIT_CONSOLE',
+      rateLimit(),
+      'all operations under `/console/api`, per wallet or IP address; enough for a person with several pages that refresh',
+      '600/60',
+    ),
+    proof: settingWithDefault(
+      'RATE_LIMIT_PROOF',
+      rateLimit(),
+      'proof checks per IP address; each may read twenty transactions of the cluster',
+      '60/60',
+    ),
+  },
+  fairUse: {
+    maxOpenBatches: settingWithDefault(
+      'MAX_OPEN_BATCHES',
+      whole('batches', 1, 10_000),
+      'open batches per project',
+      '50',
+    ),
+    maxOpenPipelines: settingWithDefault(
+      'MAX_OPEN_PIPELINES',
+      whole('pipelines', 1, 1_000_000),
+      'pipelines in open batches per project',
+      '2000',
+    ),
+  },
+  batchExpirySeconds: settingWithDefault(
+    'BATCH_EXPIRY_SECONDS',
+    whole('seconds', 1, 365 * SECONDS_PER_DAY),
+    'seconds until a batch that is not executed ends `FAILED`; applies to batches that are created afterwards',
+    '604800',
+  ),
+  noncePoolSize: settingWithDefault(
+    'NONCE_POOL_SIZE',
+    whole('nonce accounts', 1, 10_000),
+    'free durable nonces for new batches; each locks 0.0014 SOL of the operator',
+    '32',
+  ),
+  maxTipLamports: settingWithDefault(
+    'MAX_TIP_LAMPORTS',
+    whole('lamports', 1_000, 1_000_000_000).transform(BigInt),
+    "maximum tip per bundle; the tip starts at the engine's floor and doubles with each attempt that did not land",
+    '100000',
+  ),
+  maxComputeUnitPrice: settingWithDefault(
+    'MAX_COMPUTE_UNIT_PRICE',
+    whole('micro-lamports', 1_000, 1_000_000_000).transform(BigInt),
+    'maximum price in micro-lamports per compute unit; the price follows recent fees for the same accounts',
+    '100000',
+  ),
+  logLevel: settingWithDefault(
+    'LOG_LEVEL',
+    logLevel(),
+    '`fatal`, `error`, `warn`, `info`, `debug`, `trace`, `silent`',
+    'info',
+  ),
+};
+
+type Settings = typeof SETTINGS;
+
+type Values<Tree> = {
+  readonly [Key in keyof Tree]: Tree[Key] extends Setting<infer Value> ? Value : Values<Tree[Key]>;
+};
+
+/** The checked configuration of a process. */
+export interface Config extends Omit<Values<Settings>, 'webhooksMayBePrivate'> {
   readonly webhooksMayBePrivate: boolean;
-  readonly localnet: {
-    readonly port: number;
-    readonly squadsProgram: string | null;
-    readonly slotMs: number;
-    /** Whether the real Squads program, where it is missing, is left alone rather than fetched. */
-    readonly isOffline: boolean;
-  };
-  readonly rateLimits: Readonly<Record<RateLimitName, RateLimit>>;
-  readonly fairUse: { readonly maxOpenBatches: number; readonly maxOpenPipelines: number };
-  readonly batchExpirySeconds: number;
-  readonly noncePoolSize: number;
-  /** What the last transaction of a bundle may pay the block engine at most, however often it is sent again. */
-  readonly maxTipLamports: bigint;
-  /** Micro-lamports that a compute unit is offered at most, whatever others pay of late. */
-  readonly maxComputeUnitPrice: bigint;
-  readonly logLevel: LogLevel;
 }
 
 export interface RateLimit {
@@ -63,180 +211,163 @@ export interface RateLimit {
   readonly seconds: number;
 }
 
-type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
-
-/** One sentence per fault. */
+/** One sentence per invalid setting. */
 export class ConfigError extends Error {
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'));
+  constructor(sentences: readonly string[]) {
+    super(sentences.join('\n'));
     this.name = 'ConfigError';
   }
 }
 
 /**
  * Reads the environment.
- * @throws ConfigError naming every variable that is wrong, what it holds and what it may hold.
+ * @throws ConfigError naming every invalid variable, its value and the values it may have.
  */
 export function parseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  // An empty variable is how shells and compose files say "not set".
-  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = Environment.safeParse(set);
-  const faults = parsed.success
-    ? crossFaults(parsed.data)
-    : parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}.`);
-  if (!parsed.success || faults.length > 0) throw new ConfigError(faults);
-  const env = parsed.data;
+  const sentences: string[] = [];
+  const values = readTree(SETTINGS, environment, sentences) as Values<Settings>; // readTree keeps the shape of its tree
+  if (sentences.length === 0) sentences.push(...findConflicts(values));
+  if (sentences.length > 0) throw new ConfigError(sentences);
   return Object.freeze({
-    host: env.HOST,
-    port: env.PORT,
-    metricsPort: env.METRICS_PORT ?? null,
-    trustedProxies: env.TRUST_PROXY,
-    publicUrl: env.PUBLIC_URL ?? null,
-    dataDirectory: resolve(env.FLYWHEEL_DATA_DIR),
-    databaseUrl: env.DATABASE_URL ?? null,
-    solanaRpcUrl: env.SOLANA_RPC_URL ?? null,
-    publicSolanaRpcUrl: env.PUBLIC_SOLANA_RPC_URL ?? null,
-    explorerUrl: env.EXPLORER_URL,
-    blockEngineUrl: env.JITO_BLOCK_ENGINE_URL ?? null,
-    operatorSigner: env.OPERATOR_SIGNER ?? null,
-    companySigner: env.COMPANY_SIGNER ?? null,
-    companySignerPrevious: env.COMPANY_SIGNER_PREVIOUS ?? null,
-    operatorAddress: env.OPERATOR_ADDRESS ?? null,
-    companyAddress: env.COMPANY_ADDRESS ?? null,
-    companyOperators: new Set(env.COMPANY_OPERATORS),
-    webhookKey: env.WEBHOOK_KEY ?? null,
-    webhookKeyFile: env.WEBHOOK_KEY_FILE ?? null,
-    // Whoever runs a cluster of his own has his receivers beside it.
-    webhooksMayBePrivate: (env.WEBHOOK_ALLOW_PRIVATE ?? (env.SOLANA_RPC_URL === undefined ? '1' : '0')) === '1',
-    localnet: {
-      port: env.LOCALNET_PORT,
-      squadsProgram: env.FLYWHEEL_SQUADS_PROGRAM ?? null,
-      isOffline: env.FLYWHEEL_OFFLINE === '1',
-      slotMs: env.LOCALNET_SLOT_MS,
-    },
-    rateLimits: {
-      init: env.RATE_LIMIT_INIT,
-      preview: env.RATE_LIMIT_PREVIEW,
-      execute: env.RATE_LIMIT_EXECUTE,
-      get: env.RATE_LIMIT_GET,
-      current: env.RATE_LIMIT_CURRENT,
-      console: env.RATE_LIMIT_CONSOLE,
-      proof: env.RATE_LIMIT_PROOF,
-    },
-    fairUse: { maxOpenBatches: env.MAX_OPEN_BATCHES, maxOpenPipelines: env.MAX_OPEN_PIPELINES },
-    batchExpirySeconds: env.BATCH_EXPIRY_SECONDS,
-    noncePoolSize: env.NONCE_POOL_SIZE,
-    maxTipLamports: BigInt(env.MAX_TIP_LAMPORTS),
-    maxComputeUnitPrice: BigInt(env.MAX_COMPUTE_UNIT_PRICE),
-    logLevel: env.LOG_LEVEL,
+    ...values,
+    // Receivers of a local cluster run on the same machine.
+    webhooksMayBePrivate: values.webhooksMayBePrivate ?? values.solanaRpcUrl === null,
   });
 }
 
-/** As many as the hash that secrets are derived with has. */
-const MIN_WEBHOOK_KEY_BYTES = 32;
-
-/** The bytes of a key in base64; null where it is none, or too short. */
-export function parseWebhookKey(text: string): Uint8Array | null {
-  const bytes = /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null;
-  return bytes === null || bytes.length < MIN_WEBHOOK_KEY_BYTES ? null : new Uint8Array(bytes);
-}
-
 /**
- * Reads the environment for what is done to the database alone, which asks for no cluster and no signers, whether or not
- * they are named.
- * @throws ConfigError as `parseConfig`.
+ * Reads the environment for commands that use only the database. Such a command needs neither a cluster nor signers.
+ * @throws ConfigError like `parseConfig`.
  */
 export function parseDatabaseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   return parseConfig({ ...environment, SOLANA_RPC_URL: undefined });
 }
 
-const SECONDS_PER_DAY = 86_400;
-
-const Environment = z.object({
-  HOST: z.string().default('127.0.0.1'),
-  PORT: port().default(4000),
-  METRICS_PORT: port().optional(),
-  PUBLIC_URL: url(['http:', 'https:']).optional(),
-  TRUST_PROXY: networks().default([]),
-  FLYWHEEL_DATA_DIR: z.string().default('.flywheel'),
-  DATABASE_URL: url(['postgres:', 'postgresql:']).optional(),
-  SOLANA_RPC_URL: url(['http:', 'https:']).optional(),
-  PUBLIC_SOLANA_RPC_URL: url(['http:', 'https:']).optional(),
-  EXPLORER_URL: url(['http:', 'https:']).default('https://explorer.solana.com'),
-  JITO_BLOCK_ENGINE_URL: url(['http:', 'https:']).optional(),
-  OPERATOR_SIGNER: z.string().optional(),
-  COMPANY_SIGNER: z.string().optional(),
-  COMPANY_SIGNER_PREVIOUS: z.string().optional(),
-  OPERATOR_ADDRESS: base58Address().optional(),
-  COMPANY_ADDRESS: base58Address().optional(),
-  COMPANY_OPERATORS: base58Addresses().default([]),
-  WEBHOOK_KEY: webhookKey().optional(),
-  WEBHOOK_KEY_FILE: z.string().optional(),
-  WEBHOOK_ALLOW_PRIVATE: flag().optional(),
-  LOCALNET_PORT: port().default(8899),
-  LOCALNET_SLOT_MS: whole('milliseconds', 10, 10_000).default(400),
-  FLYWHEEL_SQUADS_PROGRAM: z.string().optional(),
-  FLYWHEEL_OFFLINE: flag().default('0'),
-  // The interface's own numbers.
-  RATE_LIMIT_INIT: rateLimit().default({ requests: 10, seconds: 60 }),
-  // As init's: a preview compiles as much, and asks the cluster besides.
-  RATE_LIMIT_PREVIEW: rateLimit().default({ requests: 10, seconds: 60 }),
-  RATE_LIMIT_EXECUTE: rateLimit().default({ requests: 10, seconds: 60 }),
-  RATE_LIMIT_GET: rateLimit().default({ requests: 10, seconds: 1 }),
-  RATE_LIMIT_CURRENT: rateLimit().default({ requests: 10, seconds: 1 }),
-  // A person with a few pages open that look again by themselves.
-  RATE_LIMIT_CONSOLE: rateLimit().default({ requests: 600, seconds: 60 }),
-  // Open to anyone, and each may read up to twenty transactions of the cluster.
-  RATE_LIMIT_PROOF: rateLimit().default({ requests: 60, seconds: 60 }),
-  MAX_OPEN_BATCHES: whole('batches', 1, 10_000).default(50),
-  MAX_OPEN_PIPELINES: whole('pipelines', 1, 1_000_000).default(2_000),
-  BATCH_EXPIRY_SECONDS: whole('seconds', 1, 365 * SECONDS_PER_DAY).default(7 * SECONDS_PER_DAY),
-  NONCE_POOL_SIZE: whole('nonce accounts', 1, 10_000).default(32),
-  MAX_TIP_LAMPORTS: whole('lamports', 1_000, 1_000_000_000).default(100_000),
-  MAX_COMPUTE_UNIT_PRICE: whole('micro-lamports', 1_000, 1_000_000_000).default(100_000),
-  LOG_LEVEL: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
-      error: (issue) => `is ${quote(issue.input)}; it may be fatal, error, warn, info, debug, trace or silent`,
-    })
-    .default('info'),
-});
-
-function crossFaults(env: z.output<typeof Environment>): string[] {
-  const faults: string[] = [];
-  if (env.WEBHOOK_KEY !== undefined && env.WEBHOOK_KEY_FILE !== undefined) {
-    faults.push('WEBHOOK_KEY and WEBHOOK_KEY_FILE are both set; set one of them.');
-  }
-  if (env.SOLANA_RPC_URL !== undefined) {
-    for (const who of ['OPERATOR', 'COMPANY'] as const) {
-      if (env[`${who}_SIGNER`] === undefined && env[`${who}_ADDRESS`] === undefined) {
-        faults.push(
-          `${who}_SIGNER is not set; with SOLANA_RPC_URL it must name a keypair file (or set ${who}_ADDRESS where nothing is signed).`,
-        );
-      }
-    }
-  }
-  return faults;
+/** The rows of the table of settings in docs/operating.md. */
+export function settingRows(): string[] {
+  return flatten(SETTINGS).map(
+    ({ name, defaultText, sentence }) =>
+      `| \`${name}\` | ${defaultText === null || defaultText === '' ? '' : `\`${defaultText}\` `}| ${sentence} |`,
+  );
+}
+interface Setting<Value> {
+  readonly name: string;
+  readonly schema: z.ZodType<Value>;
+  /** The default, as it would stand in the environment. */
+  readonly defaultText: string | null;
+  readonly sentence: string;
 }
 
-function flag() {
-  return z.enum(['0', '1'], { error: (issue) => `is ${quote(issue.input)}; it may be 0 or 1` });
+interface SettingTree {
+  readonly [key: string]: Setting<unknown> | SettingTree;
+}
+
+function setting<Value>(name: string, schema: z.ZodType<Value>, sentence: string): Setting<Value | null> {
+  return { name, schema, defaultText: null, sentence };
+}
+
+function settingWithDefault<Value>(
+  name: string,
+  schema: z.ZodType<Value>,
+  sentence: string,
+  defaultText: string,
+): Setting<Value> {
+  return { name, schema, defaultText, sentence };
+}
+
+function readTree(
+  tree: SettingTree,
+  environment: Readonly<Record<string, string | undefined>>,
+  sentences: string[],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(tree).map(([key, node]) => [
+      key,
+      isSetting(node) ? readSetting(node, environment, sentences) : readTree(node, environment, sentences),
+    ]),
+  );
+}
+
+function readSetting(
+  { name, schema, defaultText }: Setting<unknown>,
+  environment: Readonly<Record<string, string | undefined>>,
+  sentences: string[],
+): unknown {
+  // Shells and compose files pass a variable that is not set as an empty one.
+  const text = environment[name] || defaultText;
+  if (text === null) return null;
+  const parsed = schema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  sentences.push(...parsed.error.issues.map(({ message }) => `${name} ${message}.`));
+  return null;
+}
+
+function isSetting(node: Setting<unknown> | SettingTree): node is Setting<unknown> {
+  return 'schema' in node;
+}
+
+function flatten(tree: SettingTree): Setting<unknown>[] {
+  return Object.values(tree).flatMap((node) => (isSetting(node) ? [node] : flatten(node)));
+}
+
+function findConflicts(values: Values<Settings>): string[] {
+  const sentences: string[] = [];
+  if (values.webhookKey !== null && values.webhookKeyFile !== null) {
+    sentences.push('WEBHOOK_KEY and WEBHOOK_KEY_FILE are both set; set one of them.');
+  }
+  if (values.solanaRpcUrl === null) return sentences;
+  for (const who of ['operator', 'company'] as const) {
+    if (values[`${who}Signer`] !== null || values[`${who}Address`] !== null) continue;
+    const name = who.toUpperCase();
+    sentences.push(
+      `${name}_SIGNER is not set; with SOLANA_RPC_URL it must name a keypair file, or set ${name}_ADDRESS for a process that signs nothing.`,
+    );
+  }
+  return sentences;
+}
+
+/** The hash that derives webhook secrets has as many bytes. */
+const MIN_WEBHOOK_KEY_BYTES = 32;
+
+/** Decodes a key in base64; null if it is not base64, or too short. */
+export function parseWebhookKey(text: string): Uint8Array | null {
+  const bytes = /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null;
+  return bytes === null || bytes.length < MIN_WEBHOOK_KEY_BYTES ? null : new Uint8Array(bytes);
 }
 
 function webhookKey() {
   return z.string().transform((text, context): Uint8Array => {
     const key = parseWebhookKey(text);
     if (key !== null) return key;
-    // Not quoted: it may be a key all the same.
+    // Do not quote the value: it may be a key all the same.
     context.addIssue({
       code: 'custom',
-      message: `holds no base64 of at least ${MIN_WEBHOOK_KEY_BYTES} bytes; make one with openssl rand -base64 32`,
+      message: `must be base64 of at least ${MIN_WEBHOOK_KEY_BYTES} bytes; make one with openssl rand -base64 32`,
     });
     return z.NEVER;
   });
 }
 
+function logLevel() {
+  return z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+    error: (issue) => `is ${quote(issue.input)}; it may be fatal, error, warn, info, debug, trace or silent`,
+  });
+}
+
+function flag() {
+  const values = z.enum(['0', '1'], { error: (issue) => `is ${quote(issue.input)}; it may be 0 or 1` });
+  return values.transform((value) => value === '1');
+}
+
 function port() {
   return whole('ports', 0, 65_535);
+}
+
+function url(...protocols: readonly string[]) {
+  return z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+    // Do not quote the value: a URL may hold a password.
+    error: () => `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+  });
 }
 
 function whole(unit: string, min: number, max: number) {
@@ -248,15 +379,10 @@ function whole(unit: string, min: number, max: number) {
   });
 }
 
-function url(protocols: readonly string[]) {
-  return z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
-    error: () => `is no URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
-  });
-}
-
-/** As `10.0.0.0/8,127.0.0.1`. */
+/** Parses a list like `10.0.0.0/8,127.0.0.1`. */
 function networks() {
   return z.string().transform((text, context): readonly string[] => {
+    if (text === '') return [];
     const entries = text.split(',').map((entry) => entry.trim());
     const misshapen = entries.find((entry) => !isNetwork(entry));
     if (misshapen === undefined) return entries;
@@ -284,9 +410,10 @@ function base58Address() {
   });
 }
 
-/** As `7Fq2…,9dKe…`. */
+/** Parses a list like `7Fq2…,9dKe…`. */
 function base58Addresses() {
   return z.string().transform((text, context): readonly Address[] => {
+    if (text === '') return [];
     const entries = text.split(',').map((entry) => entry.trim());
     const addresses = entries.filter(isAddress);
     if (addresses.length === entries.length) return addresses;

@@ -13,7 +13,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Opens the database that the configuration names, or the embedded one, and brings it up to date. */
+/** Opens the configured database, or the embedded one, and migrates it. */
 export async function openDatabase(config: Config, log: Logger): Promise<Database> {
   const embedded =
     config.databaseUrl === null ? await startPostgres({ dataDirectory: config.dataDirectory, log }) : null;
@@ -31,7 +31,7 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
   }
 }
 
-/** Deletes the embedded database of a data directory, which as root lies elsewhere. Nobody may be using it. */
+/** Deletes the embedded database of a data directory. No process may be using it. */
 export function removeDatabase(dataDirectory: string): Promise<void> {
   return removePostgres(dataDirectory);
 }

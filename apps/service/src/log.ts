@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino';
 import type { Config } from './config.ts';
 
-/** JSON lines on stderr: stdout belongs to the ready line. Keys, cookies and signed transactions never get here. */
+/** Writes JSON lines to stderr, because stdout carries the ready line. Keys, cookies and signed transactions are redacted. */
 export function createLog(level: Config['logLevel']): Logger {
   return pino(
     { level, base: null, redact: ['*.apiKey', '*.signedTx', '*.token', '*.cookie', '*.authorization'] },

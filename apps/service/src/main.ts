@@ -12,13 +12,13 @@ const ROLES: { readonly [C in Exclude<Command, 'migrate'>]: ReadonlySet<Role> } 
   work: new Set(['worker']),
 };
 
-/** Strips types without a flag, and knows the JSON source text of numbers. */
+/** Node 24 strips types without a flag and gives JSON.parse the source text of numbers. */
 const MIN_NODE_MAJOR = 24;
 
 /**
- * Runs the service until SIGTERM or SIGINT. Prints one JSON line when it is ready. The only reader of process.env.
+ * Runs the service until SIGTERM or SIGINT. Prints one JSON line when it is ready. Only this function reads process.env.
  * @param onReady is called after that line.
- * @throws ConfigError, a sentence per fault.
+ * @throws ConfigError with one sentence per invalid setting.
  */
 export async function main(command: Command, onReady: OnReady = () => undefined): Promise<void> {
   requireNode();
@@ -39,7 +39,7 @@ async function migrate(config: Config, log: Logger): Promise<void> {
 async function run(config: Config, roles: ReadonlySet<Role>, log: Logger, onReady: OnReady): Promise<void> {
   const stopped = stopSignal();
   const starting = startApp(config, roles, log);
-  // A start may wait for a database or a cluster: a signal meanwhile ends it as soon as it can be stopped.
+  // A start may wait for a database or a cluster. A signal that arrives meanwhile stops it once it has started.
   const early = await Promise.race([starting.then(() => null), stopped]);
   const app = await starting;
   if (early !== null) return app.stop();
@@ -59,7 +59,7 @@ function requireNode(): void {
   const major = Number(process.versions.node.split('.')[0]);
   if (major >= MIN_NODE_MAJOR) return;
   throw new ConfigError([
-    `Node ${process.versions.node} runs this process; it takes ${MIN_NODE_MAJOR} or newer. npm scripts and npx bring their own: npm start.`,
+    `Node ${process.versions.node} runs this process; Node ${MIN_NODE_MAJOR} or newer is required. npm scripts and npx use the installed one: npm start.`,
   ]);
 }
 

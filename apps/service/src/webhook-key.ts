@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { type Config, ConfigError, parseWebhookKey } from './config.ts';
 
 /**
- * The key that webhooks’ secrets are derived from; null where none is configured, and there are no webhooks. On the local
- * cluster one is made when missing.
+ * Reads the key from which webhook secrets are derived; null if none is configured, and webhooks are unavailable. On the
+ * local cluster a missing key is generated.
  */
 export async function openWebhookKey(
   config: Config,
@@ -19,7 +19,7 @@ export async function openWebhookKey(
 
 const KEY_BYTES = 32;
 
-/** Two starts at once on one directory end up with one key. */
+/** Concurrent starts on one directory end up with the same key. */
 async function provideKey(directory: string): Promise<string> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, 'webhook.key');
@@ -27,7 +27,7 @@ async function provideKey(directory: string): Promise<string> {
   const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
   await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true });
   try {
-    // Unlike a rename, a link fails where there is one, and nobody reads half of it.
+    // Unlike a rename, a link fails if the file exists; and no reader sees half of it.
     await link(draft, path);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
@@ -45,7 +45,7 @@ async function readKey(path: string): Promise<Uint8Array> {
     throw new ConfigError([`WEBHOOK_KEY_FILE ${path} cannot be read: ${String(cause)}.`]);
   }
   const key = parseWebhookKey(text.trim());
-  // Not quoted: it may be a key all the same.
-  if (key === null) throw new ConfigError([`WEBHOOK_KEY_FILE ${path} holds no base64 of at least 32 bytes.`]);
+  // Do not quote the value: it may be a key all the same.
+  if (key === null) throw new ConfigError([`WEBHOOK_KEY_FILE ${path} must hold base64 of at least 32 bytes.`]);
   return key;
 }

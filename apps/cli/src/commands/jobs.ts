@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import type { Operations } from '@flywheel/service';
+import type { Admin } from '@flywheel/service';
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -79,7 +79,7 @@ function addRetry(jobs: Command, context: Context): void {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-type JobRecord = Awaited<ReturnType<Operations['listJobs']>>[number];
+type JobRecord = Awaited<ReturnType<Admin['listJobs']>>[number];
 
 function isStuck({ problem }: JobRecord): boolean {
   return problem !== null;
@@ -87,12 +87,12 @@ function isStuck({ problem }: JobRecord): boolean {
 
 async function withOperations<T>(
   { environment }: Context,
-  use: Parameters<typeof import('@flywheel/service').operate<T>>[1],
+  use: Parameters<typeof import('@flywheel/service').withAdmin<T>>[1],
 ): Promise<T> {
   // Loaded on demand: the other commands start faster without the service.
-  const { ConfigError, operate } = await import('@flywheel/service');
+  const { ConfigError, withAdmin } = await import('@flywheel/service');
   try {
-    return await operate(environment, use);
+    return await withAdmin(environment, use);
   } catch (error) {
     if (error instanceof ConfigError) throw new CliError('ERR_CONFIGURATION', error.message, { cause: error });
     throw error;

@@ -1,8 +1,8 @@
-import type { Config, Examination } from '@flywheel/service';
+import type { Config, Diagnostics } from '@flywheel/service';
 import { count, roughDuration } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 
-type DatabaseState = NonNullable<Awaited<ReturnType<Examination['database']>>>;
+type DatabaseState = NonNullable<Awaited<ReturnType<Diagnostics['database']>>>;
 export type ServiceState = NonNullable<DatabaseState['service']>;
 
 export interface DatabaseChecks {
@@ -12,10 +12,10 @@ export interface DatabaseChecks {
 }
 
 /** Checks that the database answers, its version and its schema. */
-export async function checkDatabase(config: Config, examination: Examination): Promise<DatabaseChecks> {
+export async function checkDatabase(config: Config, diagnostics: Diagnostics): Promise<DatabaseChecks> {
   let state: DatabaseState | null;
   try {
-    state = await examination.database();
+    state = await diagnostics.database();
   } catch (error) {
     return { checks: [unreachable(config, error)], service: null };
   }

@@ -42,7 +42,7 @@ interface CheckOptions {
 /** Runs all checks. It reports errors as checks and does not throw them. */
 async function runChecks({ environment, url }: CheckOptions): Promise<readonly Check[]> {
   // Loaded on demand: the other commands start faster without the service.
-  const { ConfigError, examine, parseConfig } = await import('@flywheel/service');
+  const { ConfigError, createDiagnostics, parseConfig } = await import('@flywheel/service');
   const versions = ok('versions', `flywheel ${packageFile.version}, Node ${process.versions.node}.`);
   let config: Config;
   try {
@@ -52,10 +52,10 @@ async function runChecks({ environment, url }: CheckOptions): Promise<readonly C
     const remedy = 'Fix the variable; docs/operating.md lists all of them. No other check was run.';
     return [versions, ...error.message.split('\n').map((issue) => failure('configuration', issue, remedy))];
   }
-  const examination = examine(config);
+  const diagnostics = createDiagnostics(config);
   const rpcUrl = config.solanaRpcUrl ?? `http://127.0.0.1:${config.localnet.port}`;
   const [database, cluster, http] = await Promise.all([
-    checkDatabase(config, examination),
+    checkDatabase(config, diagnostics),
     checkCluster(rpcUrl, config),
     checkHttp(config, url),
   ]);
@@ -65,7 +65,7 @@ async function runChecks({ environment, url }: CheckOptions): Promise<readonly C
     ok('configuration', describeConfig(config)),
     ...database.checks,
     ...cluster,
-    ...(await checkSigners({ examination, rpcUrl, members: service?.members ?? [] })),
+    ...(await checkSigners({ diagnostics, rpcUrl, members: service?.members ?? [] })),
     ...(service === null ? [] : checkQueue(config, service)),
     http,
   ];

@@ -1,5 +1,5 @@
 import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import type { Examination } from '@flywheel/service';
+import type { Diagnostics } from '@flywheel/service';
 import { createRpcTransport } from '@flywheel/solana-rpc';
 import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
 import { count } from '../../format.ts';
@@ -7,7 +7,7 @@ import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 import type { ServiceState } from './database.ts';
 
 export interface SignersInput {
-  readonly examination: Examination;
+  readonly diagnostics: Diagnostics;
   readonly rpcUrl: string;
   /** The operators and company approvers in the projects’ multisigs. */
   readonly members: ServiceState['members'];
@@ -16,9 +16,9 @@ export interface SignersInput {
 type Role = 'operator' | 'company';
 
 /** Checks that both signers can be read, differ, and match the projects, and that the operator can pay. */
-export async function checkSigners({ examination, rpcUrl, members }: SignersInput): Promise<Check[]> {
+export async function checkSigners({ diagnostics, rpcUrl, members }: SignersInput): Promise<Check[]> {
   const read = async (role: Role | 'previousCompany') =>
-    examination
+    diagnostics
       .signer(role)
       .catch((error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }));
   const [operator, company, previous] = await Promise.all([read('operator'), read('company'), read('previousCompany')]);
@@ -36,7 +36,7 @@ export async function checkSigners({ examination, rpcUrl, members }: SignersInpu
   return checks;
 }
 
-type Reading = Awaited<ReturnType<Examination['signer']>> | { readonly error: string };
+type Reading = Awaited<ReturnType<Diagnostics['signer']>> | { readonly error: string };
 
 const ROLE_NAMES = { operator: 'Operator', company: 'Company approver' } as const;
 const PREVIOUS_REMEDY = 'Fix COMPANY_SIGNER_PREVIOUS, or remove it if no project has that key as a member any more.';

@@ -3,21 +3,21 @@ import { openDatabase } from './database.ts';
 import { createLog } from './log.ts';
 import { findJobs, type JobRecord, retryJob } from './store/jobs/job-records.ts';
 
-/** What an operator does beside the running processes, over the same database. */
-export interface Operations {
-  /** Oldest first; those that ended well within the last day only `withCompleted`. */
+/** Operations for administrators. They use the database of the running processes. */
+export interface Admin {
+  /** Lists jobs, oldest first. `withCompleted` includes jobs completed within the last day. */
   listJobs(options: { readonly withCompleted: boolean }): Promise<JobRecord[]>;
-  /** False when there is nothing to retry: it runs, has ended well, or does not exist. */
+  /** Starts a job now; false if it is running, has completed or does not exist. */
   retryJob(id: string): Promise<boolean>;
 }
 
 /**
- * Opens the database that the environment names, or the embedded one of the data directory, for as long as it is used.
- * @throws ConfigError, a sentence per fault.
+ * Opens the database that the environment names, or the embedded one of the data directory, until `use` returns.
+ * @throws ConfigError with one sentence per invalid setting.
  */
-export async function operate<T>(
+export async function withAdmin<T>(
   environment: Readonly<Record<string, string | undefined>>,
-  use: (operations: Operations) => Promise<T>,
+  use: (admin: Admin) => Promise<T>,
 ): Promise<T> {
   const config = parseDatabaseConfig({ LOG_LEVEL: 'error', ...environment });
   const { db, close } = await openDatabase(config, createLog(config.logLevel));

@@ -6,37 +6,37 @@ import type { Config } from './config.ts';
 import { createLog } from './log.ts';
 import { loadSigner } from './solana/signer.ts';
 import { closeDb, openDb } from './store/db.ts';
-import { type DatabaseFindings, examineDatabase } from './store/examine-database.ts';
+import { type DatabaseDiagnostics, readDatabaseDiagnostics } from './store/diagnostics.ts';
 import { startPostgres } from './store/postgres.ts';
 
-/** `previousCompany`: the approver of before, of COMPANY_SIGNER_PREVIOUS. */
-export type ExaminedSigner = 'operator' | 'company' | 'previousCompany';
+/** `previousCompany` is the signer of COMPANY_SIGNER_PREVIOUS. */
+export type SignerRole = 'operator' | 'company' | 'previousCompany';
 
-export interface SignerFindings {
+export interface SignerDiagnostics {
   readonly address: Address;
-  /** False where the configuration names an address alone, as for `flywheel serve`. */
+  /** False if the configuration has only an address, which suffices for `flywheel serve`. */
   readonly canSign: boolean;
 }
 
-/** What a configuration leads to, looked at without changing it: for whoever asks why a service does not run. */
-export interface Examination {
-  /** null where there is no data directory yet, and so no embedded database. */
-  database(): Promise<DatabaseFindings | null>;
+/** Reads what a configuration refers to, without changing it: for `flywheel doctor`. */
+export interface Diagnostics {
+  /** Reads the database; null if the data directory, and so the embedded database, does not exist yet. */
+  database(): Promise<DatabaseDiagnostics | null>;
   /**
-   * null where none is named, and the local cluster’s has not been made yet.
-   * @throws Error that names the setting and what is wrong with it, never a key.
+   * Reads a signer; null if none is configured and the local cluster's was not generated yet.
+   * @throws Error that names the setting and why it is invalid, never a key.
    */
-  signer(who: ExaminedSigner): Promise<SignerFindings | null>;
+  signer(who: SignerRole): Promise<SignerDiagnostics | null>;
 }
 
-export function examine(config: Config): Examination {
+export function createDiagnostics(config: Config): Diagnostics {
   return {
     database: async () => {
-      if (config.databaseUrl !== null) return readFindings({ connectionString: config.databaseUrl });
+      if (config.databaseUrl !== null) return readDatabase({ connectionString: config.databaseUrl });
       if (!(await exists(config.dataDirectory))) return null;
       const embedded = await startPostgres({ dataDirectory: config.dataDirectory, log: createLog('silent') });
       try {
-        return await readFindings(embedded.poolConfig);
+        return await readDatabase(embedded.poolConfig);
       } finally {
         await embedded.stop();
       }
@@ -61,21 +61,21 @@ export function examine(config: Config): Examination {
   };
 }
 
-async function openSigner(source: string): Promise<SignerFindings> {
+async function openSigner(source: string): Promise<SignerDiagnostics> {
   const { address } = await loadSigner(source);
   return { address, canSign: true };
 }
 
-async function readFindings(poolConfig: Parameters<typeof openDb>[0]): Promise<DatabaseFindings> {
+async function readDatabase(poolConfig: Parameters<typeof openDb>[0]): Promise<DatabaseDiagnostics> {
   const db = openDb({ ...poolConfig, max: CONNECTIONS }, createLog('silent'));
   try {
-    return await examineDatabase(db, systemClock.now());
+    return await readDatabaseDiagnostics(db, systemClock.now());
   } finally {
     await closeDb(db);
   }
 }
 
-/** A database in trouble may have none to spare. */
+/** A database that needs a diagnosis may have few connections left. */
 const CONNECTIONS = 2;
 
 async function exists(path: string): Promise<boolean> {

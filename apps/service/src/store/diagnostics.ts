@@ -6,44 +6,47 @@ import type { NonceState } from './landing/nonces.ts';
 import { MIGRATIONS } from './migrate.ts';
 import { readServiceState } from './service-state.ts';
 
-/** How a database stands, read without changing anything. */
-export interface DatabaseFindings {
-  /** PostgreSQL’s own, e.g. `18.1`. */
+/** The state of a database, read without changing it. */
+export interface DatabaseDiagnostics {
+  /** PostgreSQL's version, e.g. `18.1`. */
   readonly version: string;
-  /** Of ours, not applied yet. */
+  /** Migrations of this release that were not applied yet. */
   readonly pendingMigrations: readonly string[];
-  /** Applied by a newer release: not ours. */
+  /** Applied migrations that this release does not have: a newer release applied them. */
   readonly unknownMigrations: readonly string[];
-  /** null until every migration of ours is applied. */
-  readonly service: ServiceFindings | null;
+  /** null while migrations are pending. */
+  readonly service: ServiceDiagnostics | null;
 }
 
-export interface ServiceFindings {
+export interface ServiceDiagnostics {
   readonly nonces: readonly { readonly state: NonceState; readonly count: number }[];
   readonly jobs: readonly JobRecord[];
-  /** How long ago a worker was last seen: it looks after the queue every five seconds. null: never. */
+  /** Seconds since a worker was last active. Workers supervise the queue every five seconds. null: never. */
   readonly workerSeenSecondsAgo: number | null;
-  /** Whom the multisigs of the projects know, and how many of them. */
+  /** The operators and company approvers that projects' multisigs have as members, with the number of projects. */
   readonly members: readonly { readonly operator: Address; readonly company: Address; readonly projects: number }[];
 }
 
-/** @throws Error when the database does not answer. */
-export async function examineDatabase(db: Db, now: Date): Promise<DatabaseFindings> {
+/**
+ * Reads the diagnostics of a database.
+ * @throws Error when the database does not answer.
+ */
+export async function readDatabaseDiagnostics(db: Db, now: Date): Promise<DatabaseDiagnostics> {
   const { rows } = await sql<{ version: string; hasMigrations: boolean; hasQueue: boolean }>`
     select current_setting('server_version') as version,
       to_regclass('kysely_migration') is not null as "hasMigrations",
       to_regclass('jobs.queue') is not null as "hasQueue"
   `.execute(db);
   const [found] = rows;
-  if (!found) throw new Error('The database answered nothing to what it is.');
+  if (!found) throw new Error('The database answered no row.');
   const applied = new Set(found.hasMigrations ? await readApplied(db) : []);
   const pendingMigrations = Object.keys(MIGRATIONS).filter((name) => !applied.has(name));
   return {
-    // Distributions add their own words after the number.
+    // Distributions append text to the number.
     version: found.version.split(' ', 1)[0] ?? found.version,
     pendingMigrations,
     unknownMigrations: [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)),
-    service: pendingMigrations.length === 0 && found.hasQueue ? await examineService(db, now) : null,
+    service: pendingMigrations.length === 0 && found.hasQueue ? await readServiceDiagnostics(db, now) : null,
   };
 }
 
@@ -52,7 +55,7 @@ async function readApplied(db: Db): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-async function examineService(db: Db, now: Date): Promise<ServiceFindings> {
+async function readServiceDiagnostics(db: Db, now: Date): Promise<ServiceDiagnostics> {
   const [{ nonces }, jobs, workerSeenSecondsAgo, members] = await Promise.all([
     readServiceState(db, now),
     findJobs(db, { withCompleted: false, withScheduled: false }),
@@ -62,7 +65,7 @@ async function examineService(db: Db, now: Date): Promise<ServiceFindings> {
   return { nonces, jobs, workerSeenSecondsAgo, members };
 }
 
-/** Only workers count what is queued (pg-boss, `supervise`), and the queue keeps when; or they are seen at work. */
+/** Only workers supervise the queue (pg-boss, `supervise`), which stores when they did; a job at work also shows one. */
 async function readWorkerSeen(db: Db): Promise<number | null> {
   const { rows } = await sql<{ seconds: number | null }>`
     select extract(epoch from now() - greatest(
@@ -73,7 +76,7 @@ async function readWorkerSeen(db: Db): Promise<number | null> {
   return rows[0]?.seconds ?? null;
 }
 
-async function readMembers(db: Db): Promise<ServiceFindings['members']> {
+async function readMembers(db: Db): Promise<ServiceDiagnostics['members']> {
   const rows = await db
     .selectFrom('flywheels')
     .select((eb) => ['operator', 'company', eb.fn.countAll<bigint>().as('projects')])
