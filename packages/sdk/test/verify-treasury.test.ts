@@ -72,7 +72,7 @@ describe('verifyApproval of withdrawals and rotations', () => {
     // The chain matches; only the side whose vote changes is shown wrongly.
     assert.match(await textOf(altered(input, { approver: 'company' })), /the company’s vote, .* your own wallet/);
     const asBurn = { action: 'MEMO', message: 'thank you' };
-    await assert.rejects(textOf(altered(input, asBurn)), /is no Squads batch/);
+    await assert.rejects(textOf(altered(input, asBurn)), /is not a Squads Batch/);
   });
 
   it('rejects a batch that is shown as a rotation', async () => {
@@ -80,6 +80,9 @@ describe('verifyApproval of withdrawals and rotations', () => {
     const to = project.wallet.address;
     const batchId = await setUpWithdrawal(world, project, { asset: 'SOL', to, amount: '1' });
     const input = await inputOf(project, batchId);
-    await assert.rejects(textOf(altered(input, { action: 'ROTATE', approver: 'wallet', from: to })), /is no change of/);
+    await assert.rejects(
+      textOf(altered(input, { action: 'ROTATE', approver: 'wallet', from: to })),
+      /is not a Squads ConfigTransaction/,
+    );
   });
 });

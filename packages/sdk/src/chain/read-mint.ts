@@ -21,7 +21,7 @@ export interface Mint {
 export async function readMint(rpcUrl: string, mint: string): Promise<Mint> {
   const [account] = await readAccounts(rpcUrl, [address(mint)]);
   if (!account) throw new Error(`The mint ${mint} does not exist on this cluster.`);
-  const { owner, data } = account;
+  const { programAddress: owner, data } = account;
   if (owner !== TOKEN_PROGRAM_ADDRESS && owner !== TOKEN_2022_PROGRAM_ADDRESS) {
     throw new Error(`${mint} is not a mint: it belongs to the program ${owner}.`);
   }

@@ -1,7 +1,7 @@
 import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { getBase58Encoder } from '@solana/kit';
 import { askRpc, fieldOf, unexpectedAnswer } from './rpc.ts';
-import { SQUADS_PROGRAM } from './squads-codecs.ts';
 
 export interface VaultMemos {
   /** Texts that the vault wrote, in order. */
@@ -63,7 +63,7 @@ function vaultMemos(answer: unknown, meta: unknown, vault: string): string[] {
   const outer = listOf(fieldOf(message, 'instructions'));
   const programOf = (instruction: unknown) => accounts[numberOf(fieldOf(instruction, 'programIdIndex'))];
   return listOf(fieldOf(meta, 'innerInstructions'))
-    .filter((group) => programOf(outer[numberOf(fieldOf(group, 'index'))]) === SQUADS_PROGRAM)
+    .filter((group) => programOf(outer[numberOf(fieldOf(group, 'index'))]) === SQUADS_PROGRAM_ADDRESS)
     .flatMap((group) => listOf(fieldOf(group, 'instructions')))
     .filter((inner) => programOf(inner) === MEMO_PROGRAM_ADDRESS)
     .filter((inner) => listOf(fieldOf(inner, 'accounts')).some((index) => accounts[numberOf(index)] === vault))

@@ -4,7 +4,8 @@ import { FlywheelError } from '../errors.ts';
 
 export interface ChainAccount {
   readonly address: Address;
-  readonly owner: Address;
+  /** The program that owns the account. */
+  readonly programAddress: Address;
   readonly data: ReadonlyUint8Array;
 }
 
@@ -69,7 +70,7 @@ function toAccount(asked: Address, value: unknown): ChainAccount | null {
   if (value === null) return null;
   const [owner, data] = [fieldOf(value, 'owner'), fieldOf(fieldOf(value, 'data'), 0)];
   if (typeof owner !== 'string' || typeof data !== 'string') throw unexpectedAnswer(GET_ACCOUNTS, value);
-  return { address: asked, owner: address(owner), data: getBase64Encoder().encode(data) };
+  return { address: asked, programAddress: address(owner), data: getBase64Encoder().encode(data) };
 }
 
 function toCode({ reason }: RpcError): 'ERR_UNREACHABLE' | 'ERR_TIMED_OUT' | 'ERR_UNEXPECTED_REPLY' {

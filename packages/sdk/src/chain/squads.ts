@@ -1,181 +1,175 @@
 import type { DescribedInstruction } from '@flywheel/protocol';
 import {
-  type Address,
-  address,
-  getAddressDecoder,
-  getStructDecoder,
-  getU8Decoder,
-  getU32Decoder,
-  getU64Decoder,
-  type ReadonlyUint8Array,
-} from '@solana/kit';
-import { type ChainAccount, readAccounts } from './rpc.ts';
-import {
-  type BatchTransaction,
-  batchAddress,
   batchTransactionAddress,
+  type ConfigAction,
   decodeBatch,
-  decodeBatchTransaction,
-  decodeLookupTable,
+  decodeConfigTransaction,
   decodeMultisig,
   decodeProposal,
+  decodeVaultBatchTransaction,
+  type ProposalStatus,
   proposalAddress,
-  SQUADS_PROGRAM,
-  startsWith,
-} from './squads-codecs.ts';
+  transactionAddress,
+  type VaultBatchTransactionAccount,
+} from '@flywheel/squads';
+import { type Address, address } from '@solana/kit';
+import {
+  ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
+  getAddressLookupTableDecoder,
+} from '@solana-program/address-lookup-table';
+import { type ChainAccount, readAccounts } from './rpc.ts';
 
-export interface BatchOnChain {
-  readonly multisig: ReturnType<typeof decodeMultisig>;
-  readonly proposal: ReturnType<typeof decodeProposal>;
-  readonly batch: ReturnType<typeof decodeBatch>;
-  /** What the vault will sign, one entry a pipeline. */
+/** The multisig and the proposal of a batch, as far as a verification needs them. */
+export interface ProposalOnChain {
+  readonly multisig: {
+    /** The address that can change the multisig alone; the System program's address if there is none. */
+    readonly configAuthority: Address;
+    /** Votes that a proposal needs. */
+    readonly threshold: number;
+    /** `permissions` are Squads' bits: 1 initiates, 2 votes, 4 executes. */
+    readonly members: readonly { readonly address: Address; readonly permissions: number }[];
+  };
+  readonly proposal: { readonly status: ProposalStatus['__kind'] };
+}
+
+export interface BatchOnChain extends ProposalOnChain {
+  readonly vaultIndex: number;
+  /** The message of each pipeline that the vault will sign. */
   readonly pipelines: readonly PipelineOnChain[];
 }
 
 export interface PipelineOnChain {
   readonly signers: readonly Address[];
-  /** Keys that Squads would invent and sign with: an honest batch has none. */
+  /** Keys that Squads itself would create and sign with. A batch of the service has none. */
   readonly ephemeralSignerCount: number;
   readonly instructions: readonly DescribedInstruction[];
 }
 
+interface ProposalId {
+  readonly multisig: string;
+  readonly batchIndex: string;
+}
+
 /**
- * Reads a whole batch from the chain: its multisig, its proposal, and every message that an approval lets the vault
- * sign, lookup tables resolved.
- * @throws Error when any part of it is missing.
+ * Reads a complete batch from the chain: its multisig, its proposal, and every message that an approval allows the vault
+ * to sign, with lookup tables resolved.
+ * @throws Error if a part of it is missing.
  */
-export async function readBatch(
-  rpcUrl: string,
-  { multisig, batchIndex }: { readonly multisig: string; readonly batchIndex: string },
-): Promise<BatchOnChain> {
-  const owner = address(multisig);
-  const index = BigInt(batchIndex);
-  const heads = [owner, await proposalAddress(owner, index), await batchAddress(owner, index)];
-  const [multisigAccount, proposalAccount, batchAccount] = await readAccounts(rpcUrl, heads);
-  const batch = decodeBatch(batchAccount ?? null);
-  const positions = Array.from({ length: batch.size }, (_, position) => position);
-  const places = await Promise.all(positions.map((position) => batchTransactionAddress(owner, index, position)));
-  const transactions = (await readAccounts(rpcUrl, places)).map(decodeBatchTransaction);
+export async function readBatch(rpcUrl: string, id: ProposalId): Promise<BatchOnChain> {
+  const { transaction, ...onChain } = await readProposal(rpcUrl, id);
+  const { size, vaultIndex } = decodeBatch(required(transaction, 'batch'));
+  const [multisig, index] = [address(id.multisig), BigInt(id.batchIndex)];
+  const addresses = await Promise.all(
+    Array.from({ length: size }, (_, position) => batchTransactionAddress(multisig, index, position)),
+  );
+  const transactions = (await readAccounts(rpcUrl, addresses)).map((account) =>
+    decodeVaultBatchTransaction(required(account, 'batch transaction')),
+  );
   const tables = await readTables(rpcUrl, transactions);
+  return { ...onChain, vaultIndex, pipelines: transactions.map((found) => resolve(found, tables)) };
+}
+
+/** A change of the multisig; `other` is every change that is not part of replacing a member. */
+export type MemberChange =
+  | { readonly kind: 'add'; readonly member: Address; readonly permissions: number }
+  | { readonly kind: 'remove'; readonly member: Address }
+  | { readonly kind: 'other'; readonly name: string };
+
+export interface RotationOnChain extends ProposalOnChain {
+  /** Every change of the multisig that an approval allows, in order. */
+  readonly changes: readonly MemberChange[];
+}
+
+/**
+ * Reads from the chain what a proposal would change in its multisig.
+ * @throws Error if a part of it is missing, or if the proposal is not about a change of the multisig.
+ */
+export async function readRotation(rpcUrl: string, id: ProposalId): Promise<RotationOnChain> {
+  const { transaction, ...onChain } = await readProposal(rpcUrl, id);
+  const { actions } = decodeConfigTransaction(required(transaction, 'config transaction'));
+  return { ...onChain, changes: actions.map(toChange) };
+}
+
+async function readProposal(
+  rpcUrl: string,
+  { multisig, batchIndex }: ProposalId,
+): Promise<ProposalOnChain & { readonly transaction: ChainAccount | null | undefined }> {
+  const [owner, index] = [address(multisig), BigInt(batchIndex)];
+  const addresses = [owner, await proposalAddress(owner, index), await transactionAddress(owner, index)];
+  const [multisigAccount, proposalAccount, transaction] = await readAccounts(rpcUrl, addresses);
+  const { configAuthority, threshold, members } = decodeMultisig(required(multisigAccount, 'multisig'));
+  const { status } = decodeProposal(required(proposalAccount, 'proposal'));
   return {
-    multisig: decodeMultisig(multisigAccount ?? null),
-    proposal: decodeProposal(proposalAccount ?? null),
-    batch,
-    pipelines: transactions.map((transaction) => resolve(transaction, tables)),
+    multisig: {
+      configAuthority,
+      threshold,
+      members: members.map(({ key, permissions }) => ({ address: key, permissions: permissions.mask })),
+    },
+    proposal: { status: status.__kind },
+    transaction,
   };
 }
 
 type Tables = ReadonlyMap<Address, readonly Address[]>;
 
-async function readTables(rpcUrl: string, transactions: readonly BatchTransaction[]): Promise<Tables> {
-  const named = transactions.flatMap(({ message }) => message.lookups.map(({ lookupTable }) => lookupTable));
-  const distinct = [...new Set(named)];
+async function readTables(rpcUrl: string, transactions: readonly VaultBatchTransactionAccount[]): Promise<Tables> {
+  const used = transactions.flatMap(({ message }) => message.addressTableLookups.map(({ accountKey }) => accountKey));
+  const distinct = [...new Set(used)];
   const accounts = await readAccounts(rpcUrl, distinct);
-  return new Map(distinct.map((table, i) => [table, decodeLookupTable(accounts[i] ?? null)]));
+  return new Map(distinct.map((table, i) => [table, decodeLookupTable(required(accounts[i], 'lookup table'))]));
 }
 
-function resolve({ message, ephemeralSignerBumps }: BatchTransaction, tables: Tables): PipelineOnChain {
-  const { staticAccounts, lookups, instructions, signerCount } = message;
-  const lookedUp = (indices: (lookup: (typeof lookups)[number]) => readonly number[]) =>
-    lookups.flatMap((lookup) => indices(lookup).map((index) => entry(tables, lookup.lookupTable, index)));
+/** The entries of a lookup table never change; an account of another program could. */
+function decodeLookupTable({ address: table, programAddress, data }: ChainAccount): readonly Address[] {
+  if (programAddress !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) throw new Error(`${table} is not a lookup table.`);
+  return getAddressLookupTableDecoder().decode(data).addresses;
+}
+
+function resolve({ message, ephemeralSignerBumps }: VaultBatchTransactionAccount, tables: Tables): PipelineOnChain {
+  const { accountKeys, addressTableLookups, instructions, numSigners } = message;
+  const loaded = (indices: (lookup: (typeof addressTableLookups)[number]) => ArrayLike<number>) =>
+    addressTableLookups.flatMap((lookup) =>
+      Array.from(indices(lookup), (index) => entryOf(tables, lookup.accountKey, index)),
+    );
   const accounts = [
-    ...staticAccounts,
-    ...lookedUp(({ writableIndices }) => writableIndices),
-    ...lookedUp(({ readonlyIndices }) => readonlyIndices),
+    ...accountKeys,
+    ...loaded(({ writableIndexes }) => writableIndexes),
+    ...loaded(({ readonlyIndexes }) => readonlyIndexes),
   ];
   const at = (index: number) => {
     const account = accounts[index];
-    if (account === undefined) throw new Error(`A message names account ${index} of ${accounts.length}.`);
+    if (account === undefined) throw new Error(`A message on chain uses account ${index} of ${accounts.length}.`);
     return account;
   };
   return {
-    signers: staticAccounts.slice(0, signerCount),
+    signers: accountKeys.slice(0, numSigners),
     ephemeralSignerCount: ephemeralSignerBumps.length,
-    instructions: instructions.map(({ programIndex, accountIndices, data }) => ({
-      programAddress: at(programIndex),
-      accounts: accountIndices.map(at),
+    instructions: instructions.map(({ programIdIndex, accountIndexes, data }) => ({
+      programAddress: at(programIdIndex),
+      accounts: Array.from(accountIndexes, at),
       data,
     })),
   };
 }
 
-function entry(tables: Tables, table: Address, index: number): Address {
-  const found = tables.get(table)?.[index];
-  if (found === undefined)
-    throw new Error(`A message names place ${index} of the lookup table ${table}, which is empty.`);
-  return found;
+function entryOf(tables: Tables, table: Address, index: number): Address {
+  const entry = tables.get(table)?.[index];
+  if (entry === undefined) throw new Error(`A message on chain uses entry ${index} of ${table}, which is empty.`);
+  return entry;
 }
 
-export interface RotationOnChain {
-  readonly multisig: ReturnType<typeof decodeMultisig>;
-  readonly proposal: ReturnType<typeof decodeProposal>;
-  /** Every change of the multisig that an approval lets happen, in order. */
-  readonly changes: readonly MemberChange[];
-}
-
-/** What a config transaction changes; `other` is whatever has no part in replacing a member, and all behind it. */
-export type MemberChange =
-  | { readonly kind: 'add'; readonly member: Address; readonly permissions: number }
-  | { readonly kind: 'remove'; readonly member: Address }
-  | { readonly kind: 'other'; readonly number: number };
-
-/**
- * Reads from the chain what a proposal would change of its multisig.
- * @throws Error when any part of it is missing, or the proposal is about no such change.
- */
-export async function readRotation(
-  rpcUrl: string,
-  { multisig, batchIndex }: { readonly multisig: string; readonly batchIndex: string },
-): Promise<RotationOnChain> {
-  const [owner, index] = [address(multisig), BigInt(batchIndex)];
-  const places = [owner, await proposalAddress(owner, index), await batchAddress(owner, index)];
-  const [multisigAccount, proposalAccount, transactionAccount] = await readAccounts(rpcUrl, places);
-  return {
-    multisig: decodeMultisig(multisigAccount ?? null),
-    proposal: decodeProposal(proposalAccount ?? null),
-    changes: changesIn(bodyOf(transactionAccount ?? null)),
-  };
-}
-
-/** Anchor’s discriminator: the first eight bytes of SHA-256("account:ConfigTransaction"). */
-const CONFIG_TRANSACTION = [94, 8, 4, 35, 113, 139, 139, 112];
-const DISCRIMINATOR_BYTES = 8;
-
-function bodyOf(account: ChainAccount | null): ReadonlyUint8Array {
-  if (!account) throw new Error('The change of the multisig is not on chain.');
-  if (account.owner !== SQUADS_PROGRAM || !startsWith(account.data, CONFIG_TRANSACTION)) {
-    throw new Error(`${account.address} is no change of a Squads multisig.`);
+function toChange(action: ConfigAction): MemberChange {
+  switch (action.__kind) {
+    case 'AddMember':
+      return { kind: 'add', member: action.newMember.key, permissions: action.newMember.permissions.mask };
+    case 'RemoveMember':
+      return { kind: 'remove', member: action.oldMember };
+    default:
+      return { kind: 'other', name: action.__kind };
   }
-  return account.data;
 }
 
-const headDecoder = getStructDecoder([
-  ['multisig', getAddressDecoder()],
-  ['creator', getAddressDecoder()],
-  ['index', getU64Decoder()],
-  ['bump', getU8Decoder()],
-  ['changeCount', getU32Decoder()],
-]);
-
-/** The program’s own numbers for what it may change. */
-const [ADD_MEMBER, REMOVE_MEMBER] = [0, 1];
-
-function changesIn(bytes: ReadonlyUint8Array): MemberChange[] {
-  const [{ changeCount }, start] = headDecoder.read(bytes, DISCRIMINATOR_BYTES);
-  const changes: MemberChange[] = [];
-  let at = start;
-  while (changes.length < changeCount) {
-    const [number, next] = getU8Decoder().read(bytes, at);
-    if (number !== ADD_MEMBER && number !== REMOVE_MEMBER) return [...changes, { kind: 'other', number }];
-    const [member, behind] = getAddressDecoder().read(bytes, next);
-    if (number === REMOVE_MEMBER) {
-      changes.push({ kind: 'remove', member });
-      at = behind;
-      continue;
-    }
-    const [permissions, end] = getU8Decoder().read(bytes, behind);
-    changes.push({ kind: 'add', member, permissions });
-    at = end;
-  }
-  return changes;
+function required(account: ChainAccount | null | undefined, kind: string): ChainAccount {
+  if (!account) throw new Error(`The ${kind} is not on chain.`);
+  return account;
 }

@@ -1,3 +1,4 @@
+import { PROPOSAL_APPROVE_DISCRIMINATOR, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import {
   type Address,
   getBase64Encoder,
@@ -17,7 +18,6 @@ import {
   getAdvanceNonceAccountInstructionDataDecoder,
   SYSTEM_PROGRAM_ADDRESS,
 } from '@solana-program/system';
-import { PROPOSAL_APPROVE, SQUADS_PROGRAM, startsWith } from '../chain/squads-codecs.ts';
 import { signingRefused } from '../errors.ts';
 
 /** One instruction of an approval transaction, read from its bytes. */
@@ -141,9 +141,10 @@ function stepOf(program: Address, accounts: readonly Address[], data: ReadonlyUi
         return { kind: 'computePrice', microLamports };
       }
       return other;
-    case SQUADS_PROGRAM: {
+    case SQUADS_PROGRAM_ADDRESS: {
       const [multisig, member, proposal] = accounts;
-      const isVote = multisig && member && proposal && startsWith(data, PROPOSAL_APPROVE);
+      const isApprove = PROPOSAL_APPROVE_DISCRIMINATOR.every((byte, index) => data[index] === byte);
+      const isVote = multisig && member && proposal && isApprove;
       return isVote ? { kind: 'vote', multisig, member, proposal } : other;
     }
     default:

@@ -1,5 +1,6 @@
 import type { RotateAction } from '@flywheel/api';
 import { describeInstruction } from '@flywheel/protocol';
+import { PERMISSION } from '@flywheel/squads';
 import { bytesEqual } from '@solana/kit';
 import type { MemberChange, PipelineOnChain } from '../chain/squads.ts';
 import {
@@ -47,7 +48,8 @@ export function compareRotation(
   const isReplacement =
     first?.kind === 'add' &&
     first.member === to &&
-    first.permissions === VOTE_ALONE &&
+    // A vote alone, without the permissions to initiate and to execute.
+    first.permissions === PERMISSION.vote &&
     second?.kind === 'remove' &&
     second.member === from &&
     more.length === 0;
@@ -88,17 +90,14 @@ function isSame(a: PlainInstruction, b: PlainInstruction): boolean {
   );
 }
 
-/** Squads' permission bit for voting, without the bits for proposing and executing. */
-const VOTE_ALONE = 2;
-
 function describeChange(change: MemberChange): string {
   switch (change.kind) {
     case 'add':
-      return `${change.member} is added with the permissions ${change.permissions} (${VOTE_ALONE} is a vote)`;
+      return `${change.member} is added with the permissions ${change.permissions} (${PERMISSION.vote} is a vote)`;
     case 'remove':
       return `${change.member} is removed`;
     case 'other':
-      return `a change of the multisig’s configuration of kind ${change.number}`;
+      return `a change of the multisig’s configuration (${change.name})`;
     default:
       return change satisfies never;
   }

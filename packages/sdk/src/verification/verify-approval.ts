@@ -1,9 +1,9 @@
 import type { Action, Pipeline, RotateAction, WithdrawAction } from '@flywheel/api';
+import { PERMISSION, proposalAddress, vaultAddress } from '@flywheel/squads';
 import { type Address, address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { readMint } from '../chain/read-mint.ts';
-import { type BatchOnChain, readBatch, readRotation } from '../chain/squads.ts';
-import { proposalAddress, vaultAddress } from '../chain/squads-codecs.ts';
+import { type ProposalOnChain, readBatch, readRotation } from '../chain/squads.ts';
 import { type Approval, approvalIssues, decodeApproval } from '../signing/approval.ts';
 import { compareBatch, compareRotation, type Mismatch } from './compare.ts';
 import type { VaultPipeline, VaultToken } from './expected-instructions.ts';
@@ -30,7 +30,7 @@ export interface VerificationInput {
 
 export interface VerificationResult {
   readonly approval: Approval;
-  readonly onChain: Pick<BatchOnChain, 'multisig' | 'proposal'>;
+  readonly onChain: ProposalOnChain;
   /** Decimals of the mint. */
   readonly decimals: number;
   /** Issues of the approval transaction itself, a sentence each. */
@@ -61,7 +61,7 @@ export async function verifyApproval(
   const [mint, proposal, vault] = await Promise.all([
     readMint(rpcUrl, batch.mintAddress),
     proposalAddress(multisig, BigInt(batch.batchIndex)),
-    vaultAddress(multisig),
+    vaultAddress(multisig, VAULT_INDEX),
   ]);
   const token = { vault, mint: address(batch.mintAddress), ...mint };
   const { onChain, mismatches: inContent } = await verifyContent(rpcUrl, batch, { wallet: address(wallet), token });
@@ -83,7 +83,7 @@ export async function verifyApproval(
 }
 
 interface VerifiedContent {
-  readonly onChain: Pick<BatchOnChain, 'multisig' | 'proposal'>;
+  readonly onChain: ProposalOnChain;
   readonly mismatches: readonly Mismatch[];
 }
 
@@ -96,8 +96,9 @@ async function verifyContent(
   const [rotation] = batch.pipelines.flatMap(({ actions }) => actions).filter(isRotation);
   if (rotation) return verifyRotation(rpcUrl, batch, rotation, wallet);
   const onChain = await readBatch(rpcUrl, batch);
-  const { vaultIndex } = onChain.batch;
-  const inBatch = vaultIndex === 0 ? [] : [`The batch spends from vault ${vaultIndex}, not from vault 0.`];
+  const { vaultIndex } = onChain;
+  const inBatch =
+    vaultIndex === VAULT_INDEX ? [] : [`The batch spends from vault ${vaultIndex}, not from vault ${VAULT_INDEX}.`];
   const mismatches = await compareBatch(batch.pipelines.map(toVaultPipeline), onChain.pipelines, token);
   return { onChain, mismatches: [...inBatch.map((text) => ({ pipeline: null, text })), ...mismatches] };
 }
@@ -128,11 +129,13 @@ function sideMismatches({ approver, from }: RotateAction, wallet: Address): stri
   return [`It is shown as a change of the ${approver}’s vote, but it removes the vote of ${removed}.`];
 }
 
-/** Squads' permission bit for voting. */
-const VOTE = 2;
+/** A project has one vault. */
+const VAULT_INDEX = 0;
 
-function multisigMismatches(multisig: BatchOnChain['multisig'], wallet: Address): string[] {
-  const isVoter = multisig.members.some((member) => member.address === wallet && (member.permissions & VOTE) !== 0);
+function multisigMismatches(multisig: ProposalOnChain['multisig'], wallet: Address): string[] {
+  const isVoter = multisig.members.some(
+    (member) => member.address === wallet && (member.permissions & PERMISSION.vote) !== 0,
+  );
   return [
     ...(isVoter ? [] : [`Your wallet ${wallet} has no vote in this multisig.`]),
     ...(multisig.threshold === 2 ? [] : [`The multisig needs ${multisig.threshold} votes, not 2.`]),
@@ -143,7 +146,7 @@ function multisigMismatches(multisig: BatchOnChain['multisig'], wallet: Address)
 }
 
 /** A draft can receive more messages after it was verified, and a signature on a durable nonce stays valid. */
-function proposalMismatches({ status }: BatchOnChain['proposal']): string[] {
+function proposalMismatches({ status }: ProposalOnChain['proposal']): string[] {
   return status === 'Active' ? [] : [`The proposal on chain is ${status}, not Active.`];
 }
 
