@@ -59,11 +59,11 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await signIn(person);
     const { projectId } = await register(person, { burnLimit: '1000' });
     await page.goto(`/p/${projectId}/settings`);
-    await page.getByRole('button', { name: 'Change the limits' }).click();
+    await page.getByRole('button', { name: 'Change limits' }).click();
     await page.getByLabel('Daily burn limit, whole tokens').fill('2500.0000001');
     await page.getByText('The token has 6 decimals; this number has more.').waitFor();
     await page.getByLabel('Daily burn limit, whole tokens').fill('2,500.5');
-    await page.getByRole('button', { name: 'Save the limits' }).click();
+    await page.getByRole('button', { name: 'Save limits' }).click();
     await page.getByText('Changed the daily limits').waitFor();
     assert.equal(await page.locator('s').first().textContent(), '1,000');
     await checkScreen(person, 'settings-changed');
@@ -85,7 +85,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await page.goto(`/proof?${new URLSearchParams({ type: 'WATCH_AD', payload })}`);
     await page.getByText('Computed by this page too: it matches').waitFor();
     await page.getByRole('heading', { name: 'Proven' }).waitFor();
-    await page.getByText('The memo is there, signed by the vault').waitFor();
+    await page.getByText('Memo found, signed by the vault').waitFor();
     await checkScreen(stranger, 'proof-proven');
     await page.goto(`/proof?${new URLSearchParams({ type: 'WATCH_AD', payload: payload.trim() })}`);
     await page.getByRole('heading', { name: 'No proof found' }).waitFor();
