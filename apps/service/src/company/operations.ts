@@ -1,7 +1,7 @@
 import { ApiError, type CompanyOverview } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { Deps } from '../batches/deps.ts';
-import { answerWithin } from '../solana/answer-within.ts';
+import { answerWithin } from '../model/clock.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { readCounts } from '../store/company/counts.ts';
 import { findPauseForAll } from '../store/company/pauses.ts';

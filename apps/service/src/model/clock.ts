@@ -14,3 +14,20 @@ export function utcDay(now: Date): string {
 export function startOfNextUtcDay(now: Date): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1));
 }
+
+/**
+ * Waits for work that its caller can do without: its result, or null after `ms`. The work itself goes on.
+ * @throws what the work throws within that time.
+ */
+export async function answerWithin<Answer>(
+  clock: Pick<Clock, 'sleep'>,
+  ms: number,
+  work: Promise<Answer>,
+): Promise<Answer | null> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([work, clock.sleep(ms, over.signal).then(() => null)]);
+  } finally {
+    over.abort();
+  }
+}

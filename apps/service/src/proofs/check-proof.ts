@@ -2,7 +2,7 @@ import { ApiError, type ProofCheck, type ProofCheckRequest, type ProvenPipeline 
 import { proofHash } from '@flywheel/protocol';
 import { isSignature, type Signature } from '@solana/kit';
 import type { Chain } from '../solana/chain.ts';
-import type { LandedTransaction } from '../solana/rpc/landed-transaction.ts';
+import type { LandedTransaction } from '../solana/landed-transaction.ts';
 import { findProofsByHash, findProofsBySignature, type RecordedProof } from '../store/batches/proofs.ts';
 import type { Db } from '../store/db.ts';
 import { findVaults } from '../store/projects/vaults.ts';

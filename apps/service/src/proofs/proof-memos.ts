@@ -1,7 +1,7 @@
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
 import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
-import type { LandedTransaction } from '../solana/rpc/landed-transaction.ts';
+import type { LandedTransaction } from '../solana/landed-transaction.ts';
 
 /** A proof as the chain has it. */
 export interface ProofMemo {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { createRpcTransport, type Warn } from '@flywheel/solana-rpc';
 import {
   AccountRole,
   type Address,
@@ -10,26 +12,36 @@ import {
 import { getTransferSolInstructionDataEncoder, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import * as z from 'zod';
 import type { Clock } from '../model/clock.ts';
-import type { BundleSender } from './bundles.ts';
-import { ask } from './rpc/ask.ts';
-import { shapes } from './rpc/shapes.ts';
-import { createRpcTransport, type Warn } from './rpc/transport.ts';
-import { readTipFloorLamports } from './tip-floor.ts';
+import { ask, shapes } from './rpc.ts';
 import { signatureOf } from './transactions.ts';
+
+/** Carries bundles to the chain. */
+export interface BundleCarrier {
+  /**
+   * Builds what the last transaction of a bundle must contain so that the bundle is accepted; null for nothing.
+   * @param attempt counts earlier sendings of the same work that did not land: each doubles the tip, up to its cap.
+   */
+  tip(payer: Address, attempt?: number): Promise<Instruction | null>;
+  /** Resolves when the transactions are accepted; only the chain tells whether they land. */
+  send(transactions: readonly Base64EncodedWireTransaction[]): Promise<void>;
+  /** Reads a hint that the chain has to confirm: blocks that are dropped can unbundle a bundle. */
+  status(bundleId: string): Promise<BundleStatus>;
+}
+
+export type BundleStatus = 'pending' | 'landed' | 'failed';
 
 export interface BlockEngineOptions {
   readonly url: string;
   readonly clock: Pick<Clock, 'sleep'>;
-  readonly bundleIdOf: (signatures: readonly Signature[]) => string;
   readonly log?: Warn;
   readonly maxTipLamports?: bigint;
   readonly requestIntervalMs?: number;
   readonly random?: () => number;
 }
 
-/** Jito’s block engine over its JSON-RPC (docs.jito.wtf, low latency transaction send). */
-export function createBlockEngine(options: BlockEngineOptions): Pick<BundleSender, 'tip' | 'send' | 'status'> {
-  const { clock, log, bundleIdOf, maxTipLamports = MAX_TIP_LAMPORTS, random = Math.random } = options;
+/** Sends bundles to Jito’s block engine over its JSON-RPC (docs.jito.wtf, low latency transaction send). */
+export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
+  const { clock, log, maxTipLamports = MAX_TIP_LAMPORTS, random = Math.random } = options;
   const url = endpointOf(options.url);
   const intervalMs = options.requestIntervalMs ?? (isLoopback(url) ? 0 : REQUEST_INTERVAL_MS);
   const rpc = createRpc({
@@ -40,14 +52,14 @@ export function createBlockEngine(options: BlockEngineOptions): Pick<BundleSende
   let floorLamports = MIN_TIP_LAMPORTS;
   return {
     tip: async (payer, attempt = 0) => {
-      // The accounts have never changed; asking once spares a request of the few that are allowed.
+      // The accounts have never changed, and few requests are allowed.
       tipAccounts ??= await ask('getTipAccounts', rpc.getTipAccounts(), TipAccountsAnswer);
       const account = tipAccounts[Math.floor(random() * tipAccounts.length)];
       if (account === undefined) throw new Error('getTipAccounts: no account to pick.');
       try {
         floorLamports = await readTipFloorLamports(url);
       } catch (error) {
-        log?.warn({ floorLamports, err: error }, 'tip floor not readable, the last one known is used');
+        log?.warn({ floorLamports, err: error }, 'cannot read the tip floor; using the last one');
       }
       const lamports = floorLamports * 2n ** BigInt(Math.min(attempt, MAX_DOUBLINGS));
       return transfer(payer, account, clamp(lamports, MIN_TIP_LAMPORTS, maxTipLamports));
@@ -56,13 +68,16 @@ export function createBlockEngine(options: BlockEngineOptions): Pick<BundleSende
     send: async (transactions) => {
       const request = rpc.sendBundle(transactions, { encoding: 'base64' });
       const answered = await ask('sendBundle', request, z.string()).catch((error: unknown) => {
-        // The bundle, or some of it, is on chain already: that is for the chain to tell.
+        // The bundle, or a part of it, is on chain already.
         if (error instanceof Error && error.message.includes(ALREADY_PROCESSED)) return null;
         throw error;
       });
       const bundleId = bundleIdOf(transactions.map(signatureOf));
       if (answered !== null && answered !== bundleId) {
-        log?.warn({ bundleId, answered }, 'the block engine names bundles by another formula: no status will be found');
+        log?.warn(
+          { bundleId, answered },
+          'the block engine computes bundle ids by another formula: no status will be found',
+        );
       }
     },
 
@@ -72,7 +87,7 @@ export function createBlockEngine(options: BlockEngineOptions): Pick<BundleSende
       if (status === 'Landed') return 'landed';
       if (status === 'Failed') return 'failed';
       if (status === 'Pending') return 'pending';
-      // Invalid: older than five minutes, or so new that the engine has not filed it.
+      // Invalid: older than five minutes, or so new that the engine does not list it yet.
       const landed = await ask('getBundleStatuses', rpc.getBundleStatuses([bundleId]), Landed);
       const entry = landed?.value.find((found) => found?.bundle_id === bundleId);
       const confirmation = entry?.confirmation_status ?? entry?.confirmationStatus ?? 'processed';
@@ -81,20 +96,25 @@ export function createBlockEngine(options: BlockEngineOptions): Pick<BundleSende
   };
 }
 
-/** Of Jito’s JSON-RPC for bundles. */
+/** Computes Jito’s bundle id: lowercase hex SHA-256 of the transactions’ first signatures, in base58, joined by commas. */
+export function bundleIdOf(signatures: readonly Signature[]): string {
+  return createHash('sha256').update(signatures.join(',')).digest('hex');
+}
+
+/** Path of Jito’s JSON-RPC for bundles. */
 const PATH = '/api/v1/bundles';
 /** One request a second and region without an agreement (docs.jito.wtf, rate limits). */
 const REQUEST_INTERVAL_MS = 1_000;
-/** The least tip that the engine looks at (docs.jito.wtf, tip amount). */
+/** Smallest tip that the engine considers (docs.jito.wtf, tip amount). */
 const MIN_TIP_LAMPORTS = 1_000n;
-/** Past it any floor has reached any cap. */
+/** After so many doublings any floor has reached any cap. */
 const MAX_DOUBLINGS = 32;
-/** Twenty transaction fees: a floor above that is a contest we have no stake in. */
+/** Twenty transaction fees. A higher floor means a contest in which we have nothing to win. */
 const MAX_TIP_LAMPORTS = 100_000n;
-/** How the engine refuses a bundle whose transactions the chain has seen (code -32602). */
+/** The engine's error for a bundle whose transactions the chain has seen (code -32602). */
 const ALREADY_PROCESSED = 'already processed transaction';
 
-/** The answers are unknown until `ask` has looked at them. */
+/** The answers are unknown until `ask` has checked them. */
 interface BlockEngineApi {
   [method: string]: (...parameters: never[]) => unknown;
   getTipAccounts(): unknown;
@@ -115,7 +135,7 @@ const Inflight = z
 
 const Confirmation = z.enum(['processed', 'confirmed', 'finalized']).nullish();
 
-/** The documentation writes confirmationStatus, its example and the engine confirmation_status. */
+/** The documentation says confirmationStatus; its example and the engine say confirmation_status. */
 const Landed = z
   .object({
     value: z.array(
@@ -126,7 +146,7 @@ const Landed = z
   })
   .nullable();
 
-/** kit leaves the whole answer as the result of an API that it does not know. */
+/** Kit returns the whole answer as the result of an API that it does not know. */
 const Answer = z.object({ result: z.unknown() });
 
 function endpointOf(text: string): URL {
@@ -135,7 +155,7 @@ function endpointOf(text: string): URL {
   return url;
 }
 
-/** An engine on this machine is a local cluster's, which counts nothing. */
+/** An engine on this machine belongs to a local cluster, which has no rate limit. */
 function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
@@ -145,7 +165,7 @@ function clamp(value: bigint, min: bigint, max: bigint): bigint {
   return value > min ? value : min;
 }
 
-/** Without a signer object in it: the message’s own signers sign. */
+/** Builds the tip without a signer object: the message’s signers sign. */
 function transfer(source: Address, destination: Address, lamports: bigint): Instruction {
   return {
     programAddress: SYSTEM_PROGRAM_ADDRESS,
@@ -156,3 +176,27 @@ function transfer(source: Address, destination: Address, lamports: bigint): Inst
     data: getTransferSolInstructionDataEncoder().encode({ amount: lamports }),
   };
 }
+
+/**
+ * Reads the median tip of recently landed bundles, in lamports, where the block engine’s operator publishes it: for
+ * Jito’s engines on a host of its own, for others below their bundle path.
+ * @throws Error when it cannot be read within two seconds.
+ */
+async function readTipFloorLamports(blockEngineUrl: URL): Promise<bigint> {
+  const url = blockEngineUrl.hostname.endsWith('.block-engine.jito.wtf')
+    ? JITO_TIP_FLOOR_URL
+    : new URL(`${blockEngineUrl.pathname.replace(/\/$/, '')}/tip_floor`, blockEngineUrl.origin);
+  const response = await fetch(url, { signal: AbortSignal.timeout(TIP_FLOOR_TIMEOUT_MS) });
+  if (!response.ok) throw new Error(`The tip floor request answered HTTP ${response.status}.`);
+  const [{ landed_tips_50th_percentile: floorSol }] = TipFloor.parse(await response.json());
+  return BigInt(Math.ceil(floorSol * LAMPORTS_PER_SOL));
+}
+
+/** docs.jito.wtf, get tip information. */
+const JITO_TIP_FLOOR_URL = new URL('https://bundles.jito.wtf/api/v1/bundles/tip_floor');
+/** Short, because a bundle waits for it. */
+const TIP_FLOOR_TIMEOUT_MS = 2_000;
+const LAMPORTS_PER_SOL = 1_000_000_000;
+
+/** One entry, in SOL. A floor above one SOL cannot be right. */
+const TipFloor = z.tuple([z.object({ landed_tips_50th_percentile: z.number().min(0).max(1) })], z.unknown());

@@ -1,67 +1,46 @@
-import { createHash } from 'node:crypto';
-import type { TransactionVersion } from '@flywheel/squads';
-import type { Address, Base64EncodedWireTransaction, Instruction, Signature } from '@solana/kit';
+import type { Warn } from '@flywheel/solana-rpc';
+import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
-import { createBlockEngine } from './block-engine.ts';
+import { type BundleCarrier, createBlockEngine } from './block-engine.ts';
 import type { Chain } from './chain.ts';
-import { readComputeUnitPrice } from './priority-fee.ts';
-import { RpcRefusal } from './rpc/refusal.ts';
-import type { Warn } from './rpc/transport.ts';
+import { nodeErrorOf } from './rpc.ts';
 import { sendAndConfirm } from './send-and-confirm.ts';
-import { createVersionChoice, type VersionChoice } from './version-choice.ts';
+import { createVersionChoice, readComputeUnitPrice, type SendingTerms, type VersionChoice } from './sending-terms.ts';
 
 /** Sends transactions that belong together, in order. */
-export interface BundleSender {
+export interface BundleSender extends BundleCarrier {
   readonly maxTransactions: number;
-  /** All or nothing. */
+  /** True if a bundle lands as a whole or not at all. */
   readonly isAtomic: boolean;
-  /**
-   * What the last transaction of a bundle must hold besides, so that the bundle is taken; null for nothing. `attempt`
-   * counts the sendings of the same work that came to nothing: each doubles the tip, up to its cap.
-   */
-  tip(payer: Address, attempt?: number): Promise<Instruction | null>;
-  /** For what the service alone signs. `attempt` as of the tip. */
+  /** Terms for what the service alone signs. `attempt` is that of the tip. */
   terms(accounts: readonly Address[], attempt?: number): Promise<SendingTerms>;
-  /** What became of a bundle with transactions of version 1: where they do not land, `terms` names 0. */
+  /** Takes the outcome of a bundle with transactions of version 1: if they do not land, `terms` names 0. */
   reportVersion1: VersionChoice['report'];
-  /**
-   * Resolves when the transactions are accepted; whether they land is for the chain to say.
-   * @throws BundleRejected when one of them is known to have landed and failed.
-   */
-  send(transactions: readonly Base64EncodedWireTransaction[]): Promise<void>;
-  /** A hint to be checked on chain: blocks that are dropped can unbundle a bundle. */
-  status(bundleId: string): Promise<BundleStatus>;
+  /** @throws BundleRejected when one of the transactions is known to have landed and failed. */
+  send: BundleCarrier['send'];
 }
-
-export interface SendingTerms {
-  readonly version: TransactionVersion;
-  /** What transactions that write these accounts pay of late, within a cap. */
-  readonly computeUnitPriceMicroLamports: bigint;
-}
-
-export type BundleStatus = 'pending' | 'landed' | 'failed';
 
 export interface BundleSenderOptions {
   readonly chain: Chain;
-  /** Of Jito’s JSON-RPC, with or without its path; null sends over the chain’s RPC. */
+  /** URL of Jito’s JSON-RPC, with or without its path; null sends over the chain’s RPC. */
   readonly blockEngineUrl: string | null;
   readonly clock: Clock;
   readonly log?: Warn;
   /** Ends waits for confirmation. */
   readonly signal?: AbortSignal;
-  /** The most a bundle’s tip may be, in lamports; 100,000 by default. */
+  /** Highest tip of a bundle, in lamports; 100,000 by default. */
   readonly maxTipLamports?: bigint;
-  /** The most that a compute unit may be offered, in micro-lamports; 100,000 by default. */
+  /** Highest price of a compute unit, in micro-lamports; 100,000 by default. */
   readonly maxComputeUnitPrice?: bigint;
-  /** The least time between requests to the block engine; 1,000 ms by default, what Jito grants without an agreement. */
+  /** Shortest time between requests to the block engine; 1,000 ms by default, Jito’s limit without an agreement. */
   readonly requestIntervalMs?: number;
-  /** In [0, 1). Picks the tip account. */
+  /** Number in [0, 1) that picks the tip account. */
   readonly random?: () => number;
 }
 
-/** A transaction of a bundle landed and failed; those before it stand, those after it were not sent. */
+/** A transaction of a bundle landed and failed. Those before it stand, those after it were not sent. */
 export class BundleRejected extends Error {
-  /** Zero-based, in the bundle. */
+  /** Index of the transaction in the bundle, from 0. */
   readonly position: number;
   /** JSON text of the TransactionError. */
   readonly err: string;
@@ -78,25 +57,18 @@ export function isBundleRejected(error: unknown): error is BundleRejected {
   return error instanceof BundleRejected;
 }
 
-/** Whether who was sent a bundle has said no to it, rather than nothing or that it is busy. */
+/** True if the receiver of a bundle rejected it, rather than being busy or out of reach. */
 export function isBundleRefused(error: unknown): boolean {
-  return error instanceof Error && error.cause instanceof RpcRefusal;
-}
-
-/** Jito’s formula: lowercase hex SHA-256 of the transactions’ first signatures, in base58, joined by commas. */
-export function bundleIdOf(signatures: readonly Signature[]): string {
-  return createHash('sha256').update(signatures.join(',')).digest('hex');
+  return nodeErrorOf(error) !== null;
 }
 
 /**
- * The block engine where there is one: all or nothing, in one slot. Otherwise each transaction goes out over RPC once
- * the one before it is confirmed.
+ * Sends bundles to the block engine if there is one: all or nothing, in one slot. Otherwise it sends each transaction
+ * over RPC after the one before it is confirmed.
  */
 export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderOptions): BundleSender {
   const sender =
-    blockEngineUrl === null
-      ? createOrderedSender(options)
-      : createBlockEngine({ ...options, url: blockEngineUrl, bundleIdOf });
+    blockEngineUrl === null ? createOrderedSender(options) : createBlockEngine({ ...options, url: blockEngineUrl });
   const { maxComputeUnitPrice = MAX_COMPUTE_UNIT_PRICE } = options;
   const versions = createVersionChoice(options);
   return {
@@ -113,23 +85,21 @@ export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderO
     isAtomic: blockEngineUrl !== null,
     send: async (transactions) => {
       if (transactions.length === 0 || transactions.length > MAX_TRANSACTIONS) {
-        throw new Error(`A bundle of ${transactions.length} transactions; it may have 1 to ${MAX_TRANSACTIONS}.`);
+        throw new Error(`A bundle has ${transactions.length} transactions; it may have 1 to ${MAX_TRANSACTIONS}.`);
       }
       await sender.send(transactions);
     },
   };
 }
 
-/** What the block engine accepts (docs.jito.wtf, bundles); over RPC the same, so that batches split alike. */
+/** Limit of the block engine (docs.jito.wtf, bundles); the same over RPC, so that batches are split alike. */
 const MAX_TRANSACTIONS = 5;
-/** 140,000 lamports for all units that a transaction may use. */
+/** Micro-lamports: 140,000 lamports for all units that a transaction may use. */
 const MAX_COMPUTE_UNIT_PRICE = 100_000n;
-/** A blockhash that is valid when a bundle is sent is dead this many blocks later (Agave, MAX_PROCESSING_AGE). */
+/** A blockhash that is valid when a bundle is sent expires this many blocks later (Agave, MAX_PROCESSING_AGE). */
 const BLOCKHASH_LIFE_BLOCKS = 150n;
 
-function createOrderedSender(
-  deps: Pick<BundleSenderOptions, 'chain' | 'clock' | 'signal'>,
-): Pick<BundleSender, 'tip' | 'send' | 'status'> {
+function createOrderedSender(deps: Pick<BundleSenderOptions, 'chain' | 'clock' | 'signal'>): BundleCarrier {
   return {
     tip: async () => null,
     send: async (transactions) => {
@@ -139,7 +109,7 @@ function createOrderedSender(
         if (err !== null) throw new BundleRejected(position, err);
       }
     },
-    // RPC knows no bundles: only the transactions’ own outcomes tell.
+    // RPC has no bundles: only the transactions’ own outcomes count.
     status: async () => 'pending',
   };
 }

@@ -1,3 +1,4 @@
+import { createRpcTransport, type TransportOptions } from '@flywheel/solana-rpc';
 import {
   type Address,
   type Base64EncodedWireTransaction,
@@ -8,15 +9,12 @@ import {
   type Signature,
 } from '@solana/kit';
 import * as z from 'zod';
-import { ask } from './rpc/ask.ts';
-import { type LandedTransaction, LandedTransactionAnswer } from './rpc/landed-transaction.ts';
-import { RpcRefusal } from './rpc/refusal.ts';
-import { shapes } from './rpc/shapes.ts';
-import { createRpcTransport, type TransportOptions } from './rpc/transport.ts';
+import { type LandedTransaction, LandedTransactionAnswer } from './landed-transaction.ts';
+import { ask, nodeErrorOf, shapes } from './rpc.ts';
 import { signatureOf } from './transactions.ts';
 
 /**
- * A cluster, over JSON-RPC. Every request times out and is tried again a few times (`rpc/transport.ts`); every error
+ * A cluster, over JSON-RPC. Every request times out and is tried again a few times (`@flywheel/solana-rpc`); every error
  * names its method, and an answer of another shape than documented is an error.
  */
 export interface Chain {
@@ -301,5 +299,5 @@ function paired<Asked, Answered, Result>(
 }
 
 function isAlreadyProcessed(error: unknown): boolean {
-  return error instanceof Error && error.cause instanceof RpcRefusal && error.cause.err === '"AlreadyProcessed"';
+  return nodeErrorOf(error)?.transactionError === '"AlreadyProcessed"';
 }

@@ -1,3 +1,4 @@
+import type { Warn } from '@flywheel/solana-rpc';
 import {
   type Address,
   address,
@@ -10,9 +11,8 @@ import {
 import { getMintSize } from '@solana-program/token';
 import { getMintDecoder, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { Clock } from '../model/clock.ts';
-import { answerWithin } from './answer-within.ts';
+import { answerWithin } from '../model/clock.ts';
 import type { Chain, ChainAccount } from './chain.ts';
-import type { Warn } from './rpc/transport.ts';
 
 /** As whoever made the mint wrote them: any token may call itself anything. */
 export interface TokenName {

@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { instantClock, realClock } from '@flywheel/testing/clock';
 import { address, generateKeyPairSigner, type Signature } from '@solana/kit';
 import { getTransferSolInstruction, parseTransferSolInstruction } from '@solana-program/system';
-import { bundleIdOf, createBundleSender } from '../../src/solana/bundles.ts';
+import { bundleIdOf } from '../../src/solana/block-engine.ts';
+import { createBundleSender } from '../../src/solana/bundles.ts';
 import { type Cluster, sign, startCluster } from './cluster.ts';
 import { type Answer, type HttpServer, type Request, startHttpServer } from './http-server.ts';
 
@@ -106,7 +107,7 @@ describe('the tip', () => {
     for (const floor of [null, floorOf('much'), floorOf(2), { status: 200, text: '[]' }, { status: 500 }]) {
       const { lamports, warnings } = await tipAt(floor);
       assert.equal(lamports, 1_000n);
-      assert.deepEqual(warnings, ['tip floor not readable, the last one known is used']);
+      assert.deepEqual(warnings, ['cannot read the tip floor; using the last one']);
     }
   });
 
@@ -119,7 +120,7 @@ describe('the tip', () => {
 
   it('refuses accounts that are none', async () => {
     const { sender } = await engineThat(() => ({ result: ['elsewhere'] }));
-    await assert.rejects(sender.tip(cluster.payer.address), /getTipAccounts: unexpected answer: .*is no address/);
+    await assert.rejects(sender.tip(cluster.payer.address), /getTipAccounts: unexpected answer: .*is not an address/);
   });
 });
 
@@ -154,7 +155,7 @@ describe('sending a bundle', () => {
   it('gives up after four tries', async () => {
     const { sender, server } = await engineThat(() => ({ status: 429, text: 'globally rate limited' }));
     const { wires } = await bundle([1n]);
-    await assert.rejects(sender.send(wires), /sendBundle: .* HTTP 429: globally rate limited \(try 4 of 4\)/);
+    await assert.rejects(sender.send(wires), /sendBundle: .* HTTP 429: globally rate limited \(attempt 4 of 4\)/);
     assert.equal(server.requests.length, 4);
   });
 

@@ -85,8 +85,8 @@ describe('sending in order over RPC', () => {
 
   it('refuses no transaction and more than five', async () => {
     const { wire } = await transfer(1n);
-    await assert.rejects(sender.send([]), /A bundle of 0 transactions; it may have 1 to 5/);
-    await assert.rejects(sender.send(Array.from({ length: 6 }, () => wire)), /A bundle of 6 transactions/);
+    await assert.rejects(sender.send([]), /A bundle has 0 transactions; it may have 1 to 5/);
+    await assert.rejects(sender.send(Array.from({ length: 6 }, () => wire)), /A bundle has 6 transactions/);
   });
 
   it('leaves what became of a bundle to the chain', async () => {

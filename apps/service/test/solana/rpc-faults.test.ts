@@ -12,11 +12,11 @@ const SIGNATURE =
 const servers: HttpServer[] = [];
 after(() => Promise.all(servers.map((server) => server.stop())));
 
-async function chainOn(answer: (request: Request, count: number) => Answer, options: { path?: string } = {}) {
+async function chainOn(answer: (request: Request, count: number) => Answer, { path = '', timeoutMs = 10_000 } = {}) {
   const server = await startHttpServer(answer);
   servers.push(server);
   const clock = instantClock();
-  const chain = createChain({ rpcUrl: `${server.url}${options.path ?? ''}`, clock, timeoutMs: 100 });
+  const chain = createChain({ rpcUrl: `${server.url}${path}`, clock, timeoutMs });
   return { server, clock, chain };
 }
 
@@ -50,7 +50,7 @@ describe('faults of an RPC node', () => {
     }));
     await assert.rejects(
       chain.slot(),
-      /^Error: getSlot: 127\.0\.0\.1:\d+ answered HTTP 429: slow down \(try 1 of 4\)$/,
+      /^Error: getSlot: 127\.0\.0\.1:\d+ answered HTTP 429: slow down \(attempt 1 of 4\)$/,
     );
     assert.equal(server.requests.length, 1);
   });
@@ -65,19 +65,21 @@ describe('faults of an RPC node', () => {
     const { chain, server } = await chainOn(() => ({ status: 503, text: 'overloaded' }));
     await assert.rejects(
       chain.latestBlockhash(),
-      /^Error: getLatestBlockhash: .* HTTP 503: overloaded \(try 4 of 4\)$/,
+      /^Error: getLatestBlockhash: .* HTTP 503: overloaded \(attempt 4 of 4\)$/,
     );
     assert.equal(server.requests.length, 4);
   });
 
   it('asks a node that hangs again, and gives up after four time-outs', async () => {
-    const { chain, server } = await chainOn(() => 'hang');
-    await assert.rejects(chain.slot(), /^Error: getSlot: .* gave no answer within 100 ms \(try 4 of 4\)$/);
+    const { chain, server } = await chainOn(() => 'hang', { timeoutMs: 100 });
+    await assert.rejects(chain.slot(), /^Error: getSlot: .* gave no answer within 100 ms \(attempt 4 of 4\)$/);
     assert.equal(server.requests.length, 4);
   });
 
   it('times out an answer that stops half-way', async () => {
-    const { chain } = await chainOn((_request, count) => (count === 1 ? 'hang in the body' : { result: 5 }));
+    const { chain } = await chainOn((_request, count) => (count === 1 ? 'hang in the body' : { result: 5 }), {
+      timeoutMs: 1_000,
+    });
     assert.equal(await chain.slot(), 5n);
   });
 
@@ -92,14 +94,14 @@ describe('faults of an RPC node', () => {
     const chain = createChain({ rpcUrl: server.url, clock: instantClock() });
     await assert.rejects(
       chain.slot(),
-      /^Error: getSlot: 127\.0\.0\.1:\d+ is out of reach: .*ECONNREFUSED.* \(try 4 of 4\)$/,
+      /^Error: getSlot: 127\.0\.0\.1:\d+ is unreachable: .*ECONNREFUSED.* \(attempt 4 of 4\)$/,
     );
   });
 
   it('does not repeat a request that was refused, and quotes the refusal but no API key', async () => {
     const { chain, server } = await chainOn(() => ({ status: 403, text: 'key revoked' }), { path: '/?api-key=secret' });
     await assert.rejects(chain.slot(), (error: Error) => {
-      assert.match(error.message, /HTTP 403: key revoked \(try 1 of 4\)/);
+      assert.match(error.message, /HTTP 403: key revoked \(attempt 1 of 4\)/);
       assert.doesNotMatch(error.message, /secret/);
       return true;
     });
@@ -132,15 +134,15 @@ describe('answers that are not as documented', () => {
     await assert.rejects(chain.accounts([MINT]), /getMultipleAccounts: .*0 entries for 1/);
   });
 
-  it('refuses an account whose owner is no address', async () => {
+  it('refuses an account whose owner is not an address', async () => {
     const account = { lamports: 1, owner: 'nobody', data: ['', 'base64'], executable: false, rentEpoch: 0, space: 0 };
     const { chain } = await chainOn(() => ({ result: { context: { slot: 1 }, value: [account] } }));
-    await assert.rejects(chain.accounts([MINT]), /getMultipleAccounts: unexpected answer: .*is no address/);
+    await assert.rejects(chain.accounts([MINT]), /getMultipleAccounts: unexpected answer: .*is not an address/);
   });
 
   it('refuses a signature that is none', async () => {
     const { chain } = await chainOn(() => ({ result: 'accepted' }));
-    await assert.rejects(chain.send('AAAA' as Base64EncodedWireTransaction), /sendTransaction: .*is no signature/);
+    await assert.rejects(chain.send('AAAA' as Base64EncodedWireTransaction), /sendTransaction: .*is not a signature/);
   });
 });
 

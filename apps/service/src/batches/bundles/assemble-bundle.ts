@@ -17,8 +17,8 @@ import {
 import { getTransferSolInstructionDataDecoder } from '@solana-program/system';
 import type { Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
-import type { SendingTerms } from '../../solana/bundles.ts';
-import { MIN_COMPUTE_UNIT_PRICE } from '../../solana/priority-fee.ts';
+import type { SendingTerms } from '../../solana/sending-terms.ts';
+import { MIN_COMPUTE_UNIT_PRICE } from '../../solana/sending-terms.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import type { WorkerDeps } from '../deps.ts';
 

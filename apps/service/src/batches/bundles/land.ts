@@ -1,7 +1,8 @@
 import type { TransactionVersion } from '@flywheel/squads';
 import type { Base64EncodedWireTransaction, Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
-import { bundleIdOf, isBundleRefused, isBundleRejected } from '../../solana/bundles.ts';
+import { bundleIdOf } from '../../solana/block-engine.ts';
+import { isBundleRefused, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { findBundles, insertBundle, settleBundle } from '../../store/landing/bundles.ts';

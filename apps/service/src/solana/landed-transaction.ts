@@ -1,6 +1,6 @@
 import { AccountRole, type Address, getBase58Encoder, type Instruction } from '@solana/kit';
 import * as z from 'zod';
-import { shapes } from './shapes.ts';
+import { shapes } from './rpc.ts';
 
 /** A confirmed transaction: what it called, and what that called in turn. */
 export interface LandedTransaction {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Address } from '@solana/kit';
 import type { ChainAccount } from '../../src/solana/chain.ts';
-import { createVersionChoice } from '../../src/solana/version-choice.ts';
+import { createVersionChoice, readComputeUnitPrice } from '../../src/solana/sending-terms.ts';
 
 const HOUR_MS = 60 * 60_000;
 const ACTIVE = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, 0);
 
-describe('the version of what goes out', () => {
+describe('createVersionChoice', () => {
   it('is 1 where the feature is active, and 0 where it is absent, pending or another program’s', async () => {
     assert.equal(await choiceWith(featureOf(ACTIVE)).choice.current(0), 1);
     assert.equal(await choiceWith(null).choice.current(0), 0);
@@ -45,6 +45,26 @@ describe('the version of what goes out', () => {
   });
 });
 
+describe('readComputeUnitPrice', () => {
+  it('is the price that three of four recent blocks accepted', async () => {
+    assert.equal(await priceOf([9_000n, 2_000n, 5_000n, 7_000n, 3_000n]), 7_000n);
+  });
+
+  it('stays within its bounds', async () => {
+    assert.equal(await priceOf([0n, 0n, 0n]), 1_000n);
+    assert.equal(await priceOf([]), 1_000n);
+    assert.equal(await priceOf([10n ** 9n]), 100_000n);
+  });
+
+  it('is the lowest price, with a warning, if the node does not answer', async () => {
+    const warnings: string[] = [];
+    const log = { warn: (_fields: object, message: string) => void warnings.push(message) };
+    const chain = { recentPrioritizationFees: () => Promise.reject(new Error('Method not found')) };
+    assert.equal(await readComputeUnitPrice({ chain, log }, [], 100_000n), 1_000n);
+    assert.equal(warnings.length, 1);
+  });
+});
+
 function choiceWith(feature: ChainAccount | null) {
   let nowMs = 0;
   let questions = 0;
@@ -70,4 +90,8 @@ function featureOf(data: Uint8Array): ChainAccount {
     lamports: 1n,
     data,
   };
+}
+
+function priceOf(fees: readonly bigint[]): Promise<bigint> {
+  return readComputeUnitPrice({ chain: { recentPrioritizationFees: async () => fees } }, [], 100_000n);
 }

@@ -1,0 +1,53 @@
+import { RpcError } from '@flywheel/solana-rpc';
+import {
+  type Address,
+  type Blockhash,
+  isAddress,
+  isBlockhash,
+  isSignature,
+  type PendingRpcRequest,
+  type Signature,
+} from '@solana/kit';
+import * as z from 'zod';
+
+/**
+ * Sends a request and checks the shape of its answer: kit types answers without checking them.
+ * @throws Error that starts with the method's name and quotes the node; its cause is the original error.
+ */
+export async function ask<T>(method: string, request: PendingRpcRequest<unknown>, shape: z.ZodType<T>): Promise<T> {
+  let answer: unknown;
+  try {
+    answer = await request.send();
+  } catch (cause) {
+    throw new Error(`${method}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+  }
+  const parsed = shape.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  throw new Error(`${method}: unexpected answer: ${z.prettifyError(parsed.error)}`, { cause: parsed.error });
+}
+
+/** Returns the node's own error behind an error of `ask`; null if the node did not answer, or not with JSON-RPC. */
+export function nodeErrorOf(error: unknown): RpcError | null {
+  const cause = error instanceof Error ? error.cause : null;
+  return cause instanceof RpcError && cause.reason === 'node-error' ? cause : null;
+}
+
+/** Parts of answers that several methods share. Kit has turned integers into bigints before. */
+export const shapes = {
+  u64: z.bigint().nonnegative(),
+  address: z.custom<Address>((value) => typeof value === 'string' && isAddress(value), 'is not an address'),
+  blockhash: z.custom<Blockhash>((value) => typeof value === 'string' && isBlockhash(value), 'is not a blockhash'),
+  signature: z.custom<Signature>((value) => typeof value === 'string' && isSignature(value), 'is not a signature'),
+  /** Bytes of an account, which nodes send as `[text, "base64"]`. */
+  bytes: z
+    .tuple([z.base64(), z.literal('base64')])
+    .transform(([text]): Uint8Array => Uint8Array.from(Buffer.from(text, 'base64'))),
+  /** TransactionError as JSON text; null if there is none. */
+  transactionError: z.unknown().transform(transactionErrorText),
+};
+
+// Positions are u8 and custom codes u32, so every bigint among them is exact as a number.
+function transactionErrorText(error: unknown): string | null {
+  if (error === null || error === undefined) return null;
+  return JSON.stringify(error, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
+}

@@ -1,0 +1,92 @@
+import type { Warn } from '@flywheel/solana-rpc';
+import type { TransactionVersion } from '@flywheel/squads';
+import type { Address } from '@solana/kit';
+import type { Clock } from '../model/clock.ts';
+import type { Chain } from './chain.ts';
+
+/** How transactions that the service alone signs are sent. */
+export interface SendingTerms {
+  readonly version: TransactionVersion;
+  /** What transactions that write the same accounts paid recently, within a cap. */
+  readonly computeUnitPriceMicroLamports: bigint;
+}
+
+/**
+ * Reads what a compute unit costs now, in micro-lamports: three of four recent blocks accepted transactions that write
+ * these accounts for at most this price. It is within bounds, and the lower one if the node does not answer.
+ */
+export async function readComputeUnitPrice(
+  { chain, log }: { readonly chain: Pick<Chain, 'recentPrioritizationFees'>; readonly log?: Warn },
+  accounts: readonly Address[],
+  maxMicroLamports: bigint,
+): Promise<bigint> {
+  try {
+    const fees = (await chain.recentPrioritizationFees(accounts)).toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    const price = fees[Math.floor((fees.length - 1) * QUANTILE)] ?? 0n;
+    if (price > maxMicroLamports) return maxMicroLamports;
+    return price > MIN_COMPUTE_UNIT_PRICE ? price : MIN_COMPUTE_UNIT_PRICE;
+  } catch (error) {
+    log?.warn({ err: error }, 'cannot read recent prioritization fees; offering the lowest price');
+    return MIN_COMPUTE_UNIT_PRICE;
+  }
+}
+
+const QUANTILE = 0.75;
+/** Micro-lamports. It puts us before transactions that offer nothing, and costs at most 1,400 lamports. */
+export const MIN_COMPUTE_UNIT_PRICE = 1_000n;
+
+/** Chooses the version of the next transaction by the cluster’s features and the outcome of earlier ones. */
+export interface VersionChoice {
+  /** @param attempt counts earlier sendings of the same work that did not land; after one, version 0 is tried. */
+  current(attempt: number): Promise<TransactionVersion>;
+  /** Takes the outcome of transactions of version 1. Refused, or lost twice in a row: none for an hour. */
+  report(outcome: 'landed' | 'lost' | 'refused'): void;
+}
+
+/**
+ * A block engine may not accept what the cluster accepts, and either answer so or drop the bundle: only sending shows it.
+ */
+export function createVersionChoice({
+  chain,
+  clock,
+  log,
+}: {
+  readonly chain: Pick<Chain, 'accounts'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log?: Warn;
+}): VersionChoice {
+  let lostInARow = 0;
+  let avoidUntilMs = 0;
+  let isActive = false;
+  let askAgainMs = 0;
+  return {
+    current: async (attempt) => {
+      const nowMs = clock.now().getTime();
+      if (attempt > 0 || nowMs < avoidUntilMs) return 0;
+      if (!isActive && nowMs >= askAgainMs) {
+        isActive = isActivated(await chain.accounts([V1_FEATURE]));
+        askAgainMs = nowMs + RETRY_MS;
+      }
+      return isActive ? 1 : 0;
+    },
+
+    report: (outcome) => {
+      lostInARow = outcome === 'lost' ? lostInARow + 1 : 0;
+      if (outcome !== 'refused' && lostInARow < MAX_LOST_IN_A_ROW) return;
+      lostInARow = 0;
+      avoidUntilMs = clock.now().getTime() + RETRY_MS;
+      log?.warn({ outcome, retryMs: RETRY_MS }, 'transactions of version 1 do not land here; sending version 0');
+    },
+  };
+}
+
+/** SIMD-0385. */
+const V1_FEATURE = 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL' as Address;
+const FEATURE_PROGRAM = 'Feature111111111111111111111111111111111111';
+const RETRY_MS = 60 * 60_000;
+const MAX_LOST_IN_A_ROW = 2;
+
+/** A feature’s account holds an optional slot: 1 and the slot of its activation (Agave, `Feature`). */
+function isActivated([feature]: Awaited<ReturnType<Chain['accounts']>>): boolean {
+  return feature?.programAddress === FEATURE_PROGRAM && feature.data[0] === 1;
+}
