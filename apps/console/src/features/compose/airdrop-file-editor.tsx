@@ -161,6 +161,7 @@ function CsvReport({ file, read, decimals, duplicates, onDuplicates, onClear }: 
       {rows.length === 0 && issues.length === 0 && (
         <Notice tone="failed" title="The file has no rows. Each row needs a wallet address, a comma and an amount." />
       )}
+      {issues.length > 0 && <RowIssues issues={issues} />}
       {repeated.length > 0 && (
         <section className="flex flex-col gap-2">
           <h3 className="font-medium">
@@ -188,7 +189,6 @@ function CsvReport({ file, read, decimals, duplicates, onDuplicates, onClear }: 
           )}
         </section>
       )}
-      {issues.length > 0 && <RowIssues issues={issues} />}
     </div>
   );
 }

@@ -129,11 +129,10 @@ function emptyVault({ funds }: ProjectOverview, attention: readonly Attention[])
   const missing = [
     ...(funds.lamports.available === '0' ? ['SOL'] : []),
     ...(funds.tokens.available === '0' ? ['tokens'] : []),
-  ].join(' and ');
-  if (missing === '') return [];
-  return [
-    { kind: 'UNDERFUNDED', message: `The vault has no ${missing}. Deposit ${missing} so that batches can execute.` },
   ];
+  if (missing.length === 0) return [];
+  const message = `The vault has no ${missing.join(' and no ')}. Deposit ${missing.join(' and ')} so that batches can execute.`;
+  return [{ kind: 'UNDERFUNDED', message }];
 }
 
 const PENDING = { Icon: Clock, className: 'text-waiting' };
