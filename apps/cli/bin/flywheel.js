@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript that any Node from 20 on can read: it runs the sources under the Node this project pins.
+// Plain JavaScript, so that Node 20 can run it: it starts the sources with the Node version that the project pins.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -20,17 +20,17 @@ const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 if (Number(process.versions.node.split('.')[0]) >= MIN_NODE_MAJOR) {
   const { main } = await import('../src/main.ts');
   process.stdout.on('error', (error) => {
-    // Whoever reads us has read enough: flywheel status … | head -1. What runs still ends in order.
+    // The reader of a pipe has closed it: flywheel status … | head -1. The command still ends normally.
     if (error.code !== 'EPIPE') throw error;
   });
-  // A service that cannot start has already set the code.
+  // A service that fails to start has already set the exit code.
   process.exitCode = (await main(process.argv.slice(2))) || process.exitCode;
 } else {
   const pinnedNode = findPinnedNode();
   if (pinnedNode) runUnder(pinnedNode);
   else {
     process.stderr.write(
-      `flywheel needs Node ${MIN_NODE_MAJOR} or newer; this is ${process.versions.node} on ${process.platform}-${process.arch}, and no pinned Node is installed for it.\nRun npm ci without --omit=optional, or install Node ${MIN_NODE_MAJOR}.\n`,
+      `flywheel needs Node ${MIN_NODE_MAJOR} or newer. This is Node ${process.versions.node} on ${process.platform}-${process.arch}, and the pinned Node is not installed.\nRun npm ci without --omit=optional, or install Node ${MIN_NODE_MAJOR}.\n`,
     );
     process.exitCode = 1;
   }
@@ -53,17 +53,17 @@ function runUnder(pinnedNode) {
   const child = spawn(pinnedNode, [script, ...process.argv.slice(2)], { stdio: 'inherit' });
   for (const signal of FORWARDED_SIGNALS) {
     process.on(signal, () => {
-      // A terminal sends Ctrl-C to the child as well; a second one would cut its orderly stop short.
+      // A terminal also sends Ctrl-C to the child; a second one would make it exit at once.
       if (signal === 'SIGINT' && process.stdin.isTTY) return;
       child.kill(signal);
     });
   }
   child.on('error', (error) => {
-    process.stderr.write(`The pinned Node ${pinnedNode} does not start: ${error.message}\n`);
+    process.stderr.write(`Cannot start the pinned Node ${pinnedNode}: ${error.message}\n`);
     process.exitCode = 1;
   });
   child.on('exit', (code, signal) => {
-    // A shell’s convention: 128 plus the number of the signal.
+    // 128 plus the number of the signal, as shells report it.
     process.exitCode = code ?? 128 + constants.signals[signal];
   });
 }

@@ -8,13 +8,13 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
-/** The oldest that the launcher promises to run under. */
+/** The oldest version that the launcher supports. */
 const OLDEST_NODE_MAJOR = 20;
 const PINNED_NODE_MAJOR = 24;
 const oldNode = findOldNode();
 
-describe('the launcher', { skip: oldNode === null && 'this machine has no Node older than the pinned one' }, () => {
-  it('runs the sources with the pinned Node whatever Node starts it', async () => {
+describe('the launcher', { skip: oldNode === null && 'no Node older than the pinned one is on the PATH' }, () => {
+  it('runs the sources with the pinned Node if an older one starts it', async () => {
     const { exitCode, stdout } = await run(['--version']);
     assert.equal(exitCode, 0);
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
@@ -26,7 +26,7 @@ describe('the launcher', { skip: oldNode === null && 'this machine has no Node o
     assert.equal(JSON.parse(stderr).error, 'ERR_WALLET');
   });
 
-  it('passes SIGTERM on, so that a cluster stops in order', async () => {
+  it('forwards SIGTERM, so that a cluster stops cleanly', async () => {
     const cluster = start(['localnet', 'start', '--port', '0', '--json']);
     const [line] = await once(cluster.stdout, 'data');
     const { rpcUrl, program } = JSON.parse(String(line));
@@ -34,7 +34,7 @@ describe('the launcher', { skip: oldNode === null && 'this machine has no Node o
     cluster.kill('SIGTERM');
     const [exitCode] = await once(cluster, 'exit');
     assert.equal(exitCode, 0);
-    await assert.rejects(fetch(rpcUrl), 'nothing listens there any more');
+    await assert.rejects(fetch(rpcUrl), 'nothing listens there');
   });
 });
 

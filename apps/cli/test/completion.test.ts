@@ -12,7 +12,9 @@ const execute = promisify(execFile);
 describe('flywheel completion', () => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     const isHere = spawnSync(shell, ['-c', 'true']).status === 0;
-    it(`${shell} prints a script that ${shell} reads`, { skip: !isHere && `no ${shell} here` }, async () => {
+    it(`${shell} prints a script that ${shell} can parse`, {
+      skip: !isHere && `${shell} is not installed`,
+    }, async () => {
       await using folder = await makeTemporaryFolder();
       const file = await folder.write('script', (await runCommand(['completion', shell])).stdout);
       await execute(shell, ['-n', file]);
@@ -20,7 +22,7 @@ describe('flywheel completion', () => {
   }
 
   for (const shell of ['bash', 'zsh', 'fish']) {
-    it(`${shell} knows every command and the options of each`, async () => {
+    it(`${shell} includes every command and its options`, async () => {
       const { exitCode, stdout } = await runCommand(['completion', shell]);
       assert.equal(exitCode, 0);
       for (const path of ['airdrop', 'keys rotate', 'localnet fund', 'project proof-types', 'completion']) {
@@ -32,7 +34,7 @@ describe('flywheel completion', () => {
     });
   }
 
-  it('bash offers commands, options and the values that an option takes', async () => {
+  it('bash completes commands, options and the values of an option', async () => {
     const { stdout: script } = await runCommand(['completion', 'bash']);
     const offered = async (...words: string[]) => {
       const quoted = words.map((word) => `'${word}'`).join(' ');
@@ -48,12 +50,12 @@ describe('flywheel completion', () => {
     assert.deepEqual(await offered('keys', ''), ['list', 'create', 'rotate', 'revoke']);
     assert.deepEqual(await offered('keys', 'rotate', '--ov'), ['--overlap-hours']);
     assert.deepEqual(await offered('airdrop', '--duplicates', 'm'), ['merge']);
-    assert.deepEqual(await offered('airdrop', '--wallet', ''), [''], 'left to the shell’s own files');
+    assert.deepEqual(await offered('airdrop', '--wallet', ''), [''], 'bash completes files');
     assert.deepEqual(await offered('airdrop', 'file.csv', '--dr'), ['--dry-run']);
     assert.deepEqual(await offered('keys', '--url', 'http://x', 'li'), ['list']);
   });
 
-  it('refuses other shells', async () => {
+  it('rejects other shells', async () => {
     const { exitCode, stderr } = await runCommand(['completion', 'tcsh', '--json']);
     assert.equal(exitCode, 2);
     assert.match(JSON.parse(stderr).message, /Allowed choices are bash, zsh, fish/);
@@ -68,11 +70,11 @@ describe('colour', () => {
     }).catch((failed: { readonly stdout: string; readonly stderr: string }) => failed);
     return stdout + stderr;
   };
-  /** For want of an API key. */
+  /** Fails without an API key. */
   const FAILING = ['status', 'x'];
   const ESCAPE = '\u001B[';
 
-  it('is left out where nobody sees it, and for NO_COLOR; FORCE_COLOR brings it', async () => {
+  it('is off without a terminal and with NO_COLOR, and on with FORCE_COLOR', async () => {
     for (const words of [['--help'], FAILING]) {
       assert.ok(!(await said(words, {})).includes(ESCAPE), words.join(' '));
       assert.ok(!(await said(words, { NO_COLOR: '1' })).includes(ESCAPE), words.join(' '));

@@ -5,13 +5,13 @@ import { makeTemporaryFolder, type TemporaryFolder } from './wallet-files.ts';
 export interface TestService extends Pick<App, 'rpcUrl' | 'stop'> {
   readonly url: string;
   readonly database: TestDatabase;
-  /** Where its keys are; gone after `stop`. */
+  /** Contains its keys; `stop` removes it. */
   readonly folder: TemporaryFolder;
-  /** The environment that it was started with. */
+  /** The environment with which it was started. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The whole service on a database and a cluster of its own, without the rates that would have a test wait. */
+/** Starts a service with its own database and cluster, and rate limits so high that tests never wait. */
 export async function startTestService(): Promise<TestService> {
   const folder = await makeTemporaryFolder();
   const database = await openTestDatabase();

@@ -10,10 +10,10 @@ export interface TemporaryFolder extends AsyncDisposable {
   write(name: string, content: string): Promise<string>;
 }
 
-/** A folder that is gone after the test. */
+/** Creates a folder that is removed after the test. */
 export async function makeTemporaryFolder(): Promise<TemporaryFolder> {
   const path = await mkdtemp(join(tmpdir(), 'flywheel-cli-test-'));
-  // As root the embedded PostgreSQL runs as another user, whose socket lies below the temporary directory.
+  // For root, the embedded PostgreSQL runs as another user; its socket is below the temporary directory.
   await chmod(path, 0o755);
   return {
     path,
@@ -25,7 +25,7 @@ export async function makeTemporaryFolder(): Promise<TemporaryFolder> {
   };
 }
 
-/** A new keypair as the Solana CLI writes it: private half, then public half. */
+/** Creates a keypair in the Solana CLI’s format: private key, then public key. */
 export function newKeypairBytes(): Uint8Array {
   const { privateKey } = generateKeyPairSync('ed25519');
   const { d = '', x = '' } = privateKey.export({ format: 'jwk' });

@@ -24,7 +24,7 @@ export async function checkCluster(rpcUrl: string, config: Config): Promise<Chec
     ]);
     const blockTime = await rpc.getBlockTime(slot).send();
     const name = CLUSTERS[genesisHash] ?? LOCAL;
-    const text = `${name} answers at ${host}: version ${version['solana-core']}, slot ${slot}, genesis ${genesisHash}.`;
+    const text = `${host} answers: ${name}, version ${version['solana-core']}, slot ${slot}, genesis ${genesisHash}.`;
     return [
       ok('cluster', text),
       checkProgram(name, squads.value),
@@ -61,7 +61,7 @@ function checkProgram(name: string, [program, programConfig]: readonly (Account 
     name === LOCAL
       ? 'flywheel localnet start and npm start include it; a test validator needs --clone-upgradeable-program.'
       : 'Use another node: every public cluster has the program.';
-  return failure('program', `${name} has no Squads program ${SQUADS_PROGRAM_ADDRESS}.`, remedy);
+  return failure('program', `The cluster (${name}) has no Squads program ${SQUADS_PROGRAM_ADDRESS}.`, remedy);
 }
 
 /** Block times lag by seconds. UTC days of limits and expiries of approvals follow this machine’s clock. */
