@@ -34,7 +34,7 @@ export function LimitsStep({ draft, onChange, onNext }: StepProps) {
             label="Daily burn limit, whole tokens"
             inputMode="decimal"
             value={draft.burnLimit}
-            onChange={({ target }) => onChange({ burnLimit: withoutSeparators(target.value) })}
+            onChange={({ target }) => onChange({ burnLimit: target.value.trim() })}
             error={burnError}
             hint={groupDigits(draft.burnLimit)}
           />
@@ -47,7 +47,7 @@ export function LimitsStep({ draft, onChange, onNext }: StepProps) {
             label="Daily airdrop limit, whole tokens"
             inputMode="decimal"
             value={draft.airdropLimit}
-            onChange={({ target }) => onChange({ airdropLimit: withoutSeparators(target.value) })}
+            onChange={({ target }) => onChange({ airdropLimit: target.value.trim() })}
             error={airdropError}
             hint={groupDigits(draft.airdropLimit)}
           />
@@ -61,10 +61,6 @@ export function LimitsStep({ draft, onChange, onNext }: StepProps) {
       </div>
     </form>
   );
-}
-
-function withoutSeparators(text: string): string {
-  return text.replaceAll(',', '').trim();
 }
 
 /** Step 3: proof types that pipelines may have. */
