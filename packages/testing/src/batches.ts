@@ -31,7 +31,7 @@ export async function openBatch(
   };
 }
 
-/** As `openBatch`, on chain whole. */
+/** Opens a batch and waits until it is set up on chain. */
 export async function setUpBatch(
   world: Pick<World, 'url'>,
   project: Pick<TestProject, 'apiKey' | 'wallet'>,
@@ -59,10 +59,14 @@ export async function readBatch(
   return requireOk(await getBatch(url, apiKey, batchId));
 }
 
-const POLL_INTERVAL_MS = 20;
-const TIMEOUT_MS = 60_000;
+/** Between two polls: short at first, then longer, because polls of several files take the time they wait for. */
+const MIN_POLL_INTERVAL_MS = 20;
+const MAX_POLL_INTERVAL_MS = 100;
+const POLL_INTERVAL_GROWTH = 1.25;
+/** No test depends on an idle machine: what takes a second there may take a minute beside other work. */
+const TIMEOUT_MS = 120_000;
 
-/** Asks until the batch is as wanted. */
+/** Reads a batch until it is as wanted. */
 export async function waitForBatch(
   world: Pick<World, 'url'>,
   project: Pick<TestProject, 'apiKey'>,
@@ -72,19 +76,19 @@ export async function waitForBatch(
   return waitUntil(`batch ${batchId}`, () => readBatch(world, project, batchId), isWanted);
 }
 
-/** Looks until what is seen is as wanted; throws with what was seen last when that takes too long. */
+/** Reads a state until it is as wanted; throws with the state read last when that takes too long. */
 export async function waitUntil<Seen>(
   subject: string,
-  look: () => Promise<Seen>,
+  read: () => Promise<Seen>,
   isWanted: (seen: Seen) => boolean,
   timeoutMs: number = TIMEOUT_MS,
 ): Promise<Seen> {
   const deadline = Date.now() + timeoutMs;
-  for (;;) {
-    const seen = await look();
+  for (let intervalMs = MIN_POLL_INTERVAL_MS; ; intervalMs *= POLL_INTERVAL_GROWTH) {
+    const seen = await read();
     if (isWanted(seen)) return seen;
     if (Date.now() > deadline) throw new Error(`Waited ${timeoutMs} ms for ${subject}: ${describe(seen)}`);
-    await sleep(POLL_INTERVAL_MS);
+    await sleep(Math.min(intervalMs, MAX_POLL_INTERVAL_MS));
   }
 }
 
