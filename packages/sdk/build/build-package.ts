@@ -1,16 +1,19 @@
 import { execFile } from 'node:child_process';
 import { copyFile, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path/posix';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+const run = promisify(execFile);
 const SDK = fileURLToPath(new URL('../', import.meta.url));
-const API = fileURLToPath(new URL('../../api/', import.meta.url));
+const PACKAGES = fileURLToPath(new URL('../../', import.meta.url));
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** What may be published of a package.json. */
+/** Packages of this repository that are compiled into the published one. */
+const INSIDE = ['api', 'protocol', 'solana-rpc', 'squads', 'sdk'] as const;
+
+/** The part of a package.json that is published. */
 interface Manifest {
-  readonly name: string;
   readonly version: string;
   readonly description: string;
   readonly license: string;
@@ -18,45 +21,72 @@ interface Manifest {
 }
 
 /**
- * Builds the package as it is published: JavaScript and declarations of the SDK, with the wire’s own module inside, so
- * that it depends on public packages alone.
- * @param directory emptied first
+ * Builds the package as it is published: JavaScript and declarations of the SDK, with the workspaces that it uses inside,
+ * so that it depends on public packages only. Five separate packages would need one version and one release anyway.
+ * @param directory emptied first.
  */
 export async function buildPackage(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
   const tsc = join(ROOT, 'node_modules/.bin/tsc');
-  await promisify(execFile)(tsc, ['--project', join(SDK, 'tsconfig.build.json'), '--outDir', directory]);
-  for await (const path of glob('**/*.{js,d.ts}', { cwd: directory })) await rewriteImports(directory, path);
-  const [sdk, api] = await Promise.all([SDK, API].map(readManifest));
-  if (!sdk || !api) throw new Error('Two packages have two manifests.');
-  await writeFile(join(directory, 'package.json'), `${JSON.stringify(publishedManifest(sdk, api), null, 2)}\n`);
+  await run(tsc, ['--project', join(SDK, 'tsconfig.build.json'), '--outDir', directory]);
+  const imported = new Set<string>();
+  for await (const path of glob('**/*.{js,d.ts}', { cwd: directory })) await rewriteImports(directory, path, imported);
+  const manifest = await publishedManifest(imported);
+  await writeFile(join(directory, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   await copyFile(join(SDK, 'README.md'), join(directory, 'README.md'));
   await copyFile(join(ROOT, 'LICENSE'), join(directory, 'LICENSE'));
 }
 
-const WIRE = 'api/src/index.js';
+/**
+ * Packs a built package as npm publishes it.
+ * @returns the path of the tarball.
+ */
+export async function packPackage(directory: string, destination: string): Promise<string> {
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', destination], { cwd: directory });
+  const [packed]: { readonly filename: string }[] = JSON.parse(stdout);
+  if (!packed) throw new Error('npm pack wrote no tarball.');
+  return join(destination, packed.filename);
+}
 
-/** Declarations keep the endings of the sources, and everything keeps the name of the wire’s package. */
-async function rewriteImports(directory: string, path: string): Promise<void> {
+/** Points imports of our workspaces at the compiled files, and collects the names of all other packages. */
+async function rewriteImports(directory: string, path: string, imported: Set<string>): Promise<void> {
   const text = await readFile(join(directory, path), 'utf8');
-  const wire = relative(dirname(path), WIRE);
-  const rewritten = text
-    .replaceAll(/(from|import\() ?(['"])@flywheel\/api\2/g, (_, word: string) =>
-      word === 'from' ? `from '${wire}'` : `import('${wire}'`,
-    )
-    .replaceAll(/(from |import\()(['"])(\.[^'"]*)\.ts\2/g, "$1'$3.js'");
+  const rewritten = text.replaceAll(IMPORT, (found: string, before: string, specifier: string) => {
+    const [, name, subpath = 'index'] = /^@flywheel\/([\w-]+)(?:\/(.+))?$/.exec(specifier) ?? [];
+    if (name !== undefined) return `${before}'${relativeTo(path, `${name}/src/${subpath}.js`)}'`;
+    // Declarations keep the endings of the sources.
+    if (specifier.startsWith('.')) return `${before}'${specifier.replace(/\.ts$/, '.js')}'`;
+    imported.add(/^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);
+    return found;
+  });
   await writeFile(join(directory, path), rewritten);
 }
 
-async function readManifest(folder: string): Promise<Manifest> {
-  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+/** The specifier of `from '…'`, `import('…')` or `import '…'` in what the compiler writes. */
+const IMPORT = /((?:^|[\s}*])from |import\(|^import )['"]([^'"\n]+)['"]/gm;
+
+function relativeTo(path: string, target: string): string {
+  const found = relative(dirname(path), target);
+  return found.startsWith('.') ? found : `./${found}`;
 }
 
-function publishedManifest({ name, version, description, license, dependencies }: Manifest, api: Manifest) {
-  const { [api.name]: _wire, ...own } = dependencies;
+async function publishedManifest(imported: ReadonlySet<string>) {
+  const manifests = await Promise.all(
+    INSIDE.map(
+      async (name): Promise<Manifest> => JSON.parse(await readFile(join(PACKAGES, name, 'package.json'), 'utf8')),
+    ),
+  );
+  const versions = new Map(manifests.flatMap(({ dependencies }) => Object.entries(dependencies)));
+  const dependencies = [...imported].toSorted().map((name) => {
+    const version = versions.get(name);
+    if (version === undefined) throw new Error(`${name} is imported, but is not a dependency of a package.`);
+    // This repository pins what it is tested with. A range lets an application share one copy.
+    return [name, `^${version}`];
+  });
+  const { version, description, license } = manifests.at(-1) ?? {};
   return {
-    name,
+    name: '@flywheel/sdk',
     version,
     description,
     license,
@@ -67,22 +97,18 @@ function publishedManifest({ name, version, description, license, dependencies }
       '.': { types: './sdk/src/index.d.ts', default: './sdk/src/index.js' },
       './package.json': './package.json',
     },
-    // For tools older than `exports`.
+    // For tools that do not read `exports`.
     types: './sdk/src/index.d.ts',
-    files: ['sdk', 'api'],
-    // What @solana/kit asks for; browsers, Deno, Bun and workers have no number here.
+    files: [...INSIDE],
+    // @solana/kit requires it. Browsers, Deno, Bun and workers have no such number.
     engines: { node: '>=20.18.0' },
-    dependencies: ranged({ ...own, ...api.dependencies }),
+    dependencies: Object.fromEntries(dependencies),
   };
 }
 
-/** This repository pins what it tests with; whoever installs the package shares one copy with what he has. */
-function ranged(dependencies: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(dependencies).map(([name, version]) => [name, `^${version}`]));
-}
-
 if (import.meta.main) {
-  const directory = join(SDK, 'dist');
+  const directory = join(SDK, 'dist/package');
   await buildPackage(directory);
-  process.stdout.write(`Built. Publish with npm publish ${relative(process.cwd(), directory)}\n`);
+  const tarball = await packPackage(directory, join(SDK, 'dist'));
+  process.stdout.write(`Built ${relative(process.cwd(), tarball)}. Publish it with npm publish.\n`);
 }
