@@ -8,23 +8,23 @@ import { createSignerFile, loadSigner, readSignerAddress } from './solana/signer
 export interface Signers {
   readonly operator: Address;
   readonly company: Address;
-  /** null in processes that sign nothing. */
+  /** null in processes that do not sign. */
   readonly keys: SignerKeys | null;
 }
 
 export interface SignerKeys {
   readonly operator: TransactionPartialSigner;
   readonly company: TransactionPartialSigner;
-  /** The approver of before, while projects are left that know no other. */
+  /** The previous company signer, needed until all projects are rotated to the present one; null if there is none. */
   readonly previousCompany: TransactionPartialSigner | null;
 }
 
-/** On the local cluster SOL costs nothing: enough for hundreds of thousands of batches. */
+/** Enough for hundreds of thousands of batches on the local cluster. */
 const LOCAL_OPERATOR_LAMPORTS = 1_000_000_000_000n;
 
 /**
- * The company's two keys: the operator, which pays and executes, and the approver, which votes. On the local cluster
- * they are made when missing, and the operator is given SOL.
+ * Opens the company's two signers: the operator, which pays and executes, and the company approver, which votes. On the
+ * local cluster, missing keys are created and the operator is funded.
  */
 export async function openSigners(
   config: Config,
@@ -39,7 +39,7 @@ export async function openSigners(
     config.companyAddress ?? readSignerAddress(requirePath(companyPath, 'COMPANY')),
   ]);
   if (operator === company) {
-    throw new ConfigError([`Operator and company approver are the same key, ${operator}; they must be two.`]);
+    throw new ConfigError([`Operator and company approver are the same key, ${operator}; they must be different.`]);
   }
   if (!holdsKeys) return { operator, company, keys: null };
   const { companySignerPrevious } = config;

@@ -12,23 +12,23 @@ import {
 } from '@flywheel/api';
 import type { Address, Base64EncodedWireTransaction, Instruction, Nonce } from '@solana/kit';
 
-/** What an API client may ask for, or a withdrawal, which only the console may. */
+/** An action of an API client, or a withdrawal, which only the console can request. */
 export type VaultAction = Action | WithdrawAction;
 
-/** A pipeline to compile, whoever asked for it. */
+/** A pipeline to compile, from the API or the console. */
 export interface VaultPipeline extends Omit<Pipeline, 'actions'> {
   readonly actions: readonly VaultAction[];
 }
 
-/** What a batch may hold: a rotation is no doing of the vault's. */
+/** An action of a batch. Squads, not the vault, executes a rotation. */
 export type BatchAction = VaultAction | RotateAction;
 
-/** A pipeline with what it compiles to. */
+/** A compiled pipeline. */
 export interface CompiledPipeline extends Omit<Pipeline, 'actions'> {
   readonly actions: readonly BatchAction[];
-  /** The proof memo first, then the actions’. None of a rotation, which Squads carries out by itself. */
+  /** The proof memo, then the actions' instructions. Empty for a rotation, which Squads executes itself. */
   readonly instructions: readonly Instruction[];
-  /** What Squads stores on chain and the votes are about: the instructions, or a rotation’s actions. */
+  /** Bytes that Squads stores on chain and members vote on: the instructions, or a rotation's actions. */
   readonly vaultMessage: Uint8Array;
 }
 
@@ -39,19 +39,19 @@ export interface Batch {
   readonly tokenId: string;
   readonly kind: BatchKind;
   readonly status: BatchStatus;
-  /** The Squads transaction index. Never given to other content. */
+  /** The Squads transaction index. It is never reused for other content. */
   readonly batchIndex: bigint;
   readonly pipelines: readonly CompiledPipeline[];
   /** Leased while the batch is open. */
   readonly nonce: LeasedNonce;
-  /** The approval as the wallet signed it; null until execute was asked for. */
+  /** The approval signed by the wallet; null until execution is requested. */
   readonly signedTx: Base64EncodedWireTransaction | null;
   readonly initResult: InitResult | null;
   readonly executeResult: ExecuteResult | null;
   readonly executionError: ExecutionIssue | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** When it became EXECUTED or FAILED. */
+  /** Time at which it became EXECUTED or FAILED. */
   readonly endedAt: Date | null;
 }
 
@@ -82,16 +82,16 @@ export function toApiError(issue: ExecutionIssue): ApiError {
   }
 }
 
-/** What the status endpoints need: a batch of a thousand pipelines is polled as cheaply as one of a single pipeline. */
+/** A batch without its pipelines, so that polling a large batch costs no more than polling a small one. */
 export type BatchWithoutPipelines = Omit<Batch, 'pipelines'>;
 
-/** A durable nonce and the value an approval is built on. */
+/** A durable nonce and the value that the approval is built on. */
 export interface LeasedNonce {
   readonly address: Address;
   readonly value: Nonce;
 }
 
-/** What ended a batch: `cancelled` by its project, `rejected` by a person of the company’s. */
+/** Cause of a batch's end. `cancelled`: by its project. `rejected`: by an operator of the company. */
 export type EndCause = 'executed' | 'failed' | 'expired' | 'cancelled' | 'rejected';
 
 export type BatchEvent = 'SETUP_LANDED' | 'SETUP_FAILED' | 'EXECUTION_LANDED' | 'EXECUTION_FAILED' | 'ENDED_UNEXECUTED';
@@ -104,8 +104,8 @@ const TRANSITIONS: { readonly [S in BatchStatus]: { readonly [E in BatchEvent]?:
 };
 
 /**
- * Where an event moves a batch.
- * @throws Error for a move that does not exist: a bug of ours, since the store refuses it by its guard as well.
+ * Returns the status after an event.
+ * @throws Error for a transition that does not exist. That is a bug, because the store's guard refuses it as well.
  */
 export function nextStatus(status: BatchStatus, event: BatchEvent): BatchStatus {
   const next = TRANSITIONS[status][event];
@@ -117,7 +117,7 @@ export function isFinal(status: BatchStatus): boolean {
   return status === 'EXECUTED' || status === 'FAILED';
 }
 
-/** Transactions sent together, recorded before they are sent. */
+/** Transactions that are sent together. They are recorded before they are sent. */
 export interface Bundle {
   readonly id: bigint;
   readonly batchId: string;
@@ -128,26 +128,26 @@ export interface Bundle {
   readonly lastValidBlockHeight: bigint;
   /** Zero-based position of the first pipeline it executes; 0 in the other phases. */
   readonly firstPipeline: number;
-  /** How many pipelines each of its transactions executes, from that one on; those not counted execute none. */
+  /** Number of pipelines that each transaction executes; transactions without an entry execute none. */
   readonly pipelineCounts: readonly number[];
-  /** Sent to a block engine, which lands all of it or nothing; otherwise its transactions went out one by one. */
+  /** True if sent to a block engine, which lands all or nothing; false if the transactions were sent one by one. */
   readonly isAtomic: boolean;
-  /** What its last transaction pays the block engine. */
+  /** Tip of its last transaction for the block engine. */
   readonly tipLamports: bigint;
   readonly state: 'sent' | 'landed' | 'failed';
-  /** Of its signatures, those that landed and succeeded: all when landed, some when a bundle came apart. */
+  /** Signatures that landed and succeeded: all if the bundle landed, some if it landed in part. */
   readonly landedSignatures: readonly string[];
 }
 
-/** What one transaction of a batch cost, landed well or badly. The operator’s balance falls by fee + tip + rent out − rent back. */
+/** Costs of one landed transaction, successful or not. The operator's balance falls by fee + tip + rent out − rent back. */
 export interface LedgerEntry {
   readonly signature: string;
   readonly phase: Bundle['phase'];
   readonly feeLamports: bigint;
   readonly tipLamports: bigint;
-  /** Locked in Squads accounts, until they are closed. */
+  /** Rent locked in Squads accounts until they are closed. */
   readonly rentOutLamports: bigint;
   readonly rentBackLamports: bigint;
-  /** What the vault paid for recipients’ token accounts. */
+  /** Rent that the vault paid for recipients' token accounts. */
   readonly vaultRentLamports: bigint;
 }

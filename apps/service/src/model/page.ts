@@ -1,6 +1,6 @@
 import { ApiError } from '@flywheel/api';
 
-/** What a cursor begins with: one list's is none of another's. */
+/** First letter of a cursor, so that the cursor of one list is not accepted by another. */
 export type CursorKind = 'b' | 'e';
 
 export interface Page<Row> {
@@ -10,8 +10,8 @@ export interface Page<Row> {
 }
 
 /**
- * A page of a list that is read newest first. Its cursor is the number of the last row seen, in our own words.
- * @param found one row more than the page may hold, where there are as many.
+ * Builds a page of a list that is read newest first. The cursor is the number of the page's last row.
+ * @param found the rows of the page, and one more if there is a next page.
  */
 export function pageOf<Row>(
   kind: CursorKind,
@@ -24,8 +24,8 @@ export function pageOf<Row>(
 }
 
 /**
- * The number below which the page begins; null for the first page.
- * @throws ApiError ERR_INVALID_REQUEST for a cursor that is none of ours.
+ * Parses a cursor to the number below which the page begins; null for the first page.
+ * @throws ApiError ERR_INVALID_REQUEST for a cursor that this list did not return.
  */
 export function parseCursor(kind: CursorKind, cursor: string | undefined): bigint | null {
   if (cursor === undefined) return null;
@@ -34,6 +34,6 @@ export function parseCursor(kind: CursorKind, cursor: string | undefined): bigin
   if (number !== null) return BigInt(number[0]);
   throw new ApiError('ERR_INVALID_REQUEST', {
     place: 'query.cursor',
-    problem: 'is none that this operation answered.',
+    problem: 'is not a cursor of this list.',
   });
 }

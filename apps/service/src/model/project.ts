@@ -13,7 +13,7 @@ export interface Project {
   readonly id: string;
   readonly wallet: Address;
   readonly scopes: ReadonlySet<Scope>;
-  /** By type. Empty: every well-formed type is allowed. */
+  /** Registered proof types by name. If empty, every well-formed type is allowed. */
   readonly proofTypes: ReadonlyMap<string, ProofType>;
   /** Base units per UTC day. */
   readonly dailyLimits: DailyTotals;
@@ -30,7 +30,7 @@ export interface Token {
   readonly programAddress: Address;
 }
 
-/** What the wire calls a flywheel: a project's multisig and its vault. */
+/** A project's multisig and its vault. */
 export interface Flywheel {
   readonly id: string;
   readonly multisig: Multisig;

@@ -1,26 +1,26 @@
-/** What is needed of something that a vault holds, base units or lamports. */
+/** A needed amount compared with a vault's balance, in base units or lamports. */
 export interface Balance {
   readonly needed: bigint;
   readonly available: bigint;
-  /** What to deposit; 0 when there is enough. */
+  /** Amount to deposit; 0 if the balance is sufficient. */
   readonly missing: bigint;
 }
 
-/** What is held against what is needed. */
+/** Compares a needed amount with a balance. */
 export function balance(needed: bigint, available: bigint): Balance {
   return { needed, available, missing: needed > available ? needed - available : 0n };
 }
 
 /**
- * A system account without bytes must hold this much or nothing: rent for its 128 bytes of metadata. After each pipeline
- * that is not the last the vault still holds the rent of those to come, which is more.
+ * Minimum balance of a system account that is not empty: the rent for 128 bytes of metadata. It only matters after the
+ * last pipeline, because before that the vault holds the rent for the next ones, which is more.
  */
 export const MIN_VAULT_LAMPORTS = 890_880n;
 
-/** Of a vault that is to spend so many lamports: what it must keep besides is needed too, unless just nothing is left. */
+/** Compares lamports to spend with a vault's balance. The minimum that it must keep counts as needed, unless it ends at 0. */
 export function lamportBalance(spentLamports: bigint, availableLamports: bigint): Balance {
   const leftLamports = availableLamports - spentLamports;
-  // A vault that pays nothing may hold anything.
+  // A vault that pays nothing may hold any amount.
   const isLeftWhole = spentLamports === 0n || leftLamports === 0n || leftLamports >= MIN_VAULT_LAMPORTS;
   return isLeftWhole
     ? balance(spentLamports, availableLamports)

@@ -5,7 +5,7 @@ import type { Db } from '../store/db.ts';
 import { findProject, findProjectOfWallet } from '../store/projects/projects.ts';
 
 /**
- * A project of this wallet.
+ * Finds a project of this wallet.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, also for another wallet’s.
  */
 export async function requireOwnProject(
@@ -19,7 +19,7 @@ export async function requireOwnProject(
 }
 
 /**
- * A project that this wallet may read: its own, or any for an operator of the company.
+ * Finds a project that this wallet may read: its own, or any project for an operator of the company.
  * @throws ApiError ERR_PROJECT_NOT_FOUND
  */
 export async function requireVisibleProject(

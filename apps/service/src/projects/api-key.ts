@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** A key as its owner holds it, and what we keep of it. */
+/** A new API key, with the parts that are stored. */
 export interface ApiKey extends StoredApiKey {
-  /** Shown once. */
+  /** The full key. It is shown once and never stored. */
   readonly apiKey: string;
 }
 
 export interface StoredApiKey {
-  /** Finds the key: its first twelve characters. */
+  /** First twelve characters of the key; used to find it. */
   readonly prefix: string;
-  /** SHA-256 of the whole key. A fast hash suffices: 256 random bits cannot be guessed from it. */
+  /** SHA-256 of the full key. A fast hash is enough, because 256 random bits cannot be guessed. */
   readonly hash: Uint8Array;
 }
 
 /**
- * `fwk_`, 32 random bytes as 43 base62 characters, and their CRC-32 as six more: a mistyped or truncated key is told
- * from an unknown one without asking the database, and secret scanners find leaked ones without false alarms
- * (GitHub, "Behind GitHub's new authentication token formats").
+ * Creates an API key: `fwk_`, 32 random bytes as 43 base62 characters, and their CRC-32 as six more. The checksum detects
+ * a mistyped key without a database query, and lets secret scanners find leaked keys without false positives (GitHub,
+ * "Behind GitHub's new authentication token formats").
  * @throws RangeError unless `entropy` has 32 bytes.
  */
 export function createApiKey(entropy: Uint8Array): ApiKey {
@@ -29,7 +29,7 @@ export function createApiKey(entropy: Uint8Array): ApiKey {
   return { apiKey, ...stored(apiKey) };
 }
 
-/** What is kept of a key, or null when the text is not shaped like one: scheme, length, alphabet or checksum. */
+/** Computes the stored parts of a key; null if its scheme, length, alphabet or checksum is wrong. */
 export function parseApiKey(text: string): StoredApiKey | null {
   const match = SHAPE.exec(text);
   if (!match) return null;

@@ -3,16 +3,16 @@ import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 
 export interface EnvironmentDeps {
   readonly chain: { genesisHash(): Promise<string> };
-  /** The cluster as the service reaches it. */
+  /** URL at which the service reaches the cluster. */
   readonly rpcUrl: string;
-  /** The cluster as browsers are to reach it; null: found by the rule below. */
+  /** URL at which browsers reach the cluster; null: derived by `urlForBrowsers`. */
   readonly publicRpcUrl: string | null;
   readonly explorerUrl: string;
 }
 
 /**
- * Where the service is, without the address that people reach it at. Asked of the cluster once: it does not change.
- * The service's own address of the cluster is told to browsers only where it holds nothing that could be a secret.
+ * Creates a reader of the environment, without the service's public URL. It asks the cluster once, because the answer does
+ * not change. Browsers get the service's own RPC URL only if that contains nothing that could be a secret.
  */
 export function createEnvironment(deps: EnvironmentDeps): () => Promise<Omit<Environment, 'publicUrl'>> {
   let known: Omit<Environment, 'publicUrl'> | null = null;
@@ -31,7 +31,7 @@ const GENESIS_PREFIXES: readonly (readonly [Cluster, string])[] = [
   ['testnet', '4uhcVJyU9pJkvQyUS88uRDiswHXSCkY3'],
 ];
 
-/** Anyone may use these, within their limits (solana.com/docs/references/clusters). */
+/** Public RPC nodes with rate limits (solana.com/docs/references/clusters). */
 const PUBLIC_RPC_URLS: Readonly<Record<Exclude<Cluster, 'localnet'>, string>> = {
   mainnet: 'https://api.mainnet-beta.solana.com',
   devnet: 'https://api.devnet.solana.com',
@@ -54,14 +54,14 @@ function describeEnvironment(deps: EnvironmentDeps, cluster: Cluster): Omit<Envi
   };
 }
 
-/** Providers put keys into the user, the path or the query of their URLs: one that has any of these stays with us. */
+/** Providers put keys into the user, path or query of a URL, so a URL with any of these is not given to browsers. */
 function urlForBrowsers(ownRpcUrl: string, cluster: Cluster): string {
   const { origin, username, password, pathname, search, hash } = new URL(ownRpcUrl);
   const isBare = `${username}${password}${search}${hash}` === '' && pathname === '/';
   return isBare || cluster === 'localnet' ? origin : PUBLIC_RPC_URLS[cluster];
 }
 
-/** The local cluster and providers serve both on one port; a validator has WebSockets one above its RPC (Agave, `--rpc-port`). */
+/** The local cluster and providers use one port for both; a validator's WebSocket port is its RPC port plus one (Agave). */
 function webSocketUrlOf(rpcUrl: string, cluster: Cluster): string {
   const url = new URL(rpcUrl);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
@@ -69,7 +69,7 @@ function webSocketUrlOf(rpcUrl: string, cluster: Cluster): string {
   return url.href.replace(/\/$/, '');
 }
 
-/** As Solana Explorer has it; other explorers have copied it. */
+/** Query of Solana Explorer, which other explorers have adopted. */
 function explorerQuery(rpcUrl: string, cluster: Cluster): string {
   if (cluster === 'mainnet') return '';
   return cluster === 'localnet' ? `?cluster=custom&customUrl=${encodeURIComponent(rpcUrl)}` : `?cluster=${cluster}`;

@@ -4,8 +4,8 @@ import { type AuditRecord, findAuditEntries } from '../store/audit.ts';
 import type { Db } from '../store/db.ts';
 
 /**
- * Who did what, newest first: a project's, or all for null.
- * @throws ApiError ERR_INVALID_REQUEST for a cursor that is none of ours.
+ * Reads a page of the audit log, newest first: of one project, or of all for null.
+ * @throws ApiError ERR_INVALID_REQUEST for a cursor that this operation did not return.
  */
 export async function readHistory(
   { db }: { readonly db: Db },

@@ -31,7 +31,7 @@ interface KeyDeps {
 }
 
 /**
- * A project's keys, newest first, those that no longer work included.
+ * Lists a project's keys, newest first, including those that no longer work.
  * @throws ApiError ERR_PROJECT_NOT_FOUND
  */
 export async function listKeys(
@@ -45,7 +45,7 @@ export async function listKeys(
 }
 
 /**
- * A new key of a project of this wallet.
+ * Creates a key for a project of this wallet.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, also for another wallet’s project; ERR_INVALID_REQUEST for a scope that the
  * project does not have or an expiry that has passed.
  */
@@ -82,8 +82,8 @@ export async function createKey(
 }
 
 /**
- * Makes a key in place of another, with its scopes. The old one works until the overlap is over, or it expires by itself.
- * Of two rotations of one key at once the second is refused.
+ * Replaces a key by a new one with the same scopes. The old key works until the overlap is over or it expires. Of two
+ * simultaneous rotations of one key, the second fails.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_KEY_NOT_FOUND; ERR_INVALID_REQUEST for a key that has been replaced, is
  * revoked or has expired, and for an expiry that has passed.
  */
@@ -104,8 +104,8 @@ export async function rotateKey(
     const created = await storeNewKey({ db: trx, clock }, project, key);
     const endsAt = new Date(now.getTime() + overlapSeconds * 1_000);
     const replacedExpiresAt = await replaceApiKey(trx, { projectId, keyId, replacedBy: created.keyId, endsAt, now });
-    // What is thrown takes the new key back with it.
-    if (!replacedExpiresAt) throw await whyNotReplaced(trx, projectId, keyId);
+    // The rollback also removes the new key.
+    if (!replacedExpiresAt) throw await replacementError(trx, projectId, keyId);
     await insertAuditEntry(trx, {
       ...entry(wallet, projectId, clock),
       action: 'key.rotated',
@@ -118,7 +118,7 @@ export async function rotateKey(
 }
 
 /**
- * Revokes at once and for good; repeating answers the first revocation.
+ * Revokes a key immediately and permanently. Repeating it returns the first revocation.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_KEY_NOT_FOUND
  */
 export async function revokeKey(
@@ -146,7 +146,7 @@ export async function revokeKey(
   });
 }
 
-/** Stores the hash of a new key and answers the key itself, for the last time. */
+/** Creates a key, stores its hash and returns the key, which cannot be read again. */
 export async function storeNewKey(
   { db, clock }: KeyDeps,
   { id: projectId }: Pick<Project, 'id'>,
@@ -179,7 +179,7 @@ function presentKey(key: StoredKey, now: Date): KeySummary {
   };
 }
 
-/** What is over says so, whatever was to follow it. */
+/** A key that was revoked or has expired shows that, even if it was replaced before. */
 function stateOf({ revokedAt, expiresAt, replacedBy }: StoredKey, now: Date): KeySummary['state'] {
   if (revokedAt) return 'revoked';
   if (expiresAt && expiresAt <= now) return 'expired';
@@ -197,12 +197,12 @@ function entry(wallet: Address, projectId: string, clock: Pick<Clock, 'now'>) {
   return { at: clock.now(), actor: wallet, projectId };
 }
 
-/** A key for the record: nothing that could be used. */
+/** Describes a key for the audit log, without any secret. */
 function describe({ name, scopes, expiresAt }: NewKey) {
   return { name, scopes: [...scopes], expiresAt: expiresAt?.toISOString() ?? null };
 }
 
-async function whyNotReplaced(trx: Db, projectId: string, keyId: string): Promise<ApiError> {
+async function replacementError(trx: Db, projectId: string, keyId: string): Promise<ApiError> {
   const key = await findStoredKey(trx, projectId, keyId);
   if (!key) return new ApiError('ERR_KEY_NOT_FOUND');
   return new ApiError('ERR_INVALID_REQUEST', { place: 'params.keyId', problem: endOf(key) });

@@ -24,14 +24,14 @@ interface SignInDeps {
   readonly clock: Clock;
 }
 
-/** Long enough to find a hardware wallet. */
+/** Long enough to sign with a hardware wallet. */
 const CHALLENGE_MS = 5 * 60_000;
-/** A working day: the console is signed in to in the morning. */
+/** A working day. */
 const SESSION_MS = 12 * 3_600_000;
 
 /**
- * A Sign-In With Solana message for one use (github.com/phantom/sign-in-with-solana). `domain` is the exact host with
- * its port: a wallet warns when the page it stands on is another.
+ * Creates a Sign-In With Solana message for one use (github.com/phantom/sign-in-with-solana).
+ * @param domain exact host and port: wallets warn if the page has another one.
  */
 export async function createSignInChallenge(
   { db, clock }: SignInDeps,
@@ -62,14 +62,14 @@ export async function createSignInChallenge(
   return { message, expiresAt: expiresAt.toISOString() };
 }
 
-/** Who is signed in, and until when. */
+/** A session that has not expired. */
 export interface OpenSession {
   readonly wallet: Address;
   readonly expiresAt: Date;
 }
 
 /**
- * Trades a signed challenge for a session. The token goes into the cookie; only its hash is stored.
+ * Exchanges a signed challenge for a session. The token goes into the cookie; only its hash is stored.
  * @throws ApiError ERR_SIGN_IN_INVALID when the challenge is unknown, used, expired, another wallet’s, altered, or its
  * signature does not verify.
  */
@@ -98,7 +98,7 @@ export async function signIn(
   };
 }
 
-/** What a session token stands for; null when it is unknown or over. */
+/** Finds the session of a token; null if it does not exist or has expired. */
 export async function findOpenSession({ db, clock }: SignInDeps, token: string): Promise<OpenSession | null> {
   const session = await findSession(db, hashOf(token));
   if (!session || session.expiresAt <= clock.now()) return null;
@@ -109,7 +109,7 @@ export async function signOut({ db }: Pick<SignInDeps, 'db'>, token: string): Pr
   await deleteSession(db, hashOf(token));
 }
 
-/** Whether a message is signed by a wallet (Solana's off-chain signMessage: the text's bytes as they are). */
+/** Verifies a wallet's signature of a message (`signMessage` of wallets signs the bytes of the text). */
 export async function isSignedBy(wallet: Address, message: string, signatureBase58: string): Promise<boolean> {
   if (!/^[1-9A-HJ-NP-Za-km-z]{64,88}$/.test(signatureBase58)) return false;
   const bytes = getBase58Encoder().encode(signatureBase58);

@@ -6,8 +6,7 @@ import type { LandedTransaction } from '../solana/landed-transaction.ts';
 import { findProofsByHash, findProofsBySignature, type RecordedProof } from '../store/batches/proofs.ts';
 import type { Db } from '../store/db.ts';
 import { findVaults } from '../store/projects/vaults.ts';
-import { type ProofMemo, proofMemosOf } from './proof-memos.ts';
-import { batchesOf, count, executionNotShown, unexecuted } from './sentences.ts';
+import { proofMemosOf, type SignedProofMemo } from './proof-memos.ts';
 
 export interface CheckProofDeps {
   readonly db: Db;
@@ -15,8 +14,8 @@ export interface CheckProofDeps {
 }
 
 /**
- * Looks for a proof, or for what a transaction proves. What is recorded here says only where to look: what is called
- * proven has been read from the chain. Anyone may ask, so nothing is answered that the chain does not show.
+ * Checks a proof, or what a transaction proves. The database only says where to look: `proven` means that the proof was
+ * read from the chain. Anyone may call this, so it answers nothing that the chain does not show.
  * @throws ApiError ERR_INVALID_REQUEST for a signature that is not 64 bytes.
  */
 export async function checkProof(deps: CheckProofDeps, request: ProofCheckRequest): Promise<ProofCheck> {
@@ -26,7 +25,7 @@ export async function checkProof(deps: CheckProofDeps, request: ProofCheckReques
   throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.signature', problem: 'must be 64 bytes in base58.' });
 }
 
-/** As the wire has it. */
+/** The limit of the wire's schema. */
 const MAX_PIPELINES = 20;
 
 async function checkEvent(
@@ -62,7 +61,7 @@ function verdictOnEvent(pipelines: readonly ProvenPipeline[]): Pick<ProofCheck, 
 
 type ReadTransaction = (signature: Signature) => Promise<LandedTransaction | null>;
 
-/** Looks on chain for what is recorded of a pipeline. */
+/** Looks on chain for the proof of a recorded pipeline. */
 async function lookUp(read: ReadTransaction, record: RecordedProof): Promise<ProvenPipeline> {
   for (const signature of record.signatures) {
     if (!isSignature(signature)) continue;
@@ -73,7 +72,7 @@ async function lookUp(read: ReadTransaction, record: RecordedProof): Promise<Pro
   return present(record);
 }
 
-function isOf(memo: ProofMemo, { type, hash, vault }: RecordedProof): boolean {
+function isOf(memo: SignedProofMemo, { type, hash, vault }: RecordedProof): boolean {
   return memo.type === type && memo.hash === hash && memo.signers.includes(vault);
 }
 
@@ -125,7 +124,7 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
   };
 }
 
-/** Nodes forget old transactions; what is recorded of them is no proof, and said to be none. */
+/** Nodes discard old transactions. The database's record of one is not a proof, and the answer says so. */
 async function transactionNotShown(db: Db, signature: Signature): Promise<ProofCheck> {
   const records = await findProofsBySignature(db, signature, MAX_PIPELINES);
   if (records.length === 0) {
@@ -142,7 +141,7 @@ function presentProven(
   record: RecordedProof,
   signature: Signature,
   { slot, blockTime }: LandedTransaction,
-  { text }: ProofMemo,
+  { text }: SignedProofMemo,
 ): ProvenPipeline {
   return {
     ...present(record),
@@ -171,7 +170,7 @@ function present(record: RecordedProof): ProvenPipeline {
   };
 }
 
-/** Pipelines share transactions: each is read once. */
+/** Reads each transaction once: several pipelines can share one. */
 function remembering(read: ReadTransaction): ReadTransaction {
   const known = new Map<Signature, ReturnType<ReadTransaction>>();
   return (signature) => {
@@ -179,4 +178,39 @@ function remembering(read: ReadTransaction): ReadTransaction {
     known.set(signature, transaction);
     return transaction;
   };
+}
+
+/** `1 proof`, `3 proofs` */
+function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
+}
+
+/** `batch 4`, `batches 4 and 7` */
+function batchesOf(pipelines: readonly ProvenPipeline[]): string {
+  const indices = [...new Set(pipelines.map(({ batchIndex }) => batchIndex))];
+  const last = indices.pop() ?? '';
+  return indices.length === 0 ? `batch ${last}` : `batches ${indices.join(', ')} and ${last}`;
+}
+
+/** Explains why a recorded proof is not proven. */
+function unexecuted({ status, batchIndex, pipeline, signature }: ProvenPipeline): string {
+  const where = `pipeline ${pipeline} of batch ${batchIndex}`;
+  switch (status) {
+    case 'AVAILABLE_TO_QUEUE':
+    case 'FINALIZED':
+      return `Not proven yet: ${where} carries this proof and waits to be approved and executed.`;
+    case 'EXECUTED':
+      return signature === undefined
+        ? `Not proven: ${where} carries this proof and is recorded as executed, but not in which transaction.`
+        : executionNotShown(signature);
+    case 'FAILED':
+      return `Not proven: ${where} carries this proof, but the batch ended without executing it.`;
+    default:
+      throw new Error(`No sentence for ${status satisfies never}.`);
+  }
+}
+
+/** Explains that the node has discarded the transaction. */
+function executionNotShown(signature: string): string {
+  return `Not proven here: transaction ${signature} is recorded, but the cluster’s node does not show it (any more). An archive node or an explorer can.`;
 }

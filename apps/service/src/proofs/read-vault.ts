@@ -15,7 +15,7 @@ export interface ReadVaultDeps {
 }
 
 /**
- * What anyone needs to deposit, and what is there; all of it is public on chain.
+ * Reads what anyone needs for a deposit, and the vault's balances. All of it is public on chain.
  * @throws ApiError ERR_VAULT_NOT_FOUND
  */
 export async function readVault({ db, chain, tokenNames }: ReadVaultDeps, address: string): Promise<PublicVault> {

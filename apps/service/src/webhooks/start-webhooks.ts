@@ -1,5 +1,5 @@
 import type { Clock } from '../model/clock.ts';
-import type { FundsDeps } from '../projects/overview/vault-funds.ts';
+import type { FundsDeps } from '../projects/vault-funds.ts';
 import type { ListenDeps } from '../store/events/start-listening.ts';
 import { startWebhookFeed } from '../store/webhooks/webhook-feed.ts';
 import { RETRY_PAUSES_MS } from './delivery/retry-schedule.ts';

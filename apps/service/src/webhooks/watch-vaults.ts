@@ -1,7 +1,7 @@
 import type { WebhookEvent } from '@flywheel/api';
 import type { Clock } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
-import { type FundsDeps, presentFunds, readVaultNeeds, type VaultNeeds } from '../projects/overview/vault-funds.ts';
+import { type FundsDeps, presentFunds, readVaultNeeds, type VaultNeeds } from '../projects/vault-funds.ts';
 import { findOpenBatches } from '../store/batches/open-batches.ts';
 import { findProject } from '../store/projects/projects.ts';
 import {

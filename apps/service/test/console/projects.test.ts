@@ -114,7 +114,7 @@ describe('the overview', () => {
     assert.equal(tokens.message, 'The vault holds 1.5 tokens; the open batches need 1.75. Deposit 0.25 more.');
     assert.match(lamports.message, /holds 0 SOL; the open batches need 0\.00293016\./);
     assert.equal(first.batchId, oldest.id);
-    assert.match(first.message, /^Batch 1: .* ends without it at 20\d\d-/);
+    assert.match(first.message, /^Batch 1: .* Without it the batch ends at 20\d\d-/);
   });
 
   it('shows what holds a batch up, a pause, a limit that is nearly used up, and a key that ends soon', async () => {

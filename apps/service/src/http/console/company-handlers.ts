@@ -10,7 +10,7 @@ import { listJobs, type QueuedJob, readCompany, retryJob } from '../../company/o
 import { pauseAll, pauseProject } from '../../company/pause.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import { readHistory } from '../../projects/history.ts';
-import { listProjects } from '../../projects/overview/list-projects.ts';
+import { listProjects } from '../../projects/summaries.ts';
 import { pageParams, presentNext } from '../batches/present.ts';
 import type { Handlers } from '../operations/handlers.ts';
 import type { ConsoleDeps } from './deps.ts';

@@ -1,7 +1,7 @@
 import type { Address } from '@solana/kit';
 import type { PreviewDeps } from '../../batches/preview.ts';
 import type { EnvironmentDeps } from '../../projects/environment.ts';
-import type { OverviewDeps } from '../../projects/overview/overview.ts';
+import type { OverviewDeps } from '../../projects/overview.ts';
 import type { EndpointDeps } from '../../webhooks/endpoints.ts';
 import type { StreamDeps } from '../batches/batch-replies.ts';
 

@@ -2,12 +2,10 @@ import type { KEY_OPERATIONS, PROJECT_OPERATIONS, REGISTRATION_OPERATIONS } from
 import { requireVisibleProject } from '../../projects/access.ts';
 import { readHistory } from '../../projects/history.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from '../../projects/keys.ts';
-import { listProjects } from '../../projects/overview/list-projects.ts';
-import { readOverview } from '../../projects/overview/overview.ts';
-import { readUsage } from '../../projects/overview/usage.ts';
-import { previewMint } from '../../projects/preview-mint.ts';
-import { confirmRegistration, createRegistration } from '../../projects/register.ts';
-import { changeLimits, changeProofTypes, readSettings } from '../../projects/settings/settings.ts';
+import { readOverview, readUsage } from '../../projects/overview.ts';
+import { confirmRegistration, createRegistration, previewMint } from '../../projects/registration.ts';
+import { changeLimits, changeProofTypes, readSettings } from '../../projects/settings.ts';
+import { listProjects } from '../../projects/summaries.ts';
 import { pageParams, presentNext } from '../batches/present.ts';
 import type { Handlers } from '../operations/handlers.ts';
 import type { ConsoleDeps } from './deps.ts';

@@ -1,16 +1,15 @@
 import type { VaultFunds } from '@flywheel/api';
 import { toDecimal } from '@flywheel/protocol';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
-import { requirements } from '../../compile/totals.ts';
-import { vaultOf } from '../../compile/vault.ts';
-import type { Clock } from '../../model/clock.ts';
-import { answerWithin } from '../../model/clock.ts';
-import type { Project, Token } from '../../model/project.ts';
-import { type Balance, balance, lamportBalance } from '../../model/vault-balance.ts';
-import type { Chain } from '../../solana/chain.ts';
-import { readVaultFunds } from '../../solana/vault.ts';
-import { findRemainingPipelines, findTokenAccountsToCreate, type OpenBatch } from '../../store/batches/open-batches.ts';
-import type { Db } from '../../store/db.ts';
+import { requirements } from '../compile/totals.ts';
+import { vaultOf } from '../compile/vault.ts';
+import { answerWithin, type Clock } from '../model/clock.ts';
+import type { Project, Token } from '../model/project.ts';
+import { type Balance, balance, lamportBalance } from '../model/vault-balance.ts';
+import type { Chain } from '../solana/chain.ts';
+import { readVaultFunds } from '../solana/vault.ts';
+import { findRemainingPipelines, findTokenAccountsToCreate, type OpenBatch } from '../store/batches/open-batches.ts';
+import type { Db } from '../store/db.ts';
 
 export interface FundsDeps {
   readonly db: Db;
@@ -19,33 +18,33 @@ export interface FundsDeps {
   readonly log: { warn(fields: object, message: string): void };
 }
 
-/** What a vault holds, and what the open batches of its project take from it together. */
+/** Balances of a vault, compared with what all open batches of its project take from it. */
 export interface VaultNeeds {
   /** Base units. */
   readonly tokens: Balance;
   readonly lamports: Balance;
 }
 
-/** A page that shows the rest is better than one that waits. */
-const PATIENCE_MS = 3_000;
-/** Ten questions to the node. Of further recipients it is not asked whether the vault has accounts to pay for them. */
+/** The screen shows everything else meanwhile. */
+const CLUSTER_TIMEOUT_MS = 3_000;
+/** Ten requests to the node. Rent for further recipients is not counted. */
 const MAX_TOKEN_ACCOUNTS = 1_000;
 
-/** Null while the cluster does not answer. Exact but for the rent of more than a thousand recipients. */
+/** Reads a vault's balances; null if the cluster does not answer in time. Counts rent for up to 1,000 recipients. */
 export async function readVaultNeeds(
   deps: FundsDeps,
   project: Project,
   open: readonly OpenBatch[],
 ): Promise<VaultNeeds | null> {
   try {
-    return await answerWithin(deps.clock, PATIENCE_MS, reckon(deps, project, open));
+    return await answerWithin(deps.clock, CLUSTER_TIMEOUT_MS, computeNeeds(deps, project, open));
   } catch (error) {
-    deps.log.warn({ err: error, projectId: project.id }, 'a vault cannot be read');
+    deps.log.warn({ err: error, projectId: project.id }, 'the funds of a vault cannot be read');
     return null;
   }
 }
 
-/** Tokens as whole tokens, lamports as they are. */
+/** Presents funds: tokens as whole tokens, SOL in lamports. */
 export function presentFunds({ tokens, lamports }: VaultNeeds, { decimals }: Pick<Token, 'decimals'>): VaultFunds {
   const present = ({ available, needed, missing }: Balance, show: (amount: bigint) => string) => ({
     available: show(available),
@@ -58,7 +57,7 @@ export function presentFunds({ tokens, lamports }: VaultNeeds, { decimals }: Pic
   };
 }
 
-async function reckon(deps: FundsDeps, project: Project, open: readonly OpenBatch[]): Promise<VaultNeeds> {
+async function computeNeeds(deps: FundsDeps, project: Project, open: readonly OpenBatch[]): Promise<VaultNeeds> {
   const { token, flywheel } = project;
   const { whole, partial } = split(open);
   const [remaining, tokenAccounts, { tokenAccount }] = await Promise.all([
@@ -92,8 +91,8 @@ async function reckon(deps: FundsDeps, project: Project, open: readonly OpenBatc
 }
 
 /**
- * Of a batch that is executed in part, and of one that neither burns nor airdrops but may withdraw, the pipelines
- * themselves must be read; of all others the row of the batch says enough.
+ * Separates batches whose pipelines must be read: those that are executed in part, and those that may withdraw. The row
+ * of a batch is enough for all others.
  */
 function split(open: readonly OpenBatch[]): { readonly whole: OpenBatch[]; readonly partial: OpenBatch[] } {
   const isPartial = ({ executedPipelines, amountBaseUnits }: OpenBatch) =>

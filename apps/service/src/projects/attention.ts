@@ -1,13 +1,13 @@
 import type { Attention, ProjectOverview } from '@flywheel/api';
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import { toApiError } from '../../model/batch.ts';
-import type { Project } from '../../model/project.ts';
-import type { OpenBatch } from '../../store/batches/open-batches.ts';
-import type { StoredKey } from '../../store/projects/api-keys.ts';
-import type { ProjectSummaryRecord } from '../../store/projects/project-summaries.ts';
+import { toApiError } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import type { OpenBatch } from '../store/batches/open-batches.ts';
+import type { StoredKey } from '../store/projects/api-keys.ts';
+import type { ProjectSummaryRecord } from '../store/projects/project-summaries.ts';
 import type { VaultNeeds } from './vault-funds.ts';
 
-/** What is known of a project, from which follows what someone should look at. */
+/** State of a project from which its attention items are derived. */
 export interface ProjectState {
   readonly project: Project;
   readonly summary: Pick<ProjectSummaryRecord, 'isPaused' | 'pauseReason'>;
@@ -15,16 +15,18 @@ export interface ProjectState {
   readonly needs: VaultNeeds | null;
   readonly limits: ProjectOverview['limits'];
   readonly used: { readonly burnBaseUnits: bigint; readonly airdropBaseUnits: bigint };
-  /** Those that end soon and have no successor. */
+  /** Keys that expire soon and have no successor. */
   readonly expiringKeys: readonly StoredKey[];
 }
 
 export interface AttentionRules {
-  /** An open batch that was not executed by then ends. */
+  /** Seconds after which an open batch that was not executed ends. */
   readonly batchExpirySeconds: number;
 }
 
-/** What needs a person, most urgent first: what stops everything, what stops a batch, what waits, what will come. */
+/**
+ * Lists what needs a person, most urgent first: what stops everything, what stops a batch, what waits, what is coming up.
+ */
 export function findAttention(rules: AttentionRules, state: ProjectState): Attention[] {
   const { summary, open, needs, expiringKeys } = state;
   const withIssue = open.filter(({ issue }) => issue !== null);
@@ -39,7 +41,7 @@ export function findAttention(rules: AttentionRules, state: ProjectState): Atten
       forWallet,
       'APPROVE',
       ({ createdAt }) =>
-        `It waits for the project wallet’s approval, and ends without it at ${expiryOf(createdAt, rules)}.`,
+        `It waits for the approval of the project’s wallet. Without it the batch ends at ${expiryOf(createdAt, rules)}.`,
     ),
     ...inBatches(forCompany, 'COMPANY', () => 'It waits for the company’s approval.'),
     ...usedUp(state),
@@ -47,19 +49,19 @@ export function findAttention(rules: AttentionRules, state: ProjectState): Atten
   ];
 }
 
-/** As many as one looks at; the list of batches has them all. */
-const MAX_BATCHES_OF_A_KIND = 20;
+/** The list of batches shows all of them. */
+const MAX_BATCHES_PER_KIND = 20;
 
 const UNREACHABLE: Attention = {
   kind: 'CLUSTER',
-  message: 'The cluster does not answer. What the vault holds is unknown, and nothing is executed until it does.',
+  message: 'The cluster does not answer. The vault’s balance is unknown, and nothing is executed until it answers.',
 };
 
 function paused(reason: string | null): Attention {
-  const because = reason === null ? '' : ` The reason: ${reason}`;
+  const because = reason === null ? '' : ` Reason: ${reason}`;
   return {
     kind: 'PAUSED',
-    message: `The company has paused this project: nothing is initialized or executed meanwhile.${because}`,
+    message: `The company has paused this project: nothing is initialized or executed until it resumes.${because}`,
   };
 }
 
@@ -69,7 +71,7 @@ function inBatches(
   message: (batch: OpenBatch) => string,
 ): Attention[] {
   return batches
-    .slice(0, MAX_BATCHES_OF_A_KIND)
+    .slice(0, MAX_BATCHES_PER_KIND)
     .map((batch) => ({ kind, message: `Batch ${batch.batchIndex}: ${message(batch)}`, batchId: batch.id }));
 }
 
@@ -92,14 +94,14 @@ function expiryOf(createdAt: Date, { batchExpirySeconds }: AttentionRules): stri
   return new Date(createdAt.getTime() + batchExpirySeconds * 1_000).toISOString();
 }
 
-/** Of a limit: from here on it is worth knowing. */
+/** Share of a daily limit from which on it is reported. */
 const NEARLY_USED_PERCENT = 90n;
 
 function usedUp({ project, limits, used }: ProjectState): Attention[] {
   return (['burn', 'airdrop'] as const).flatMap((kind): Attention[] => {
     const capBaseUnits = project.dailyLimits[`${kind}BaseUnits`];
     const usedBaseUnits = used[`${kind}BaseUnits`];
-    // A limit of zero is how a project rules a kind out.
+    // A limit of zero forbids the kind.
     if (capBaseUnits === 0n || usedBaseUnits * 100n < capBaseUnits * NEARLY_USED_PERCENT) return [];
     const { used: usedTokens, cap, resetsAt } = limits[kind];
     return [
@@ -114,7 +116,7 @@ function usedUp({ project, limits, used }: ProjectState): Attention[] {
 function expiring({ id, name, prefix, expiresAt }: StoredKey): Attention {
   return {
     kind: 'KEY_EXPIRES',
-    message: `The API key ${name ?? prefix} stops working at ${expiresAt?.toISOString()}. Rotate it before.`,
+    message: `The API key ${name ?? prefix} stops working at ${expiresAt?.toISOString()}. Rotate it before then.`,
     keyId: id,
   };
 }

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError, type RegisteredProject, type Registration, type RegistrationRequest } from '@flywheel/api';
+import {
+  ApiError,
+  type MintPreview,
+  type RegisteredProject,
+  type Registration,
+  type RegistrationRequest,
+} from '@flywheel/api';
+import { toDecimal } from '@flywheel/protocol';
+import { decodeProgramConfig, programConfigAddress } from '@flywheel/squads';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -19,6 +27,7 @@ import type { Project } from '../model/project.ts';
 import type { Chain } from '../solana/chain.ts';
 import { readMint } from '../solana/mint.ts';
 import { sendAndConfirm } from '../solana/send-and-confirm.ts';
+import type { TokenNames } from '../solana/token-names.ts';
 import { partiallySignTransaction } from '../solana/transactions.ts';
 import { registrationInstructions, registrationMismatch } from '../squads/registration.ts';
 import { insertAuditEntry } from '../store/audit.ts';
@@ -26,10 +35,34 @@ import type { Db } from '../store/db.ts';
 import { insertProject } from '../store/projects/projects.ts';
 import { completeRegistration, findRegistration, insertRegistration } from '../store/projects/registrations.ts';
 import { storeNewKey } from './keys.ts';
-import { readRegistrationTerms } from './registration-terms.ts';
-import { parseLimits } from './settings/limits.ts';
-import { requireProofTypes } from './settings/proof-types.ts';
-import { presentSettings } from './settings/settings.ts';
+import { parseLimits, presentSettings, requireProofTypes } from './settings.ts';
+import { programOf } from './summaries.ts';
+
+interface PreviewMintDeps {
+  readonly chain: Chain;
+  readonly tokenNames: TokenNames;
+}
+
+/** Previews the registration of a mint. A mint that cannot be registered is an answer with a `problem`, not an error. */
+export async function previewMint({ chain, tokenNames }: PreviewMintDeps, mint: string): Promise<MintPreview> {
+  const { costLamports } = await readRegistrationTerms(chain);
+  const preview = { mint, costLamports: String(costLamports) };
+  if (!isAddress(mint))
+    return { ...preview, problem: `${mint} is not an address: base58 of 32 bytes is needed.`, warnings: [] };
+  const [facts, names] = await Promise.all([readMint(chain, mint), tokenNames.of([mint])]);
+  if ('problem' in facts) return { ...preview, problem: `Mint ${mint} ${facts.problem}`, warnings: [] };
+  const { programAddress, decimals, supply, warnings } = facts;
+  return {
+    ...preview,
+    warnings: [...warnings],
+    token: {
+      program: programOf(programAddress),
+      decimals,
+      supply: toDecimal(supply, decimals),
+      ...names.get(mint),
+    },
+  };
+}
 
 export interface RegisterDeps {
   readonly db: Db;
@@ -40,8 +73,8 @@ export interface RegisterDeps {
 }
 
 /**
- * Checks a mint and builds the transaction that creates the project's multisig and lookup table, signed by the
- * throwaway key that gives the multisig its address. The wallet's signature, and its payment, are what is missing.
+ * Checks a mint and builds the transaction that creates the project's multisig and lookup table. The wallet signs it and
+ * pays for it. It is signed already by the temporary key that determines the multisig's address.
  * @throws ApiError ERR_MINT_UNSUPPORTED, ERR_INVALID_REQUEST
  */
 export async function createRegistration(
@@ -96,8 +129,8 @@ export async function createRegistration(
 }
 
 /**
- * Sends a registration that the wallet has signed, and when the chain holds exactly what was built, stores the project
- * and its first API key.
+ * Sends a registration that the wallet has signed. If the accounts on chain are exactly what was built, it stores the
+ * project and its first API key.
  * @throws ApiError ERR_REGISTRATION_NOT_FOUND, ERR_REGISTRATION_FAILED
  */
 export async function confirmRegistration(
@@ -126,7 +159,7 @@ export async function confirmRegistration(
     scopes: new Set(request.scopes),
     proofTypes: new Map(request.proofTypes.map((proofType) => [proofType.type, proofType])),
     dailyLimits: parseLimits(request, token.decimals),
-    // A registration that was begun by an older process says nothing of it.
+    // Registrations that were begun before this setting existed do not have it.
     approvalMode: request.approvalMode ?? 'automatic',
     token,
     flywheel: { id: randomUUID(), multisig },
@@ -155,6 +188,40 @@ export async function confirmRegistration(
   };
 }
 
+interface RegistrationTerms {
+  /** Account that receives Squads' fee for the creation of a multisig. */
+  readonly treasury: Address;
+  /** Cost of a registration for the wallet: rent, transaction fees, and Squads' fee. */
+  readonly costLamports: bigint;
+}
+
+/** @throws Error if the cluster does not have the Squads program. */
+async function readRegistrationTerms(
+  chain: Pick<Chain, 'accounts' | 'minimumBalanceForRentExemption'>,
+): Promise<RegistrationTerms> {
+  const configAddress = await programConfigAddress();
+  const [[config], ...rents] = await Promise.all([
+    chain.accounts([configAddress]),
+    chain.minimumBalanceForRentExemption(MULTISIG_BYTES),
+    chain.minimumBalanceForRentExemption(LOOKUP_TABLE_BYTES),
+  ]);
+  if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
+  const { treasury, multisigCreationFee } = decodeProgramConfig(config);
+  const rentLamports = rents.reduce((sum, lamports) => sum + lamports, 0n);
+  return {
+    treasury,
+    costLamports: rentLamports + multisigCreationFee + SIGNATURES * LAMPORTS_PER_SIGNATURE,
+  };
+}
+
+/** Squads’ Multisig: 132 bytes and 33 for each of three members. */
+const MULTISIG_BYTES = 132 + 3 * 33;
+/** Header of a lookup table, and 32 bytes for each address of `lookupTableAddresses`. */
+const LOOKUP_TABLE_BYTES = 56 + 9 * 32;
+/** The wallet's and the temporary key's. */
+const SIGNATURES = 2n;
+const LAMPORTS_PER_SIGNATURE = 5_000n;
+
 async function land(
   { chain, clock }: RegisterDeps,
   wire: Base64EncodedWireTransaction,
@@ -164,12 +231,12 @@ async function land(
   try {
     ({ err } = await sendAndConfirm({ chain, clock }, wire, lastValidBlockHeight));
   } catch (cause) {
-    throw failed('the transaction did not land in time. Begin again for a fresh one.', cause);
+    throw failed('the transaction did not land in time. Create a new registration.', cause);
   }
   if (err !== null) throw failed(`the transaction failed on chain: ${err}. Does the wallet hold enough SOL?`);
 }
 
-/** The throwaway key has signed these very bytes: anything a wallet would change makes the transaction another one. */
+/** Requires the exact bytes that were built: the temporary key has signed them, so a wallet cannot change them. */
 async function requireSigned(
   signedTransaction: string,
   wallet: Address,

@@ -1,17 +1,17 @@
-import type { ProjectOverview } from '@flywheel/api';
+import type { ProjectOverview, Usage } from '@flywheel/api';
 import { toDecimal } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { vaultOf } from '../../compile/vault.ts';
-import { startOfNextUtcDay, utcDay } from '../../model/clock.ts';
-import type { DailyTotals, Project } from '../../model/project.ts';
-import type { TokenNames } from '../../solana/token-names.ts';
-import { countBatches, findOpenBatches } from '../../store/batches/open-batches.ts';
-import { findExpiringKeys } from '../../store/projects/api-keys.ts';
-import { findDailyAmounts } from '../../store/projects/daily-limits.ts';
-import { findProjectSummaries } from '../../store/projects/project-summaries.ts';
-import { requireVisibleProject } from '../access.ts';
+import { vaultOf } from '../compile/vault.ts';
+import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
+import type { DailyTotals, Project } from '../model/project.ts';
+import type { TokenNames } from '../solana/token-names.ts';
+import { countBatches, findOpenBatches } from '../store/batches/open-batches.ts';
+import { findExpiringKeys } from '../store/projects/api-keys.ts';
+import { findDailyAmounts, findDailyAmountsSince } from '../store/projects/daily-limits.ts';
+import { findProjectSummaries } from '../store/projects/project-summaries.ts';
+import { requireVisibleProject } from './access.ts';
 import { type AttentionRules, findAttention } from './attention.ts';
-import { summarize } from './list-projects.ts';
+import { summarize } from './summaries.ts';
 import { type FundsDeps, presentFunds, readVaultNeeds } from './vault-funds.ts';
 
 export interface OverviewDeps extends FundsDeps, AttentionRules {
@@ -19,11 +19,12 @@ export interface OverviewDeps extends FundsDeps, AttentionRules {
   readonly tokenNames: TokenNames;
 }
 
-/** Time enough to rotate a key in working hours. */
-const EXPIRY_NOTICE_MS = 7 * 86_400_000;
+const MS_PER_DAY = 86_400_000;
+/** Enough time to rotate a key in working hours. */
+const EXPIRY_NOTICE_MS = 7 * MS_PER_DAY;
 
 /**
- * All that a project's first page shows.
+ * Reads everything that a project's first screen shows.
  * @throws ApiError ERR_PROJECT_NOT_FOUND
  */
 export async function readOverview(deps: OverviewDeps, wallet: Address, projectId: string): Promise<ProjectOverview> {
@@ -40,7 +41,7 @@ export async function readOverview(deps: OverviewDeps, wallet: Address, projectI
     readVaultNeeds(deps, project, open),
     vaultOf(project),
   ]);
-  if (!summary) throw new Error(`Project ${projectId} was there a moment ago.`);
+  if (!summary) throw new Error(`Project ${projectId} disappeared while its overview was read.`);
   const limits = presentLimits(project, used, startOfNextUtcDay(now));
   const { address, vaultIndex, operator, company, wallet: member, lookupTable } = project.flywheel.multisig;
   return {
@@ -64,13 +65,39 @@ export async function readOverview(deps: OverviewDeps, wallet: Address, projectI
   };
 }
 
+/**
+ * Reads the amounts burned and airdropped on each of the last `dayCount` UTC days, including today, oldest first.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND
+ */
+export async function readUsage(
+  deps: Pick<OverviewDeps, 'db' | 'clock' | 'companyOperators'>,
+  wallet: Address,
+  projectId: string,
+  dayCount: number,
+): Promise<Usage> {
+  const { token } = await requireVisibleProject(deps, wallet, projectId);
+  const nowMs = deps.clock.now().getTime();
+  const days = Array.from({ length: dayCount }, (_, i) => utcDay(new Date(nowMs - (dayCount - 1 - i) * MS_PER_DAY)));
+  const amounts = await findDailyAmountsSince(deps.db, projectId, days[0] ?? utcDay(new Date(nowMs)));
+  return {
+    days: days.map((day) => {
+      const { burnBaseUnits = 0n, airdropBaseUnits = 0n } = amounts.get(day) ?? {};
+      return {
+        day,
+        burned: toDecimal(burnBaseUnits, token.decimals),
+        airdropped: toDecimal(airdropBaseUnits, token.decimals),
+      };
+    }),
+  };
+}
+
 function presentLimits(
   { dailyLimits, token: { decimals } }: Project,
   used: DailyTotals,
   resetsAt: Date,
 ): ProjectOverview['limits'] {
   const limitOf = (kind: keyof DailyTotals) => {
-    // A limit may have been lowered below what was used before.
+    // A limit may have been lowered below its use.
     const leftBaseUnits = dailyLimits[kind] > used[kind] ? dailyLimits[kind] - used[kind] : 0n;
     return {
       cap: toDecimal(dailyLimits[kind], decimals),

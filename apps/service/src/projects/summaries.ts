@@ -1,23 +1,23 @@
 import type { ProjectSummary } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
-import type { TokenName, TokenNames } from '../../solana/token-names.ts';
-import type { Db } from '../../store/db.ts';
-import { findProjectSummaries, type ProjectSummaryRecord } from '../../store/projects/project-summaries.ts';
+import type { TokenName, TokenNames } from '../solana/token-names.ts';
+import type { Db } from '../store/db.ts';
+import { findProjectSummaries, type ProjectSummaryRecord } from '../store/projects/project-summaries.ts';
 
 interface ListDeps {
   readonly db: Db;
   readonly tokenNames: TokenNames;
 }
 
-/** A wallet's projects, or all for null; newest first. */
+/** Lists the projects of a wallet, or all projects for null, newest first. */
 export async function listProjects({ db, tokenNames }: ListDeps, wallet: Address | null): Promise<ProjectSummary[]> {
   const records = await findProjectSummaries(db, wallet === null ? {} : { wallet });
   const names = await tokenNames.of(records.map(({ token }) => token.mint));
   return records.map((record) => summarize(record, names.get(record.token.mint)));
 }
 
-/** A project as lists show it. */
+/** Presents a project as a row of a list. */
 export function summarize(record: ProjectSummaryRecord, name: TokenName | undefined): ProjectSummary {
   const { id, wallet, token, vault, approvalMode, isPaused, openBatches, createdAt } = record;
   return {
@@ -38,7 +38,7 @@ export function summarize(record: ProjectSummaryRecord, name: TokenName | undefi
   };
 }
 
-/** Which of the two token programs, in the wire's words. */
+/** Names a token program as the wire does. */
 export function programOf(programAddress: Address): ProjectSummary['token']['program'] {
   return programAddress === TOKEN_2022_PROGRAM_ADDRESS ? 'token-2022' : 'spl-token';
 }

@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ApiError, type LimitsRequest, type ProjectSettings, type ProofType } from '@flywheel/api';
+import { parseAmount, toDecimal } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
+import { findSchemaProblem } from '../compile/request/payload-schema.ts';
+import type { Clock } from '../model/clock.ts';
+import type { DailyTotals, Project } from '../model/project.ts';
+import { insertAuditEntry } from '../store/audit.ts';
+import type { Db } from '../store/db.ts';
+import { lockProject, replaceProofTypes, updateDailyLimits } from '../store/projects/projects.ts';
+import { requireOwnProject, requireVisibleProject } from './access.ts';
+
+interface SettingsDeps {
+  readonly db: Db;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly companyOperators: ReadonlySet<Address>;
+}
+
+/** @throws ApiError ERR_PROJECT_NOT_FOUND */
+export async function readSettings(deps: SettingsDeps, wallet: Address, projectId: string): Promise<ProjectSettings> {
+  return presentSettings(await requireVisibleProject(deps, wallet, projectId));
+}
+
+/**
+ * Sets the daily limits. They apply from the next init on; reservations of open batches stay. A change is logged with the
+ * limits before and after; a request that changes nothing is not logged.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST
+ */
+export async function changeLimits(
+  deps: SettingsDeps,
+  wallet: Address,
+  projectId: string,
+  request: LimitsRequest,
+): Promise<ProjectSettings> {
+  const { token } = await requireOwnProject(deps, wallet, projectId);
+  const dailyLimits = parseLimits(request, token.decimals);
+  return deps.db.transaction().execute(async (trx) => {
+    const project = await lockOwnProject(trx, wallet, projectId);
+    const [before, after] = [project.dailyLimits, dailyLimits].map((limits) => presentLimits(limits, token.decimals));
+    if (!isDeepStrictEqual(before, after)) {
+      await updateDailyLimits(trx, projectId, dailyLimits);
+      const entry = { actor: wallet, action: 'limits.changed', projectId, before, after } as const;
+      await insertAuditEntry(trx, { at: deps.clock.now(), ...entry });
+    }
+    return presentSettings({ ...project, dailyLimits });
+  });
+}
+
+/**
+ * Replaces all proof types. They apply from the next init on. A change is logged with the types before and after; a
+ * request that changes nothing is not logged.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST
+ */
+export async function changeProofTypes(
+  deps: SettingsDeps,
+  wallet: Address,
+  projectId: string,
+  proofTypes: readonly ProofType[],
+): Promise<ProjectSettings> {
+  await requireOwnProject(deps, wallet, projectId);
+  requireProofTypes(proofTypes);
+  return deps.db.transaction().execute(async (trx) => {
+    const project = await lockOwnProject(trx, wallet, projectId);
+    const changed = { ...project, proofTypes: new Map(proofTypes.map((each) => [each.type, each])) };
+    const [before, after] = [project, changed].map((each) => ({ proofTypes: sortByType(each.proofTypes) }));
+    if (!isDeepStrictEqual(before, after)) {
+      await replaceProofTypes(trx, projectId, proofTypes);
+      const entry = { actor: wallet, action: 'proof-types.changed', projectId, before, after } as const;
+      await insertAuditEntry(trx, { at: deps.clock.now(), ...entry });
+    }
+    return presentSettings(changed);
+  });
+}
+
+/** Presents the settings of a project. */
+export function presentSettings({ scopes, dailyLimits, proofTypes, approvalMode, token }: Project): ProjectSettings {
+  return {
+    scopes: [...scopes],
+    ...presentLimits(dailyLimits, token.decimals),
+    proofTypes: sortByType(proofTypes),
+    approvalMode,
+  };
+}
+
+/**
+ * Parses limits that a person has typed.
+ * @throws ApiError ERR_INVALID_REQUEST for more fraction digits than the mint has, or more than a token account can hold.
+ */
+export function parseLimits({ burnLimit, airdropLimit }: LimitsRequest, decimals: number): DailyTotals {
+  return {
+    burnBaseUnits: parseLimit('burnLimit', burnLimit, decimals),
+    airdropBaseUnits: parseLimit('airdropLimit', airdropLimit, decimals),
+  };
+}
+
+/** @throws ApiError ERR_INVALID_REQUEST for a type that is listed twice, or an invalid schema. */
+export function requireProofTypes(proofTypes: readonly ProofType[]): void {
+  const seen = new Set<string>();
+  for (const [i, { type }] of proofTypes.entries()) {
+    const place = `body.proofTypes[${i}]`;
+    if (seen.has(type)) throw new ApiError('ERR_INVALID_REQUEST', { place, problem: `repeats the type ${type}.` });
+    seen.add(type);
+  }
+  const found = findSchemaProblem(proofTypes);
+  if (found === null) return;
+  const { position, problem } = found;
+  throw new ApiError('ERR_INVALID_REQUEST', { place: `body.proofTypes[${position}].payloadSchema`, problem });
+}
+
+/** Locks the project, so that simultaneous changes happen one after another, each logged with what it replaced. */
+async function lockOwnProject(trx: Db, wallet: Address, projectId: string): Promise<Project> {
+  const project = await lockProject(trx, wallet, projectId);
+  if (!project) throw new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });
+  return project;
+}
+
+/** Sorts proof types by name, so that the order in which they were stored does not matter. */
+function sortByType(proofTypes: Project['proofTypes']): ProofType[] {
+  return [...proofTypes.values()].toSorted((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+function presentLimits({ burnBaseUnits, airdropBaseUnits }: DailyTotals, decimals: number): LimitsRequest {
+  return { burnLimit: toDecimal(burnBaseUnits, decimals), airdropLimit: toDecimal(airdropBaseUnits, decimals) };
+}
+
+function parseLimit(field: keyof LimitsRequest, limitTokens: string, decimals: number): bigint {
+  try {
+    return parseAmount(limitTokens, decimals);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new ApiError('ERR_INVALID_REQUEST', { place: `body.${field}`, problem: cause.message }, { cause });
+  }
+}
