@@ -15,7 +15,7 @@ import type { Batch } from '../apps/service/src/model/batch.ts';
 import type { Multisig } from '../apps/service/src/model/project.ts';
 import { executionGroup } from '../apps/service/src/squads/groups.ts';
 import { findBatch } from '../apps/service/src/store/batches/batches.ts';
-import { findBundles } from '../apps/service/src/store/landing/bundles.ts';
+import { findBundles } from '../apps/service/src/store/batches/bundles.ts';
 import { findProjectOfBatch } from '../apps/service/src/store/projects/projects.ts';
 import { TIP_ACCOUNTS } from '../packages/localnet/src/genesis.ts';
 import { createRealProgram } from '../packages/localnet/src/real-program.ts';

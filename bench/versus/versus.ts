@@ -6,7 +6,7 @@ import { execute, getBatch, init } from '@flywheel/testing/client';
 import { createProject, requireOk, signWith } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
-import { findBundles } from '../../apps/service/src/store/landing/bundles.ts';
+import { findBundles } from '../../apps/service/src/store/batches/bundles.ts';
 import { openBenchWorld } from '../bench-world.ts';
 import type { Figures } from '../figures.ts';
 

@@ -14,7 +14,7 @@ import { findBatch, findBatchWithoutPipelines } from './store/batches/batches.ts
 import { beginRun } from './store/batches/runs.ts';
 import { Paused } from './store/company/pauses.ts';
 import type { Job, Jobs } from './store/jobs/jobs.ts';
-import { findNonces } from './store/landing/nonces.ts';
+import { findNonces } from './store/nonces.ts';
 import { findProjectOfBatch } from './store/projects/projects.ts';
 
 export interface WorkerOptions {

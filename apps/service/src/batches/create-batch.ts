@@ -5,7 +5,7 @@ import type { Project } from '../model/project.ts';
 import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
 import { findBatchByIdempotencyKey, insertBatch, lockFlywheel, takeBatchIndex } from '../store/batches/batches.ts';
 import type { Db } from '../store/db.ts';
-import { leaseNonce } from '../store/landing/nonces.ts';
+import { leaseNonce } from '../store/nonces.ts';
 import { admitBatch } from './admission.ts';
 import type { Deps } from './deps.ts';
 

@@ -1,8 +1,7 @@
 import type { BatchEvent } from '@flywheel/api';
 import type { Clock } from '../model/clock.ts';
+import { type EventFeed, type EventPage, findEvents } from '../store/batches/events.ts';
 import type { Db } from '../store/db.ts';
-import type { EventFeed } from '../store/events/event-feed.ts';
-import { type EventPage, findEvents } from '../store/events/find-events.ts';
 
 export interface EventDeps {
   readonly db: Db;

@@ -4,8 +4,8 @@ import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, t
 import type { Project } from '../model/project.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
+import { askCompany } from '../store/batches/company-approvals.ts';
 import { hasExecutionBegun, requestExecution } from '../store/batches/executions.ts';
-import { askCompany } from '../store/company/approvals.ts';
 import { DamagedRecord } from '../store/damaged-record.ts';
 import { scheduleBalanceCheck } from '../store/webhooks/vault-balance-checks.ts';
 import { requireUnpausedProject } from './admission.ts';

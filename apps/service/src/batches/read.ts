@@ -13,7 +13,7 @@ import {
   updateNonceValue,
 } from '../store/batches/batches.ts';
 import { isClosed } from '../store/batches/ends.ts';
-import { findLedgerEntries } from '../store/landing/ledger.ts';
+import { findLedgerEntries } from '../store/batches/ledger.ts';
 import type { Deps } from './deps.ts';
 
 /**

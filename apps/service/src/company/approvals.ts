@@ -13,10 +13,14 @@ import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { CompanyDecision } from '../store/batches/batch-records.ts';
 import { findBatch } from '../store/batches/batches.ts';
+import {
+  decideForCompany,
+  findCompanyDecision,
+  findWaitingBatches,
+  setApprovalMode,
+  type WaitingBatch,
+} from '../store/batches/company-approvals.ts';
 import { recordExecutionIssue } from '../store/batches/executions.ts';
-import { setApprovalMode } from '../store/company/approval-mode.ts';
-import { decideForCompany, findCompanyDecision } from '../store/company/approvals.ts';
-import { findWaitingBatches, type WaitingBatch } from '../store/company/waiting-batches.ts';
 import type { Db } from '../store/db.ts';
 import { findProject, findProjectOfBatch } from '../store/projects/projects.ts';
 

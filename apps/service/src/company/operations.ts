@@ -3,9 +3,8 @@ import type { Address } from '@solana/kit';
 import type { Deps } from '../batches/deps.ts';
 import { answerWithin } from '../model/clock.ts';
 import { insertAuditEntry } from '../store/audit.ts';
-import { readCounts } from '../store/company/counts.ts';
+import { readCounts, readSpending } from '../store/company/overview.ts';
 import { findPauseForAll } from '../store/company/pauses.ts';
-import { readSpending } from '../store/company/spending.ts';
 import { findJobSubject, findJobs, type JobRecord, retryJob as retryStoredJob } from '../store/jobs/job-records.ts';
 import { readServiceState } from '../store/service-state.ts';
 

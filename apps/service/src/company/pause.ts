@@ -2,8 +2,7 @@ import { ApiError, type AuditAction, type PauseRequest } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import type { Deps } from '../batches/deps.ts';
 import { insertAuditEntry } from '../store/audit.ts';
-import { findHeldJobs } from '../store/company/held-jobs.ts';
-import { type NewPause, setPauseForAll, setProjectPause } from '../store/company/pauses.ts';
+import { findHeldJobs, type NewPause, setPauseForAll, setProjectPause } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 
 /**

@@ -4,7 +4,7 @@ import { toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import type { OpenBatch } from '../store/batches/open-batches.ts';
 import type { StoredKey } from '../store/projects/api-keys.ts';
-import type { ProjectSummaryRecord } from '../store/projects/project-summaries.ts';
+import type { ProjectSummaryRecord } from '../store/projects/projects.ts';
 import type { VaultNeeds } from './vault-funds.ts';
 
 /** State of a project from which its attention items are derived. */

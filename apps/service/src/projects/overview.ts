@@ -8,7 +8,7 @@ import type { TokenNames } from '../solana/token-names.ts';
 import { countBatches, findOpenBatches } from '../store/batches/open-batches.ts';
 import { findExpiringKeys } from '../store/projects/api-keys.ts';
 import { findDailyAmounts, findDailyAmountsSince } from '../store/projects/daily-limits.ts';
-import { findProjectSummaries } from '../store/projects/project-summaries.ts';
+import { findProjectSummaries } from '../store/projects/projects.ts';
 import { requireVisibleProject } from './access.ts';
 import { type AttentionRules, findAttention } from './attention.ts';
 import { summarize } from './summaries.ts';

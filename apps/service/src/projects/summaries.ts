@@ -3,7 +3,7 @@ import type { Address } from '@solana/kit';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { TokenName, TokenNames } from '../solana/token-names.ts';
 import type { Db } from '../store/db.ts';
-import { findProjectSummaries, type ProjectSummaryRecord } from '../store/projects/project-summaries.ts';
+import { findProjectSummaries, type ProjectSummaryRecord } from '../store/projects/projects.ts';
 
 interface ListDeps {
   readonly db: Db;

@@ -5,7 +5,7 @@ import type { Chain } from '../solana/chain.ts';
 import type { LandedTransaction } from '../solana/landed-transaction.ts';
 import { findProofsByHash, findProofsBySignature, type RecordedProof } from '../store/batches/proofs.ts';
 import type { Db } from '../store/db.ts';
-import { findVaults } from '../store/projects/vaults.ts';
+import { findVaults } from '../store/projects/projects.ts';
 import { proofMemosOf, type SignedProofMemo } from './proof-memos.ts';
 
 export interface CheckProofDeps {

@@ -6,7 +6,7 @@ import type { Chain } from '../solana/chain.ts';
 import type { TokenNames } from '../solana/token-names.ts';
 import { readVaultFunds } from '../solana/vault.ts';
 import type { Db } from '../store/db.ts';
-import { findVaults } from '../store/projects/vaults.ts';
+import { findVaults } from '../store/projects/projects.ts';
 
 export interface ReadVaultDeps {
   readonly db: Db;

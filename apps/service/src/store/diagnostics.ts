@@ -2,8 +2,8 @@ import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Db } from './db.ts';
 import { findJobs, type JobRecord } from './jobs/job-records.ts';
-import type { NonceState } from './landing/nonces.ts';
 import { MIGRATIONS } from './migrate.ts';
+import type { NonceState } from './nonces.ts';
 import { readServiceState } from './service-state.ts';
 
 /** The state of a database, read without changing it. */

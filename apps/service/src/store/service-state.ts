@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { ServiceState } from '../telemetry/metrics.ts';
 import type { Db } from './db.ts';
-import type { NonceState } from './landing/nonces.ts';
+import type { NonceState } from './nonces.ts';
 
 interface State extends ServiceState {
   readonly nonces: readonly { readonly state: NonceState; readonly count: number }[];

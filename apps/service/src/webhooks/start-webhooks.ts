@@ -1,7 +1,7 @@
 import type { Clock } from '../model/clock.ts';
 import type { FundsDeps } from '../projects/vault-funds.ts';
-import type { ListenDeps } from '../store/events/start-listening.ts';
-import { startWebhookFeed } from '../store/webhooks/webhook-feed.ts';
+import type { ListenDeps } from '../store/listen.ts';
+import { startWebhookFeed } from '../store/webhooks/queue-deliveries.ts';
 import { RETRY_PAUSES_MS } from './delivery/retry-schedule.ts';
 import { type DeliverDeps, startDelivering } from './delivery/start-delivering.ts';
 import type { ReceiverRules } from './receiver/allowed-address.ts';

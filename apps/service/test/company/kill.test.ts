@@ -7,7 +7,7 @@ import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { expireHeartbeats, findJobIds } from '@flywheel/testing/jobs';
 import { requireOk } from '@flywheel/testing/project';
 import type { Role } from '../../src/app.ts';
-import { findBundles } from '../../src/store/landing/bundles.ts';
+import { findBundles } from '../../src/store/batches/bundles.ts';
 import { type ServiceProcess, startServiceProcess } from '../fleet/service-process.ts';
 import { approve, createManualProject, type Operator, openCompanyWorld } from './operators.ts';
 

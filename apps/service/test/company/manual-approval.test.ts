@@ -18,8 +18,8 @@ import { createProject, requireOk, signWith, type TestProject } from '@flywheel/
 import { address } from '@solana/kit';
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import { createLog } from '../../src/log.ts';
+import { findBundles } from '../../src/store/batches/bundles.ts';
 import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
-import { findBundles } from '../../src/store/landing/bundles.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { approve, createManualProject, type Operator, openCompanyWorld, reject } from './operators.ts';
 

@@ -11,13 +11,12 @@ import {
 } from '@flywheel/testing/batches';
 import { readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
-import type { GatedWorld } from '@flywheel/testing/gate';
-import { ENGINES, type Engine, holdSends } from '@flywheel/testing/gate';
+import { ENGINES, type Engine, type GatedWorld, holdSends } from '@flywheel/testing/gate';
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { countLockWaits } from '@flywheel/testing/postgres';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { findBundles } from '../../src/store/batches/bundles.ts';
 import { requireUnpaused } from '../../src/store/company/pauses.ts';
-import { findBundles } from '../../src/store/landing/bundles.ts';
 import {
   approve,
   askCompany,

@@ -20,9 +20,9 @@ import { buildTimeline } from '../../src/batches/details/timeline.ts';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
+import { insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
+import { askCompany, decideForCompany } from '../../src/store/batches/company-approvals.ts';
 import { requestExecution } from '../../src/store/batches/executions.ts';
-import { askCompany, decideForCompany } from '../../src/store/company/approvals.ts';
-import { insertBundle, settleBundle } from '../../src/store/landing/bundles.ts';
 
 const { db } = await openTestDatabase();
 await storeNonces(db, 20);

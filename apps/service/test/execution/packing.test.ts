@@ -16,7 +16,7 @@ import {
   getCompiledTransactionMessageDecoder,
   getTransactionDecoder,
 } from '@solana/kit';
-import { findBundles } from '../../src/store/landing/bundles.ts';
+import { findBundles } from '../../src/store/batches/bundles.ts';
 
 /** Pipelines of a burn and an airdrop to a new wallet, as many as 100, and what they took. */
 const PACKINGS = [

@@ -9,8 +9,8 @@ import type { World } from '@flywheel/testing/world';
 import { type Address, address } from '@solana/kit';
 import { type Chain, createChain } from '../../src/solana/chain.ts';
 import { readNonces } from '../../src/solana/nonces.ts';
-import { findBundles } from '../../src/store/landing/bundles.ts';
-import { findNonces } from '../../src/store/landing/nonces.ts';
+import { findBundles } from '../../src/store/batches/bundles.ts';
+import { findNonces } from '../../src/store/nonces.ts';
 import { BASE_UNITS_PER_TOKEN, type Load, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
 
 /** Waits until every batch has ended and is closed, and the queue has nothing left to do; fails after `seconds`. */

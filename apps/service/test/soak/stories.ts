@@ -7,7 +7,7 @@ import { createSeizableMint, mintTo, type OwnMint, seize } from '@flywheel/testi
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { address, type Base64EncodedWireTransaction } from '@solana/kit';
-import { findBundles } from '../../src/store/landing/bundles.ts';
+import { findBundles } from '../../src/store/batches/bundles.ts';
 import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
 import type { Step } from './workers/stepped-worker.ts';
 

@@ -19,9 +19,9 @@ import type { Base64EncodedWireTransaction } from '@solana/kit';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch, findBatch } from '../../src/store/batches/batches.ts';
+import { findBundles, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
 import { recordExecutionIssue, requestExecution } from '../../src/store/batches/executions.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
-import { findBundles, insertBundle, settleBundle } from '../../src/store/landing/bundles.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 await storeNonces(db, 100);

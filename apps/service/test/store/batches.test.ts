@@ -30,7 +30,7 @@ import {
   takeBatchIndex,
   updateNonceValue,
 } from '../../src/store/batches/batches.ts';
-import { leaseNonce } from '../../src/store/landing/nonces.ts';
+import { leaseNonce } from '../../src/store/nonces.ts';
 
 const { db } = await openTestDatabase();
 await storeNonces(db, 100);

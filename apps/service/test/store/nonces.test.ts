@@ -12,7 +12,7 @@ import {
   storeProject,
 } from '@flywheel/testing/records';
 import { endBatch } from '../../src/store/batches/batches.ts';
-import { findNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src/store/landing/nonces.ts';
+import { findNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src/store/nonces.ts';
 
 const addressOf = async () => randomAddress();
 

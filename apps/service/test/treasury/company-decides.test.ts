@@ -11,13 +11,12 @@ import {
   setUpWithdrawal,
   waitForWithdrawal,
 } from '@flywheel/testing/treasury';
-import type { World } from '@flywheel/testing/world';
-import { openConsoleWorld } from '@flywheel/testing/world';
+import { openConsoleWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { createLog } from '../../src/log.ts';
 import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
+import { findBundles } from '../../src/store/batches/bundles.ts';
 import { startJobs } from '../../src/store/jobs/jobs.ts';
-import { findBundles } from '../../src/store/landing/bundles.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 describe('what leaves the vault, and who decides over it', () => {

@@ -7,7 +7,7 @@ import { makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
-import { findBundles, insertBundle } from '../../src/store/landing/bundles.ts';
+import { findBundles, insertBundle } from '../../src/store/batches/bundles.ts';
 
 let world: World;
 let other: TestProject;

@@ -44,7 +44,7 @@ describe('the key of webhooks', () => {
     await chmod(file, 0o600);
     await assert.rejects(
       open(),
-      (error: Error) => /no base64 of at least 32/.test(error.message) && !/aHV/.test(error.message),
+      (error: Error) => /must hold base64 of at least 32/.test(error.message) && !/aHV/.test(error.message),
     );
   });
 

@@ -4,11 +4,10 @@ import type { Batch, Bundle } from '../../model/batch.ts';
 import { bundleIdOf } from '../../solana/block-engine.ts';
 import { isBundleRefused, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
+import { findBundles, insertBundle, settleBundle } from '../../store/batches/bundles.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
-import { findBundles, insertBundle, settleBundle } from '../../store/landing/bundles.ts';
 import { traced } from '../../telemetry/tracing.ts';
-import type { WorkerDeps } from '../deps.ts';
-import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { fencedTransaction, type RunDeps, type WorkerDeps } from '../deps.ts';
 
 /** Fate of a bundle, as read from the chain. */
 export type Landing =

@@ -5,7 +5,7 @@ import { vaultOf } from '../../compile/vault.ts';
 import type { BatchAction, CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { type Recipient, type RecipientFacts, readRecipients } from '../../solana/recipients.ts';
-import { findCreatedTokenAccounts } from '../../store/landing/created-token-accounts.ts';
+import { findCreatedTokenAccounts } from '../../store/batches/created-token-accounts.ts';
 import type { Deps } from '../deps.ts';
 
 /** An issue with the recipient of an airdrop or a withdrawal. */

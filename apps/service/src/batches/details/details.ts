@@ -1,7 +1,7 @@
 import { ApiError } from '@flywheel/api';
 import type { Project } from '../../model/project.ts';
 import { type BatchRecord, findBatchRecord } from '../../store/batches/batch-records.ts';
-import { findSentBundles, type SentBundle } from '../../store/landing/bundles.ts';
+import { findSentBundles, type SentBundle } from '../../store/batches/bundles.ts';
 import type { Deps } from '../deps.ts';
 import { type Ledger, readLedger } from '../read.ts';
 

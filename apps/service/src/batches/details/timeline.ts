@@ -2,7 +2,7 @@ import type { TimelineStep } from '@flywheel/api';
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
-import type { SentBundle } from '../../store/landing/bundles.ts';
+import type { SentBundle } from '../../store/batches/bundles.ts';
 import type { BatchDetails } from './details.ts';
 
 /** A step in the life of a batch. */

@@ -3,7 +3,7 @@ import { withdrawnLamports } from '../../compile/totals.ts';
 import type { Batch, LedgerEntry } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { TransactionCosts } from '../../solana/chain.ts';
-import { findUnrecorded, insertLedgerEntries } from '../../store/landing/ledger.ts';
+import { findUnrecorded, insertLedgerEntries } from '../../store/batches/ledger.ts';
 import type { WorkerDeps } from '../deps.ts';
 
 /** Records the costs of a batch's landed transactions that have no ledger entry yet. */

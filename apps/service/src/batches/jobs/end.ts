@@ -2,14 +2,13 @@ import { dailyTotals, requirements } from '../../compile/totals.ts';
 import { type Batch, type BatchEvent, type EndCause, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { endBatch } from '../../store/batches/batches.ts';
+import { findBundles } from '../../store/batches/bundles.ts';
+import { markTokenAccountsCreated } from '../../store/batches/created-token-accounts.ts';
 import { replaceApprover, replacementOf } from '../../store/batches/rotations.ts';
 import type { Db } from '../../store/db.ts';
-import { findBundles } from '../../store/landing/bundles.ts';
-import { markTokenAccountsCreated } from '../../store/landing/created-token-accounts.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
-import type { Deps } from '../deps.ts';
-import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
 import { readProgress } from './progress.ts';
 
 export interface Ending {

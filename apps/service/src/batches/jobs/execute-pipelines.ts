@@ -4,7 +4,7 @@ import type { Multisig, Project } from '../../model/project.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import { batchExecutionGroup } from '../../squads/groups.ts';
 import { findBatch } from '../../store/batches/batches.ts';
-import { askCompany } from '../../store/company/approvals.ts';
+import { askCompany } from '../../store/batches/company-approvals.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { assembleBundle, operatorLimits, simulationLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle, settleBundles } from '../bundles/land.ts';

@@ -7,13 +7,7 @@ import {
 import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';
-import {
-  findNonces,
-  forgetNonces,
-  type PooledNonce,
-  planNonces,
-  setNonceAvailable,
-} from '../../store/landing/nonces.ts';
+import { findNonces, forgetNonces, type PooledNonce, planNonces, setNonceAvailable } from '../../store/nonces.ts';
 import type { WorkerDeps } from '../deps.ts';
 
 /** Time after which the new value of a used nonce is expected to be finalized. */

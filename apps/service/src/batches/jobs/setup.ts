@@ -12,8 +12,8 @@ import { burnIndexGroup, type SetupCursor, setupGroups } from '../../squads/grou
 import { batchAccountSizes, rotationAccountSizes } from '../../squads/rent.ts';
 import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.ts';
+import { findBundles } from '../../store/batches/bundles.ts';
 import { findDeadIndices, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
-import { findBundles } from '../../store/landing/bundles.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';

@@ -12,11 +12,11 @@ import {
 import type { DailyTotals } from '../../model/project.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import { type Db, inTransaction } from '../db.ts';
-import { recordEvent } from '../events/record-event.ts';
-import { releaseNonce } from '../landing/nonces.ts';
+import { releaseNonce } from '../nonces.ts';
 import { releaseDailyAmounts } from '../projects/daily-limits.ts';
 import { summarizePipelines } from './batch-records.ts';
 import { BATCH_COLUMNS, type BatchRow, PIPELINE_COLUMNS, toBatch, toPipeline, toPipelineRows } from './batch-rows.ts';
+import { recordEvent } from './events.ts';
 
 /** Locks a flywheel's row until the transaction ends, so that its batches are created one after another. */
 export async function lockFlywheel(trx: Db, flywheelId: string): Promise<void> {

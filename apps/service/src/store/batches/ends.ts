@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Db, inTransaction } from '../db.ts';
-import { recordEvent } from '../events/record-event.ts';
+import { recordEvent } from './events.ts';
 
 /** Whether a batch is open and nothing of its execution was recorded; it stays so until the transaction ends. */
 export async function lockUnbegun(trx: Db, batchId: string): Promise<boolean> {

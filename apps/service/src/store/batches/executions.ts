@@ -1,9 +1,8 @@
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { sql } from 'kysely';
-import type { ExecutionIssue } from '../../model/batch.ts';
-import { toApiError } from '../../model/batch.ts';
+import { type ExecutionIssue, toApiError } from '../../model/batch.ts';
 import { type Db, inTransaction } from '../db.ts';
-import { recordEvent } from '../events/record-event.ts';
+import { recordEvent } from './events.ts';
 
 /**
  * Keeps the approval that the wallet signed, and forgets the issue of an earlier one. False, and nothing kept, when

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { WebhookEvent } from '@flywheel/api';
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
+import { type ListenDeps, startListening } from '../listen.ts';
 
 /** On which the workers that deliver are woken. */
 export const WEBHOOKS_CHANNEL = 'webhooks';
@@ -31,4 +32,26 @@ export async function queueDeliveries(trx: Db, projectId: string, event: Webhook
 /** Of Standard Webhooks’ header `webhook-id`: by it a receiver knows what it has had. */
 export function newEventId(): string {
   return `evt_${randomUUID().replaceAll('-', '')}`;
+}
+
+/** Says when there is something to deliver or to look at, whichever process has brought it about. */
+export interface WebhookFeed {
+  /** Calls back then, and at times when there is nothing. While the connection is lost it does not. Ends with what it returns. */
+  watch(wake: () => void): () => void;
+  stop(): Promise<void>;
+}
+
+export function startWebhookFeed(deps: ListenDeps): WebhookFeed {
+  const watchers = new Set<() => void>();
+  const wakeAll = () => {
+    for (const wake of [...watchers]) wake();
+  };
+  const listening = startListening(deps, WEBHOOKS_CHANNEL, { onListening: wakeAll, onNotice: wakeAll });
+  return {
+    watch(wake) {
+      watchers.add(wake);
+      return () => watchers.delete(wake);
+    },
+    stop: () => listening.stop(),
+  };
 }

@@ -1,7 +1,8 @@
+import type { ApprovalMode } from '@flywheel/api';
 import type { Address } from '@solana/kit';
-import type { CompanyDecision } from '../batches/batch-records.ts';
 import { type Db, inTransaction } from '../db.ts';
-import { recordEvent } from '../events/record-event.ts';
+import { type CompanyDecision, type ListedBatch, selectListed, toListed } from './batch-records.ts';
+import { recordEvent } from './events.ts';
 
 /**
  * Leaves the company's approval of a requested batch to a person, where its project wants that, a person was asked before,
@@ -93,4 +94,50 @@ export async function findCompanyDecision(db: Db, batchId: string): Promise<Comp
     operator: row.company_operator,
     reason: row.company_reason,
   };
+}
+
+/** Sets who approves a project's batches for the company; what it was before, or null when there is no such project. */
+export async function setApprovalMode(
+  trx: Db,
+  projectId: string,
+  approvalMode: ApprovalMode,
+): Promise<ApprovalMode | null> {
+  const before = await trx
+    .selectFrom('projects')
+    .select('approval_mode')
+    .where('id', '=', projectId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!before) return null;
+  await trx.updateTable('projects').set({ approval_mode: approvalMode }).where('id', '=', projectId).execute();
+  return before.approval_mode;
+}
+
+/** A batch that a person has to decide for the company. */
+export interface WaitingBatch extends ListedBatch {
+  readonly projectId: string;
+  readonly mint: Address;
+  readonly decimals: number;
+  readonly askedAt: Date;
+}
+
+/** Of all projects, oldest first. */
+export async function findWaitingBatches(db: Db, limit: number): Promise<WaitingBatch[]> {
+  const rows = await selectListed(db)
+    .innerJoin('tokens', 'tokens.id', 'batches.token_id')
+    .select(['batches.project_id', 'mint', 'decimals'])
+    .where('company_asked_at', 'is not', null)
+    .select((eb) => eb.ref('company_asked_at').$notNull().as('asked_at'))
+    .where('company_decided_at', 'is', null)
+    .where('ended_at', 'is', null)
+    .orderBy('company_asked_at')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({
+    ...toListed(row),
+    projectId: row.project_id,
+    mint: row.mint,
+    decimals: row.decimals,
+    askedAt: row.asked_at,
+  }));
 }

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { Clock } from '../../model/clock.ts';
-import type { Log } from '../log.ts';
+import type { Clock } from '../model/clock.ts';
+import type { Log } from './log.ts';
 
 export interface ListenDeps {
   readonly poolConfig: pg.PoolConfig;

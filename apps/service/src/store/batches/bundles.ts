@@ -2,11 +2,11 @@ import type { BatchStatus } from '@flywheel/api';
 import { isSignature } from '@solana/kit';
 import type { Selectable } from 'kysely';
 import type { Bundle } from '../../model/batch.ts';
-import { askCompany } from '../company/approvals.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import { type Db, inTransaction } from '../db.ts';
-import { recordEvent } from '../events/record-event.ts';
 import type { BundlesTable } from '../schema.ts';
+import { askCompany } from './company-approvals.ts';
+import { recordEvent } from './events.ts';
 
 export interface NewBundle extends Omit<Bundle, 'id' | 'state' | 'landedSignatures'> {
   readonly createdAt: Date;

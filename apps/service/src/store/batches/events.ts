@@ -1,6 +1,7 @@
-import type { BatchEventDetails, BatchEventType, BatchKind, BatchStatus } from '@flywheel/api';
+import type { BatchEvent, BatchEventDetails, BatchEventType, BatchKind, BatchStatus } from '@flywheel/api';
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
+import { type ListenDeps, startListening } from '../listen.ts';
 import { queueDeliveries } from '../webhooks/queue-deliveries.ts';
 import { scheduleBalanceCheck } from '../webhooks/vault-balance-checks.ts';
 
@@ -86,4 +87,84 @@ async function queueWebhooks(
 /** A batch that ended has spent from the vault; a batch held up as underfunded shows that the vault is low. */
 function mayLowerVault(type: BatchEventType, { error }: BatchEventDetails): boolean {
   return ENDS.includes(type) || (type === 'batch.held_up' && error?.code === 'ERR_VAULT_UNDERFUNDED');
+}
+
+/** Says when something has become of a batch, whichever process has done it. */
+export interface EventFeed {
+  /**
+   * Calls back when an event of the batch is there to be read, and at times when none is. While the connection is lost
+   * it does not: whoever waits looks by himself now and then. Ends with what it returns.
+   */
+  watch(batchId: string, wake: () => void): () => void;
+  stop(): Promise<void>;
+}
+
+/** Listens on one connection of its own, and on another once that is lost. */
+export function startEventFeed(deps: ListenDeps): EventFeed {
+  const watchers = new Map<string, Set<() => void>>();
+  const wakeAll = (of: Iterable<() => void>) => {
+    for (const wake of [...of]) wake();
+  };
+  const listening = startListening(deps, EVENTS_CHANNEL, {
+    // What was told while nobody listened is not told again.
+    onListening: () => wakeAll([...watchers.values()].flatMap((wakes) => [...wakes])),
+    onNotice: (batchId) => wakeAll(watchers.get(batchId) ?? []),
+  });
+  return {
+    watch(batchId, wake) {
+      const wakes = watchers.get(batchId) ?? new Set();
+      watchers.set(batchId, wakes.add(wake));
+      return () => {
+        wakes.delete(wake);
+        if (wakes.size === 0 && watchers.get(batchId) === wakes) watchers.delete(batchId);
+      };
+    },
+    stop: () => listening.stop(),
+  };
+}
+
+export interface EventPage {
+  /** In the order in which they happened. */
+  readonly events: readonly BatchEvent[];
+  /** Nothing will come after these. */
+  readonly isLast: boolean;
+}
+
+/** Read at once, and sent one by one. */
+const PAGE = 100;
+
+/** What became of a batch after an event. */
+export async function findEvents(db: Db, batchId: string, after: bigint): Promise<EventPage> {
+  // First: what is over has had its last event.
+  const isOver = await isBatchOver(db, batchId);
+  const rows = await db
+    .selectFrom('batch_events')
+    .selectAll()
+    .where('batch_id', '=', batchId)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(PAGE)
+    .execute();
+  const events = rows.map((row) => ({
+    id: String(row.id),
+    type: row.type,
+    batchId: row.batch_id,
+    at: row.at.toISOString(),
+    status: row.status,
+    ...row.data,
+  }));
+  return { events, isLast: isOver && rows.length < PAGE };
+}
+
+/** Closed on chain; or ended without ever having been there, which leaves nothing to close. */
+async function isBatchOver(db: Db, batchId: string): Promise<boolean> {
+  const { is_over } = await db
+    .selectFrom('batches')
+    .select(
+      sql<boolean>`closed_at is not null
+        or (ended_at is not null and not exists (select from bundles where batch_id = batches.id))`.as('is_over'),
+    )
+    .where('id', '=', batchId)
+    .executeTakeFirstOrThrow();
+  return is_over;
 }

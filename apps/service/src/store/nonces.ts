@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Address, Nonce } from '@solana/kit';
 import { sql } from 'kysely';
-import type { LeasedNonce } from '../../model/batch.ts';
-import { type Db, inTransaction } from '../db.ts';
+import type { LeasedNonce } from '../model/batch.ts';
+import { type Db, inTransaction } from './db.ts';
 
 /** Created, then leased, refreshed and leased again, for ever. */
 export type NonceState = 'creating' | 'available' | 'leased' | 'refreshing';
