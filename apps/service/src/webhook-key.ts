@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Config, ConfigError, parseWebhookKey } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
+import { parseWebhookKey } from './setting-types.ts';
 
 /**
  * Reads the key from which webhook secrets are derived; null if none is configured, and webhooks are unavailable. On the
