@@ -2,8 +2,6 @@
  * Who may import whom (docs/architecture.md), for dependency-cruiser: `npm run check:imports`. A file belongs to the
  * place that its path begins with; a place imports itself, the places on its row, and packages that no rule keeps from it.
  */
-import { Visitor } from '@swc/core/Visitor.js';
-
 /** Circles are being taken out; then they become errors. */
 const CIRCLES = 'warn';
 
@@ -156,8 +154,8 @@ export default {
     },
   ],
   options: {
-    // TypeScript 7 has no API that dependency-cruiser could use. swc reads type-only imports like all others.
-    parser: 'swc',
+    // Type-only imports count.
+    tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
     exclude: '^(packages|apps)/[^/]+/dist/',
     enhancedResolveOptions: {
@@ -182,11 +180,3 @@ function consoleFolders(...names) {
 function pathOf(place) {
   return `^${place}(/|$)`;
 }
-
-// swc's visitor does not know `using` yet (@swc/core 1.16.22) and throws; its declarations are visited like those of `const`.
-const { visitStatement } = Visitor.prototype;
-Visitor.prototype.visitStatement = function (statement) {
-  if (statement.type !== 'UsingDeclaration') return visitStatement.call(this, statement);
-  this.visitVariableDeclarators(statement.decls);
-  return statement;
-};

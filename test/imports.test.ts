@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { cruise, type IConfiguration, type ICruiseResult } from 'dependency-cruiser';
+import type { IConfiguration, ICruiseResult } from 'dependency-cruiser';
 import { ROOT } from './lanes.ts';
 
 /** A file that breaks one rule: its path, its source, and the name of the rule. */
@@ -62,6 +62,8 @@ describe('the import rules', () => {
       await writeFile(join(directory, path), `${source}\n`);
     }
     const { default: configuration } = await import(join(ROOT, '.dependency-cruiser.mjs'));
+    await import(join(ROOT, 'test/typescript-6.mjs'));
+    const { cruise } = await import('dependency-cruiser');
     const { forbidden, options }: Required<Pick<IConfiguration, 'forbidden' | 'options'>> = configuration;
     const cruised = await cruise(['packages', 'apps'], {
       ...options,

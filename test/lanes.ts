@@ -19,7 +19,7 @@ export const PATTERNS: Readonly<Record<Exclude<Lane, 'unit'>, readonly string[]>
     'test/npm-start.test.ts',
   ],
   // Screens in Chromium.
-  browser: ['apps/console/test/stories/**', 'apps/console/test/{build,hint,policy}.test.ts'],
+  browser: ['apps/console/test/stories/**', 'apps/console/test/{build,policy,tooltip}.test.ts'],
   // The samples of the guide, run as they stand there.
   docs: ['test/docs/**', 'packages/localnet/test/docs-example.test.ts'],
   // Start the service as a process of its own.
