@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { describeEntry } from '../src/features/audit/describe-entry.ts';
 
-describe('an entry of the audit log', () => {
-  it('says what was there before and what is since, and nothing of what stayed', () => {
+describe('describeEntry', () => {
+  it('shows old and new values of what changed, and omits the rest', () => {
     const entry = describeEntry({
       action: 'limits.changed',
       before: { burnLimit: '1000', airdropLimit: '25000.5' },
@@ -15,14 +15,14 @@ describe('an entry of the audit log', () => {
     });
   });
 
-  it('shows that a schema was changed under the same name', () => {
+  it('shows a changed schema under an unchanged name', () => {
     const types = (minLength: number) => ({ proofTypes: [{ type: 'WATCH_AD', payloadSchema: { minLength } }] });
     const [change] = describeEntry({ action: 'proof-types.changed', before: types(1), after: types(2) }).changes;
     assert.equal(change?.before, 'WATCH_AD (schema {"minLength":1})');
     assert.equal(change?.after, 'WATCH_AD (schema {"minLength":2})');
   });
 
-  it('names keys as people read them, and leaves times to be shown as local ones', () => {
+  it('labels fields in words and keeps times as ISO 8601', () => {
     const { changes } = describeEntry({
       action: 'key.rotated',
       before: undefined,
@@ -39,7 +39,7 @@ describe('an entry of the audit log', () => {
     ]);
   });
 
-  it('has a title for what carries nothing else', () => {
+  it('has a title for an entry without values', () => {
     assert.deepEqual(describeEntry({ action: 'company.paused' }), { title: 'Paused every project', changes: [] });
   });
 });

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { build } from 'vite';
 
-/** What a phone on a slow line can wait for. */
+/** 3.5 s at 400 kbit/s, a slow phone connection. */
 const MAX_FIRST_PAGE_BYTES = 175_000;
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
@@ -17,7 +17,7 @@ interface Chunk {
   readonly dynamicImports?: readonly string[];
 }
 
-describe('the built console', () => {
+describe('the build', () => {
   let directory: string;
   let manifest: Readonly<Record<string, Chunk>>;
   let html: string;
@@ -30,17 +30,17 @@ describe('the built console', () => {
     html = await readFile(join(directory, 'index.html'), 'utf8');
   });
 
-  it(`takes less than ${MAX_FIRST_PAGE_BYTES} bytes of compressed JavaScript for the first page`, async () => {
+  it(`has less than ${MAX_FIRST_PAGE_BYTES} bytes of compressed JavaScript on the first page`, async () => {
     const files = reachable(manifest, ['index.html', 'src/features/home/home.tsx']);
     const sizes = await Promise.all(files.map(async (file) => gzipSync(await readFile(join(directory, file))).length));
     const total = sizes.reduce((sum, size) => sum + size, 0);
     const list = files.map((file, i) => `${file} ${sizes[i]}`).join(', ');
     assert.ok(total < MAX_FIRST_PAGE_BYTES, `${total} bytes: ${list}`);
-    // What is shown of it is a measurement worth reading.
+    // Printed, so that its growth is noticed.
     process.stdout.write(`# the first page takes ${total} bytes of compressed JavaScript\n`);
   });
 
-  it('lies compressed beside what it is compressed from', async () => {
+  it('has compressed copies that equal the originals', async () => {
     const paths = (await readdir(directory, { recursive: true })).filter((path) => /\.(br|gz)$/.test(path));
     assert.ok(paths.length > 10, `only ${paths.length} are compressed`);
     for (const path of paths) {
@@ -50,14 +50,14 @@ describe('the built console', () => {
     }
   });
 
-  it('has no inline script, no inline style and nothing of another host', () => {
+  it('has no inline script, no inline style and no file of another host', () => {
     assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)/);
     assert.doesNotMatch(html, /<style|style=/);
     assert.doesNotMatch(html, /(src|href)="(https?:)?\/\//);
   });
 });
 
-/** Every script that must be there before these entries run. */
+/** All scripts that the browser must load before these entries run. */
 function reachable(manifest: Readonly<Record<string, Chunk>>, entries: readonly string[]): string[] {
   const seen = new Set<string>();
   const visit = (name: string) => {

@@ -4,7 +4,7 @@ import { openVisit, type Visit } from './browser.ts';
 
 const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
 
-/** The built console as it is served, with nothing behind it, and a browser that visits it. */
+/** The built console, served by the real HTTP server without a service behind it, and a visit to it. */
 export interface Site {
   readonly visit: Visit;
   close(): Promise<void>;

@@ -3,10 +3,10 @@ import { after, before, describe, it } from 'node:test';
 import { noBrowser, type Visit } from './browser.ts';
 import { openSite, type Site } from './open-site.ts';
 
-/** Signed out: what anyone can open. */
+/** Screens that open without a session. */
 const ADDRESSES = ['/', '/register', '/proof', '/vault/11111111111111111111111111111111', '/company', '/p/x/batches'];
 
-describe('the page’s policy, as it is served', { skip: noBrowser }, () => {
+describe('the page’s policy', { skip: noBrowser }, () => {
   let site: Site;
   let visit: Visit;
   before(async () => {
@@ -15,7 +15,7 @@ describe('the page’s policy, as it is served', { skip: noBrowser }, () => {
   });
   after(() => site?.close());
 
-  it('refuses nothing that the console does', async () => {
+  it('allows everything that the console does', async () => {
     const { page, complaints } = visit;
     for (const address of ADDRESSES) {
       await page.goto(address, { waitUntil: 'networkidle' });
@@ -32,19 +32,19 @@ describe('the page’s policy, as it is served', { skip: noBrowser }, () => {
 
   const refused: readonly (readonly [directive: string, what: string, attempt: string])[] = [
     ['require-trusted-types-for', 'markup from text', `document.body.innerHTML = '<img>'`],
-    ['connect-src', 'talk with another host', `fetch('https://example.com/').catch(() => undefined)`],
+    ['connect-src', 'a request to another host', `fetch('https://example.com/').catch(() => undefined)`],
     ['require-trusted-types-for', 'a script of another host', append('script', 'src', 'https://example.com/')],
-    ['style-src-elem', 'a style that stands in the page', append('style', 'title', 'x')],
-    ['img-src', 'a picture of another host', append('img', 'src', 'https://example.com/')],
+    ['style-src-elem', 'an inline style', append('style', 'title', 'x')],
+    ['img-src', 'an image of another host', append('img', 'src', 'https://example.com/')],
     ['frame-src', 'a frame', append('iframe', 'src', '/docs')],
   ];
   for (const [directive, what, attempt] of refused) {
-    it(`refuses ${what}`, async () => {
+    it(`blocks ${what}`, async () => {
       const { page } = visit;
       await page.goto('/');
       const violated = await page.evaluate<string>(`new Promise((resolve) => {
         document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => resolve(effectiveDirective));
-        try { ${attempt}; } catch { /* It has been reported. */ }
+        try { ${attempt}; } catch { /* The event reports it. */ }
       })`);
       assert.equal(violated, directive);
     });

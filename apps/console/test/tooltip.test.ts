@@ -3,10 +3,10 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { noBrowser, SIZES, type Visit } from './browser.ts';
 import { openSite, type Site } from './open-site.ts';
 
-/** A screen that anyone can open, with an address on it. */
+/** Its vault screen is public and shows an address. */
 const VAULT = 'So11111111111111111111111111111111111111112';
 
-describe('a hint', { skip: noBrowser }, () => {
+describe('a tooltip', { skip: noBrowser }, () => {
   let site: Site;
   let visit: Visit;
   before(async () => {
@@ -20,48 +20,48 @@ describe('a hint', { skip: noBrowser }, () => {
   });
 
   const address = () => visit.page.getByRole('button', { name: 'Copy vault' });
-  const hint = () => visit.page.getByRole('tooltip');
+  const tooltip = () => visit.page.getByRole('tooltip');
 
-  it('says the whole address on hover, describes what it belongs to, and goes with the pointer', async () => {
+  it('shows the full address on hover, describes its element, and closes when the pointer leaves', async () => {
     await address().hover();
-    await hint().waitFor();
-    assert.equal(await hint().textContent(), VAULT);
-    assert.equal(await address().getAttribute('aria-describedby'), await hint().getAttribute('id'));
+    await tooltip().waitFor();
+    assert.equal(await tooltip().textContent(), VAULT);
+    assert.equal(await address().getAttribute('aria-describedby'), await tooltip().getAttribute('id'));
     await visit.page.mouse.move(0, 0);
-    await hint().waitFor({ state: 'detached' });
+    await tooltip().waitFor({ state: 'detached' });
   });
 
-  it('stays while the pointer is on it, and goes at Escape', async () => {
+  it('stays open while the pointer is on it, and closes on Escape', async () => {
     await address().hover();
-    await hint().hover();
-    // Longer than a hint outlives its pointer.
+    await tooltip().hover();
+    // Longer than the delay after which a tooltip closes.
     await visit.page.waitForTimeout(300);
-    assert.ok(await hint().isVisible());
+    assert.ok(await tooltip().isVisible());
     await visit.page.keyboard.press('Escape');
-    await hint().waitFor({ state: 'detached' });
+    await tooltip().waitFor({ state: 'detached' });
   });
 
-  it('comes with the keyboard’s focus, and goes with it', async () => {
+  it('opens on keyboard focus and closes on blur', async () => {
     await address().waitFor();
     while (!(await address().evaluate((element) => element.matches(':focus')))) await visit.page.keyboard.press('Tab');
-    await hint().waitFor();
+    await tooltip().waitFor();
     await visit.page.keyboard.press('Tab');
-    await hint().waitFor({ state: 'detached' });
+    await tooltip().waitFor({ state: 'detached' });
   });
 
-  it('says that it was copied', async () => {
+  it('confirms a copied address', async () => {
     await address().click();
-    await hint().getByText('Copied').waitFor();
+    await tooltip().getByText('Copied').waitFor();
   });
 
-  it('keeps within a phone’s window', async () => {
+  it('stays inside a phone’s window', async () => {
     await visit.page.setViewportSize(SIZES.phone);
     await address().hover();
-    await hint().waitFor();
-    const box = await hint().boundingBox();
+    await tooltip().waitFor();
+    const box = await tooltip().boundingBox();
     assert.ok(box && box.x >= 0 && box.x + box.width <= SIZES.phone.width, JSON.stringify(box));
     await visit.page.setViewportSize(SIZES.desktop);
   });
 
-  it('needs nothing that the page’s policy refuses', () => assert.deepEqual(visit.complaints, []));
+  it('violates nothing of the page’s policy', () => assert.deepEqual(visit.complaints, []));
 });

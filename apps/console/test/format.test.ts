@@ -6,8 +6,8 @@ import { tokenName, tokenUnit } from '../src/lib/format.ts';
 
 const MINT = '4hFJ1bQYcUTPsrEeU7wqqAiWiGtbq1DwqjE2GgKcdAvk';
 
-describe('a link to a proof', () => {
-  it('carries its payload byte for byte', () => {
+describe('plainSearch', () => {
+  it('keeps a payload byte for byte', () => {
     const payloads = fc.oneof(
       fc.json(),
       fc.string({ unit: 'grapheme' }),
@@ -21,20 +21,20 @@ describe('a link to a proof', () => {
     );
   });
 
-  it('is no longer than what it says', () => {
+  it('writes nothing for no values', () => {
     assert.equal(plainSearch.stringifySearch({ type: undefined }), '');
     assert.deepEqual(plainSearch.parseSearch(''), {});
   });
 });
 
-describe('the name of a token', () => {
-  it('is its symbol, as far as that is letters, digits and plain signs', () => {
+describe('tokenName', () => {
+  it('keeps letters, digits and plain signs of the symbol, up to 12', () => {
     assert.equal(tokenName({ symbol: 'WHEEL', mint: MINT }), 'WHEEL');
     assert.equal(tokenName({ symbol: '\u202eLEEHW', mint: MINT }), 'LEEHW');
     assert.equal(tokenName({ symbol: 'APPROVE THIS BATCH NOW', mint: MINT }), 'APPROVETHISB');
   });
 
-  it('is its mint where the symbol says nothing', () => {
+  it('falls back to the shortened mint for an empty symbol', () => {
     for (const symbol of [undefined, '', ' \u200b ']) assert.equal(tokenName({ symbol, mint: MINT }), '4hFJ…dAvk');
     assert.equal(tokenUnit({ symbol: '' }), 'tokens');
   });
