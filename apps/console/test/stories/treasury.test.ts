@@ -47,7 +47,7 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
       await checkScreen(person, 'withdraw-problem');
       await page.getByLabel('Amount, SOL').fill('0.25');
       await page.getByRole('button', { name: 'Create withdrawal' }).click();
-      await page.getByText(`Nobody has used ${to} on this chain yet`).waitFor();
+      await page.getByText(`${to} has no account on this chain yet`).waitFor();
       await checkScreen(person, 'withdraw-warnings');
       await page.getByRole('link', { name: 'Review and approve' }).click();
       await page.getByText('Verified: the chain matches this page').waitFor();

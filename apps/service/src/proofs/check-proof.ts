@@ -96,9 +96,9 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
   );
   const ours = memos.filter(({ signers }) => signers.some((signer) => known.has(signer)));
   if (ours.length === 0) {
-    const [signer = 'nobody'] = memos[0]?.signers ?? [];
+    const [signer = 'no account'] = memos[0]?.signers ?? [];
     return nothing(
-      `Nothing of this service: the transaction carries ${count(memos.length, 'proof')}, signed by ${signer}, which is no vault of this service.`,
+      `Nothing of this service: the transaction carries ${count(memos.length, 'proof')}, signed by ${signer}, which is not a vault of this service.`,
     );
   }
   const records = await findProofsByHash(

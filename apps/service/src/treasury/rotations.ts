@@ -106,7 +106,7 @@ async function requireReplaceable(
   if (!account) throw new Error(`The multisig ${multisig.address} is not on chain.`);
   const members = decodeMultisig(account).members.map(({ key }) => key);
   if (members.includes(to)) throw refused(`${to} is a member of the multisig already.`);
-  if (!members.includes(from)) throw refused(`${from} is no member of the multisig ${multisig.address} any more.`);
+  if (!members.includes(from)) throw refused(`${from} is no longer a member of the multisig ${multisig.address}.`);
 }
 
 /** Proof type in the record of a rotation. */

@@ -45,7 +45,7 @@ function parseWithdrawal({ asset, to, amount }: WithdrawalRequest, { token, flyw
   const { multisig } = flywheel;
   if (!isAddress(to)) throw invalid('to', 'is not an address: base58 of 32 bytes is needed.');
   if (isOffCurveAddress(to)) throw invalid('to', `${to} is off the curve: no wallet has this address.`);
-  if (to === multisig.operator) throw invalid('to', `${to} is the operator’s, which pays for everybody’s batches.`);
+  if (to === multisig.operator) throw invalid('to', `${to} is the operator, which pays the fees of all batches.`);
   const action: WithdrawAction = { action: 'WITHDRAW', asset, toAddress: to, amount };
   requireAmount(action, token);
   return { type: WITHDRAWAL_TYPE, payload: JSON.stringify({ asset, to, amount }), actions: [action] };
@@ -72,7 +72,9 @@ async function findWarnings(
     findMissingAccounts(deps, [to]),
     checkBatch(deps, project, pipelines),
   ]);
-  const isNew = missing.has(to) ? [`Nobody has used ${to} on this chain yet. Compare it character by character.`] : [];
+  const isNew = missing.has(to)
+    ? [`${to} has no account on this chain yet. Compare the address character by character.`]
+    : [];
   return [...isNew, ...issues.map(({ message }) => message)];
 }
 

@@ -66,10 +66,10 @@ describe('signing in', () => {
     assertError(await post('/sign-in', await body(late)), 401, 'ERR_SIGN_IN_INVALID', /expired/);
   });
 
-  it('is over after signing out', async () => {
+  it('ends when its wallet signs out', async () => {
     const cookie = await signIn(world.url, await generateKeyPairSigner());
     requireOk(await post('/sign-out', {}, { cookie }));
-    assertError(await post('/registrations', {}, { cookie }), 401, 'ERR_UNAUTHORIZED', /over/);
+    assertError(await post('/registrations', {}, { cookie }), 401, 'ERR_UNAUTHORIZED', /has expired/);
     assertError(await post('/registrations', {}), 401, 'ERR_UNAUTHORIZED', /Sign in/);
   });
 

@@ -46,7 +46,7 @@ describe('a withdrawal', () => {
     const vault = vaultOf(project);
     const lamports = await lamportsOf(vault);
     const answer = requireOk(await withdraw(world, project, { asset: 'SOL', to, amount: '1.5' }));
-    assert.match(answer.warnings.join(' '), new RegExp(`Nobody has used ${to} on this chain yet`));
+    assert.match(answer.warnings.join(' '), new RegExp(`${to} has no account on this chain yet`));
     await waitForWithdrawal(world, project, answer.batchId, ({ batch }) => batch.status === 'FINALIZED');
     await executeWithdrawal(project, answer.batchId);
     assert.equal(await lamportsOf(to), (SOL * 3n) / 2n);
