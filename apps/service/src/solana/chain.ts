@@ -18,16 +18,16 @@ import { signatureOf } from './transactions.ts';
  * names its method, and an answer of another shape than documented is an error.
  */
 export interface Chain {
-  /** In the order asked for; null where there is no account. `confirmed` by default. */
+  /** Reads accounts in the given order; null for one that does not exist. `confirmed` by default. */
   accounts(
     addresses: readonly Address[],
     options?: { readonly commitment?: Commitment },
   ): Promise<readonly (ChainAccount | null)[]>;
-  /** As of `confirmed`. */
+  /** Read at commitment `confirmed`. */
   latestBlockhash(): Promise<{ readonly blockhash: Blockhash; readonly lastValidBlockHeight: bigint }>;
-  /** As of `confirmed`. */
+  /** Read at commitment `confirmed`. */
   blockHeight(): Promise<bigint>;
-  /** As of `confirmed`. */
+  /** Read at commitment `confirmed`. */
   slot(): Promise<bigint>;
   /** In the order asked for, the node’s whole history searched. */
   signatureOutcomes(signatures: readonly Signature[]): Promise<readonly SignatureOutcome[]>;
@@ -37,7 +37,7 @@ export interface Chain {
   landedTransaction(signature: Signature): Promise<LandedTransaction | null>;
   /** Every instruction of the confirmed transactions that named an address and succeeded, oldest first. */
   instructionsNaming(address: Address): Promise<readonly Instruction[]>;
-  /** As of `confirmed`. A transaction that would fail is an answer, not an error. */
+  /** Simulates at commitment `confirmed`. A transaction that would fail is an answer, not an error. */
   simulate(transaction: Base64EncodedWireTransaction, options: SimulateOptions): Promise<Simulation>;
   /**
    * Hands a transaction to the node, which passes it on until it lands or expires. Accepted does not mean landed; one
@@ -67,7 +67,7 @@ export interface ChainAccount {
 /** Lamports. A failed transaction changes nothing but its fee payer’s balance. */
 export interface TransactionCosts {
   readonly feeLamports: bigint;
-  /** What each account has gained, or lost. Only accounts of the transaction are in it. */
+  /** Lamports that each account of the transaction gained or, if negative, lost. */
   readonly changes: ReadonlyMap<Address, bigint>;
   readonly failed: boolean;
 }
@@ -87,7 +87,7 @@ export type SimulateOptions =
   | { readonly sigVerify: false; readonly replaceRecentBlockhash: true };
 
 export interface Simulation {
-  /** As in `LandedSignature`. */
+  /** The same as in `LandedSignature`. */
   readonly err: string | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint | null;
@@ -179,7 +179,7 @@ export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
   };
 }
 
-/** What one call may ask for (Solana RPC, getMultipleAccounts and getSignatureStatuses). */
+/** Limit of one call (Solana RPC, getMultipleAccounts and getSignatureStatuses). */
 const MAX_ACCOUNTS = 100;
 const MAX_SIGNATURES = 256;
 
@@ -243,7 +243,7 @@ const TransactionAnswer = z
 
 const HistoryAnswer = z.array(z.object({ signature: shapes.signature, err: shapes.transactionError }));
 
-/** What one call answers at most (Solana RPC, getSignaturesForAddress). */
+/** Most entries of one answer (Solana RPC, getSignaturesForAddress). */
 const MAX_HISTORY = 1_000;
 
 async function succeededSignatures(rpc: ChainRpc, address: Address): Promise<Signature[]> {

@@ -10,7 +10,7 @@ import {
   verifySignature,
 } from '@solana/kit';
 
-/** Whether a signer's setting names a key management service rather than a file. */
+/** True if a signer's setting names a key management service, not a file. */
 export function isKmsUri(source: string): boolean {
   return source.startsWith('kms://');
 }
@@ -19,7 +19,7 @@ export function isKmsUri(source: string): boolean {
  * A signer whose key never leaves its key management service (`@solana/keychain-*`):
  *
  * - `kms://vault/<key>?address=<base58>&url=https://vault:8200&token-file=/run/secrets/vault-token`: HashiCorp Vault's
- *   transit engine, a key of type ed25519. The token is read anew for each signature, so that it may be renewed.
+ *   transit engine, a key of type ed25519. The token is read for each signature, so that it may be renewed.
  * - `kms://aws/<key id or ARN>?address=<base58>&region=eu-central-1`: AWS KMS, a key of spec ECC_NIST_EDWARDS25519, with
  *   the credentials that AWS' own chain finds. Takes the package `@solana/keychain-aws-kms` beside this one.
  *
@@ -56,18 +56,18 @@ interface KmsSettings {
 
 function parseKmsUri(uri: string): KmsSettings {
   const [name = ''] = uri.split('?', 1);
-  const fault = (problem: string) => new Error(`Signer ${name}: ${problem}`);
-  if (!URL.canParse(uri)) throw fault('it is no URI.');
+  const invalid = (problem: string) => new Error(`Signer ${name}: ${problem}`);
+  if (!URL.canParse(uri)) throw invalid('it is no URI.');
   const { host: service, pathname, searchParams: parameters } = new URL(uri);
   const key = decodeURIComponent(pathname.slice(1));
   const address = parameters.get('address') ?? '';
   if (service !== 'vault' && service !== 'aws')
-    throw fault(`it names ${service || 'nothing'}; it may name vault or aws.`);
-  if (key === '') throw fault('it names no key.');
-  if (!isAddress(address)) throw fault('its address=… must be the key’s Solana address, base58.');
+    throw invalid(`it names ${service || 'nothing'}; it may name vault or aws.`);
+  if (key === '') throw invalid('it names no key.');
+  if (!isAddress(address)) throw invalid('its address=… must be the key’s Solana address, base58.');
   const allowed = new Set(['address', ...PARAMETERS[service]]);
   const unknown = [...parameters.keys()].find((parameter) => !allowed.has(parameter));
-  if (unknown !== undefined) throw fault(`it knows no ${unknown}=…, only ${[...allowed].join(', ')}.`);
+  if (unknown !== undefined) throw invalid(`it knows no ${unknown}=…, only ${[...allowed].join(', ')}.`);
   return { name, service, key, address, parameters };
 }
 
@@ -112,7 +112,7 @@ async function openAwsSigner({ name, key: keyId, address: publicKey, parameters 
   return (transactions) => signer.signTransactions(transactions);
 }
 
-/** What we use of that package. */
+/** The part of that package that we use. */
 interface AwsPackage {
   readonly AwsKmsSigner: new (config: {
     readonly keyId: string;

@@ -5,7 +5,7 @@ import { shapes } from './rpc.ts';
 /** A confirmed transaction: what it called, and what that called in turn. */
 export interface LandedTransaction {
   readonly slot: bigint;
-  /** As the cluster’s validators agree on it; null where the node does not know it. */
+  /** Time that the cluster’s validators agree on; null if the node does not have it. */
   readonly blockTime: Date | null;
   readonly succeeded: boolean;
   readonly calls: readonly Call[];
@@ -19,7 +19,7 @@ export interface Call {
 
 const CompiledInstruction = z.object({ programIdIndex: z.number(), accounts: z.array(z.number()), data: z.string() });
 
-/** What getTransaction answers in the encoding `json`. */
+/** Answer of getTransaction in the encoding `json`. */
 export const LandedTransactionAnswer = z
   .object({
     slot: shapes.u64,
@@ -60,7 +60,7 @@ function decompiler(accounts: readonly Address[]): (compiled: z.output<typeof Co
   };
   return ({ programIdIndex, accounts: indices, data }) => ({
     programAddress: at(programIdIndex),
-    // Roles are not in the answer, and nobody asks for them.
+    // The answer does not contain roles, and no caller needs them.
     accounts: indices.map((index) => ({ address: at(index), role: AccountRole.READONLY })),
     data: getBase58Encoder().encode(data),
   });

@@ -13,14 +13,14 @@ export interface MintFacts {
   /** SPL Token or Token-2022. */
   readonly programAddress: Address;
   readonly supply: bigint;
-  /** Of metadata inside the mint, as its authority wrote them: not to be trusted. */
+  /** Name and symbol from metadata inside the mint. Its authority chose them: do not trust them. */
   readonly name?: string;
   readonly symbol?: string;
   /** A sentence for each power over the vault’s tokens that someone else holds. */
   readonly warnings: readonly string[];
 }
 
-/** Why an address is no mint that the service can work with; reads after `Mint <address>`. */
+/** Reason why the service cannot work with an address as a mint. It follows the words `Mint <address>`. */
 export interface MintProblem {
   readonly problem: string;
 }
@@ -59,8 +59,8 @@ function factsOfMint2022(account: ChainAccount): MintFacts | MintProblem {
     // The client knows every extension there was when it was made; what a newer one does to a transfer is unknown.
     return { problem: 'has an extension that this service does not know.' };
   }
-  const refusals = extensions.flatMap((extension) => refusal(extension) ?? []);
-  return refusals.length > 0 ? { problem: refusals.join(' It ') } : factsOf(account, extensions);
+  const issues = extensions.flatMap((extension) => issueOf(extension) ?? []);
+  return issues.length > 0 ? { problem: issues.join(' It ') } : factsOf(account, extensions);
 }
 
 function factsOf({ data, programAddress }: ChainAccount, extensions: readonly Extension[]): MintFacts | MintProblem {
@@ -81,7 +81,7 @@ function factsOf({ data, programAddress }: ChainAccount, extensions: readonly Ex
 }
 
 /** Why an extension rules a mint out, or null. */
-function refusal(extension: Extension): string | null {
+function issueOf(extension: Extension): string | null {
   switch (extension.__kind) {
     case 'TransferHook':
       return isSet(extension.programId)
@@ -109,7 +109,7 @@ function refusal(extension: Extension): string | null {
   }
 }
 
-/** What an extension lets someone else do, or null. */
+/** Describes what an extension lets another party do; null if nothing that matters. */
 function warning(extension: Extension): string | null {
   switch (extension.__kind) {
     case 'PermanentDelegate':

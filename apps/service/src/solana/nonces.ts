@@ -26,7 +26,7 @@ import type { Chain, ChainAccount } from './chain.ts';
 import { sendAndConfirm } from './send-and-confirm.ts';
 import { signTransaction } from './transactions.ts';
 
-/** Where the nonce account of a seed lies: it takes no key of its own, so none has to be kept. */
+/** Derives the address of a seed's nonce account. It needs no key of its own, so none has to be stored. */
 export function nonceAddress(operator: Address, seed: string): Promise<Address> {
   return createAddressWithSeed({ baseAddress: operator, programAddress: SYSTEM_PROGRAM_ADDRESS, seed });
 }

@@ -12,7 +12,7 @@ import type { Chain, ChainAccount } from './chain.ts';
 import { ACCOUNT_TYPE_MINT, ACCOUNT_TYPE_OFFSET } from './mint.ts';
 
 export interface Recipient {
-  /** Where tokens are meant to go: a wallet, or so one hopes. */
+  /** Address that shall receive tokens. It should be a wallet. */
   readonly owner: Address;
   /** The owner’s associated token account. */
   readonly tokenAccount: Address;
@@ -23,7 +23,7 @@ export interface RecipientFacts {
   readonly tokenAccount: TokenAccountState;
 }
 
-/** An address on the curve may be any account: only the chain knows. */
+/** Kind of account at a recipient's address. Only the chain can tell: any account may lie on the curve. */
 export type OwnerKind =
   | { readonly kind: 'wallet' }
   | { readonly kind: 'mint' }
@@ -31,10 +31,10 @@ export type OwnerKind =
 
 export type TokenAccountState =
   | { readonly state: 'missing' | 'usable' | 'frozen' }
-  /** Its owner gave it away: a transfer to it would reach somebody else. */
+  /** Its owner made another address the owner: a transfer would reach that one. */
   | { readonly state: 'given away'; readonly owner: Address };
 
-/** What the chain holds at recipients’ addresses, in their order. As of `confirmed`. */
+/** Reads what the chain holds at recipients’ addresses, in their order, at commitment `confirmed`. */
 export async function readRecipients(
   chain: Pick<Chain, 'accounts'>,
   { programAddress }: Pick<Token, 'programAddress'>,

@@ -80,7 +80,7 @@ async function readKeypair(path: string): Promise<Uint8Array> {
   return Uint8Array.from(numbers.data);
 }
 
-/** Undefined where the text is no JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -14,18 +14,18 @@ import type { Clock } from '../model/clock.ts';
 import { answerWithin } from '../model/clock.ts';
 import type { Chain, ChainAccount } from './chain.ts';
 
-/** As whoever made the mint wrote them: any token may call itself anything. */
+/** Name and symbol that the mint's creator chose: any token may use any name. */
 export interface TokenName {
   readonly name?: string;
   readonly symbol?: string;
 }
 
 export interface TokenNames {
-  /** Of those that have one. What the cluster does not answer within a second is left out this time. */
+  /** Returns the names of those mints that have one. Names that the cluster does not send within a second are left out. */
   of(mints: readonly Address[]): Promise<ReadonlyMap<Address, TokenName>>;
 }
 
-/** Names can be changed on chain; nobody minds seeing the old one for so long. */
+/** Names can change on chain; showing the old one for so long does no harm. */
 const REMEMBERED_MS = 10 * 60_000;
 /** More than a service has projects; past it everything is forgotten, which costs a question each. */
 const MAX_REMEMBERED = 10_000;

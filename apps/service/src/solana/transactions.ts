@@ -42,7 +42,7 @@ export async function signTransaction(
   return signed(await completed(compileOn(message, lifetime), signers));
 }
 
-/** As `signTransaction`, but leaves signatures to be added by others; `messageBytes` is what they sign. */
+/** Signs like `signTransaction`, but allows missing signatures, which others add; they sign `messageBytes`. */
 export async function partiallySignTransaction(
   message: TransactionMessage & TransactionMessageWithFeePayer,
   lifetime: BlockhashLifetime,
@@ -64,7 +64,7 @@ export function compileUnsigned(
 
 /**
  * Adds the signatures that a transaction still lacks to those it has, which stay as they are.
- * @throws Error as `signTransaction`, and when the text is no transaction.
+ * @throws Error for the reasons of `signTransaction`, and when the text is not a transaction.
  */
 export async function addSignatures(
   wire: Base64EncodedWireTransaction,
@@ -73,7 +73,7 @@ export async function addSignatures(
   return signed(await completed(decode(wire), signers));
 }
 
-/** @throws Error when the text is no transaction or its fee payer has not signed it. */
+/** @throws Error when the text is not a transaction or its fee payer has not signed it. */
 export function signatureOf(wire: Base64EncodedWireTransaction): Signature {
   return getSignatureFromTransaction(decode(wire));
 }

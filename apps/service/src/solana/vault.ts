@@ -27,12 +27,12 @@ export interface VaultFunds {
 
 export interface MissingTokenAccount {
   readonly address: Address;
-  /** What its creator pays: the rent, less what somebody has sent to the address already. */
+  /** Lamports that its creator pays: the rent minus what the address already holds. */
   readonly creationLamports: bigint;
 }
 
 /**
- * What a vault holds, and what creating its recipients’ missing token accounts costs each. As of `confirmed`.
+ * Reads what a vault holds, and what each missing token account of its recipients costs, at commitment `confirmed`.
  * @throws Error when the vault’s token account or the mint is something else.
  */
 export async function readVaultFunds(
@@ -49,7 +49,7 @@ export async function readVaultFunds(
   ]);
   if (mintAccount?.programAddress !== token.programAddress) {
     throw new Error(
-      `Mint ${token.mint} belongs to ${mintAccount?.programAddress ?? 'nobody'}, not to ${token.programAddress}.`,
+      `Mint ${token.mint} belongs to ${mintAccount?.programAddress ?? 'no program'}, not to ${token.programAddress}.`,
     );
   }
   const rentLamports = await chain.minimumBalanceForRentExemption(tokenAccountBytes(mintAccount));
@@ -86,7 +86,7 @@ function tokenAccountBytes({ programAddress, data }: ChainAccount): number {
   return getToken2022Size([{ __kind: 'ImmutableOwner' }, ...extensions.flatMap(required)]);
 }
 
-/** What a mint’s extension makes each of its token accounts hold (Token-2022, get_required_init_account_extensions). */
+/** Extension that a mint’s extension adds to each of its token accounts (Token-2022, get_required_init_account_extensions). */
 function required({ __kind }: Extension): ExtensionArgs[] {
   switch (__kind) {
     case 'TransferFeeConfig':

@@ -23,7 +23,7 @@ import type { LeasedNonce } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
 import { locateBatch, proposalApprove } from './instructions.ts';
 
-/** What the operator is willing to pay for speed when a wallet raises our priority fee. */
+/** Highest priority fee that the operator pays when a wallet raises ours. */
 export const MAX_APPROVAL_PRIORITY_LAMPORTS = 100_000n;
 
 export interface ExpectedApproval {
@@ -65,7 +65,7 @@ function decodeTransaction(signedTx: string): Transaction {
   try {
     return getTransactionDecoder().decode(bytes);
   } catch (cause) {
-    throw invalid(`Its ${bytes.length} bytes are no whole Solana transaction.`, cause);
+    throw invalid(`Its ${bytes.length} bytes are not a whole Solana transaction.`, cause);
   }
 }
 
@@ -126,16 +126,16 @@ async function checkInstructions(message: Message, { batchIndex, multisig }: Exp
   }));
   for (const [index, instruction] of message.instructions.entries()) {
     if (index === 0) continue;
-    const place = `Instruction ${index}`;
+    const label = `Instruction ${index}`;
     const program = programOf(message, instruction);
     if (program === SQUADS_PROGRAM_ADDRESS) {
       const vote = votes.find((candidate) => isInstruction(message, instruction, candidate.instruction));
-      if (vote === undefined) throw invalid(`${place} is not a plain approval of proposal ${batch.proposal}.`);
+      if (vote === undefined) throw invalid(`${label} is not a plain approval of proposal ${batch.proposal}.`);
       vote.count += 1;
     } else if (program === LIGHTHOUSE_PROGRAM_ADDRESS) {
-      checkGuard(message, instruction, place);
+      checkGuard(message, instruction, label);
     } else if (program !== COMPUTE_BUDGET_PROGRAM_ADDRESS) {
-      throw invalid(`${place} calls ${program}, which has no part in an approval.`);
+      throw invalid(`${label} calls ${program}, which has no part in an approval.`);
     }
   }
   const wrong = votes.find(({ count }) => count !== 1);
@@ -152,20 +152,20 @@ const LIGHTHOUSE_PROGRAM_ADDRESS = address('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN
  */
 const LIGHTHOUSE_ASSERTIONS = { first: 2, last: 17 } as const;
 
-function checkGuard(message: Message, instruction: MessageInstruction, place: string): void {
+function checkGuard(message: Message, instruction: MessageInstruction, label: string): void {
   const kind = instruction.data?.[0] ?? -1;
   if (kind < LIGHTHOUSE_ASSERTIONS.first || kind > LIGHTHOUSE_ASSERTIONS.last) {
-    throw invalid(`${place} is no assertion of Lighthouse (kind ${kind}).`);
+    throw invalid(`${label} is not an assertion of Lighthouse (kind ${kind}).`);
   }
   const signer = instruction.accountIndices?.find((index) => index < message.header.numSignerAccounts);
   if (signer !== undefined) {
-    throw invalid(`${place} hands ${message.staticAccounts[signer]}, which signs, to Lighthouse.`);
+    throw invalid(`${label} hands ${message.staticAccounts[signer]}, which signs, to Lighthouse.`);
   }
 }
 
 const SET_COMPUTE_UNIT_LIMIT = { kind: 2, bytes: 5 } as const;
 const SET_COMPUTE_UNIT_PRICE = { kind: 3, bytes: 9 } as const;
-/** What the runtime grants each instruction when no limit is set, and a transaction at most. */
+/** Compute units per instruction when no limit is set, and the most per transaction (Agave). */
 const DEFAULT_UNITS_PER_INSTRUCTION = 200_000n;
 const MAX_COMPUTE_UNITS = 1_400_000n;
 const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;

@@ -24,15 +24,15 @@ const APPROVAL_COMPUTE_UNITS = 60_000;
  */
 const APPROVAL_COMPUTE_UNIT_PRICE = 100_000n;
 
-/** What the approval costs as it is built here: its signatures and its price. A wallet may raise the price. */
+/** Lamports that the approval costs as it is built here, signatures and price. A wallet may raise the price. */
 export function approvalFeeLamports({ operator, wallet, company }: Multisig): bigint {
   const signatures = BigInt(new Set([operator, wallet, company]).size);
   return signatures * LAMPORTS_PER_SIGNATURE + priorityFeeLamports(APPROVAL_COMPUTE_UNITS, APPROVAL_COMPUTE_UNIT_PRICE);
 }
 
 /**
- * The transaction that the project's wallet signs: the leased nonce's advance, our compute budget, both votes. v0 without
- * lookup tables, so that a wallet can show all of it. Nobody has signed it yet; equal input gives equal bytes.
+ * Builds the transaction that the project's wallet signs: the leased nonce's advance, our compute budget, both votes. It
+ * is v0 without lookup tables, so that a wallet can show all of it. It carries no signature; equal input gives equal bytes.
  */
 export async function approveTransaction(
   multisig: Multisig,
@@ -53,7 +53,7 @@ export async function approveTransaction(
   return getBase64EncodedWireTransaction(compileTransaction(durable));
 }
 
-/** The company's vote alone, for a proposal that the wallet has approved on chain by other means. */
+/** Builds the company's vote alone, for a proposal that the wallet has approved on chain by other means. */
 export async function companyOnlyApproval(multisig: Multisig, batchIndex: bigint): Promise<Instruction[]> {
   return [proposalApprove(await locateBatch(multisig, batchIndex), multisig.company)];
 }

@@ -11,7 +11,7 @@ import {
 } from '@flywheel/squads';
 import type { Address, Instruction, ReadonlyUint8Array } from '@solana/kit';
 
-/** What the transactions that name a batch show of it after its accounts are closed. */
+/** The past of a batch, read from the transactions that name it, for when its accounts are closed. */
 export interface BatchHistory {
   /** The vault messages that `batchAddTransaction` added, in order. */
   readonly vaultMessages: readonly ReadonlyUint8Array[];

@@ -112,7 +112,7 @@ describe('the forms a signedTx may not take', () => {
 
   it('what Lighthouse writes or closes, or an assertion about who signs', async () => {
     for (const kind of [MEMORY_WRITE, MEMORY_CLOSE]) {
-      await refused(await edited(guarded(kind)), new RegExp(`no assertion of Lighthouse \\(kind ${kind}\\)`));
+      await refused(await edited(guarded(kind)), new RegExp(`not an assertion of Lighthouse \\(kind ${kind}\\)`));
     }
     for (const signer of [multisig.operator, multisig.company, project.wallet.address]) {
       await refused(await edited(guarded(ASSERT_ACCOUNT_INFO, signer)), new RegExp(`hands ${signer}, which signs`));

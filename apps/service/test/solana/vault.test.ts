@@ -87,7 +87,7 @@ describe('readVaultFunds', () => {
     const absent = { ...token, mint: await newAddress() };
     await assert.rejects(
       readVaultFunds(cluster.chain, { vault, token: absent, tokenAccount, recipientTokenAccounts: [] }),
-      /belongs to nobody/,
+      /belongs to no program/,
     );
   });
 

@@ -158,11 +158,11 @@ describe('the approval of a batch', () => {
 
   it('is refused with a guard that writes, or that touches who signs', async () => {
     for (const kind of [0, 1, 18, 255]) {
-      await refused(await edited((message) => append(message, guard(kind))), /no assertion of Lighthouse/);
+      await refused(await edited((message) => append(message, guard(kind))), /not an assertion of Lighthouse/);
     }
     await refused(
       await edited((message) => append(message, { programAddress: LIGHTHOUSE })),
-      /no assertion of Lighthouse/,
+      /not an assertion of Lighthouse/,
     );
     for (const signer of [operator, wallet, company]) {
       await refused(await edited((message) => append(message, guard(2, signer.address))), /which signs, to Lighthouse/);

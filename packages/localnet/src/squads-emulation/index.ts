@@ -30,15 +30,15 @@ export function createSquadsEmulation(svm: LiteSVM): Runtime {
   return { program: 'emulation', execute: (transaction) => execute(svm, transaction) };
 }
 
-/** Never yields to the event loop, so that nobody sees a transaction half done. */
+/** Never yields to the event loop, so that no reader sees a transaction half done. */
 function execute(svm: LiteSVM, transaction: Transaction): Execution {
   if (!namesSquads(transaction)) return executeInSvm(svm, transaction);
   const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
   if (!callsSquads(message)) return executeInSvm(svm, transaction);
   const feePayer = captureAccounts(svm, message.staticAccounts.slice(0, 1));
   try {
-    const refusal = chargeFee(svm, transaction, message);
-    return refusal === null ? executeInstructions(svm, message) : refused(refusal);
+    const feeError = chargeFee(svm, transaction, message);
+    return feeError === null ? executeInstructions(svm, message) : refused(feeError);
   } catch (cause) {
     restoreAccounts(svm, feePayer);
     throw cause;

@@ -32,7 +32,7 @@ export interface Call {
   readonly chain: Chain;
 }
 
-/** What an instruction can see and do. Every change is undone when the transaction fails. */
+/** The chain as an instruction sees and changes it. Every change is undone when the transaction fails. */
 export interface Chain {
   readonly unixTimestamp: bigint;
   /** null for an account without lamports, as the runtime sees it. */
@@ -118,7 +118,7 @@ export function save<Name extends keyof Accounts>(
   call.chain.write({ ...account, data: accountBytes });
 }
 
-/** What `initialize` needs to know of an account to create. */
+/** An account for `initialize` to create. */
 export interface NewAccount {
   readonly position: number;
   readonly expected: DerivedAddress;
