@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { type Address, generateKeyPairSigner, signature } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
@@ -117,7 +117,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
           page.waitForEvent('download'),
           page.getByRole('button', { name: 'Receipt' }).click(),
         ]);
-        const receipt = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n').slice(1);
+        const receipt = (await text(await download.createReadStream())).trimEnd().split('\r\n').slice(1);
         assert.deepEqual(
           receipt.map((row) => row.split(',').slice(0, 2).join(',')),
           rows,
