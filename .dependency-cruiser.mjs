@@ -2,9 +2,6 @@
  * Who may import whom (docs/architecture.md), for dependency-cruiser: `npm run check:imports`. A file belongs to the
  * place that its path begins with; a place imports itself, the places on its row, and packages that no rule keeps from it.
  */
-/** Circles are being taken out; then they become errors. */
-const CIRCLES = 'warn';
-
 const PURE = ['packages/protocol/src', 'packages/squads/src'];
 const RULES = ['packages/api/src', 'packages/protocol/src', 'packages/squads/src', ...service('model')];
 
@@ -92,14 +89,14 @@ export default {
     {
       name: 'no-circles-of-files',
       comment: 'Type-only imports count. Move what both need into the module that owns it.',
-      severity: CIRCLES,
+      severity: 'error',
       from: {},
       to: { circular: true },
     },
     {
       name: 'no-circles-of-folders',
       comment: 'A folder is all that lies below it: a circle between a folder and one inside it is none.',
-      severity: CIRCLES,
+      severity: 'error',
       scope: 'folder',
       from: { path: SOURCES.replace('/$', '') },
       to: { circular: true },

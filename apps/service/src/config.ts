@@ -256,6 +256,7 @@ export function settingRows(): string[] {
       `| \`${name}\` | ${defaultText === null || defaultText === '' ? '' : `\`${defaultText}\` `}| ${sentence} |`,
   );
 }
+
 interface Setting<Value> {
   readonly name: string;
   readonly schema: z.ZodType<Value>;

@@ -12,7 +12,7 @@ import { createProgress, type Progress } from '../../progress.ts';
 import { type BatchStep, showBatchProgress } from '../batch/batch-progress.ts';
 import { createChainReader } from './chain-reader.ts';
 import { createToken, fundProject, registerProject, TOKEN_DECIMALS } from './project.ts';
-import { describeDemo } from './summary.ts';
+import { type DemoReport, describeDemo } from './summary.ts';
 import { expectEffects, type Verification, verify } from './verify.ts';
 
 interface DemoCommandOptions {
@@ -75,13 +75,6 @@ interface DemoOptions {
   readonly requestText: string;
   readonly progress: Progress<DemoStep>;
   readonly signal: AbortSignal;
-}
-
-export interface DemoReport {
-  readonly batch: Batch;
-  readonly pipelines: readonly Pipeline[];
-  readonly verification: Verification;
-  readonly durationMs: number;
 }
 
 /** Runs the demo in a temporary directory and removes everything that it started. */

@@ -1,15 +1,23 @@
 import type { Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
+import type { Batch, Pipeline } from '@flywheel/api';
 import { groupDigits } from '@flywheel/protocol';
 import { count, shorten } from '../../format.ts';
 import { formatDuration } from '../../progress.ts';
-import type { DemoReport } from './demo.ts';
+import type { Verification } from './verify.ts';
 
 const SHOWN_SIGNATURES = 4;
 const INDENT = '  ';
 /** Fits a line of a terminal together with the command around it. */
 const MAX_SHOWN_PAYLOAD = 60;
+
+export interface DemoReport {
+  readonly batch: Batch;
+  readonly pipelines: readonly Pipeline[];
+  readonly verification: Verification;
+  readonly durationMs: number;
+}
 
 /** Describes the result: figures, signatures, duration, and what to try next. */
 export function describeDemo(report: DemoReport, stream: Writable): string {

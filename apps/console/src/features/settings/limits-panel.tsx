@@ -135,7 +135,7 @@ function LimitField({ label, value, current, error, onChange }: LimitFieldProps)
       label={`${label}, whole tokens`}
       inputMode="decimal"
       value={value}
-      onChange={({ target }) => onChange(target.value.replaceAll(',', '').trim())}
+      onChange={({ target }) => onChange(target.value.trim())}
       error={error}
       hint={value === current ? 'No change' : `${groupDigits(current)} → ${groupDigits(value)}`}
       required
