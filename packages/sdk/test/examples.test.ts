@@ -142,7 +142,7 @@ describe('the examples', () => {
 });
 
 function pathOf(name: string): string {
-  return fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
+  return fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));
 }
 
 function portOf(address: AddressInfo | string | null): number {
