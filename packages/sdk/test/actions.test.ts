@@ -21,6 +21,7 @@ describe('the builders of a pipeline', () => {
     for (const odd of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, '', 'ten', '-1']) {
       assert.throws(() => burn(odd), RangeError, String(odd));
     }
-    for (const odd of ['1e3', ' 1', '0x10', '1.', '.5']) assert.throws(() => burn(odd), /no plain decimal number/, odd);
+    for (const odd of ['1e3', ' 1', '0x10', '1.', '.5'])
+      assert.throws(() => burn(odd), /not a plain decimal number/, odd);
   });
 });

@@ -209,7 +209,7 @@ describe('what the company’s operators change', () => {
 
     const other = await setUpBatch(world, project, [burnPipeline()]);
     const [expiry] = await findJobIds(world, 'expire', other.id);
-    assertError(await retry(expiry ?? ''), 404, 'ERR_JOB_NOT_FOUND', /ends a batch on its day/);
+    assertError(await retry(expiry ?? ''), 404, 'ERR_JOB_NOT_FOUND', /waits for a batch to expire/);
     assert.equal(requireOk(await executeSigned(world, project, other)).status, 'EXECUTED');
     const [entry] = (await readAudit('?limit=1')).entries;
     assert.deepEqual(

@@ -65,7 +65,7 @@ describe('a token seen before it is registered', () => {
       [nobody, /^Mint \w+ does not exist on this cluster\.$/],
       [wallet, /^Mint \w+ is no mint: it belongs to the program 1{32}\.$/],
       [await createMint2022({ isTransferable: false }), /^Mint \w+ is non-transferable/],
-      ['1'.repeat(44), /^1{44} is no address/],
+      ['1'.repeat(44), /^1{44} is not an address/],
     ] as const) {
       const seen = await preview(mint);
       assert.match(seen.problem, problem);

@@ -43,7 +43,7 @@ describe('a route', () => {
       const body = method === 'GET' ? {} : { body: 'no JSON' };
       const response = await server.fetch(path, { method, apiKey: null, ...body });
       assert.equal(response.headers.get('allow'), allow, `${method} ${path}`);
-      await refused(response, 405, 'ERR_METHOD_NOT_ALLOWED', new RegExp(`takes ${allow}, not ${method}`));
+      await refused(response, 405, 'ERR_METHOD_NOT_ALLOWED', new RegExp(`supports ${allow}, not ${method}`));
     }
   });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
 import { openTestDatabase } from '@flywheel/testing/postgres';
@@ -192,14 +193,7 @@ describe('a receiver', () => {
     },
     {
       name: 'answers without end',
-      answer: (_, response) => {
-        const chunk = 'x'.repeat(65_536);
-        response.writeHead(200);
-        const write = () => {
-          if (!response.destroyed) response.write(chunk, write);
-        };
-        write();
-      },
+      answer: (_, response) => Readable.from(endlessText()).pipe(response.writeHead(200)),
       kept: 'x'.repeat(1_024),
     },
     {
@@ -337,3 +331,7 @@ describe('the pauses between attempts', () => {
     }
   });
 });
+
+function* endlessText(): Generator<string> {
+  for (;;) yield 'x'.repeat(65_536);
+}

@@ -13,7 +13,7 @@ import { type BatchStep, showBatchProgress } from '../batch/batch-progress.ts';
 import { createChainReader } from './chain-reader.ts';
 import { createToken, fundProject, registerProject, TOKEN_DECIMALS } from './project.ts';
 import { type DemoReport, describeDemo } from './summary.ts';
-import { expectEffects, type Verification, verify } from './verify.ts';
+import { expectEffects, verify } from './verify.ts';
 
 interface DemoCommandOptions {
   readonly file: string;
