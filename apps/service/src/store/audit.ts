@@ -4,14 +4,14 @@ import type { Selectable } from 'kysely';
 import type { Db } from './db.ts';
 import type { Schema } from './schema.ts';
 
-/** Who did what: written in the transaction that does it. */
+/** An entry of the audit log, written in the transaction of the action. */
 export interface NewAuditEntry {
   readonly at: Date;
   readonly actor: Address;
   readonly action: AuditAction;
   readonly projectId?: string;
   readonly batchId?: string;
-  /** What it was done to, where that is no batch. */
+  /** Id of the key, job or webhook that the action concerned. */
   readonly subject?: string;
   readonly before?: unknown;
   readonly after?: unknown;

@@ -1,4 +1,4 @@
-/** Where the store says what nobody is waiting to hear: a lost idle connection, a server adopted. Pino fits. */
+/** Log of background events of the store: a lost idle connection, an adopted server. Pino's logger fits. */
 export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -4,14 +4,14 @@ import { sql } from 'kysely';
 import type { LeasedNonce } from '../model/batch.ts';
 import { type Db, inTransaction } from './db.ts';
 
-/** Created, then leased, refreshed and leased again, for ever. */
+/** Life of a nonce: created, leased, refreshed, leased again. */
 export type NonceState = 'creating' | 'available' | 'leased' | 'refreshing';
 
 export interface PooledNonce {
   readonly address: Address;
   /** With the operator's address it gives the account's: nothing else has to be kept. */
   readonly seed: string;
-  /** As it was last read, or as it was before the use it is refreshing from; null while it is being created. */
+  /** Value that was read last, or the value before the use that it is refreshed from; null while it is being created. */
   readonly value: Nonce | null;
 }
 

@@ -22,7 +22,7 @@ export interface EmbeddedPostgres {
   readonly poolConfig: pg.PoolConfig;
   /** True when the server was running already: another process uses it, or the last one was killed. */
   readonly adopted: boolean;
-  /** Where the server keeps its files. */
+  /** Directory of the server's files. */
   readonly directory: string;
   /** Ends this process's use. The server stops with its last user, whoever started it. */
   stop(): Promise<void>;
@@ -60,7 +60,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     connected = false;
   });
   if (exclusive) await takeExclusively(client, dataDirectory);
-  // The locks it holds are no reason for a process that is done to stay.
+  // Its locks must not keep a finished process alive.
   socket.unref();
   const { host, port, user, database } = client;
   log.info({ directory, socket: host, account: account?.name, adopted }, 'PostgreSQL runs');
@@ -80,7 +80,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   };
 }
 
-/** Deletes the server's files of a data directory, which as root lie elsewhere. Nobody may be using the server. */
+/** Deletes the server's files of a data directory, which are in another directory for root. The server must not be in use. */
 export async function removePostgres(dataDirectory: string): Promise<void> {
   const account = await findServerAccount();
   await rm(placeOf(await realpath(dataDirectory), account), { recursive: true, force: true });

@@ -18,7 +18,7 @@ export interface RateLimit {
 export interface RateLimitState {
   readonly allowed: boolean;
   readonly remaining: number;
-  /** Until the count starts anew, rounded up. */
+  /** Seconds until the count is reset, rounded up. */
   readonly resetSeconds: number;
 }
 

@@ -136,7 +136,7 @@ export interface BatchesTable {
   company_operator: Address | null;
   /** Why it was rejected; null when it was approved. */
   company_reason: string | null;
-  /** Of its pipelines, each once, in their order, at most five. */
+  /** Distinct types of its pipelines in their order, at most five. */
   types: Generated<string[]>;
   burn_count: Generated<number>;
   airdrop_count: Generated<number>;
@@ -294,7 +294,7 @@ export interface WebhookDeliveriesTable {
   payload: string;
   state: Generated<'waiting' | 'delivered' | 'failed'>;
   attempts: Generated<number>;
-  /** Of the attempts, those since it was last asked for. */
+  /** Attempts since it was last requested. */
   tries: Generated<number>;
   next_attempt_at: Date;
   lease: string | null;

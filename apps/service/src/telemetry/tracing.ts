@@ -19,7 +19,7 @@ export async function traced<T>(name: string, attributes: Attributes, work: () =
   return runSpan(name, { attributes, kind: SpanKind.INTERNAL }, work);
 }
 
-/** As `traced`, for a request that came in: it belongs to the caller's trace, if its headers name one. */
+/** Traces an incoming request like `traced`, as part of the caller's trace if its headers name one. */
 export async function tracedRequest<T>(
   name: string,
   attributes: Attributes,
@@ -31,7 +31,7 @@ export async function tracedRequest<T>(
   );
 }
 
-/** As `traced`, for a job: it belongs to the trace of the request that asked for it. */
+/** Traces a job like `traced`, as part of the trace of the request that enqueued it. */
 export async function tracedJob<T>(
   name: string,
   attributes: Attributes,

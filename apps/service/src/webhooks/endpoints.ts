@@ -83,7 +83,7 @@ export async function createEndpoint(
     createdAt: clock.now(),
   };
   await db.transaction().execute(async (trx) => {
-    // Of two at once the second counts the first.
+    // The lock makes the second of two simultaneous requests count the first.
     if (!(await lockProject(trx, wallet, projectId))) throw new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });
     if ((await countEndpoints(trx, projectId)) >= MAX_ENDPOINTS) {
       throw new ApiError('ERR_TOO_MANY_WEBHOOKS', { max: MAX_ENDPOINTS });
@@ -95,7 +95,7 @@ export async function createEndpoint(
 }
 
 /**
- * Changes what is given. Two changes at once are made one after the other; one that changes nothing is no entry.
+ * Changes the given fields. Simultaneous changes run one after the other; a change without effect gets no audit entry.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND, ERR_INVALID_REQUEST
  */
 export async function changeEndpoint(
@@ -162,7 +162,7 @@ export interface EndpointIds {
 }
 
 /**
- * Works on an endpoint of a project of this wallet, which nobody else changes meanwhile.
+ * Runs work on a locked endpoint of a project of this wallet.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND
  */
 export async function change<T>(
@@ -179,7 +179,7 @@ export async function change<T>(
   });
 }
 
-/** Who did what to an endpoint, in the transaction that does it. */
+/** Writes an audit entry about an endpoint, in the transaction of the action. */
 export async function record(
   trx: Db,
   { clock }: Pick<EndpointDeps, 'clock'>,

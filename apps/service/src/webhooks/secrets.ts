@@ -1,8 +1,8 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 
-/** A receiver’s secrets, which nobody stores: each follows from the service’s key, the endpoint and the version. */
+/** Derives the secrets of a receiver from the service’s key, the endpoint and the version; they are not stored. */
 export interface WebhookSecrets {
-  /** As it is shown: `whsec_` and base64 (Standard Webhooks, symmetric secrets). */
+  /** Formats a secret: `whsec_` and base64 (Standard Webhooks, symmetric secrets). */
   show(endpointId: string, version: number): string;
   /** One signature, `v1,` and base64, over what Standard Webhooks says. */
   sign(endpointId: string, version: number, message: SignedMessage): string;

@@ -2,10 +2,10 @@ import { type ApprovalMode, COMPANY_OPERATIONS, type PauseRequest } from '@flywh
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
-/** Who decides wants to see what waits, soon after it does. */
+/** Operators should see a pending batch soon after it arrives. */
 const COMPANY_EVERY_MS = 10_000;
 
-/** How the service stands: the operator’s balance, what waits, what is stuck. */
+/** Reads the state of the service: the operator’s balance, pending batches, stuck jobs. */
 export const companyQuery = queryOptions({
   queryKey: ['company', 'overview'],
   queryFn: () => call(COMPANY_OPERATIONS.getCompany, {}),
@@ -32,7 +32,7 @@ export const jobsQuery = queryOptions({
   refetchInterval: COMPANY_EVERY_MS,
 });
 
-/** Who did what, newest first. */
+/** Reads the audit log, newest first. */
 export const auditQuery = infiniteQueryOptions({
   queryKey: ['company', 'audit'],
   initialPageParam: '',
@@ -48,12 +48,12 @@ export function approveBatch(batchId: string) {
   return call(COMPANY_OPERATIONS.approveBatch, { params: { batchId }, body: {} }, { timeoutMs: APPROVE_TIMEOUT_MS });
 }
 
-/** Ends a batch for the company, with a reason that its project is told. */
+/** Rejects a batch for the company, with a reason that its project can read. */
 export function rejectBatch(batchId: string, reason: string) {
   return call(COMPANY_OPERATIONS.rejectBatch, { params: { batchId }, body: { reason } });
 }
 
-/** Who approves a project’s batches for the company: the service, or a person. */
+/** Changes the approval mode of a project: the service or a person approves for the company. */
 export function changeApprovalMode(projectId: string, approvalMode: ApprovalMode) {
   return call(COMPANY_OPERATIONS.changeApprovalMode, { params: { projectId }, body: { approvalMode } });
 }

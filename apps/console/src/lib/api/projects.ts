@@ -12,7 +12,7 @@ export const projectsQuery = queryOptions({
 /** Long enough not to be a burden, short enough that a deposit shows while one looks on. */
 const OVERVIEW_EVERY_MS = 10_000;
 
-/** What a project is, holds and lacks; asked for again while someone looks. */
+/** Reads a project’s overview, and polls it while the page is visible. */
 export function projectQuery(projectId: string) {
   return queryOptions({
     queryKey: ['project', projectId, 'overview'],
@@ -28,7 +28,7 @@ export function useOwnsProject(projectId: string): boolean {
   return data !== undefined && data.wallet === session?.wallet;
 }
 
-/** What was burned and airdropped, per UTC day. */
+/** Reads the amounts burned and airdropped per UTC day. */
 export function usageQuery(projectId: string, days: number) {
   return queryOptions({
     queryKey: ['project', projectId, 'usage', days],
@@ -36,7 +36,7 @@ export function usageQuery(projectId: string, days: number) {
   });
 }
 
-/** What a project’s wallet may change. */
+/** Reads the settings of a project. */
 export function settingsQuery(projectId: string) {
   return queryOptions({
     queryKey: ['project', projectId, 'settings'],
@@ -44,7 +44,7 @@ export function settingsQuery(projectId: string) {
   });
 }
 
-/** Who changed what of a project, newest first. */
+/** Reads the history of a project, newest first. */
 export function historyQuery(projectId: string) {
   return infiniteQueryOptions({
     queryKey: ['project', projectId, 'history'],

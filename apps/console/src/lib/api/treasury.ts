@@ -24,7 +24,7 @@ export function rotateCompany(projectId: string, key: string) {
 /** Long enough not to be a burden: a rotation takes people’s votes. */
 const ROTATIONS_EVERY_MS = 10_000;
 
-/** Who replaced whom in a project, newest first, and who is about to. */
+/** Lists the rotations of a project, newest first, including open ones. */
 export function rotationsQuery(projectId: string) {
   return queryOptions({
     queryKey: ['project', projectId, 'rotations'],

@@ -10,7 +10,7 @@ import { call } from './call.ts';
 /** An attempt takes up to 15 s, and the first pause after one is 5 s. */
 const LOOK_EVERY_MS = 3_000;
 
-/** Where a project’s events are sent, oldest first; asked for again while one is on its way. */
+/** Lists the webhooks of a project, oldest first; polls while a delivery is pending. */
 export function webhooksQuery(projectId: string) {
   return queryOptions({
     queryKey: ['project', projectId, 'webhooks'],
@@ -20,7 +20,7 @@ export function webhooksQuery(projectId: string) {
   });
 }
 
-/** What was sent to a webhook, newest first, a page at a time; asked for again while someone looks. */
+/** Lists the deliveries of a webhook, newest first, in pages; polls while the page is visible. */
 export function deliveriesQuery(projectId: string, webhookId: string, state: WebhookDelivery['state'] | null) {
   return infiniteQueryOptions({
     queryKey: ['project', projectId, 'webhooks', webhookId, 'deliveries', state],
@@ -39,7 +39,7 @@ export function createWebhook(projectId: string, body: CreateWebhookRequest) {
   return call(WEBHOOK_OPERATIONS.createWebhook, { params: { projectId }, body });
 }
 
-/** What is left out stays as it is. */
+/** Omitted fields stay unchanged. */
 export function changeWebhook(projectId: string, webhookId: string, body: ChangeWebhookRequest) {
   return call(WEBHOOK_OPERATIONS.changeWebhook, { params: { projectId, webhookId }, body });
 }

@@ -4,7 +4,7 @@ import GithubSlugger from 'github-slugger';
 import markdownIt, { type Token } from 'markdown-it';
 import { type ContentsLink, contentsList, type DocsPage, escapeHtml, layout } from './layout.ts';
 
-/** What the service shows under /docs/: the pages of docs/, their images, and the programs of examples/. */
+/** A file that the service shows under /docs/: a page of docs/, an image, or a program of examples/. */
 export type GuideFile =
   | { readonly kind: 'page'; readonly page: DocsPage }
   | { readonly kind: 'image'; readonly source: string };

@@ -26,7 +26,7 @@ export interface RequestContext {
   readonly requestId: string;
   /** Carries the request id. */
   readonly log: Logger;
-  /** Where the caller reaches this service, e.g. `https://flywheel.example`. */
+  /** Origin at which the caller reaches this service, e.g. `https://flywheel.example`. */
   readonly origin: string;
   /** Aborts when the server closes: a handler that waits then answers what it has. */
   readonly closing: AbortSignal;

@@ -11,7 +11,7 @@ export interface RawInput {
 }
 
 /**
- * What a handler receives: each part of the request that the operation describes, parsed by its schema.
+ * Parses each part of the request by the operation's schemas, for its handler.
  * @param options.checksBody the handler checks the body: it is passed on as it came, though not when it is empty.
  * @throws ApiError ERR_INVALID_REQUEST naming the first issue's place, and how many more there are.
  */

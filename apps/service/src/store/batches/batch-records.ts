@@ -115,7 +115,7 @@ export function toListed(row: ListedRow): ListedBatch {
 
 type ListedRow = Awaited<ReturnType<ReturnType<typeof selectListed>['executeTakeFirstOrThrow']>>;
 
-/** What stands on a batch's row of its pipelines. */
+/** Summary of a batch's pipelines, stored with its row. */
 export function summarizePipelines(pipelines: readonly Pick<CompiledPipeline, 'type' | 'actions'>[]) {
   const actions = pipelines.flatMap((pipeline) => pipeline.actions);
   const count = (kind: (typeof actions)[number]['action']) => actions.filter(({ action }) => action === kind).length;
@@ -127,7 +127,7 @@ export function summarizePipelines(pipelines: readonly Pick<CompiledPipeline, 't
   };
 }
 
-/** As many as a row of a list has room for. */
+/** Number of types that a row of a list can show. */
 const MAX_TYPES = 5;
 
 const SUMMARY_COLUMNS = ['pipeline_count', 'types', 'burn_count', 'airdrop_count', 'memo_count'] as const;
@@ -140,7 +140,7 @@ function toSummary(row: Pick<Selectable<BatchesTable>, (typeof SUMMARY_COLUMNS)[
   };
 }
 
-/** What `listBatchRecords` asks. */
+/** Filter of `listBatchRecords`. */
 export function batchListQuery(db: Db, projectId: string, { status, waitsFor, below, limit }: ListFilter) {
   return (
     selectListed(db)
@@ -157,7 +157,7 @@ export function batchListQuery(db: Db, projectId: string, { status, waitsFor, be
   );
 }
 
-/** What a list shows of batches, before it is said of which. */
+/** Selects the columns of a list of batches, without a filter. */
 export function selectListed(db: Db) {
   return db
     .selectFrom('batches')
@@ -184,7 +184,7 @@ const waitsForSql: RawBuilder<WaitsFor> = sql`
     else 'execution'
   end`;
 
-/** Of a batch that is being executed: what its landed transactions execute. One that has ended knows by itself. */
+/** Counts the pipelines in the landed transactions of a batch in execution. An ended batch stores the number. */
 function landedPipelines(eb: ExpressionBuilder<Schema, 'batches'>) {
   return eb
     .selectFrom('bundles')

@@ -39,7 +39,7 @@ export async function takeBatchIndex(trx: Db, flywheelId: string): Promise<bigin
   return last_batch_index;
 }
 
-/** What a project has open of a kind. */
+/** Counts the open batches and pipelines of a project, of one kind. */
 export async function countOpen(
   db: Db,
   projectId: string,
@@ -118,7 +118,7 @@ export async function findBatch(db: Db, batchId: string, projectId?: string, kin
   return row ? withPipelines(db, row) : null;
 }
 
-/** As `findBatch`, for those who ask often. */
+/** Reads a batch like `findBatch`, without its pipelines; cheap to poll. */
 export async function findBatchWithoutPipelines(
   db: Db,
   batchId: string,
@@ -212,7 +212,7 @@ export interface BatchEnd {
   readonly cause?: EndCause;
   readonly initResult?: InitResult;
   readonly executeResult?: ExecuteResult;
-  /** What a batch that failed gives back to the limits of its day. */
+  /** Amounts that a failed batch returns to the limits of its day. */
   readonly released: DailyTotals;
 }
 

@@ -44,7 +44,7 @@ export async function insertBundle(db: Db, bundle: NewBundle): Promise<Bundle> {
   });
 }
 
-/** What the chain said became of a bundle. False when that was known already: it never changes. */
+/** Stores the result of a bundle on chain. Returns false if it was stored before; a result never changes. */
 export async function settleBundle(
   db: Db,
   bundleId: bigint,
@@ -90,7 +90,7 @@ export interface SentBundle extends Omit<Bundle, 'transactions' | 'lastValidBloc
   readonly settledAt: Date | null;
 }
 
-/** As `findBundles`, without the bytes that were sent. */
+/** Reads bundles like `findBundles`, without the bytes that were sent. */
 export async function findSentBundles(db: Db, batchId: string): Promise<SentBundle[]> {
   const rows = await db
     .selectFrom('bundles')

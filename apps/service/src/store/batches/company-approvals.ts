@@ -5,9 +5,9 @@ import { type CompanyDecision, type ListedBatch, selectListed, toListed } from '
 import { recordEvent } from './events.ts';
 
 /**
- * Leaves the company's approval of a requested batch to a person, where its project wants that, a person was asked before,
- * or it is a withdrawal or a rotation, which no limit bounds. True while nobody has decided: the batch waits, whatever the
- * project wants since. False for one that was approved, has begun or has ended.
+ * Marks a requested batch as pending company approval if its project is manual, if it was pending before, or if it is a
+ * withdrawal or a rotation, which no limit bounds. Returns true while it has no decision, whatever the project's mode is
+ * now. Returns false for a batch that was approved, has started or has ended.
  */
 export async function askCompany(db: Db, batchId: string, now: Date): Promise<boolean> {
   return inTransaction(db, async (trx) => {
@@ -81,7 +81,7 @@ export async function decideForCompany(
   return true;
 }
 
-/** Whether a person was asked about a batch, and what was decided by whom. */
+/** State of the company's approval of a batch by a person, and the operator who decided. */
 export async function findCompanyDecision(db: Db, batchId: string): Promise<CompanyDecision> {
   const row = await db
     .selectFrom('batches')
@@ -96,7 +96,7 @@ export async function findCompanyDecision(db: Db, batchId: string): Promise<Comp
   };
 }
 
-/** Sets who approves a project's batches for the company; what it was before, or null when there is no such project. */
+/** Sets a project's approval mode. Returns the previous mode, or null if the project does not exist. */
 export async function setApprovalMode(
   trx: Db,
   projectId: string,
@@ -121,7 +121,7 @@ export interface WaitingBatch extends ListedBatch {
   readonly askedAt: Date;
 }
 
-/** Of all projects, oldest first. */
+/** Lists the pending batches of all projects, oldest first. */
 export async function findWaitingBatches(db: Db, limit: number): Promise<WaitingBatch[]> {
   const rows = await selectListed(db)
     .innerJoin('tokens', 'tokens.id', 'batches.token_id')

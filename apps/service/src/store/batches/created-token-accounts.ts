@@ -18,7 +18,7 @@ export async function planTokenAccounts(
   `.execute(trx);
 }
 
-/** Of the planned ones, those that the executed part of a batch was to create. */
+/** Filters the planned token accounts to those that the executed pipelines of a batch create. */
 export async function markTokenAccountsCreated(
   trx: Db,
   batchId: string,

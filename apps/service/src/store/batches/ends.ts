@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from './events.ts';
 
-/** Whether a batch is open and nothing of its execution was recorded; it stays so until the transaction ends. */
+/** Locks a batch and returns true if it is open and no bundle of its execution is recorded. */
 export async function lockUnbegun(trx: Db, batchId: string): Promise<boolean> {
   const row = await trx
     .selectFrom('batches')

@@ -106,7 +106,7 @@ export function startEventFeed(deps: ListenDeps): EventFeed {
     for (const wake of [...of]) wake();
   };
   const listening = startListening(deps, EVENTS_CHANNEL, {
-    // What was told while nobody listened is not told again.
+    // Notifications that arrived without a listener are not sent again.
     onListening: () => wakeAll([...watchers.values()].flatMap((wakes) => [...wakes])),
     onNotice: (batchId) => wakeAll(watchers.get(batchId) ?? []),
   });
@@ -133,7 +133,7 @@ export interface EventPage {
 /** Read at once, and sent one by one. */
 const PAGE = 100;
 
-/** What became of a batch after an event. */
+/** Events of a batch after a given event. */
 export async function findEvents(db: Db, batchId: string, after: bigint): Promise<EventPage> {
   // First: what is over has had its last event.
   const isOver = await isBatchOver(db, batchId);

@@ -36,7 +36,7 @@ export async function requestExecution(
   });
 }
 
-/** Whether a bundle of its execution was recorded, and may have been sent. */
+/** True if a bundle of the batch's execution is recorded, and may have been sent. */
 export async function hasExecutionBegun(db: Db, batchId: string): Promise<boolean> {
   const { execution_began_at } = await db
     .selectFrom('batches')
@@ -74,7 +74,7 @@ export async function recordExecutionIssue(
           signed_tx: null,
           signed_at: null,
           execution_began_at: null,
-          // Nobody is asked to approve what is void; who has approved has approved what the batch does, and it does the same.
+          // A void approval is not pending any more. A decision stays valid, because it covers the content of the batch.
           company_asked_at: sql<Date | null>`case when company_decided_at is not null then company_asked_at end`,
         }),
       })
@@ -84,7 +84,7 @@ export async function recordExecutionIssue(
       .$if(typeof judged === 'string', (query) => query.where('signed_tx', '=', judged ?? null))
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return false;
-    // What was tried again and is still in the way is no news, unless the approval is void by now.
+    // A repeated issue is not a new event, unless the approval has become void.
     if (!keepRequest || JSON.stringify(known.execution_error) !== JSON.stringify(issue)) {
       const { code, message } = toApiError(issue);
       await recordEvent(trx, batchId, { type: 'batch.held_up', at: now, error: { code, message } });

@@ -10,7 +10,7 @@ export interface OpenBatch {
   readonly id: string;
   readonly batchIndex: bigint;
   readonly status: BatchStatus;
-  /** What it burns and airdrops, executed or not. */
+  /** Amounts that the batch burns and airdrops, executed or not. */
   readonly amountBaseUnits: bigint;
   /** Its first so many are executed. */
   readonly executedPipelines: number;
@@ -29,7 +29,7 @@ export async function findOpenBatches(db: Db, projectId: string): Promise<OpenBa
     .select((eb) => [
       eb('signed_tx', 'is not', null).as('is_signed'),
       eb.and([eb('company_asked_at', 'is not', null), eb('company_decided_at', 'is', null)]).as('waits_for_company'),
-      // Of an execution's transactions those that landed, each with how many pipelines it executes.
+      // Landed transactions of an execution, each with its number of pipelines.
       sql<bigint>`coalesce((
         select sum(sent.pipelines)
         from bundles cross join unnest(bundles.signatures, bundles.pipeline_counts) as sent (signature, pipelines)
@@ -97,7 +97,7 @@ export async function findTokenAccountsToCreate(
   return rows.map(({ token_account }) => token_account);
 }
 
-/** How many batches of each status a project has. */
+/** Counts a project's batches by status. */
 export async function countBatches(db: Db, projectId: string): Promise<Record<BatchStatus, number>> {
   const rows = await db
     .selectFrom('batches')

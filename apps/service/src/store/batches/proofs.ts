@@ -16,14 +16,14 @@ export interface RecordedProof {
   readonly mint: Address;
   readonly multisig: Address;
   readonly vault: Address;
-  /** Of the transactions that have executed it, or were sent to and may have; those known to have landed first. */
+  /** Signatures of the transactions that executed the pipeline or may have; known landed ones first. */
   readonly signatures: readonly string[];
 }
 
 /**
- * Carried out first, then the newest; one of each vault before a second of any, so that nobody crowds out another's by
- * repeating it. With `sentIn` only those that this transaction may have executed. Batches that are not whole on chain yet
- * stay their project’s own.
+ * Lists executed pipelines first, then the newest; one per vault before a second of any, so that a project cannot crowd
+ * out others by repeating a proof. With `sentIn`, only those that this transaction may have executed. Batches that are not
+ * completely set up on chain are not shown to others.
  */
 export async function findProofsByHash(
   db: Db,
@@ -54,7 +54,7 @@ export async function findProofsByHash(
   return rows.map(toRecordedProof);
 }
 
-/** Of the pipelines that a transaction executed, in order. */
+/** Proofs of the pipelines that a transaction executed, in order. */
 export async function findProofsBySignature(db: Db, signature: string, limit: number): Promise<RecordedProof[]> {
   const rows = await selectProofs(db)
     .where(sql<boolean>`exists (

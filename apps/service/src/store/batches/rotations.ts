@@ -15,7 +15,7 @@ export interface RotationRecord {
   readonly endedAt: Date | null;
 }
 
-/** What a rotation does. @throws DamagedRecord where its only pipeline says nothing of the kind. */
+/** Reads the action of a rotation. @throws DamagedRecord if its pipeline is not a rotation. */
 export function replacementOf({ id, pipelines }: Pick<Batch, 'id' | 'pipelines'>): RotateAction {
   const action = pipelines[0]?.actions[0];
   if (action?.action !== 'ROTATE') throw new DamagedRecord(`rotation ${id}`, 'it names nobody to replace');
@@ -73,8 +73,8 @@ export async function findRotations(db: Db, projectId: string, limit: number): P
 }
 
 /**
- * Puts the new approver in the old one's place, in the transaction that ends its rotation.
- * @throws Error when the old one is no approver of the flywheel: the chain and the database disagree.
+ * Replaces the old approver by the new one, in the transaction that ends the rotation.
+ * @throws Error if the old one is not an approver of the flywheel, because chain and database then disagree.
  */
 export async function replaceApprover(
   trx: Db,

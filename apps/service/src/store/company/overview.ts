@@ -9,7 +9,7 @@ export interface Counts {
   readonly waitingBatches: number;
 }
 
-/** How much there is of what the company looks after: counted now, all of it at one moment. */
+/** Counts for the company's overview, all read in one statement. */
 export async function readCounts(db: Db): Promise<Counts> {
   const { rows } = await sql<Counts>`
     select
@@ -29,7 +29,7 @@ export async function readCounts(db: Db): Promise<Counts> {
   return counts;
 }
 
-/** What the operator has out and spends, by the ledger. */
+/** The operator's locked rent and spending, from the ledger. */
 export interface Spending {
   /** In accounts of batches that are not closed. */
   readonly rentOutLamports: bigint;
@@ -37,7 +37,7 @@ export interface Spending {
   readonly spentLamports: bigint;
 }
 
-/** What the operator has locked as rent now, and spent on fees and tips since a moment. */
+/** Reads the rent that the operator has locked now, and its fees and tips since a time. */
 export async function readSpending(db: Db, since: Date): Promise<Spending> {
   const { rows } = await sql<Spending>`
     select

@@ -10,7 +10,7 @@ export interface Pause {
   readonly reason: string | null;
 }
 
-/** Whether a project is paused; where it is in both ways, by itself. */
+/** Reads the pause of a project; its own pause has priority over the pause of all projects. */
 export async function findPause(db: Db, projectId: string): Promise<Pause | null> {
   const row = await selectPauses(db).where('projects.id', '=', projectId).executeTakeFirst();
   return row ? toPause(row) : null;
@@ -38,13 +38,13 @@ export async function requireUnpaused(trx: Db, flywheelId: string): Promise<void
   if (pause) throw new Paused(flywheelId, pause);
 }
 
-/** A pause that somebody decides on. */
+/** A decision to pause or resume. */
 export interface NewPause {
   readonly since: Date;
   readonly reason: string | null;
 }
 
-/** Pauses a project by itself, or lets it go on: its pause before, or null; undefined when there is no such project. */
+/** Pauses or resumes one project. Returns the previous pause or null; undefined if the project does not exist. */
 export async function setProjectPause(
   trx: Db,
   projectId: string,
@@ -61,7 +61,7 @@ export async function setProjectPause(
   return fromColumns(before);
 }
 
-/** As `setProjectPause`, for all projects at once. */
+/** Pauses or resumes all projects, like `setProjectPause`. */
 export async function setPauseForAll(trx: Db, pause: NewPause | null): Promise<NewPause | null> {
   const before = await trx
     .selectFrom('company')
@@ -103,7 +103,7 @@ interface PauseColumns {
   readonly pause_reason: string | null;
 }
 
-/** Who pauses what is paused gives it another reason. */
+/** Pausing again changes the reason. */
 function toColumns(pause: NewPause | null, before: PauseColumns): PauseColumns {
   if (pause === null) return { paused_at: null, pause_reason: null };
   return { paused_at: before.paused_at ?? pause.since, pause_reason: pause.reason };
@@ -114,8 +114,8 @@ function fromColumns({ paused_at, pause_reason }: PauseColumns): NewPause | null
 }
 
 /**
- * What there is to be done for batches as they stand, in the order in which the chain takes them: of one project, or of
- * all that are not paused by themselves. Jobs that a pause turned away are among them.
+ * Lists the open work of batches in the order of the chain: of one project, or of all projects without a pause of their
+ * own. It includes jobs that ended because of a pause.
  */
 export async function findHeldJobs(db: Db, projectId: string | null): Promise<Job[]> {
   const rows = await db
@@ -131,7 +131,7 @@ export async function findHeldJobs(db: Db, projectId: string | null): Promise<Jo
       end`.as('type'),
     )
     .where('closed_at', 'is', null)
-    // What the wallet or the company has to approve has nothing to be done.
+    // Batches that wait for an approval need no job.
     .where(({ eb, or }) =>
       or([
         eb('ended_at', 'is not', null),

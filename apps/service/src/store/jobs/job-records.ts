@@ -12,13 +12,13 @@ export interface JobRecord {
   readonly batchStatus: BatchStatus | null;
   readonly projectId: string | null;
   readonly state: 'waiting' | 'running' | 'failed' | 'cancelled' | 'completed';
-  /** How often it was begun before, to no end. */
+  /** Number of failed attempts. */
   readonly failedAttempts: number;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
   /** When it may begin, or could have. */
   readonly dueAt: Date;
-  /** What it failed of last. */
+  /** Error of the last attempt. */
   readonly error: string | null;
   readonly problem: JobProblem | null;
 }
@@ -58,7 +58,7 @@ export async function findJobs(
   return rows;
 }
 
-/** What a job is about; null when there is no such job. */
+/** Reads the subject of a job; null if it does not exist. */
 export async function findJobSubject(db: Db, id: string): Promise<Pick<JobRecord, 'batchId' | 'projectId'> | null> {
   const { rows } = await sql<Pick<JobRecord, 'batchId' | 'projectId'>>`
     select j.data->>'batchId' as "batchId", b.project_id as "projectId"

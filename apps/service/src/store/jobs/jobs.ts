@@ -24,12 +24,12 @@ export interface Jobs {
    */
   enqueue(db: Db, job: Job, options?: { readonly startAfter?: Date }): Promise<void>;
   /**
-   * Starts to run jobs, at most `concurrency` at once beside one refill. A handler that throws is run again, for ever,
-   * after a pause that grows to 10 s, and meanwhile its multisig waits. A job may run again after it succeeded, if this
-   * process dies before that is recorded. The signal aborts when the job was given to another process.
+   * Runs jobs, at most `concurrency` at once and one refill. A handler that throws is retried without limit after a delay
+   * that grows to 10 s; its multisig waits meanwhile. A job may run again after it succeeded, if this process dies before
+   * that is recorded. The signal aborts when the job was given to another process.
    */
   work(handler: JobHandler, options?: { readonly concurrency?: number }): Promise<void>;
-  /** Takes no more jobs, waits for those that run, and gives back those that take longer (10 s unless told). */
+  /** Stops taking jobs, waits for running ones, and returns those that take longer than the limit (default 10 s). */
   stop(options?: { readonly timeoutSeconds?: number }): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export interface JobsOptions {
   readonly metrics: Pick<Metrics, 'jobSeconds'>;
 }
 
-/** As the queue keeps it: with the trace of the request that asked for it, where one is made. */
+/** A job as the queue stores it, with the trace of the request that enqueued it, if there is one. */
 type StoredJob = Job & { readonly trace?: TraceCarrier };
 
 const BATCH = 'batch';
@@ -95,7 +95,7 @@ const SENDER_CONNECTIONS = 1;
 const MAINTENANCE_CONNECTIONS = 2;
 
 const QUEUE_OPTIONS = {
-  // A terminally failed job would hold up its multisig for ever; batches end in a state of their own instead.
+  // A permanently failed job would block its multisig; batches end in a state of their own instead.
   retryLimit: 1_000_000,
   retryDelay: 1,
   retryBackoff: true,
@@ -119,8 +119,8 @@ const QUEUES = [
 
 const SUPERVISION_SECONDS = 5;
 /**
- * A worker of the nonces’ queue leaves it alone while a refill ran when it last looked up the queue (60 s apart unless
- * told): one that started just then would fill no pool for a minute.
+ * A worker skips the nonce queue while a refill was running at its last check of the queue (default every 60 s), so a
+ * shorter interval is needed for a pool to be filled at once.
  */
 const QUEUE_LOOKUP_SECONDS = 1;
 

@@ -8,12 +8,12 @@ export interface ServerAccount {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root: then `postgres` runs it, or `nobody` on a machine that has no such user. */
+/** PostgreSQL refuses to run as root; then the user `postgres` runs it, or `nobody` if that does not exist. */
 const ACCOUNT_NAMES = ['postgres', 'nobody'] as const;
 
 /**
- * Who runs the server: null when it is the user we are.
- * @throws Error when we are root and neither account exists.
+ * Finds the account that runs the server; null if it is the current user.
+ * @throws Error if the current user is root and neither account exists.
  */
 export async function findServerAccount(): Promise<ServerAccount | null> {
   if (process.getuid?.() !== 0) return null;

@@ -12,7 +12,7 @@ import type { ServerAccount } from './account.ts';
 export interface Server {
   /** Holds the database's own folder and the server's log; belongs to the account. */
   readonly directory: string;
-  /** Where `initdb` and `pg_ctl` are. */
+  /** Directory of `initdb` and `pg_ctl`. */
   readonly binaries: string;
   /** Runs the server; null: the user we are. */
   readonly account: ServerAccount | null;
@@ -66,7 +66,7 @@ export async function connectToServer({ directory }: Server): Promise<ServerConn
 const SUPERUSER = 'flywheel';
 const MAJOR_VERSION = '18';
 
-/** Makes the database's folder unless there is one, in one step for everyone who looks. */
+/** Creates the database's directory if it does not exist, atomically for other processes. */
 export async function initializeServer(server: Server): Promise<void> {
   const folder = databaseFolder(server.directory);
   const version = await readIfThere(join(folder, 'PG_VERSION'));
@@ -99,7 +99,7 @@ export async function startServer(server: Server): Promise<void> {
     unix_socket_permissions: '0700',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // One line every five minutes for ever is all that it would log.
+    // It would only log one line every five minutes.
     log_checkpoints: 'off',
     ...server.settings,
   };
@@ -172,7 +172,7 @@ function lockFile(directory: string): string {
 }
 
 /**
- * Where the server listens, or listened before it was killed; null when it was stopped or is only just starting.
+ * Reads where the server listens, or listened before it was killed; null if it was stopped or is just starting.
  * Lines of the lock file: process, folder, start time, port, socket folder (PostgreSQL, `src/include/utils/pidfile.h`).
  */
 async function readAddress(directory: string): Promise<{ host: string; port: number } | null> {

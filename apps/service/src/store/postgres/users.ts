@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 /**
- * Which processes use a server, counted by locks that the server itself holds for their connections: it drops them
- * when a process dies, however it dies, so no count can go wrong and no stale file can remain.
+ * Counts the processes that use a server, by advisory locks of their connections. The server releases a lock when its
+ * process dies, however it dies, so the count is always right and no stale file can remain.
  */
 const LOCK_CLASS = 0x666c7977; // 'flyw'
 const IN_USE = 1;
@@ -20,7 +20,7 @@ export async function joinUsers(client: pg.Client): Promise<boolean> {
   }
 }
 
-/** Leaves the users; true when nobody is left and nobody can join any more. */
+/** Removes this process from the users; returns true if it was the last and no other can join any more. */
 export async function isLastUser(client: pg.Client): Promise<boolean> {
   // Given up before it is taken: of two that leave at once, the later one then finds the lock free.
   await client.query('select pg_advisory_unlock_shared($1, $2)', [LOCK_CLASS, IN_USE]);

@@ -4,7 +4,7 @@ import type { Db } from '../db.ts';
 
 export interface ExceededLimit {
   readonly kind: 'burn' | 'airdrop';
-  /** What the day has without this. */
+  /** Use of the day without this amount. */
   readonly usedBaseUnits: bigint;
 }
 
@@ -46,7 +46,7 @@ export async function reserveDailyAmounts(
   return isBurn ? { kind: 'burn', usedBaseUnits: used.burned } : { kind: 'airdrop', usedBaseUnits: used.airdropped };
 }
 
-/** What is counted against a project's day so far. */
+/** Reads the amounts counted against a project's day so far. */
 export async function findDailyAmounts(db: Db, projectId: string, day: string): Promise<DailyTotals> {
   const row = await db
     .selectFrom('daily_amounts')
@@ -57,7 +57,7 @@ export async function findDailyAmounts(db: Db, projectId: string, day: string): 
   return { burnBaseUnits: row?.burned ?? 0n, airdropBaseUnits: row?.airdropped ?? 0n };
 }
 
-/** What is counted against a project's days from this one on, by day; days of nothing are left out. */
+/** Reads the amounts counted against a project's days since a day; days without use are omitted. */
 export async function findDailyAmountsSince(
   db: Db,
   projectId: string,

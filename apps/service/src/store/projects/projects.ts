@@ -6,7 +6,7 @@ import type { Batch } from '../../model/batch.ts';
 import type { DailyTotals, Project, Token } from '../../model/project.ts';
 import { type Db, inTransaction } from '../db.ts';
 
-/** What an API key opens: `token-gone` and `flywheel-gone` when that part was archived, null when nothing is there. */
+/** Finds the project of an API key: `token-gone` and `flywheel-gone` if that part was archived, null if it does not exist. */
 export type FoundProject = Project | null | 'token-gone' | 'flywheel-gone';
 
 /** Everything that registration makes, or nothing of it. */
@@ -69,7 +69,7 @@ export async function findProjectOfWallet(db: Db, wallet: Address, projectId: st
   return row ? toProject(row) : null;
 }
 
-/** As `findProjectOfWallet`, and nobody else changes it until the transaction ends. */
+/** Reads a project like `findProjectOfWallet` and locks it until the transaction ends. */
 export async function lockProject(trx: Db, wallet: Address, projectId: string): Promise<Project | null> {
   await trx.selectFrom('projects').select('id').where('id', '=', projectId).forNoKeyUpdate().execute();
   return findProjectOfWallet(trx, wallet, projectId);

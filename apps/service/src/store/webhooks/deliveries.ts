@@ -17,7 +17,7 @@ export interface Delivery {
   readonly attempts: number;
   readonly nextAttemptAt: Date;
   readonly lastAttemptAt: Date | null;
-  /** Of HTTP; null where there was no answer. */
+  /** HTTP status; null if there was no response. */
   readonly lastStatus: number | null;
   readonly lastError: string | null;
   readonly lastResponse: string | null;
@@ -27,7 +27,7 @@ export interface Delivery {
 
 export type DeliveryState = 'waiting' | 'delivered' | 'failed';
 
-/** Of an endpoint alone, whatever it wants to be told. */
+/** Queues an event for one endpoint, whatever it subscribes to. */
 export async function insertDelivery(trx: Db, endpointId: string, event: WebhookEvent): Promise<Delivery> {
   const at = new Date(event.timestamp);
   const row = await trx
@@ -69,8 +69,8 @@ export async function findDeliveries(
 }
 
 /**
- * Has an event told again at once, under the id that it has, as if it were new. One whose attempt is under way is left
- * as it is. Null where the endpoint has no such delivery.
+ * Schedules a delivery again at once with the same event id, like a new one. A delivery whose attempt is running stays
+ * unchanged. Returns null if the endpoint has no such delivery.
  */
 export async function repeatDelivery(
   trx: Db,

@@ -17,7 +17,7 @@ export interface DueDelivery {
   readonly lease: string;
 }
 
-/** A receiver is asked this many things at once, by all workers together: one that hangs holds up nobody else. */
+/** Simultaneous requests per receiver, over all workers, so that a receiver that hangs does not delay others. */
 export const MAX_AT_ONCE_PER_ENDPOINT = 2;
 
 export interface TakeDeliveries {
@@ -81,10 +81,10 @@ export async function findNextDue(db: Db, now: Date): Promise<Date | null> {
   return rows[0]?.next ?? null;
 }
 
-/** What came of an attempt: `gone` when the receiver wants nothing more at all. */
+/** Result of an attempt; `gone` if the receiver answered 410. */
 export type DeliveryOutcome = {
   readonly status: number | null;
-  /** What the receiver said, as far as it is kept. */
+  /** Beginning of the receiver's response. */
   readonly response: string | null;
 } & (
   | { readonly kind: 'delivered' }

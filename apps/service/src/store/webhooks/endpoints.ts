@@ -5,7 +5,7 @@ import type { Db } from '../db.ts';
 import type { WebhookEndpointsTable } from '../schema.ts';
 import { WEBHOOKS_CHANNEL } from './queue-deliveries.ts';
 
-/** Where a project wants to be told what happens. */
+/** A webhook endpoint of a project. */
 export interface Endpoint {
   readonly id: string;
   readonly projectId: string;
@@ -38,7 +38,7 @@ export async function countEndpoints(db: Db, projectId: string): Promise<number>
   return Number(count);
 }
 
-/** How the newest delivery of an endpoint fares. */
+/** State of the newest delivery of an endpoint. */
 export interface NewestDelivery {
   readonly type: WebhookEventType;
   readonly state: 'waiting' | 'delivered' | 'failed';
@@ -89,7 +89,7 @@ export async function findEndpoint(db: Db, projectId: string, endpointId: string
   return row ? toEndpoint(row) : null;
 }
 
-/** As `findEndpoint`, and nobody else changes it until the transaction ends. */
+/** Reads an endpoint like `findEndpoint` and locks it until the transaction ends. */
 export async function lockEndpoint(trx: Db, projectId: string, endpointId: string): Promise<Endpoint | null> {
   const row = await selectEndpoint(trx, projectId, endpointId).forNoKeyUpdate().executeTakeFirst();
   return row ? toEndpoint(row) : null;

@@ -8,9 +8,9 @@ import { type ListenDeps, startListening } from '../listen.ts';
 export const WEBHOOKS_CHANNEL = 'webhooks';
 
 /**
- * Queues an event for each endpoint of a project that wants it, in the transaction in which it happens: it is told if
- * and only if that commits. Each of them is told under the same id. Endpoints stay until that transaction ends: one
- * deleted meanwhile takes the delivery with it.
+ * Queues an event for each subscribed endpoint of a project, in the transaction of the event: it is sent if and only if
+ * that transaction commits. All endpoints get the same event id. The endpoints are locked until the transaction ends; a
+ * later deletion deletes the delivery too.
  */
 export async function queueDeliveries(trx: Db, projectId: string, event: WebhookEvent): Promise<void> {
   const at = new Date(event.timestamp);
@@ -29,7 +29,7 @@ export async function queueDeliveries(trx: Db, projectId: string, event: Webhook
   `.execute(trx);
 }
 
-/** Of Standard Webhooks’ header `webhook-id`: by it a receiver knows what it has had. */
+/** Value of the header `webhook-id`, by which a receiver recognizes repeats. */
 export function newEventId(): string {
   return `evt_${randomUUID().replaceAll('-', '')}`;
 }

@@ -40,7 +40,7 @@ function next({ schedule, clock }: AttemptDeps, { tries }: DueDelivery): Date | 
   return retryAt(schedule, tries, clock.now());
 }
 
-/** Standard Webhooks, headers and signature; signed anew in each attempt, since receivers refuse old timestamps. */
+/** Standard Webhooks, headers and signature; signed again in each attempt, because receivers refuse old timestamps. */
 function signedHeaders({ clock, secrets }: AttemptDeps, due: DueDelivery): Record<string, string> {
   const { endpointId, eventId, payload, secretVersion, previousSecretUntil } = due;
   const now = clock.now();

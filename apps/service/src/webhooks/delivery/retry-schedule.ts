@@ -22,7 +22,7 @@ export const RETRY_PAUSES_MS = [
   12 * HOUR,
 ] as const;
 
-/** What failed together is not tried again together. The pauses stay within 24 h in all. */
+/** Jitter keeps deliveries that failed together from being retried together. The delays stay within 24 h in total. */
 const JITTER = 0.05;
 
 /** When to try again after so many tries; null when that was the last. */

@@ -30,7 +30,7 @@ export interface Delivering {
 const MAX_AT_ONCE = 64;
 /** Beyond an attempt’s own time, in which its outcome is stored: after that its process is believed dead. */
 const LEASE_MARGIN_MS = 15_000;
-/** What a notification has told that nobody heard, or another process had in hand when it died. */
+/** Interval for deliveries whose notification was missed, or whose process died. */
 const POLL_MS = 5_000;
 const STOP_PATIENCE_MS = 5_000;
 const FORGET_EVERY_MS = 3_600_000;
@@ -102,7 +102,7 @@ async function take({ db, timeoutMs }: DeliverDeps, limit: number, now: Date): P
   return takeDeliveries(db, { now, leasedUntil: new Date(now.getTime() + timeoutMs + LEASE_MARGIN_MS), limit });
 }
 
-/** What cannot be stored is made again once the lease has run out: at least once, under the same id. */
+/** A result that cannot be stored leads to another attempt after the lease expires: at least once, with the same id. */
 async function deliver(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal): Promise<void> {
   const { db, clock, log } = deps;
   const { endpointId, eventId, type, tries } = due;

@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Where a receiver may be: anywhere, or only where the whole internet is, and not the inside of anybody’s network. */
+/** Allowed addresses of receivers: all, or only public addresses of the internet. */
 export interface ReceiverRules {
   readonly allowPrivate: boolean;
 }
 
-/** Whether a connection may be made to this address, an IPv4 or IPv6 literal. */
+/** Returns true if a connection to this IPv4 or IPv6 literal is allowed. */
 export function isAllowedAddress(address: string, { allowPrivate }: ReceiverRules): boolean {
   const family = isIP(address);
   if (family === 0) return false;
@@ -14,8 +14,8 @@ export function isAllowedAddress(address: string, { allowPrivate }: ReceiverRule
 }
 
 /**
- * What is not globally reachable (IANA IPv4 and IPv6 Special-Purpose Address Registries), multicast, and those that wrap
- * an IPv4 address. Clouds' metadata services, 169.254.169.254 and fd00:ec2::254, are link-local and unique-local;
+ * Blocked networks: those that are not globally reachable (IANA IPv4 and IPv6 Special-Purpose Address Registries),
+ * multicast, and those that wrap an IPv4 address. Clouds' metadata services, 169.254.169.254 and fd00:ec2::254, are link-local and unique-local;
  * Azure's and Alibaba's have addresses of their own.
  */
 const FORBIDDEN_V4 = [

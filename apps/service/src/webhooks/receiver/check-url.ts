@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 import { isAllowedAddress, type ReceiverRules } from './allowed-address.ts';
 
-/** What every browser and server takes. */
+/** Length that every browser and server accepts. */
 export const MAX_URL_CHARACTERS = 2_048;
 
 /**
- * What is wrong with a receiver’s URL, a sentence that goes on from its place; null when nothing is. A name may still
- * lead to a forbidden address: that is seen where the connection is made.
+ * Returns the issue with a receiver’s URL, as a sentence that continues its path; null if it is valid. A name may still
+ * resolve to a forbidden address; that is checked when the connection is made.
  */
 export function findUrlFault(text: string, rules: ReceiverRules): string | null {
   if (text.length > MAX_URL_CHARACTERS) return `has ${text.length} characters; it may have ${MAX_URL_CHARACTERS}.`;

@@ -18,7 +18,7 @@ export interface PostDeps {
 
 export interface PostAnswer {
   readonly status: number;
-  /** As much of its beginning as is kept, without what no text can hold. */
+  /** Stored beginning of the response, without characters that a text column cannot store. */
   readonly text: string;
 }
 
@@ -28,16 +28,16 @@ const MAX_ANSWER_BYTES = 1_024;
 const ANSWER_PATIENCE_MS = 1_000;
 
 /**
- * Posts to a receiver on a connection of its own and answers the status, whichever. Follows no redirect. Whatever becomes
- * of the answer’s body, its status stands.
- * @throws Error when there is no answer within the time, or the address is forbidden.
+ * Posts to a receiver on a separate connection and returns the status, without following redirects. The status counts even
+ * if reading the body fails.
+ * @throws Error if there is no response in time, or if the address is forbidden.
  */
 export async function post(
   { rules, lookup, timeoutMs }: PostDeps,
   sent: Post,
   signal: AbortSignal,
 ): Promise<PostAnswer> {
-  // The rules of today, whatever they were when it was stored. For an address that needs no lookup there is no other look.
+  // The URL is checked again by today's rules. IP literals skip DNS, so this is their only SSRF check.
   const fault = findUrlFault(sent.url, rules);
   if (fault !== null) throw new Error(`The URL ${fault}`);
   const url = new URL(sent.url);
