@@ -1,3 +1,5 @@
+import { MIN_VAULT_LAMPORTS } from '@flywheel/protocol';
+
 /** A needed amount compared with a vault's balance, in base units or lamports. */
 export interface Balance {
   readonly needed: bigint;
@@ -10,12 +12,6 @@ export interface Balance {
 export function balance(needed: bigint, available: bigint): Balance {
   return { needed, available, missing: needed > available ? needed - available : 0n };
 }
-
-/**
- * Minimum balance of a system account that is not empty: the rent for 128 bytes of metadata. It only matters after the
- * last pipeline, because before that the vault holds the rent for the next ones, which is more.
- */
-export const MIN_VAULT_LAMPORTS = 890_880n;
 
 /** Compares lamports to spend with a vault's balance. The minimum that it must keep counts as needed, unless it ends at 0. */
 export function lamportBalance(spentLamports: bigint, availableLamports: bigint): Balance {

@@ -1,9 +1,9 @@
-import { toDecimal } from '@flywheel/protocol';
+import { MIN_VAULT_LAMPORTS, toDecimal } from '@flywheel/protocol';
 import { requirements, withdrawnLamports } from '../../compile/totals.ts';
 import { vaultOf } from '../../compile/vault.ts';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
-import { type Balance, balance, lamportBalance, MIN_VAULT_LAMPORTS } from '../../model/vault-balance.ts';
+import { type Balance, balance, lamportBalance } from '../../model/vault-balance.ts';
 import { type MissingTokenAccount, readVaultFunds } from '../../solana/vault.ts';
 import type { Deps } from '../deps.ts';
 
