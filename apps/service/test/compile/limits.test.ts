@@ -49,7 +49,7 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
       return planTransactions([{ instructions, computeUnits: 0, traceLength: 1 }], limitsOf());
     };
     assert.equal((await sizeOf(MAX_PIPELINE_BYTES)).length, 1);
-    await assert.rejects(sizeOf(MAX_PIPELINE_BYTES + 1), /1 instructions takes 1233 bytes of 1232/);
+    await assert.rejects(sizeOf(MAX_PIPELINE_BYTES + 1), /1 instructions that need 1233 bytes/);
   });
 
   it('the largest memo that is accepted is added and executed', async () => {

@@ -65,7 +65,7 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
       assertIsFullySignedTransaction(signed);
       const { units } = landTransaction(cluster, signed);
       const { status, approved } = decodeProposal(readAccount(cluster, (await locateBatch(multisig, 1n)).proposal));
-      assert.equal(status, 'Approved');
+      assert.equal(status.__kind, 'Approved');
       assert.deepEqual([...approved].sort(), [company.address, wallet.address].sort());
       assert.ok(units <= 30_000n, `${units} units; half of what the approval asks for`);
 
