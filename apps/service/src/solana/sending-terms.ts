@@ -7,7 +7,7 @@ import type { Chain } from './chain.ts';
 /** How transactions that the service alone signs are sent. */
 export interface SendingTerms {
   readonly version: TransactionVersion;
-  /** What transactions that write the same accounts paid recently, within a cap. */
+  /** Price that recent transactions paid for writing the same accounts, within a cap. */
   readonly computeUnitPriceMicroLamports: bigint;
 }
 

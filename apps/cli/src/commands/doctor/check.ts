@@ -7,9 +7,9 @@ import { count } from '../../format.ts';
 export interface Check {
   readonly topic: string;
   readonly state: 'ok' | 'warning' | 'failure';
-  /** What was found, as a sentence. */
+  /** Result of the check, as a sentence. */
   readonly text: string;
-  /** What to do; null if there is nothing to do. */
+  /** Remedy, as a sentence; null if none is needed. */
   readonly remedy: string | null;
 }
 

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 
 /** Proxies and load balancers close a silent connection after 30 s at the earliest. */
 const HEARTBEAT_MS = 15_000;
-/** The reconnection time that a client is told to wait. */
+/** Reconnection time that the stream sends to clients. */
 const RETRY_MS = 1_000;
 /** Time for a client to read the last bytes before its connection is closed. */
 const HANG_UP_MS = 2_000;
