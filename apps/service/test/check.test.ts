@@ -39,7 +39,7 @@ for (const isToken2022 of [false, true]) {
     });
 
     // Token-2022 gives associated token accounts an immutable owner.
-    it('names a recipient whose token account belongs to somebody else', {
+    it('names a recipient whose token account another wallet owns', {
       skip: isToken2022 && 'Token-2022 makes the owner of an associated token account immutable',
     }, async () => {
       const [owner, thief] = await Promise.all([fundedSigner(world), generateKeyPairSigner()]);
@@ -58,7 +58,7 @@ for (const isToken2022 of [false, true]) {
       assert.ok(body.message.includes(thief.address), body.message);
     });
 
-    it('names frozen recipients, token accounts and mints all at once, and nothing is sent', async () => {
+    it('names all frozen recipients, token accounts and mints at once, and sends nothing', async () => {
       const frozen = await generateKeyPairSigner();
       const account = await mintTo(world, mint, frozen.address, 1n);
       const { programAddress, authority } = mint;
@@ -92,7 +92,7 @@ for (const isToken2022 of [false, true]) {
       assert.doesNotMatch(body.message, /pipelines/);
     });
 
-    it('names the pipeline at which the vault runs dry, and goes through after a deposit', async () => {
+    it('names the first pipeline that the vault cannot pay, and passes after a deposit', async () => {
       const dry = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
       await mintTo(world, mint, dry.vaultAddress as Address, 10_000_000n);
       const pipelines = [burnPipeline(4), burnPipeline(5), burnPipeline(6), burnPipeline(7)];
@@ -104,7 +104,7 @@ for (const isToken2022 of [false, true]) {
       assert.equal(requireOk(await execute(world.url, dry.apiKey, id, signedTx)).status, 'EXECUTED');
     });
 
-    it('counts the rent of missing token accounts over the batch, each once', async () => {
+    it('counts the rent of each missing token account of a batch once', async () => {
       const rent = isToken2022 ? 2_074_080n : 2_039_280n;
       const poor = await createProject(world, {
         mint: mint.address,
@@ -142,7 +142,7 @@ for (const isToken2022 of [false, true]) {
       assert.equal(requireOk(await execute(world.url, project.apiKey, id, signedTx)).status, 'EXECUTED');
     });
 
-    it('names twenty problems and counts the rest', async () => {
+    it('names twenty issues and counts the rest', async () => {
       const { status, body } = await request(
         project,
         Array.from({ length: 25 }, () => airdropPipeline(mint.address)),
@@ -155,7 +155,7 @@ for (const isToken2022 of [false, true]) {
 }
 
 describe('the simulation before approval', () => {
-  it('takes pipelines of the largest size, of every kind', async () => {
+  it('passes for pipelines of the maximum size, of every kind of action', async () => {
     const project = await createProject(world);
     const largest = [
       { ...burnPipeline(), actions: [{ action: 'MEMO', message: 'm'.repeat(600) }] },
@@ -173,7 +173,7 @@ describe('the simulation before approval', () => {
     ];
     const [memo] = largest;
     assert.ok(memo);
-    // Grown until init refuses it: the one before is the largest there is.
+    // Memos grow until init rejects one; the previous one has the maximum size.
     const bytes = await largestMemo(project);
     memo.actions = [{ action: 'MEMO', message: 'm'.repeat(bytes) }];
     assert.equal(requireOk(await request(project, largest)).status, 'EXECUTED');

@@ -13,7 +13,7 @@ before(async () => {
 after(() => world.stop());
 
 describe('an executed batch', () => {
-  it('is closed: the rent comes back, and the ledger is what its transactions did to the balances', async () => {
+  it('is closed: its rent returns, and its ledger equals the balance changes of its transactions', async () => {
     const project = await createProject(world);
     const recipient = await generateKeyPairSigner();
     const { id, proposalApproveTx } = await initialize(project, [airdropPipeline(recipient.address), burnPipeline()]);
@@ -41,8 +41,8 @@ describe('an executed batch', () => {
   });
 });
 
-describe('a batch that is cancelled', () => {
-  it('ends at once, gives its limits back, is never executed, and is closed on chain', async () => {
+describe('a cancelled batch', () => {
+  it('ends at once, returns its limits, is never executed, and is closed on chain', async () => {
     const project = await createProject(world, { burnLimit: '10' });
     const { id, proposalApproveTx } = await initialize(project, [burnPipeline(10)]);
     await until(project, id, ({ status }) => status === 'FINALIZED');
@@ -63,9 +63,9 @@ describe('a batch that is cancelled', () => {
     assert.equal(batch.ledger.rentBackLamports, batch.ledger.rentOutLamports);
   });
 
-  it('leaves no gap: an index that never came on chain is burnt when a later batch needs it', async () => {
+  it('leaves no gap: its index, which never came on chain, is burned when a later batch needs it', async () => {
     const project = await createProject(world);
-    // Setup reads the chain first: it finds nobody to ask until the batch is cancelled.
+    // Setup first reads the chain, which does not answer until the batch is cancelled.
     world.localnet.faults.set({ method: 'getMultipleAccounts', kind: 'error', status: 500 });
     const first = await initialize(project, [burnPipeline()]);
     const cancelled = cancel(project, first.id);
@@ -78,8 +78,8 @@ describe('a batch that is cancelled', () => {
   });
 });
 
-describe('a batch that nobody approves', () => {
-  it('expires: FAILED, limits back, closed on chain', async () => {
+describe('a batch that is never approved', () => {
+  it('expires: it is FAILED, its limits return, and it is closed on chain', async () => {
     await world.restart({ BATCH_EXPIRY_SECONDS: '1' });
     const project = await createProject(world, { burnLimit: '1' });
     const { id } = await initialize(project, [burnPipeline(1)]);
@@ -92,7 +92,7 @@ describe('a batch that nobody approves', () => {
 });
 
 describe('GET /v1/flywheel/batches', () => {
-  it('pages through a project’s batches, newest first, of one status if asked', async () => {
+  it('pages through a project’s batches, newest first, optionally of one status', async () => {
     const project = await createProject(world);
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.unshift((await initialize(project, [burnPipeline()])).id);
@@ -152,7 +152,7 @@ async function spentBy(account: Address, text: string): Promise<bigint> {
   return before - after;
 }
 
-/** The batch's own accounts that are still on chain. */
+/** Counts the batch's own accounts that are still on chain. */
 async function accountsOnChain({ multisig }: TestProject, batchIndex: bigint): Promise<number> {
   const addresses = await Promise.all(
     [transactionAddress, proposalAddress].map((of) => of(address(multisig), batchIndex)),

@@ -26,7 +26,7 @@ after(async () => {
   await world.stop();
 });
 
-it('a batch that a person approved is executed once, whenever workers die between the approval and its end', async () => {
+it('a batch that an operator approved is executed once, whenever workers are killed between approval and end', async () => {
   const first = await startWorker();
   const project = await createManualProject(world);
   const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
@@ -40,7 +40,7 @@ it('a batch that a person approved is executed once, whenever workers die betwee
   world.gate.intercept('sendBundle', async (_call, pass) => {
     const answer = await pass();
     reached.resolve();
-    // It has arrived, and its sender never hears of it.
+    // The request has arrived; its sender never receives the answer.
     await new Promise(() => undefined);
     return answer;
   });

@@ -23,7 +23,7 @@ import { type Job, startJobs } from '../../src/store/jobs/jobs.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { approve, createManualProject, type Operator, openCompanyWorld, reject } from './operators.ts';
 
-describe('a project whose batches a person approves for the company', () => {
+describe('a batch of a project with manual approval', () => {
   let world: GatedWorld;
   let [first, second]: Operator[] = [];
   before(async () => {
@@ -33,7 +33,7 @@ describe('a project whose batches a person approves for the company', () => {
   });
   after(() => world.stop());
 
-  it('answers execute 202 at once, sends nothing, and is executed once an operator approves', async () => {
+  it('answers execute with 202 at once, sends nothing, and is executed after an operator approves', async () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(2), burnPipeline(3)]);
     const supply = await tokenSupply(world, project.mint);
@@ -56,7 +56,7 @@ describe('a project whose batches a person approves for the company', () => {
     const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
     assert.equal(executeResult?.totalSuccessful, 2);
     assert.equal(await tokenSupply(world, project.mint), supply - 5_000_000n);
-    // Repeating answers as it stands, to the other operator too, and nothing is done twice.
+    // A repeated decision returns the same answer, also to the other operator, and changes nothing.
     for (const each of [first, second]) {
       assert.equal(requireOk(await approve(world, operator(each), batch.id)).status, 'EXECUTED');
     }
@@ -66,7 +66,7 @@ describe('a project whose batches a person approves for the company', () => {
     assert.deepEqual([rows.company_operator, rows.company_reason], [operator(first).address, null]);
   });
 
-  it('is approved by another than its own wallet, an operator of the company though it be', async () => {
+  it('cannot be approved for the company by the project’s own wallet, even if that wallet is an operator of the company', async () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     await ask(project, batch);
@@ -78,7 +78,7 @@ describe('a project whose batches a person approves for the company', () => {
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
-  it('may be asked for and approved before it is set up', async () => {
+  it('can be requested and approved before it is set up', async () => {
     const project = await createManualProject(world);
     const sending = world.gate.hold('sendBundle');
     const batch = await openBatch(world, project, [burnPipeline()]);
@@ -88,7 +88,7 @@ describe('a project whose batches a person approves for the company', () => {
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
-  it('ends FAILED with the reason when an operator rejects: limits and rent come back, nothing is executed', async () => {
+  it('is FAILED with the reason after an operator rejects it: limits and rent return, and nothing is executed', async () => {
     const project = await createManualProject(world, { burnLimit: '5' });
     const batch = await setUpBatch(world, project, [burnPipeline(5)]);
     await ask(project, batch);
@@ -130,7 +130,7 @@ describe('a project whose batches a person approves for the company', () => {
     assert.notEqual(ledger.rentOutLamports, '0');
   });
 
-  it('is decided once, however many operators decide at once', async () => {
+  it('is decided once if several operators decide at the same time', async () => {
     const project = await createManualProject(world);
     for (let i = 0; i < 4; i++) {
       const batch = await setUpBatch(world, project, [burnPipeline()]);
@@ -154,7 +154,7 @@ describe('a project whose batches a person approves for the company', () => {
     }
   });
 
-  it('is checked again when it is approved: 409 for a vault that ran dry, the batch waits on', async () => {
+  it('is checked again at the approval: 409 if the vault is underfunded, and the batch keeps waiting', async () => {
     const mint = await createSeizableMint(world);
     const project = await createManualProject(world, { mint: mint.address, vaultBaseUnits: 0n });
     const vault = address(project.vaultAddress);
@@ -175,7 +175,7 @@ describe('a project whose batches a person approves for the company', () => {
     assert.equal('executionError' in executed, false);
   });
 
-  it('is given back to the wallet when its nonce has moved, and waits again once that has signed anew', async () => {
+  it('needs a new signature of the wallet after its nonce has moved, and then waits for the operator again', async () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     await ask(project, batch);
@@ -204,7 +204,7 @@ describe('a project whose batches a person approves for the company', () => {
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
-  it('waits on when its project becomes automatic, and later batches do not', async () => {
+  it('keeps waiting when its project becomes automatic, and later batches do not wait', async () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     await ask(project, batch);
@@ -218,12 +218,12 @@ describe('a project whose batches a person approves for the company', () => {
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
-  it('is not executed by what was signed a moment before its project became manual', async () => {
+  it('does not execute from a signature that was made just before the project became manual', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     const [signed, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     world.gate.intercept('simulateTransaction', async ({ params: [, config] }, pass) => {
-      // Only what the company has signed too can be verified.
+      // A simulation with sigVerify means that the company has signed as well.
       if (JSON.stringify(config).includes('"sigVerify":true')) {
         signed.resolve();
         await released.promise;
@@ -256,13 +256,13 @@ describe('a project whose batches a person approves for the company', () => {
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
-  it('is not signed for by a worker, whoever has the job and whatever was forgotten, before a person decides', async () => {
+  it('is not signed by any worker before an operator decides, whatever record is missing', async () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     await ask(project, batch);
     await work(project, batch.id);
     await assertUntouched(project, batch);
-    // As a request handler would leave it that knows nothing of people who approve.
+    // A request handler of a release without manual approval would leave this row.
     await world.db.updateTable('batches').set({ company_asked_at: null }).where('id', '=', batch.id).execute();
     await work(project, batch.id);
     await assertUntouched(project, batch);
@@ -271,7 +271,7 @@ describe('a project whose batches a person approves for the company', () => {
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
-  it('expires while it waits, and can be cancelled: there is nothing to approve then', async () => {
+  it('expires or can be cancelled while it waits, and then cannot be approved', async () => {
     const project = await createManualProject(world, { burnLimit: '2' });
     for (const ending of ['expire', 'cancel'] as const) {
       const batch = await setUpBatch(world, project, [burnPipeline(2)]);
@@ -285,7 +285,7 @@ describe('a project whose batches a person approves for the company', () => {
     requireOk(await init(world.url, project.apiKey, [burnPipeline(2)]));
   });
 
-  it('is decided by the company’s operators alone', async () => {
+  it('can be decided only by operators of the company', async () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     await ask(project, batch);
@@ -306,7 +306,7 @@ describe('a project whose batches a person approves for the company', () => {
     assert.equal((await company(batch.id)).company_decided_at, null);
   });
 
-  /** Execute, which is answered at once for a batch that waits for a person. */
+  /** Calls execute, which answers at once for a batch that waits for an operator. */
   async function ask(
     project: TestProject,
     batch: { readonly id: string; readonly signedTx: string },
@@ -316,14 +316,14 @@ describe('a project whose batches a person approves for the company', () => {
     assert.deepEqual([asked.status, asked.body], [202, { batchId: batch.id, status }]);
   }
 
-  /** Neither party has voted on chain, and nothing of an execution was recorded. */
+  /** Asserts that neither party has voted on chain and that no execution was recorded. */
   async function assertUntouched(project: TestProject, { id, batchIndex }: { id: string; batchIndex: bigint }) {
     assert.deepEqual(await findBundles(world.db, id, 'execution'), []);
     const { proposal } = await readBatchOnChain(world, project, batchIndex);
     assert.deepEqual([proposal.status, proposal.approved], ['Active', []]);
   }
 
-  /** Has a job done, as if somebody had asked for it; resolves when it is done. */
+  /** Enqueues a job as a request would; resolves when the job is done. */
   async function work(project: TestProject, batchId: string, type: 'execute' | 'cancel' = 'execute'): Promise<void> {
     const jobs = await startJobs({
       poolConfig: { connectionString: world.databaseUrl },

@@ -4,14 +4,14 @@ import { createProject, type ProjectOptions, requireOk, signIn, type TestProject
 import type { World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
 
-/** Somebody who acts for the company. */
+/** A person who acts for the company. */
 export interface Operator {
   readonly address: string;
-  /** Session of the wallet, as a Cookie header. */
+  /** Session of the operator's wallet, as a Cookie header. */
   readonly cookie: string;
 }
 
-/** A world and two who act for its company. Its service reaches the cluster through a gate. */
+/** Opens a world with two operators of its company. The service reaches the cluster through a gate. */
 export async function openCompanyWorld(
   environment: Readonly<Record<string, string>> = {},
   open: typeof openGatedWorld = openGatedWorld,
@@ -30,7 +30,7 @@ export function createManualProject(world: World, options: ProjectOptions = {}):
   return createProject(world, { approvalMode: 'manual', ...options });
 }
 
-/** Of the company's half of the console, e.g. `waiting`. */
+/** Calls an operation of the company in the console API, e.g. `waiting`. */
 export function askCompany(
   { url }: Pick<World, 'url'>,
   { cookie }: Pick<Operator, 'cookie'>,
@@ -50,7 +50,7 @@ export function reject(world: Pick<World, 'url'>, operator: Pick<Operator, 'cook
   return askCompany(world, operator, 'POST', `batches/${batchId}/reject`, { reason });
 }
 
-/** Pauses or lets go on: a project, or all of them. */
+/** Pauses or resumes one project, or all of them. */
 export async function setPause(
   world: Pick<World, 'url'>,
   operator: Pick<Operator, 'cookie'>,

@@ -21,7 +21,7 @@ import {
 
 const UNKNOWN = '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d';
 
-describe('what the company’s operators see', () => {
+describe('the company’s overview', () => {
   let world: GatedWorld;
   let operator: Operator;
   before(async () => {
@@ -31,7 +31,7 @@ describe('what the company’s operators see', () => {
   });
   after(() => world.stop());
 
-  it('is how the service stands: rent that is out, what was spent, what waits', async () => {
+  it('shows the state of the service: locked rent, costs, waiting batches', async () => {
     const fresh = await read('');
     assert.equal(fresh.operator.address, world.operator.address);
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe('what the company’s operators see', () => {
     await setPause(world, operator, 'all', false);
   });
 
-  it('says so when the cluster does not answer, and all the rest', async () => {
+  it('says that the cluster does not answer, and shows everything else', async () => {
     world.gate.intercept('getMultipleAccounts', async () => ({ status: 500, body: '' }));
     const { operator: signer, projects } = await read('');
     world.gate.clear();
@@ -77,7 +77,7 @@ describe('what the company’s operators see', () => {
     assert.ok(projects > 0);
   });
 
-  it('is every batch that waits for them, oldest first, until it is decided', async () => {
+  it('lists every batch that waits for the company, oldest first, until it is decided', async () => {
     const projects = [await createManualProject(world), await createManualProject(world, { decimals: 2 })] as const;
     const batches: { readonly id: string }[] = [];
     for (const project of projects) {
@@ -97,7 +97,7 @@ describe('what the company’s operators see', () => {
     assert.deepEqual((await read('waiting')).batches, []);
   });
 
-  it('is every project, newest first, with what is open', async () => {
+  it('lists every project, newest first, with its open batches', async () => {
     const project = await createProject(world);
     const [newest] = (await read('projects')).projects;
     assert.deepEqual(
@@ -106,7 +106,7 @@ describe('what the company’s operators see', () => {
     );
   });
 
-  it('is refused to everybody else', async () => {
+  it('is not available to other wallets', async () => {
     const project = await createProject(world);
     for (const path of ['', 'projects', 'waiting', 'jobs', 'audit']) {
       assertError(await askCompany(world, project, 'GET', path), 403, 'ERR_COMPANY_ONLY');
@@ -131,7 +131,7 @@ describe('what the company’s operators see', () => {
   }
 });
 
-describe('what the company’s operators change', () => {
+describe('a change by the company', () => {
   let world: GatedWorld;
   let operator: Operator;
   before(async () => {
@@ -141,10 +141,10 @@ describe('what the company’s operators change', () => {
   });
   after(() => world.stop());
 
-  it('is who approves: made manual, an execution that was asked for before waits too', async () => {
+  it('to manual approval also applies to an execution that was already requested', async () => {
     const project = await createProject(world);
     const sending = world.gate.hold('sendBundle');
-    // Being set up: there its execution waits.
+    // The batch is still being set up; its execution waits for that.
     const batch = await openBatch(world, project, [burnPipeline()]);
     assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
     const settings = await setMode(project, 'manual');
@@ -177,7 +177,7 @@ describe('what the company’s operators change', () => {
     assertError(answer, 404, 'ERR_PROJECT_NOT_FOUND');
   });
 
-  it('is when a job begins, and never that a batch expires before its day', async () => {
+  it('can run a job at once, and never expires a batch before its day', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     await enqueueLater({ type: 'close', batchId: batch.id, multisig: address(project.multisig) });
@@ -218,7 +218,7 @@ describe('what the company’s operators change', () => {
     );
   });
 
-  it('is written down, newest first, a page at a time', async () => {
+  it('is in the audit log, newest first, page by page', async () => {
     for (const isPaused of [true, false, true, false]) await setPause(world, operator, 'all', isPaused);
     const first = await readAudit('?limit=3');
     const second = await readAudit(`?limit=3&cursor=${first.nextCursor}`);

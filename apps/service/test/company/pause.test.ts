@@ -27,10 +27,12 @@ import {
   setPause,
 } from './operators.ts';
 
-/** More than two bundles hold: 4 transactions beside the approval, then 5, of 21 pipelines at most. */
+/**
+ * More pipelines than two bundles hold: four transactions beside the approval, then five, with up to 21 pipelines each.
+ */
 const MANY_PIPELINES = 220;
 
-describe('a project that the company has paused', () => {
+describe('a paused project', () => {
   let world: GatedWorld;
   let operator: Operator;
   before(async () => {
@@ -40,7 +42,7 @@ describe('a project that the company has paused', () => {
   });
   after(() => world.stop());
 
-  it('has init and execute refused with the reason, and nothing else', async () => {
+  it('rejects init and execute with the reason, and nothing else', async () => {
     const project = await createProject(world);
     const pipelines = [burnPipeline()];
     const batch = await setUpBatch(world, project, pipelines);
@@ -50,11 +52,11 @@ describe('a project that the company has paused', () => {
     assertError(await init(world.url, project.apiKey, [burnPipeline()]), 503, 'ERR_PAUSED', paused);
     assertError(await executeSigned(world, project, batch), 503, 'ERR_PAUSED', paused);
     assert.equal((await readBatch(world, project, batch.id)).status, 'FINALIZED');
-    // What was answered before is answered again.
+    // Repeated requests still receive their first answer.
     requireOk(await init(world.url, project.apiKey, pipelines, batch.idempotencyKey));
     const body = { pipelines: [burnPipeline()] };
     requireOk(await send(world.url, 'POST', '/v1/flywheel/batch/preview', { key: project.apiKey, body }));
-    // Others are not concerned.
+    // Other projects are not affected.
     requireOk(await init(world.url, (await createProject(world)).apiKey, [burnPipeline()]));
 
     await setPause(world, operator, project, false);
@@ -69,7 +71,7 @@ describe('a project that the company has paused', () => {
     ]);
   });
 
-  it('has nothing set up; what was on its way is finished, the rest goes on at once', async () => {
+  it('sets up no batch, finishes what is in flight, and continues at once after resume', async () => {
     const project = await createProject(world);
     const sending = world.gate.hold('sendBundle');
     const sent = await openBatch(world, project, [burnPipeline()]);
@@ -86,7 +88,7 @@ describe('a project that the company has paused', () => {
   });
 
   for (const engine of ENGINES) {
-    it(`stops in the midst of an execution and goes on from there, ${engine.name}`, async () => {
+    it(`stops in the middle of an execution and continues there after resume, ${engine.name}`, async () => {
       const opened = await openCompanyWorld(engine.environment);
       try {
         await pauseMidway(opened.world, opened.operators[0], engine);
@@ -96,7 +98,7 @@ describe('a project that the company has paused', () => {
     });
   }
 
-  it('keeps what a person decides: an approval is executed and a rejection closed when it goes on', async () => {
+  it('keeps an operator’s decision: after resume an approval is executed and a rejection is closed', async () => {
     const project = await createManualProject(world);
     const [approved, rejected] = [
       await setUpBatch(world, project, [burnPipeline()]),
@@ -125,7 +127,7 @@ describe('a project that the company has paused', () => {
     }
   });
 
-  it('stays paused when all are and go on again', async () => {
+  it('stays paused after all projects are paused and resumed', async () => {
     const [one, other] = [await createProject(world), await createProject(world)];
     const batch = await setUpBatch(world, other, [burnPipeline()]);
     await setPause(world, operator, one, true, 'This one.');
@@ -138,7 +140,7 @@ describe('a project that the company has paused', () => {
     assert.equal(requireOk(await executeSigned(world, other, batch)).status, 'EXECUTED');
   });
 
-  it('is paused by the company’s operators alone', async () => {
+  it('can be paused only by operators of the company', async () => {
     const project = await createProject(world);
     for (const path of ['pause', `projects/${project.projectId}/pause`]) {
       assertError(await askCompany(world, project, 'PUT', path, { isPaused: true }), 403, 'ERR_COMPANY_ONLY');
@@ -148,7 +150,7 @@ describe('a project that the company has paused', () => {
     requireOk(await init(world.url, project.apiKey, [burnPipeline()]));
   });
 
-  it('is paused once what a worker has recorded to be sent is committed, and not before', async () => {
+  it('is paused as soon as the worker’s record of what it sends is committed, and not before', async () => {
     const project = await createProject(world);
     const { id: flywheelId } = await world.db
       .selectFrom('flywheels')

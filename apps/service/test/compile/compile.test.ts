@@ -8,7 +8,7 @@ import { dailyTotals, requirements } from '../../src/compile/totals.ts';
 import type { Project } from '../../src/model/project.ts';
 import { lookupTableAddresses } from '../../src/squads/registration.ts';
 
-describe('compiling pipelines', () => {
+describe('compilePipelines', () => {
   let project: Pick<Project, 'token' | 'flywheel'>;
   let wallets: Address[];
 
@@ -39,14 +39,14 @@ describe('compiling pipelines', () => {
     assert.deepEqual(await compilePipelines(pipelines, project), await compilePipelines(pipelines, project));
   });
 
-  it('keeps the pipeline as it came, beside its instructions', async () => {
+  it('keeps the pipeline unchanged beside its instructions', async () => {
     const pipeline = { type: 'T', payload: ' {"a": 1} ', actions: airdrops(1) };
     const { instructions, vaultMessage, ...rest } = await compilePipeline(pipeline, 0, project);
     assert.deepEqual(rest, pipeline);
     assert.deepEqual([instructions.length, vaultMessage.length > 0], [3, true]);
   });
 
-  it('names the first pipeline that is too big, by its bytes', async () => {
+  it('names the first pipeline that is too big, with its size in bytes', async () => {
     const fitting = { type: 'T', payload: '{}', actions: airdrops(7) };
     const tooBig = { type: 'T', payload: '{}', actions: airdrops(8) };
     await assert.rejects(compilePipelines([fitting, tooBig, tooBig], project), (error) => {
@@ -56,7 +56,7 @@ describe('compiling pipelines', () => {
     });
   });
 
-  it('refuses a pipeline of any length, whatever counts it overflows', async () => {
+  it('rejects a pipeline of any length, whichever count overflows', async () => {
     const memos = (count: number): Action[] => Array.from({ length: count }, () => ({ action: 'MEMO', message: 'm' }));
     await tooBig(memos(59), /may run 65 instructions, inner ones included; one transaction runs 64\./);
     await tooBig(memos(300), /may run 306 instructions/);
@@ -67,7 +67,7 @@ describe('compiling pipelines', () => {
     );
   });
 
-  it('counts what a batch burns, airdrops and may create', async () => {
+  it('counts the burns, airdrops and possible new accounts of a batch', async () => {
     const [first, second] = wallets;
     assert.ok(first && second);
     const pipelines = await compilePipelines(

@@ -29,7 +29,7 @@ import {
   withoutSquads,
 } from '../squads/cluster.ts';
 
-describe('what fits one transaction, on the deployed Squads program', { skip: withoutSquads }, () => {
+describe('a transaction at the limits, on the deployed Squads program', { skip: withoutSquads }, () => {
   let cluster: Cluster;
   let token: Token;
   let multisig: Multisig;
@@ -42,7 +42,7 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
     await fundVault(cluster, multisig, token, 1_000_000_000_000n);
   });
 
-  it('a vault message of 856 bytes fills a lone addition to the last byte', async () => {
+  it('holds one addition with a vault message of 856 bytes, to the last byte', async () => {
     const batch = await locateBatch(multisig, 1n);
     const sizeOf = async (bytes: number) => {
       const instructions = [await batchAddTransaction(batch, 0, new Uint8Array(bytes))];
@@ -52,13 +52,13 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
     await assert.rejects(sizeOf(MAX_PIPELINE_BYTES + 1), /1 instructions that need 1233 bytes/);
   });
 
-  it('the largest memo that is accepted is added and executed', async () => {
+  it('adds and executes the largest accepted memo', async () => {
     const compiled = await largest((length) => [{ action: 'MEMO', message: 'm'.repeat(length) }]);
     assert.equal(compiled.vaultMessage.length, MAX_PIPELINE_BYTES);
     await run(compiled);
   });
 
-  it('as many airdrops to new wallets as are accepted are executed with a tip, token accounts funded before or not', async () => {
+  it('executes the maximum of airdrops to new wallets with a tip, whether their token accounts hold lamports or not', async () => {
     const wallets = await Promise.all(Array.from({ length: 12 }, async () => (await generateKeyPairSigner()).address));
     for (const isFundedBefore of [false, true]) {
       const recipients = isFundedBefore
@@ -73,7 +73,7 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
     }
   });
 
-  it('as many instructions as are accepted run within the largest heap: burns, memos, airdrops to one wallet', async () => {
+  it('runs the maximum of instructions within the largest heap: burns, memos, airdrops to one wallet', async () => {
     const { address: toAddress } = await generateKeyPairSigner();
     await sendLamports(toAddress);
     for (const action of [
@@ -86,8 +86,8 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
     }
   });
 
-  it('the trace limit is counted as the runtime counts it', async () => {
-    // Seven airdrops to wallets whose token accounts have lamports already, and memos up to the limit.
+  it('has the trace length that the runtime counts', async () => {
+    // Seven airdrops to wallets whose token accounts already hold lamports, and memos up to the limit.
     const recipients = await Promise.all(
       Array.from({ length: 7 }, async () => (await generateKeyPairSigner()).address),
     );
@@ -127,7 +127,7 @@ describe('what fits one transaction, on the deployed Squads program', { skip: wi
     return compilePipeline({ type: 'T', payload: '{}', actions }, 0, projectOf(token, multisig));
   }
 
-  /** The largest pipeline of its kind that compiles. */
+  /** Compiles the largest accepted pipeline of its kind. */
   async function largest(actionsOf: (count: number) => Action[]): Promise<CompiledPipeline> {
     let low = 1;
     let high = 1_024;

@@ -19,7 +19,7 @@ const OFF_CURVE = 'BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr';
 const BURN = { action: 'BURN', amount: 1 };
 
 describe('parseInitRequest', () => {
-  it('names the place of a wrong shape and what is expected there', () => {
+  it('names the position of a value of the wrong shape and the expected shape', () => {
     invalidRequest(undefined, 'body is missing.');
     invalidRequest([], 'body must be an object, not an array.');
     invalidRequest({}, 'pipelines is missing.');
@@ -40,7 +40,7 @@ describe('parseInitRequest', () => {
     );
   });
 
-  it('refuses a payload that is too long or not the text of one JSON object', () => {
+  it('rejects a payload that is too long or is not the text of one JSON object', () => {
     const refuses = (payload: unknown, message: string | RegExp) =>
       invalidRequest({ pipelines: [{ ...pipeline(), payload }] }, message);
     refuses({}, 'pipelines[0].payload must be a string, not an object.');
@@ -106,7 +106,7 @@ describe('parseInitRequest', () => {
     }
   });
 
-  it('refuses a number that a double cannot hold exactly, and one that overflows', () => {
+  it('rejects a number that a double cannot hold exactly, and one that overflows', () => {
     const text = (amount: string) =>
       `{"pipelines":[{"type":"T","payload":"{}","actions":[{"action":"BURN","amount":${amount}}]}]}`;
     const parse = (amount: string) => parseInitRequest(parseJson(text(amount)));
@@ -156,7 +156,7 @@ describe('parseInitRequest', () => {
     );
     fc.assert(
       fc.property(fc.oneof(body, fc.jsonValue()), (generated) => {
-        // As parsed from JSON: without undefined and custom prototypes.
+        // Values as JSON.parse returns them: without undefined and custom prototypes.
         const value: unknown = JSON.parse(JSON.stringify(generated));
         const isValid = InitBatchRequest.safeParse(value).success;
         try {
@@ -173,7 +173,7 @@ describe('parseInitRequest', () => {
 });
 
 describe('checkPipelines', () => {
-  it('refuses an amount that the mint cannot express', () => {
+  it('rejects an amount that the mint cannot express', () => {
     checkRefused(
       [pipeline({ actions: [{ action: 'BURN', amount: 0.0000001 }] })],
       'ERR_FLYWHEEL_INVALID_ACTION',
@@ -186,7 +186,7 @@ describe('checkPipelines', () => {
     );
   });
 
-  it('refuses a recipient that is not a wallet’s address', () => {
+  it('rejects a recipient that is not a wallet’s address', () => {
     const to = (toAddress: string) => [pipeline({ actions: [{ action: 'AIRDROP', toAddress, amount: 1 }] })];
     checkPipelines(to(WALLET), rules());
     for (const text of ['', 'abc', `${WALLET}1`, WALLET.replace(/^./, '0'), ` ${WALLET}`]) {
@@ -250,7 +250,7 @@ describe('checkPipelines', () => {
     refused(() => check('{}'), 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', /the payload must have required property 'adId'/);
   });
 
-  it('refuses payloads of an invalid or hostile schema without a crash or a stall', () => {
+  it('rejects payloads of an invalid or hostile schema without a crash or a delay', () => {
     const hostile: [object, string, RegExp][] = [
       [{ type: 'nonsense' }, '{}', /cannot be checked by the registered schema: type must be/],
       [{ $ref: 'https://example.com/schema' }, '{}', /can't resolve reference/],

@@ -23,7 +23,7 @@ import { type ApprovalMessage, editApproval } from './edit-approval.ts';
 const LIGHTHOUSE = address('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95');
 const MEMO = address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
 
-describe('a signedTx that is not the approval of this batch', () => {
+describe('POST execute, for a signedTx that is not the approval of the batch,', () => {
   let world: World;
   let project: TestProject;
   let batch: OpenBatch & { readonly batchIndex: bigint };
@@ -43,7 +43,7 @@ describe('a signedTx that is not the approval of this batch', () => {
   const adding = (instruction: Instruction) =>
     edited((message) => appendTransactionMessageInstruction(instruction, message) as ApprovalMessage);
 
-  it('is refused when it is unsigned, truncated, no transaction, or signed over other bytes', async () => {
+  it('rejects an unsigned, truncated or invalid transaction, and signatures over other bytes', async () => {
     await refused(batch.proposalApproveTx, /sign/);
     await refused(batch.signedTx.slice(0, 400), /transaction|message/);
     await refused('AAAA', /transaction/);
@@ -52,7 +52,7 @@ describe('a signedTx that is not the approval of this batch', () => {
     await refused('A'.repeat(4_000), /4000|4,000/);
   });
 
-  it('is refused when it approves another batch, or another wallet has signed', async () => {
+  it('rejects the approval of another batch, and the signature of another wallet', async () => {
     const other = await setUpBatch(world, project, [burnPipeline()]);
     await refused(other.signedTx, /nonce|proposal/);
     const stranger = await createProject(world);
@@ -60,7 +60,7 @@ describe('a signedTx that is not the approval of this batch', () => {
     await refused(theirs.signedTx, /./);
   });
 
-  it('is refused when a wallet or anyone has added or changed what it does', async () => {
+  it('rejects added and changed instructions, whoever signed them', async () => {
     const multisig = await findMultisig(world, project);
     const located = await locateBatch(multisig, batch.batchIndex);
     const thief = (await generateKeyPairSigner()).address;
@@ -91,7 +91,7 @@ describe('a signedTx that is not the approval of this batch', () => {
     for (const drop of [3, 4]) await refused(await without(drop), /./);
   });
 
-  it('is refused with a priority fee past the bound, and taken with a higher one within it', async () => {
+  it('rejects a priority fee over the limit, and accepts a raised one within it', async () => {
     const priced = (microLamports: bigint) =>
       edited((message) => setTransactionMessageComputeUnitPrice(microLamports, message) as ApprovalMessage);
     await refused(await priced(2_000_000n), /100,?000/);
@@ -101,14 +101,14 @@ describe('a signedTx that is not the approval of this batch', () => {
     assert.equal(await tokenSupply(world, project.mint), supply - 1_000_000n);
   });
 
-  it('is not looked at once the batch was executed', async () => {
+  it('accepts anything after the batch was executed', async () => {
     const answer = await executeSigned(world, project, { id: batch.id, signedTx: 'garbage' });
     assert.deepEqual([answer.status, answer.body.status], [200, 'EXECUTED']);
   });
 });
 
-describe('an approval whose nonce has moved', () => {
-  it('is refused with where to get the rebuilt one, which then works', async () => {
+describe('POST execute, for an approval whose nonce has moved,', () => {
+  it('answers where the rebuilt approval is, which then works', async () => {
     const world = await openWorld();
     try {
       const project = await createProject(world);

@@ -16,7 +16,7 @@ import {
 
 export type ApprovalMessage = Extract<TransactionMessage, { version: 0 }> & TransactionMessageWithFeePayer;
 
-/** The approval after a wallet has changed it and signed what came out. */
+/** Changes an approval and signs the result, as a wallet would. */
 export function editApproval(
   wire: string,
   wallet: Pick<KeyPairSigner, 'address' | 'keyPair'>,
@@ -28,7 +28,7 @@ export function editApproval(
   return signMessage(compileTransaction(edit(message as ApprovalMessage)).messageBytes, wallet);
 }
 
-/** A transaction of these message bytes, signed by the wallet where it is a signer. */
+/** Builds a transaction with these message bytes, signed by the wallet if it is a signer. */
 export async function signMessage(
   messageBytes: ReadonlyUint8Array,
   wallet: Pick<KeyPairSigner, 'address' | 'keyPair'>,
@@ -37,7 +37,7 @@ export async function signMessage(
   const signers = staticAccounts.slice(0, header.numSignerAccounts);
   const unsigned = { messageBytes, signatures: Object.fromEntries(signers.map((signer) => [signer, null])) };
   const keys = signers.includes(wallet.address) ? [wallet.keyPair] : [];
-  // The bytes are a message's, so their signers are all there is to know about them.
+  // The bytes are a message's; kit needs nothing of it but its signers.
   return getBase64EncodedWireTransaction(await partiallySignTransaction(keys, unsigned as unknown as Transaction));
 }
 

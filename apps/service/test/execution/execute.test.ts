@@ -22,7 +22,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
   after(() => world.stop());
 
   describe('200', () => {
-    it('answers the batch’s id, its status and the result that the batch shows from then on', async () => {
+    it('answers id, status and the result that the batch then has', async () => {
       const recipient = await generateKeyPairSigner();
       const supply = await tokenSupply(world, project.mint);
       const batch = await setUpBatch(world, project, [
@@ -42,7 +42,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       const { total, totalSuccessful, totalFailed, successfulExecutions, ...rest } = body.result;
       assert.deepEqual({ total, totalSuccessful, totalFailed }, { total: 6, totalSuccessful: 6, totalFailed: 0 });
       assert.deepEqual(rest, {});
-      // The approval, and all six in one transaction.
+      // All six pipelines fit into one transaction with the approval.
       assert.deepEqual(
         successfulExecutions.map(({ txHashes }: { txHashes: string[] }) => txHashes.length),
         [2],
@@ -67,7 +67,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       assert.equal(initResult?.totalFailed, 0);
     });
 
-    it('applies a wait that Prefer names, cuts it to 120 s, and ignores what is none', async () => {
+    it('applies the wait of Prefer, up to 120 s, and ignores an invalid one', async () => {
       const batch = await setUpBatch(world, project, [burnPipeline()]);
       const applied = async (prefer?: string) => {
         const answer = await executeSigned(world, project, batch, prefer === undefined ? {} : { prefer });
@@ -85,7 +85,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       }
     });
 
-    it('takes the batch’s id in capitals', async () => {
+    it('accepts the batch’s id in capitals', async () => {
       const batch = await setUpBatch(world, project, [burnPipeline()]);
       const { status, body } = await executeSigned(world, project, { ...batch, id: batch.id.toUpperCase() });
       assert.deepEqual([status, body.batchId, body.status], [200, batch.id, 'EXECUTED']);
@@ -93,7 +93,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
   });
 
   describe('202', () => {
-    it('answers what to poll when the wait is over, and the execution goes on', async () => {
+    it('answers where to poll after the wait, and the execution continues', async () => {
       const batch = await setUpBatch(world, project, [burnPipeline()]);
       world.localnet.faults.set({ kind: 'delay', method: 'sendBundle', delayMs: 500, times: 1 });
       const { status, body, headers } = await executeSigned(world, project, batch, { prefer: 'wait=0' });
@@ -121,7 +121,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
   });
 
   describe('400', () => {
-    it('answers ERR_INVALID_REQUEST and the place for a malformed body', async () => {
+    it('answers ERR_INVALID_REQUEST with the position for a malformed body', async () => {
       const [batchId, signedTx] = [randomUUID(), 'AA=='];
       const faults: readonly (readonly [body: unknown, place: RegExp])[] = [
         [{ signedTx }, /^body\.batchId /],
@@ -145,7 +145,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
   });
 
   describe('401', () => {
-    it('answers ERR_UNAUTHORIZED without a key, and for what is no key', async () => {
+    it('answers ERR_UNAUTHORIZED without a key and for a malformed key', async () => {
       const body = { batchId: randomUUID(), signedTx: 'AA==' };
       assertError(await send(world.url, 'POST', PATH, { body }), 401, 'ERR_UNAUTHORIZED');
       assertError(await send(world.url, 'POST', PATH, { key: 'nonsense', body }), 401, 'ERR_UNAUTHORIZED');
@@ -153,7 +153,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
   });
 
   describe('404', () => {
-    it('answers ERR_KEY_NOT_FOUND for a key that nobody holds', async () => {
+    it('answers ERR_KEY_NOT_FOUND for an unknown key', async () => {
       const { projectId, apiKey } = await createProject(world);
       await world.db.deleteFrom('api_keys').where('project_id', '=', projectId).execute();
       assertError(
@@ -169,7 +169,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       assertError(answer, 404, 'ERR_BATCH_NOT_FOUND', new RegExp(id));
     });
 
-    it('answers the same for another project’s batch, whatever its state, and leaves it alone', async () => {
+    it('answers the same for another project’s batch, whatever its state, and does not change it', async () => {
       const stranger = await createProject(world);
       const batch = await setUpBatch(world, project, [burnPipeline()]);
       const attempt = () => executeSigned(world, stranger, batch);
@@ -177,7 +177,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       const refusal = await attempt();
       assertError(refusal, 404, 'ERR_BATCH_NOT_FOUND');
       assert.equal(refusal.body.message.replace(batch.id, 'ID'), unknown.body.message.replace(/[0-9a-f-]{36}/, 'ID'));
-      // Nor does signing it with a wallet of one’s own help.
+      // Signing it with another wallet does not help either.
       const signedTx = await signWith(stranger.wallet, batch.proposalApproveTx).catch(() => batch.proposalApproveTx);
       assertError(await executeSigned(world, stranger, { ...batch, signedTx }), 404, 'ERR_BATCH_NOT_FOUND');
       assert.equal((await readBatch(world, project, batch.id)).status, 'FINALIZED');
@@ -189,9 +189,9 @@ describe('POST /v1/flywheel/batch/execute', () => {
   });
 
   describe('429', () => {
-    it('answers ERR_RATE_LIMITED with Retry-After past the limit, repeats of the same batch included', async () => {
+    it('answers ERR_RATE_LIMITED with Retry-After over the limit, also for repeats of the same batch', async () => {
       await world.restart({ RATE_LIMIT_EXECUTE: '2/60' });
-      // A key of its own: what was counted before stays counted.
+      // A new key: requests that were counted before belong to another one.
       const [own, other] = [await createProject(world), await createProject(world)];
       const batch = await setUpBatch(world, own, [burnPipeline()]);
       const first = await executeSigned(world, own, batch);
@@ -203,7 +203,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
       assertError(refused, 429, 'ERR_RATE_LIMITED', /The limit of 2 requests in 60 s/);
       const retryAfter = Number(refused.headers.get('retry-after'));
       assert.ok(retryAfter >= 1 && retryAfter <= 60, String(retryAfter));
-      // Another key and another operation have windows of their own.
+      // Another key and another operation have limits of their own.
       const unknown = { id: randomUUID(), signedTx: 'AA==' };
       assertError(await executeSigned(world, other, unknown), 404, 'ERR_BATCH_NOT_FOUND');
       assert.equal((await getBatch(world.url, own.apiKey, batch.id)).status, 200);
@@ -213,7 +213,7 @@ describe('POST /v1/flywheel/batch/execute', () => {
   });
 
   describe('500', () => {
-    it('answers ERR_BATCH_EXECUTE_FAILED while the cluster is out of reach; the same request succeeds later', async () => {
+    it('answers ERR_BATCH_EXECUTE_FAILED while the cluster does not answer; the same request succeeds later', async () => {
       const batch = await setUpBatch(world, project, [burnPipeline()]);
       world.localnet.faults.set({ kind: 'error', method: 'getMultipleAccounts', status: 500 });
       const answer = await executeSigned(world, project, batch);

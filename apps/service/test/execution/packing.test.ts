@@ -18,7 +18,7 @@ import {
 } from '@solana/kit';
 import { findBundles } from '../../src/store/batches/bundles.ts';
 
-/** Pipelines of a burn and an airdrop to a new wallet, as many as 100, and what they took. */
+/** Pipelines with a burn and an airdrop to a new wallet, up to 100, and the transactions that they need. */
 const PACKINGS = [
   { v1: true, pipelines: 1, setup: 1, execution: [1], close: 1, maxNetLamports: 45_000n },
   { v1: true, pipelines: 10, setup: 1, execution: [7, 3], close: 1, maxNetLamports: 50_000n },
@@ -48,7 +48,7 @@ for (const v1 of [true, false]) {
           (read) => read.ledger.isComplete,
         );
         const sent = await transactionsSent(world, batch.id);
-        // Tips ride along; the approval comes on top.
+        // Tips are included; the approval is counted apart.
         assert.deepEqual([sent.setup, sent.close], [expected.setup, expected.close]);
         assert.deepEqual(sent.execution, [0, ...expected.execution]);
         assert.ok(BigInt(ledger.operatorNetLamports) <= expected.maxNetLamports, ledger.operatorNetLamports);
@@ -64,7 +64,7 @@ describe('a bundle that does not land', () => {
   });
   after(() => world.stop());
 
-  it('goes out again as version 0 where the engine refuses version 1, and so does what comes next', async () => {
+  it('is sent again as version 0 after the engine rejected version 1, and so are the next ones', async () => {
     const versions: number[] = [];
     world.gate.intercept('sendBundle', async ({ params }, pass) => {
       const [wires] = params as [Base64EncodedWireTransaction[]];
@@ -83,7 +83,7 @@ describe('a bundle that does not land', () => {
     assert.deepEqual(versions.slice(0, 3), [1, 0, 0]);
   });
 
-  it('is followed by the approval alone, with a tip, and by one pipeline after another', async () => {
+  it('is followed by the approval alone, with a tip, and then by the pipelines one by one', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     world.localnet.faults.set({ kind: 'partLand', method: 'sendBundle', landed: 0, times: 1 });
@@ -101,7 +101,7 @@ describe('a bundle that does not land', () => {
     );
   });
 
-  it('for somebody’s gift of lamports to the recipients’ addresses is executed in smaller parts', async () => {
+  it('because a stranger sent lamports to the recipients’ addresses, is sent again in smaller parts', async () => {
     const project = await createProject(world);
     const pipelines = await burnsAndAirdrops(7);
     for (const recipient of recipientsOf(pipelines)) {
@@ -135,7 +135,7 @@ function recipientsOf(pipelines: readonly Pipeline[]): Address[] {
   );
 }
 
-/** How many transactions each phase took, and how many pipelines each of the execution’s executed. */
+/** Counts the transactions of each phase, and the pipelines in each transaction of the execution. */
 async function transactionsSent({ db }: World, batchId: string) {
   const bundles = await findBundles(db, batchId);
   const countOf = (phase: 'setup' | 'close') =>

@@ -25,14 +25,14 @@ import { findBatch } from '../../src/store/batches/batches.ts';
 import { type ApprovalMessage, decodeTransaction, editApproval, signMessage } from './edit-approval.ts';
 
 const LIGHTHOUSE = address('L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95');
-/** Kinds of Lighthouse's instructions: its client, github.com/Jac0xb/lighthouse. */
+/** Indices of Lighthouse's instructions, from its client, github.com/Jac0xb/lighthouse. */
 const [MEMORY_WRITE, MEMORY_CLOSE, ASSERT_ACCOUNT_INFO] = [0, 1, 5];
-/** Of the approval's instructions, the company's vote is the last. */
+/** The company's vote is the last instruction of an approval. */
 const COMPANY_VOTE = -1;
 
 type OnChain = Awaited<ReturnType<typeof setUpBatch>>;
 
-describe('the forms a signedTx may not take', () => {
+describe('a signedTx', () => {
   let world: World;
   let project: TestProject;
   let multisig: Multisig;
@@ -48,7 +48,7 @@ describe('the forms a signedTx may not take', () => {
   });
   after(() => world.stop());
 
-  it('another version of transaction, or one with lookup tables', async () => {
+  it('of another transaction version, or with lookup tables, is rejected', async () => {
     await refused(
       await edited((message) => ({ ...message, version: 'legacy' }) as unknown as ApprovalMessage),
       /legacy transaction; the approval is version 0/,
@@ -63,7 +63,7 @@ describe('the forms a signedTx may not take', () => {
     await refused(await signMessage(messageBytes, project.wallet), /uses 1 lookup tables; the approval uses none/);
   });
 
-  it('the fee payer is another than the operator', async () => {
+  it('with another fee payer than the operator is rejected', async () => {
     for (const payer of [project.wallet.address, multisig.company]) {
       await refused(
         await edited((message) => setTransactionMessageFeePayer(payer, message) as ApprovalMessage),
@@ -72,15 +72,16 @@ describe('the forms a signedTx may not take', () => {
     }
   });
 
-  it('the nonce of another batch, or another value of its own', async () => {
+  it('with the nonce of another batch, or another value of its own nonce, is rejected', async () => {
     const [ours, theirs] = [await nonceOf(batch), await nonceOf(other)];
     await refused(await approval(batch.batchIndex, theirs), new RegExp(`advance of the nonce ${ours.address}`));
-    // Nonces made in one block begin with the same value, so theirs may be ours; any 32 bytes are one.
+    // Nonces that were created in one block start with the same value, so the other batch's may equal this one. Any 32
+    // bytes are valid.
     const moved = { ...ours, value: multisig.address as string as Nonce };
     await refused(await approval(batch.batchIndex, moved), /nonce has moved.*include=approval/);
   });
 
-  it('the proposal of another batch, with this batch’s nonce', async () => {
+  it('with the proposal of another batch and this batch’s nonce is rejected', async () => {
     const { proposal } = await locateBatch(multisig, batch.batchIndex);
     await refused(
       await approval(other.batchIndex, await nonceOf(batch)),
@@ -89,18 +90,18 @@ describe('the forms a signedTx may not take', () => {
     await refused(await approval(10_000n, await nonceOf(batch)), /not a plain approval/);
   });
 
-  it('a rejection, or a vote with a memo, in place of an approval', async () => {
+  it('with a rejection, or a vote with a memo, instead of an approval is rejected', async () => {
     const reject = proposalReject(await locateBatch(multisig, batch.batchIndex), multisig.company);
     await refused(await edited(replacing(() => reject)), /Instruction \d is not a plain approval/);
     const withMemo = replacing((vote) => ({
       ...vote,
-      // Borsh: Some, a length of two, "hi".
+      // Borsh encodes Some, a length of two, and "hi".
       data: Uint8Array.of(...(vote.data ?? []).slice(0, 8), 1, 2, 0, 0, 0, ...new TextEncoder().encode('hi')),
     }));
     await refused(await edited(withMemo), /Instruction \d is not a plain approval/);
   });
 
-  it('every vote twice, or another signature in the wallet’s place', async () => {
+  it('with duplicate votes, or another signature in the wallet’s place, is rejected', async () => {
     const twice = (message: ApprovalMessage) =>
       ({ ...message, instructions: [...message.instructions, ...message.instructions.slice(3)] }) as ApprovalMessage;
     await refused(await edited(twice), /2 approvals by/);
@@ -110,7 +111,7 @@ describe('the forms a signedTx may not take', () => {
     await refused(getBase64EncodedWireTransaction(forged), /signature of .* does not verify/);
   });
 
-  it('what Lighthouse writes or closes, or an assertion about who signs', async () => {
+  it('with Lighthouse writes or closes, or an assertion about a signer, is rejected', async () => {
     for (const kind of [MEMORY_WRITE, MEMORY_CLOSE]) {
       await refused(await edited(guarded(kind)), new RegExp(`not an assertion of Lighthouse \\(kind ${kind}\\)`));
     }
@@ -119,8 +120,8 @@ describe('the forms a signedTx may not take', () => {
     }
   });
 
-  it('an assertion of Lighthouse is taken; where it fails, nothing is sent', async () => {
-    // This cluster has no Lighthouse program, so the approval fails in simulation: past the check of what it says.
+  it('with an assertion of Lighthouse is accepted, and nothing is sent if the assertion fails', async () => {
+    // This cluster has no Lighthouse program: the approval passes the check of its content and fails in simulation.
     const answer = await executeSigned(world, project, {
       id: batch.id,
       signedTx: await edited(guarded(ASSERT_ACCOUNT_INFO)),
@@ -128,7 +129,7 @@ describe('the forms a signedTx may not take', () => {
     assertError(answer, 409, 'ERR_BATCH_WOULD_FAIL', /The approval fails/);
   });
 
-  it('and after all of these the batches are as they were, and execute', async () => {
+  it('that was rejected changes no batch: all of them still execute', async () => {
     const supply = await tokenSupply(world, project.mint);
     for (const { id, signedTx, batchIndex } of [other, batch]) {
       const { proposal } = await readBatchOnChain(world, project, batchIndex);
@@ -147,7 +148,7 @@ describe('the forms a signedTx may not take', () => {
     return editApproval(batch.proposalApproveTx, project.wallet, edit);
   }
 
-  /** As init would have built it, for another index or nonce, and signed by the right wallet. */
+  /** Builds the approval that init would build for another index or nonce, signed by the right wallet. */
   async function approval(batchIndex: bigint, nonce: LeasedNonce): Promise<string> {
     return signWith(project.wallet, await approveTransaction(multisig, batchIndex, nonce));
   }

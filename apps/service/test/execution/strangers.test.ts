@@ -12,14 +12,14 @@ import { loadSigner } from '../../src/solana/signer.ts';
 import { closeGroups } from '../../src/squads/groups.ts';
 import { locateBatch, proposalReject } from '../../src/squads/instructions.ts';
 
-describe('what others do on chain', () => {
+describe('a batch that others act on', () => {
   let world: World;
   before(async () => {
     world = await openWorld();
   });
   after(() => world.stop());
 
-  it('a stranger who closes an executed batch before we look changes nothing of the truth', async () => {
+  it('is EXECUTED with its true result after a stranger has closed its accounts', async () => {
     const project = await createProject(world);
     const multisig = await findMultisig(world, project);
     const stranger = await generateKeyPairSigner();
@@ -41,12 +41,12 @@ describe('what others do on chain', () => {
         if (proposal === null) return;
         if (proposal.status === 'Executed') break;
       }
-      // Ours may be quicker: then there is nothing left to close.
+      // The service may close first; then nothing is left for the stranger.
       await land(world, stranger, flat(groups)).catch(() => undefined);
     }
   });
 
-  it('a wallet that rejects on chain, and a stranger who closes, end the batch unexecuted', async () => {
+  it('ends unexecuted after the wallet rejects it on chain and a stranger closes it', async () => {
     const project = await createProject(world, { burnLimit: '1' });
     const multisig = await findMultisig(world, project);
     const stranger = await generateKeyPairSigner();
@@ -62,12 +62,12 @@ describe('what others do on chain', () => {
     assert.equal(requireOk(await executeSigned(world, project, again)).status, 'EXECUTED');
   });
 
-  it('a restored database learns from the chain that a batch was executed and closed', async () => {
+  it('is EXECUTED if a restored database finds it executed and closed on chain', async () => {
     const project = await createProject(world, { burnLimit: '3' });
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     requireOk(await executeSigned(world, project, batch));
     await until(async () => (await closedAt(batch.id)) !== null);
-    // Yesterday's backup: the batch had just been initialized.
+    // These rows are those of an older backup: the batch had just been initialized.
     await world.db.deleteFrom('ledger_entries').where('batch_id', '=', batch.id).execute();
     await world.db.deleteFrom('bundles').where('batch_id', '=', batch.id).execute();
     const forgotten = {
@@ -94,9 +94,9 @@ describe('what others do on chain', () => {
   }
 });
 
-describe('an operator that runs dry', () => {
+describe('an operator without funds', () => {
   for (const engine of [true, false]) {
-    it(`pauses setup until it is topped up, ${engine ? 'with' : 'without'} a block engine`, async () => {
+    it(`pauses setup until it is funded, ${engine ? 'with' : 'without'} a block engine`, async () => {
       const world = await openWorld(engine ? {} : { JITO_BLOCK_ENGINE_URL: '' });
       try {
         const project = await createProject(world);

@@ -7,14 +7,14 @@ import { createProject, requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { locateBatch, proposalApprove, proposalReject } from '../../src/squads/instructions.ts';
 
-describe('a batch and what the chain says of it', () => {
+describe('a batch whose state on chain differs', () => {
   let world: World;
   before(async () => {
     world = await openWorld();
   });
   after(() => world.stop());
 
-  it('is approved by the company alone where the wallet has voted on chain already', async () => {
+  it('is approved by the company alone if the wallet has already voted on chain', async () => {
     const project = await createProject(world);
     const multisig = await findMultisig(world, project);
     const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
@@ -28,7 +28,7 @@ describe('a batch and what the chain says of it', () => {
     assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
   });
 
-  it('still wants the wallet’s signature from whoever asks for it, voted on chain or not', async () => {
+  it('still needs the wallet’s signature in a request, even if the wallet has voted on chain', async () => {
     const project = await createProject(world);
     const multisig = await findMultisig(world, project);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
@@ -39,7 +39,7 @@ describe('a batch and what the chain says of it', () => {
     assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
   });
 
-  it('can never be executed once the wallet has rejected it: 409, FAILED, limits back', async () => {
+  it('can never be executed after the wallet has rejected it: 409, FAILED, limits returned', async () => {
     const project = await createProject(world, { burnLimit: '2' });
     const multisig = await findMultisig(world, project);
     const batch = await setUpBatch(world, project, [burnPipeline(), burnPipeline()]);
@@ -55,7 +55,7 @@ describe('a batch and what the chain says of it', () => {
     requireOk(await init(world.url, project.apiKey, [burnPipeline(2)]));
   });
 
-  it('is not approved when the chain holds something else than was compiled: 409, FAILED, limits back', async () => {
+  it('is not approved if the bytes on chain differ from the compiled ones: 409, FAILED, limits returned', async () => {
     const project = await createProject(world, { burnLimit: '3' });
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     const supply = await tokenSupply(world, project.mint);
@@ -65,7 +65,7 @@ describe('a batch and what the chain says of it', () => {
         .select('vault_message')
         .where('batch_id', '=', batch.id)
         .where('position', '=', position);
-    // What was compiled is now another thing than what stands on chain: whichever is wrong, they must agree.
+    // The stored message now differs from the one on chain: they must be equal, whichever is wrong.
     await world.db
       .updateTable('pipelines')
       .set({ vault_message: ofPipeline(0) })
@@ -84,7 +84,7 @@ describe('a batch and what the chain says of it', () => {
     assert.equal(status, 'FAILED');
     const { failedTxMsg, ...counts } = executeResult ?? {};
     assert.ok(failedTxMsg);
-    // Nothing was attempted, so there is no position to name.
+    // No pipeline was attempted, so there is no position to name.
     assert.deepEqual(counts, { total, totalSuccessful: 0, totalFailed: total, successfulExecutions: [] });
     const { sent } = await world.db
       .selectFrom('bundles')

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => world.stop());
 
-describe('a pipeline whose record is damaged', () => {
+describe('a damaged pipeline record', () => {
   const DAMAGES = [
     {
       name: 'its instructions are of another shape',
@@ -41,9 +41,9 @@ describe('a pipeline whose record is damaged', () => {
     },
   ];
   for (const { name, damage, problem } of DAMAGES) {
-    it(`pauses its batch, which says so; others go on, and so does it once that is mended: ${name}`, async (t) => {
+    it(`pauses its batch with an error, other batches continue, and so does this one after the repair: ${name}`, async (t) => {
       const project = await createProject(world);
-      // Setup fails at the first thing that it reads of the chain, and begins anew when the record has been damaged.
+      // Setup fails at its first read of the chain, and starts again after the record has been damaged.
       world.localnet.faults.set({ method: 'getMultipleAccounts', kind: 'error', status: 500 });
       t.after(() => world.localnet.faults.clear());
       const batch = await openBatch(world, project, [burnPipeline(), burnPipeline()]);
@@ -67,8 +67,8 @@ describe('a pipeline whose record is damaged', () => {
   }
 });
 
-describe('a bundle whose record is damaged', () => {
-  it('pauses its batch, which says so; others go on, and so does it once the record is gone', async () => {
+describe('a damaged bundle record', () => {
+  it('pauses its batch with an error, other batches continue, and so does this one after the record is deleted', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(2)]);
     const supply = await tokenSupply(world, project.mint);
@@ -91,7 +91,7 @@ describe('a bundle whose record is damaged', () => {
     assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
   });
 
-  it('is not believed where it names somebody else’s transaction: the chain says what was executed', async () => {
+  it('with another batch’s signature changes no result: the chain decides what was executed', async () => {
     const project = await createProject(world);
     const stranger = await setUpBatch(world, other, [burnPipeline()]);
     const [foreign] = await findBundles(world.db, stranger.id, 'setup');
@@ -104,7 +104,7 @@ describe('a bundle whose record is damaged', () => {
   });
 });
 
-/** Remembers a batch’s first pipeline; what is answered puts it back as it was. */
+/** Saves the first pipeline of a batch. @returns a function that restores it. */
 async function keepFirst(batchId: string): Promise<() => Promise<void>> {
   const ofFirst = world.db
     .selectFrom('pipelines')
@@ -122,7 +122,7 @@ async function keepFirst(batchId: string): Promise<() => Promise<void>> {
   };
 }
 
-/** A bundle of the batch’s execution that is none: as its first bundle of setup, with another signature. */
+/** Inserts a false bundle of the batch's execution: a copy of its first setup bundle with another signature. */
 async function insertLike(batchId: string, signature: string): Promise<void> {
   const [like] = await findBundles(world.db, batchId, 'setup');
   if (!like) throw new Error(`Batch ${batchId} has no bundle.`);

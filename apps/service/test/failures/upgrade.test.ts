@@ -7,12 +7,12 @@ import { Migrator } from 'kysely/migration';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
 
-/** The last one that came before there were releases to upgrade from. */
+/** The last migration before the first release. */
 const FIRST_RELEASED = '0005-pipelines-of-transactions';
 
 /**
- * Changes other than additions that a migration may make, although processes of the previous release keep running beside
- * it (docs/operating.md, Upgrading). Each says why what those processes read and write stays valid.
+ * Changes other than additions that a migration may make while processes of the previous release keep running
+ * (docs/operating.md, Upgrading). Each states why the reads and writes of those processes stay valid.
  */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'batches_project_id_idempotency_key_key is gone': 'a wider one took its place: what it refused, that refuses as well',
@@ -81,7 +81,7 @@ describe('migration 0008', () => {
   });
 });
 
-describe('an upgrade while processes of the previous release keep running', () => {
+describe('a migration during a rolling upgrade', () => {
   let db: Db;
   let migrator: Migrator;
   before(async () => {
@@ -94,19 +94,19 @@ describe('an upgrade while processes of the previous release keep running', () =
   const later = Object.keys(MIGRATIONS).filter((name) => name > FIRST_RELEASED);
   const used = new Set<string>();
   for (const name of later) {
-    it(`by ${name} only adds to what they read and write`, async () => {
+    it(`only adds to what the previous release reads and writes: ${name}`, async () => {
       const old = await readSchema();
       await migrateTo(name);
-      const faults = compare(old, await readSchema());
-      for (const fault of faults) if (fault in EXCEPTIONS) used.add(fault);
+      const changes = compare(old, await readSchema());
+      for (const change of changes) if (change in EXCEPTIONS) used.add(change);
       assert.deepEqual(
-        faults.filter((fault) => !(fault in EXCEPTIONS)),
+        changes.filter((change) => !(change in EXCEPTIONS)),
         [],
       );
     });
   }
 
-  it('has no exception left over', () => {
+  it('has no unused exception', () => {
     assert.deepEqual([...used].toSorted(), Object.keys(EXCEPTIONS).toSorted());
   });
 
@@ -135,7 +135,7 @@ describe('an upgrade while processes of the previous release keep running', () =
 });
 
 interface Column {
-  /** `batches.kind`. */
+  /** Table and column, e.g. `batches.kind`. */
   readonly name: string;
   readonly table: string;
   readonly type: string;
@@ -153,7 +153,7 @@ interface Schema {
   readonly rules: readonly Rule[];
 }
 
-/** What of the new schema would refuse, or hide, what a process of the old one writes or reads. */
+/** Lists the parts of the new schema that would reject or hide what a process of the old one writes or reads. */
 function compare(old: Schema, now: Schema): string[] {
   const columns = new Map(now.columns.map((column) => [column.name, column]));
   const known = new Set(old.columns.map(({ name }) => name));
@@ -178,7 +178,10 @@ function compare(old: Schema, now: Schema): string[] {
       .map(({ name, table }) => `${name} is new on ${table}`),
   ];
 
-  /** PostgreSQL names the check of a single column after it: what never writes that column passes it. */
+  /**
+   * Detects the check of a single new column, which PostgreSQL names after it. A statement that never writes that
+   * column passes it.
+   */
   function isOfOneNewColumn(rule: string, table: string): boolean {
     return [...columns.values()].some(
       ({ name }) => !known.has(name) && rule === `${table}_${name.slice(table.length + 1)}_check`,

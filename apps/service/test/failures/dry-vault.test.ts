@@ -9,19 +9,19 @@ import { createSeizableMint, mintTo, seize } from '@flywheel/testing/mints';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { address } from '@solana/kit';
 
-/** More than one bundle holds. */
+/** More pipelines than one bundle holds. */
 const PIPELINES = 100n;
 const ONE_TOKEN = 1_000_000n;
 
 for (const engine of ENGINES) {
-  describe(`a vault that runs dry in the middle of an execution, ${engine.name}`, () => {
+  describe(`a vault that lacks tokens in the middle of an execution, ${engine.name}`, () => {
     let world: GatedWorld;
     before(async () => {
       world = await openGatedWorld(engine.environment);
     });
     after(() => world.stop());
 
-    it('keeps the batch FINALIZED, says what is missing, and lets it go on by itself after a deposit', async () => {
+    it('keeps the batch FINALIZED with what is missing, and the batch continues after a deposit', async () => {
       const mint = await createSeizableMint(world);
       const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
       const vault = address(project.vaultAddress);
@@ -34,7 +34,7 @@ for (const engine of ENGINES) {
       const executed = BigInt(await hold.reached);
       const missing = PIPELINES - executed - 1n;
       assert.ok(missing > 0n, `${executed} executed`);
-      // One more can be paid for.
+      // The remaining balance pays one more pipeline.
       await seize(world, mint, vault, missing * ONE_TOKEN);
       hold.release();
 
@@ -46,7 +46,7 @@ for (const engine of ENGINES) {
       assert.equal(await tokenBalance(world, mint.address, vault), 0n);
       const supply = await tokenSupply(world, mint.address);
 
-      // A repeat joins: it neither starts anything over nor looks at its signedTx.
+      // A repeated request joins the execution: it neither restarts it nor reads its signedTx.
       const joined = await executeSigned(world, project, { id: batch.id, signedTx: 'garbage' }, { prefer: 'wait=0' });
       assert.deepEqual([joined.status, joined.body.status], [202, 'FINALIZED']);
 

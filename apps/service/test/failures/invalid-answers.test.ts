@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => world.stop());
 
-describe('an RPC node that answers nonsense', () => {
+describe('an invalid answer of the RPC node', () => {
   const NONSENSE = {
     'an HTML page': () => '<html><body>Welcome</body></html>',
     'JSON that is cut off': (body: string) => body.slice(0, body.length / 2),
@@ -26,7 +26,7 @@ describe('an RPC node that answers nonsense', () => {
     'an error that is none': () => '{"jsonrpc":"2.0","id":1,"error":"no"}',
   };
   for (const [name, nonsense] of Object.entries(NONSENSE)) {
-    it(`pauses the batch it is asked about, which says so; others go on, and so does it afterwards: ${name}`, async () => {
+    it(`pauses its batch with an error, other batches continue, and so does this one afterwards: ${name}`, async () => {
       const project = await createProject(world);
       world.gate.intercept('getMultipleAccounts', async ({ params }, pass) => {
         const answer = await pass();
@@ -51,8 +51,8 @@ describe('an RPC node that answers nonsense', () => {
   }
 });
 
-describe('a block engine that answers nonsense', () => {
-  it('has the chain say what landed: tokens move once', async () => {
+describe('an invalid answer of the block engine', () => {
+  it('changes no result: the chain decides what landed, and tokens move once', async () => {
     const project = await createProject(world);
     const supply = await tokenSupply(world, project.mint);
     for (const method of ['sendBundle', 'getInflightBundleStatuses']) {
@@ -66,12 +66,12 @@ describe('a block engine that answers nonsense', () => {
   });
 });
 
-describe('an RPC node that says an approval has failed which has not', () => {
-  it('is not believed at the expense of a pipeline: the batch is executed', async () => {
+describe('an RPC node’s false report of a failed approval', () => {
+  it('loses no pipeline: the batch is executed', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     const supply = await tokenSupply(world, project.mint);
-    // After a bundle that is lost, the approval goes alone.
+    // The approval is sent alone after a lost bundle.
     const sent: string[] = [];
     world.gate.intercept('sendBundle', async ({ params: [transactions] }, pass) => {
       const [approval = ''] = transactions as readonly string[]; // the method's first parameter

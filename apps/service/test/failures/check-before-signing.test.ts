@@ -9,21 +9,21 @@ import { createProject, requireOk } from '@flywheel/testing/project';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { getThawAccountInstruction } from '@solana-program/token';
 
-describe('what changes after execute was accepted and before the company signs', () => {
+describe('a change between an accepted execute and the company’s signature', () => {
   let world: GatedWorld;
   before(async () => {
     world = await openGatedWorld();
   });
   after(() => world.stop());
 
-  it('is found: nothing is approved, the batch says what, and it executes once that has mended', async () => {
+  it('is detected: nothing is approved, the batch names it, and is executed once it is undone', async () => {
     const mint = await createOwnMint(world, false);
     const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
     const vault: Address = address(project.vaultAddress);
     await mintTo(world, mint, vault, 5_000_000n);
     const recipient = (await generateKeyPairSigner()).address;
     const account = await mintTo(world, mint, recipient, 1n);
-    // The batch is still being set up when execute is asked for; there its execution waits.
+    // The batch is still being set up; its execution waits for that.
     const sending = world.gate.hold('sendBundle');
     const batch = await openBatch(world, project, [burnPipeline(2), airdropPipeline(recipient, 3)]);
     await sending.reached;

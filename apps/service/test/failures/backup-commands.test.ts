@@ -12,7 +12,7 @@ import { migrate } from '../../src/store/migrate.ts';
 
 const run = promisify(execFile);
 
-it('the lines of docs/operating.md back a database up and restore it', async (t) => {
+it('docs/operating.md has commands that back up and restore a database', async (t) => {
   const { db, url } = await openTestDatabase();
   const { rows } = await sql<{ server_version: string }>`show server_version`.execute(db);
   const needed = Number.parseInt(rows[0]?.server_version ?? '', 10);
@@ -42,7 +42,7 @@ it('the lines of docs/operating.md back a database up and restore it', async (t)
   }
 });
 
-/** 0 where there is none. */
+/** Returns the major version of a program; 0 if it is not installed. */
 async function versionOf(program: string): Promise<number> {
   const { stdout } = await run(program, ['--version']).catch(() => ({ stdout: '' }));
   return Number.parseInt(/ (\d+)/.exec(stdout)?.[1] ?? '0', 10);

@@ -18,21 +18,21 @@ import { startWorker } from '../../src/worker.ts';
 
 const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);
 
-describe('a signer that refuses', () => {
+describe('a signer that rejects', () => {
   let world: World;
   let stop: () => Promise<void>;
-  /** What it will not sign for. */
+  /** Multisigs whose transactions the signer rejects. */
   const refused = new Set<string>();
   before(async () => {
     world = await openWorld({ LOG_LEVEL: 'fatal' }, { roles: HTTP_ONLY });
-    stop = await startChoosyWorker();
+    stop = await startSelectiveWorker();
   });
   after(async () => {
     await stop();
     await world.stop();
   });
 
-  it('pauses the batch, which says so; others go on, and so does it when the signer relents', async () => {
+  it('pauses the batch with an error, other batches continue, and so does this one when the signer signs again', async () => {
     const [project, other] = [await createProject(world), await createProject(world)];
     const supply = await tokenSupply(world, project.mint);
     refused.add(project.multisig);
@@ -41,7 +41,7 @@ describe('a signer that refuses', () => {
     assert.equal(asked.status, 202, JSON.stringify(asked.body));
     const paused = await waitForBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
     assert.deepEqual([paused.status, paused.executionError?.code], ['FINALIZED', 'ERR_BATCH_EXECUTE_FAILED']);
-    await assertGoesOn(other);
+    await assertContinues(other);
     assert.equal(await tokenSupply(world, project.mint), supply);
 
     refused.clear();
@@ -52,8 +52,8 @@ describe('a signer that refuses', () => {
     assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
   });
 
-  /** As the service starts one, its company approver aside, which looks at what it signs. */
-  async function startChoosyWorker(): Promise<() => Promise<void>> {
+  /** Starts a worker whose company signer inspects what it signs. */
+  async function startSelectiveWorker(): Promise<() => Promise<void>> {
     const { OPERATOR_SIGNER = '', COMPANY_SIGNER = '', SOLANA_RPC_URL: rpcUrl = '' } = world.environment;
     const [clock, log] = [systemClock, quietLog];
     const metrics = createMetrics();
@@ -88,7 +88,7 @@ describe('a signer that refuses', () => {
     };
   }
 
-  async function assertGoesOn(project: TestProject): Promise<void> {
+  async function assertContinues(project: TestProject): Promise<void> {
     const batch = await openBatch(world, project, [burnPipeline()]);
     const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
     assert.equal(status, 'EXECUTED');

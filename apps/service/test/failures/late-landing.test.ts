@@ -6,14 +6,14 @@ import { burnPipeline } from '@flywheel/testing/client';
 import { type GateAnswer, type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
 
-describe('a bundle that an engine has given up, and that lands while the approval is checked once more', () => {
+describe('a bundle that lands during the second check, after the engine reported it lost,', () => {
   let world: GatedWorld;
   before(async () => {
     world = await openGatedWorld();
   });
   after(() => world.stop());
 
-  it('is recognised: the batch goes on by itself, and tokens move once', async () => {
+  it('is detected: the batch continues, and tokens move once', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     const supply = await tokenSupply(world, project.mint);
@@ -27,7 +27,7 @@ describe('a bundle that an engine has given up, and that lands while the approva
       return result({ context: { slot: 1 }, value: [{ bundle_id: bundleId, status: 'Failed', landed_slot: null }] });
     });
     world.gate.intercept('simulateTransaction', async ({ params: [, config] }, pass) => {
-      // The approval is the one transaction that is simulated with its signatures.
+      // Only the approval is simulated with its signatures.
       if (Object(config).sigVerify !== true || landLate === null) return pass();
       await landLate();
       await waitUntil(
@@ -45,14 +45,14 @@ describe('a bundle that an engine has given up, and that lands while the approva
   });
 });
 
-describe('an approval that lands alone when its bundle has expired, while it is checked once more', () => {
+describe('an approval that lands alone during the second check, after its bundle expired,', () => {
   let world: GatedWorld;
   before(async () => {
     world = await openGatedWorld();
   });
   after(() => world.stop());
 
-  it('is recognised: nobody is asked to sign again, and tokens move once', async () => {
+  it('is detected: no new signature is needed, and tokens move once', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     const supply = await tokenSupply(world, project.mint);

@@ -9,20 +9,20 @@ import { createProject, requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
 
-/** More than one bundle holds. */
+/** More pipelines than one bundle holds. */
 const PIPELINES = 100;
-/** Its recipient’s account is frozen while the batch runs. */
+/** Position of the pipeline whose recipient's account is frozen while the batch runs. */
 const FAILING = 98;
 
 for (const engine of ENGINES) {
-  describe(`a batch of which a pipeline fails on chain, ${engine.name}`, () => {
+  describe(`a batch with a pipeline that fails on chain, ${engine.name}`, () => {
     let world: GatedWorld;
     before(async () => {
       world = await openGatedWorld(engine.environment);
     });
     after(() => world.stop());
 
-    it('is FAILED: what came before stands, the rest never runs, the unused limit goes back', async () => {
+    it('is FAILED: earlier pipelines stay executed, later ones never run, the unused limit returns', async () => {
       const mint = await createOwnMint(world, false);
       const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n, burnLimit: '110' });
       await mintTo(world, mint, address(project.vaultAddress), 10n ** 9n);
@@ -80,7 +80,7 @@ describe('an underfunded vault', () => {
   });
   after(() => world.stop());
 
-  it('refuses with what is missing, sends nothing, and executes with the same signature after a deposit', async () => {
+  it('is answered with what is missing, nothing is sent, and the same signature works after a deposit', async () => {
     const project = await createProject(world, { vaultBaseUnits: 1_000_000n, vaultLamports: 0n });
     const recipient = (await generateKeyPairSigner()).address;
     const batch = await setUpBatch(world, project, [burnPipeline(2), airdropPipeline(recipient, 0.5)]);
@@ -96,8 +96,8 @@ describe('an underfunded vault', () => {
   });
 });
 
-describe('twenty executes at once', () => {
-  it('execute once, and all get the same result', async () => {
+describe('twenty simultaneous execute requests', () => {
+  it('execute the batch once, and all receive the same result', async () => {
     const world = await openWorld();
     try {
       const project = await createProject(world);
