@@ -15,7 +15,7 @@ before(async () => {
 after(() => world.stop());
 
 describe('POST /v1/flywheel/batch/preview', () => {
-  // First, while no batch is worked on.
+  // The first test, while no batch is being processed.
   it('stores nothing', async () => {
     const project = await createProject(world);
     const before = await countRows();
@@ -28,7 +28,7 @@ describe('POST /v1/flywheel/batch/preview', () => {
     ['seven pipelines, Token-2022', true, 7],
     ['forty pipelines, SPL Token', false, 40],
   ] as const) {
-    it(`predicts to the lamport what the ledger then shows: ${name}`, async () => {
+    it(`predicts the ledger to the lamport: ${name}`, async () => {
       const project = await createProject(world, { token2022 });
       const pipelines = await mixedPipelines(count);
       const { cost, problems } = await preview(project, pipelines);
@@ -44,7 +44,7 @@ describe('POST /v1/flywheel/batch/preview', () => {
     });
   }
 
-  it('predicts less rent for a recipient whose address holds lamports already', async () => {
+  it('predicts less rent for a recipient whose address already holds lamports', async () => {
     const project = await createProject(world);
     const recipient = await generateKeyPairSigner();
     const first = await preview(project, [airdropPipeline(recipient.address)]);
@@ -55,7 +55,7 @@ describe('POST /v1/flywheel/batch/preview', () => {
     assert.equal((await executeToTheEnd(project, pipelines)).vaultRentLamports, '1039280');
   });
 
-  it('answers instructions and sizes as init does', async () => {
+  it('answers the same instructions and sizes as init', async () => {
     const project = await createProject(world);
     const pipelines = await mixedPipelines(4);
     const previewed = await preview(project, pipelines);
@@ -68,7 +68,7 @@ describe('POST /v1/flywheel/batch/preview', () => {
       assert.ok(bytes > 0 && bytes <= maxBytes && maxBytes === 856);
   });
 
-  it('lists every problem at once: limits, funds and pipelines, and what is left', async () => {
+  it('lists all issues at once: limits, funds and pipelines, and what is left', async () => {
     const project = await createProject(world, {
       burnLimit: '10',
       airdropLimit: '5',
@@ -105,7 +105,7 @@ describe('POST /v1/flywheel/batch/preview', () => {
     assert.match(resetsAt, /T00:00:00\.000Z$/);
   });
 
-  it('refuses faults of the request itself as init does', async () => {
+  it('rejects an invalid request like init', async () => {
     const project = await createProject(world, { scopes: ['burn'] });
     const tooBig = { ...burnPipeline(), actions: [{ action: 'MEMO', message: 'm'.repeat(900) }] };
     const requests = [
@@ -125,7 +125,7 @@ describe('POST /v1/flywheel/batch/preview', () => {
     }
   });
 
-  it('counts requests by themselves', async () => {
+  it('has a rate limit of its own', async () => {
     await world.restart({ RATE_LIMIT_PREVIEW: '1/60' });
     const project = await createProject(world);
     await preview(project, [burnPipeline()]);
@@ -171,7 +171,7 @@ async function executeToTheEnd(project: TestProject, pipelines: readonly unknown
   }
 }
 
-/** The token account that the first pipeline creates, in its second instruction. */
+/** Finds the token account that the first pipeline creates, in its second instruction. */
 function createdBy({ pipelines }: PreviewBatchResponse): Address {
   const creation = pipelines[0]?.instructions[1];
   assert.ok(creation !== undefined);

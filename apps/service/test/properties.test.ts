@@ -17,7 +17,7 @@ after(() => world.stop());
 
 const RUNS = 300;
 
-/** JSON of any shape, and, more often, a request of the right shape with something wrong or odd in it. */
+/** JSON of any shape and, more often, a request of the right shape with invalid or unusual parts. */
 const action = fc.oneof(
   fc.record({
     action: fc.constantFrom('BURN', 'LOCK', 'BUYBACK', 'burn'),
@@ -56,12 +56,12 @@ const headers = fc.record(
 );
 const operation = fc.constantFrom(...Object.values<Operation>(OPERATIONS));
 
-it('answers arbitrary JSON and headers with a documented status and {error, message}, never a 5xx', async () => {
+it('the API answers arbitrary JSON and headers with a documented status and {error, message}, never 5xx', async () => {
   let made = await batchCount();
   const property = fc.asyncProperty(operation, body, headers, fc.uuid(), async (row, value, given, id) => {
     const path = row.path.replace('{batchId}', id);
     const sent = row.method === 'GET' ? {} : { text: JSON.stringify(value) };
-    // An execute that is well formed would wait; the batch it names does not exist.
+    // A valid execute would wait; the batch that it names does not exist.
     const answer = await send(world.url, row.method, path, { key: project.apiKey, headers: clean(given), ...sent });
     const documented = [...Object.keys(row.responses).map(Number), ...errorsByStatus(row).keys()];
     assert.ok(documented.includes(answer.status), `${row.path} answered ${answer.status}`);
@@ -77,7 +77,7 @@ it('answers arbitrary JSON and headers with a documented status and {error, mess
   await assertNoHalfMadeBatch();
 });
 
-/** fetch refuses header values that begin or end with white space or are none. */
+/** Removes header values that fetch rejects: those that are missing, or begin or end with white space. */
 function clean(given: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value.trim()]])),
@@ -92,7 +92,7 @@ async function batchCount(): Promise<number> {
   return Number(count);
 }
 
-/** Every batch has its pipelines, and while it is open its nonce. */
+/** Asserts that every batch has its pipelines and, while it is open, its nonce. */
 async function assertNoHalfMadeBatch(): Promise<void> {
   const batches = await world.db.selectFrom('batches').selectAll().execute();
   for (const { id, pipeline_count, ended_at, nonce_address } of batches) {

@@ -28,7 +28,7 @@ after(async () => {
   await rm(directory, { recursive: true });
 });
 
-it('finds the same projects, keys, batches and chain after a stop', async () => {
+it('a restarted service has the same projects, keys, batches and chain', async () => {
   const project = await createProject(service, { vaultBaseUnits: VAULT_BASE_UNITS });
   const { batch, proposalApproveTx } = requireOk(await init(service.url, project.apiKey, [burnPipeline(2)]));
   await waitForBatch(service, project, batch.id, ({ status }) => status === 'FINALIZED');
@@ -41,7 +41,7 @@ it('finds the same projects, keys, batches and chain after a stop', async () => 
 });
 
 for (const phase of ['setup', 'execution'] as const) {
-  it(`goes on after SIGKILL in the midst of ${phase}, and moves every token once`, async () => {
+  it(`a service killed during ${phase} continues after its restart, and moves every token once`, async () => {
     const project = await createProject(service, { vaultBaseUnits: VAULT_BASE_UNITS });
     const pipelines = Array.from({ length: 40 }, () => burnPipeline(1));
     const { batch, proposalApproveTx } = requireOk(await init(service.url, project.apiKey, pipelines));
@@ -55,7 +55,7 @@ for (const phase of ['setup', 'execution'] as const) {
     service = await start();
     const { status } = requireOk(await getBatch(service.url, project.apiKey, batch.id));
     assert.notEqual(status, 'FAILED');
-    // The dead process's job is taken over when its heartbeat has been missed.
+    // The dead process's job is taken over after its heartbeat has expired.
     await execute(service.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=60' });
     await waitForBatch(service, project, batch.id, (seen) => seen.status === 'EXECUTED');
     assert.equal(await supplyOf(project.mint), VAULT_BASE_UNITS - 40_000_000n);
@@ -69,7 +69,7 @@ interface Service {
   readonly localnet: Parameters<typeof createProject>[0]['localnet'];
 }
 
-/** `flywheel start` on the test's data directory. */
+/** Starts `flywheel start` on the test's data directory. */
 async function start(): Promise<Service> {
   const child = spawn(process.execPath, ['-e', `import(${JSON.stringify(MAIN)}).then(({ main }) => main('start'))`], {
     env: {
@@ -97,7 +97,7 @@ async function end({ child }: Service, signal: 'SIGTERM' | 'SIGKILL'): Promise<n
   return child.exitCode;
 }
 
-/** The cluster's bank, over its JSON-RPC: it lives in the other process. */
+/** Calls the cluster's bank over JSON-RPC, because it lives in the other process. */
 function bankAt(rpcUrl: string): Service['localnet']['bank'] {
   const call = async (method: string, params: object) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [params] });

@@ -30,7 +30,7 @@ const LISTS: readonly { readonly name: string; readonly filter: ListFilter; read
 
 describe(`a list of ${BATCHES} batches`, () => {
   for (const { name, filter, index } of LISTS) {
-    it(`reads ${name} by an index, and of every table the page’s rows alone`, async (t) => {
+    it(`reads ${name} by an index, and only the page’s rows of every table`, async (t) => {
       const plan = await explain(batchListQuery(db, project.id, filter).compile());
       assert.match(plan, index);
       assert.doesNotMatch(plan, /Seq Scan/, plan);
@@ -57,7 +57,10 @@ async function explain({ sql: text, parameters }: { readonly sql: string; readon
   return rows.map((row) => row['QUERY PLAN']).join('\n');
 }
 
-/** Batches as they pile up: all but the last few ended long ago, one in ten failed, each with its bundles and ledger. */
+/**
+ * Stores batches in a realistic mix: all but the last few ended long ago, one in ten failed, and each has its bundles
+ * and ledger.
+ */
 async function storeMany(db: Db, { id, flywheel, token }: Project, count: number): Promise<void> {
   await sql`
     insert into batches (

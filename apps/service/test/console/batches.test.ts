@@ -18,8 +18,8 @@ before(async () => {
 });
 after(() => world.stop());
 
-describe('a batch made, approved and executed in the console', () => {
-  it('tells its whole life, with times and signatures, until its rent is back', async () => {
+describe('a batch of the console', () => {
+  it('shows its whole timeline, with times and signatures, until its rent is returned', async () => {
     const project = await createProject(world);
     const recipient = await generateKeyPairSigner();
     const pipelines = [burnPipeline(2), airdropPipeline(recipient.address, 3)];
@@ -88,7 +88,7 @@ describe('a batch made, approved and executed in the console', () => {
     assert.deepEqual(await audited(project), ['batch.initialized', 'batch.executed']);
   });
 
-  it('is initialized once for an idempotency key, which API clients share', async () => {
+  it('is initialized once for an idempotency key, which it shares with API clients', async () => {
     const project = await createProject(world);
     const pipelines = [burnPipeline()];
     const key = randomUUID();
@@ -100,7 +100,7 @@ describe('a batch made, approved and executed in the console', () => {
     assert.equal(requireOk(await getBatch(world.url, project.apiKey, first.batch.id)).id, first.batch.id);
   });
 
-  it('is refused as /v1 refuses it, and previewed by the project’s scopes', async () => {
+  it('is rejected with the errors of /v1, and previewed with the project’s scopes', async () => {
     const project = await createProject(world, { scopes: ['burn'] });
     const { address: to } = await generateKeyPairSigner();
     const refused = await init(project, [airdropPipeline(to)]);
@@ -111,14 +111,14 @@ describe('a batch made, approved and executed in the console', () => {
   });
 });
 
-describe('a batch that does not go through', () => {
-  it('says what is missing and what to do, while the approval stays to be given', async () => {
+describe('a batch that is not executed', () => {
+  it('shows what is missing and the next step, and can still be approved', async () => {
     const project = await createProject(world, { vaultBaseUnits: 1_000_000n });
     const { batch, proposalApproveTx } = requireOk(await init(project, [burnPipeline(3)]));
     await untilProgress(project, batch.id, ({ waitsFor }) => waitsFor === 'wallet');
     const signedTx = await signWith(project.wallet, proposalApproveTx);
     assertError(await call(project, 'POST', `/${batch.id}/execute`, { signedTx }), 409, 'ERR_VAULT_UNDERFUNDED');
-    // As the worker reports it when the vault is emptied behind the first check.
+    // The worker reports this if the vault is emptied after the first check.
     const context = { problems: ['The vault holds 1; this batch needs 3: 2 more.'] };
     const trouble = JSON.stringify({ code: 'ERR_VAULT_UNDERFUNDED', context });
     await world.db.updateTable('batches').set({ execution_error: trouble }).where('id', '=', batch.id).execute();
@@ -138,7 +138,7 @@ describe('a batch that does not go through', () => {
     assert.equal(executed.failure, undefined);
   });
 
-  it('names who cancelled it in the log, and shows which step it ended at', async () => {
+  it('has an audit log entry of who cancelled it, and shows the step at which it ended', async () => {
     const project = await createProject(world);
     const { batch } = requireOk(await init(project, [burnPipeline()]));
     await untilProgress(project, batch.id, ({ waitsFor }) => waitsFor === 'wallet');
@@ -157,7 +157,7 @@ describe('a batch that does not go through', () => {
     assert.deepEqual(await audited(project), ['batch.initialized', 'batch.cancelled']);
   });
 
-  it('is cancelled once in the log, however often it is asked for at once', async () => {
+  it('has one audit log entry of simultaneous cancellations', async () => {
     const project = await createProject(world);
     const { batch } = requireOk(await init(project, [burnPipeline()]));
     const answers = await Promise.all(
@@ -169,8 +169,8 @@ describe('a batch that does not go through', () => {
   });
 });
 
-describe('a list of batches', () => {
-  it('pages newest first, of one status or of those that wait for someone', async () => {
+describe('the list of batches', () => {
+  it('pages newest first, filtered by status or by who has to act', async () => {
     const project = await createProject(world);
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.unshift(requireOk(await init(project, [burnPipeline()])).batch.id);
@@ -198,7 +198,7 @@ describe('a list of batches', () => {
 });
 
 describe('another wallet', () => {
-  it('finds nothing of a project that is not its own, unless it reads for the company', async () => {
+  it('finds nothing of another project, except as an operator of the company', async () => {
     const [project, stranger] = [await createProject(world), await createProject(world)];
     const { batch } = requireOk(await init(project, [burnPipeline()]));
     const forCompany = { projectId: project.projectId, cookie: await signIn(world.url, operator) };

@@ -37,7 +37,7 @@ const INIT_RESULT: InitResult = {
 const [APPROVAL = '', EXECUTION = ''] = SIGNATURES;
 
 describe('buildTimeline', () => {
-  it('shows the company’s approval as part of the execution, or as the step of a person', async () => {
+  it('shows the company’s approval as part of the execution, or as a manual step', async () => {
     const [automatic, manual] = [await storeProject(db), await storeProject(db, { approvalMode: 'manual' })];
     for (const project of [automatic, manual]) {
       const batch = await storeFinalized(project);
@@ -116,7 +116,7 @@ async function storeFinalized(project: Project): Promise<Batch> {
   return batch;
 }
 
-/** The approval and the first of two pipelines. */
+/** Records the landing of the approval and the first of two pipelines. */
 async function landFirst(batch: Batch): Promise<void> {
   const bundle = newBundle(batch, { phase: 'execution', pipelineCounts: [0, 1], createdAt: later(5) });
   const { id } = await insertBundle(db, bundle);

@@ -5,7 +5,7 @@ import { requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { createEnvironment, type EnvironmentDeps } from '../../src/projects/environment.ts';
 
-/** As getGenesisHash answers on each. */
+/** Genesis hashes of each cluster, as getGenesisHash answers. */
 const MAINNET = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
 const DEVNET = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG';
 const SOME_LOCAL = '4sGjMW1sUnHzSxGspuhpqLDx6wiyjNtZAMdL4VZHirAn';
@@ -19,7 +19,7 @@ const read = (genesisHash: string, deps: Partial<Omit<EnvironmentDeps, 'chain'>>
     ...deps,
   })();
 
-describe('the environment', () => {
+describe('GET environment', () => {
   let world: World;
   before(async () => {
     world = await openWorld();
@@ -27,7 +27,7 @@ describe('the environment', () => {
   after(() => world.stop());
   const get = async () => requireOk(await send(world.url, 'GET', '/console/api/environment'));
 
-  it('says without signing in where the local cluster is and how its explorer links are made', async () => {
+  it('answers without a session where the local cluster is and how explorer links are built', async () => {
     assert.deepEqual(await get(), {
       cluster: 'localnet',
       isLocal: true,
@@ -42,7 +42,7 @@ describe('the environment', () => {
     });
   });
 
-  it('says what the operator has set', async () => {
+  it('answers what the operator has set', async () => {
     await world.restart({
       PUBLIC_URL: 'https://flywheel.example',
       PUBLIC_SOLANA_RPC_URL: 'https://rpc.example/solana',
@@ -56,8 +56,8 @@ describe('the environment', () => {
   });
 });
 
-describe('what browsers are told of the cluster', () => {
-  it('is never a URL with a user, a path or a query, where keys stand', async () => {
+describe('createEnvironment', () => {
+  it('never answers a URL with user, path or query, which may contain keys', async () => {
     for (const rpcUrl of [
       'https://me:secret@rpc.example',
       'https://rpc.example/secret',
@@ -70,14 +70,14 @@ describe('what browsers are told of the cluster', () => {
     }
   });
 
-  it('is the service’s own URL where it is bare, with the port above it for WebSockets of a validator', async () => {
+  it('answers the service’s own URL if that is bare, with the next port for a validator’s WebSockets', async () => {
     const bare = await read(DEVNET, { rpcUrl: 'https://rpc.example/' });
     assert.deepEqual([bare.rpcUrl, bare.webSocketUrl], ['https://rpc.example', 'wss://rpc.example']);
     const validator = await read(DEVNET, { rpcUrl: 'http://10.0.0.7:8899' });
     assert.equal(validator.webSocketUrl, 'ws://10.0.0.7:8900');
   });
 
-  it('names the cluster as its genesis hash does, and links to it', async () => {
+  it('names the cluster by its genesis hash, and links to it', async () => {
     const [mainnet, devnet] = [await read(MAINNET), await read(DEVNET)];
     assert.deepEqual([mainnet.cluster, mainnet.isLocal, mainnet.explorer.query], ['mainnet', false, '']);
     assert.deepEqual([devnet.cluster, devnet.isLocal, devnet.explorer.query], ['devnet', false, '?cluster=devnet']);

@@ -5,14 +5,14 @@ import { BatchEvent } from '@flywheel/api';
 export interface EventStreamAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Each as it comes; ends when the stream does. */
+  /** Events as they arrive; ends when the stream ends. */
   readonly events: AsyncGenerator<BatchEvent, void>;
-  /** Everything that was read so far, comments too. */
+  /** Everything that was read so far, comments included. */
   text(): string;
   close(): void;
 }
 
-/** Follows a stream on a connection of its own, whose end is the end of the connection. */
+/** Opens a stream on a connection of its own, whose end ends the stream. */
 export async function openEvents(
   url: string,
   path: string,
@@ -44,12 +44,12 @@ export async function openEvents(
   };
 }
 
-/** Everything until the stream ends. */
+/** Collects all events until the stream ends. */
 export async function allEvents({ events }: EventStreamAnswer): Promise<BatchEvent[]> {
   return Array.fromAsync(events);
 }
 
-/** Null for comments and settings. */
+/** Parses one block; null for comments and settings. */
 function parse(block: string): BatchEvent | null {
   const field = (name: string) =>
     block

@@ -34,8 +34,8 @@ before(async () => {
 });
 after(() => world.stop());
 
-describe('a stream of a batch’s events', () => {
-  it('tells its life as it happens, in order, and ends with it', async () => {
+describe('the event stream of a batch', () => {
+  it('sends every event as it happens, in order, and ends after the last', async () => {
     const project = await createProject(world);
     const batch = await openBatch(world, project, [burnPipeline(2)]);
     const stream = await follow(project, batch.id);
@@ -63,7 +63,7 @@ describe('a stream of a batch’s events', () => {
     assert.match(stream.text(), /^retry: \d+\n\n/);
   });
 
-  it('goes on after the last event that was seen, wherever it broke off, and then says that there is no more', async () => {
+  it('continues after the last event ID wherever it broke off, and answers 204 after the last event', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     requireOk(await executeSigned(world, project, batch));
@@ -81,7 +81,7 @@ describe('a stream of a batch’s events', () => {
     assert.equal(nonsense.status, 400);
   });
 
-  it('tells what a cancellation ends, and an end that never came on chain', async () => {
+  it('sends the end of a cancelled batch, and an end that never came on chain', async () => {
     const project = await createProject(world);
     world.localnet.faults.set({ method: 'getMultipleAccounts', kind: 'error', status: 500 });
     const batch = await openBatch(world, project, [burnPipeline()]);
@@ -97,7 +97,7 @@ describe('a stream of a batch’s events', () => {
     assert.equal(events[0]?.type, 'batch.initialized');
   });
 
-  it('hears of what another process does, also after its own connection to the database was lost', async () => {
+  it('sends what another process records, also after its own database connection was lost', async () => {
     const other = await startApp(
       parseConfig({ ...world.environment, FLYWHEEL_DATA_DIR: '/tmp' }),
       new Set(['http']),
@@ -120,7 +120,7 @@ describe('a stream of a batch’s events', () => {
     }
   });
 
-  it('is the console’s as well, with the session’s cookie: the project’s wallet’s and the company’s alone', async () => {
+  it('opens in the console with a session, only for the project’s wallet and the company', async () => {
     const [project, stranger] = [await createProject(world), await createProject(world)];
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     const path = `/console/api/projects/${project.projectId}/batches/${batch.id}/events`;
@@ -136,7 +136,7 @@ describe('a stream of a batch’s events', () => {
     assert.equal((await follow({ apiKey: '' }, batch.id)).status, 401);
   });
 
-  it('may be opened so often and no more, and again once one is closed', async () => {
+  it('has a maximum of connections, and opens again after one is closed', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     const streams: EventStreamAnswer[] = [];
@@ -155,7 +155,7 @@ describe('a stream of a batch’s events', () => {
     for (const stream of [...streams, again]) stream.close();
   });
 
-  it('ends when the server closes, and goes on at the next without a gap', async () => {
+  it('ends when the server stops, and continues at the next server without a gap', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     const [stream, unread] = [await follow(project, batch.id), await follow(project, batch.id)];
@@ -183,7 +183,7 @@ function follow(
   return openEvents(url, `/v1/flywheel/batch/${batchId}/events`, { 'x-service-api-key': apiKey, ...headers });
 }
 
-/** As a database does that restarts, or a proxy that tires of silence. */
+/** Ends the database connections of listeners, as a restart of the database or an idle timeout of a proxy would. */
 async function endListeners(): Promise<void> {
   const { rows } = await sql<{ ended: boolean }>`
     select pg_terminate_backend(pid) as ended from pg_stat_activity where application_name = 'flywheel-events'

@@ -38,7 +38,7 @@ const historyOf = async (keyId: string) => {
 const DAY_MS = 86_400_000;
 
 describe('the list of keys', () => {
-  it('has every key newest first with what tells them apart, and no key', async () => {
+  it('shows every key newest first with its name, prefix and scopes, and never the key', async () => {
     const expiresAt = new Date(Date.now() + DAY_MS).toISOString();
     const { keyId, apiKey } = await create({ name: 'ads', scopes: ['airdrop'], expiresAt });
     const [newest, ...older] = await list();
@@ -56,7 +56,7 @@ describe('the list of keys', () => {
     assert.ok(!whole.includes(apiKey) && !whole.includes(project.apiKey));
   });
 
-  it('says when a key was last used, and whether it is active, replaced, expired or revoked', async () => {
+  it('shows when a key was last used, and whether it is active, replaced, expired or revoked', async () => {
     const [used, expired, revoked, replaced] = await Promise.all([create(), create(), create(), create()]);
     assert.ok(await isAccepted(used.apiKey));
     const lastUsedAt = (await find(used.keyId)).lastUsedAt;
@@ -76,15 +76,15 @@ describe('the list of keys', () => {
     assert.ok(states[2]?.revokedAt);
   });
 
-  it('is read by the company and by nobody else’s wallet', async () => {
+  it('can be read by the company, and by no other wallet', async () => {
     requireOk(await ask('GET', keysPath(), companyCookie));
     assertError(await ask('GET', keysPath(), stranger.cookie), 404, 'ERR_PROJECT_NOT_FOUND');
     assertError(await ask('GET', keysPath(), ''), 401, 'ERR_UNAUTHORIZED');
   });
 });
 
-describe('rotating a key', () => {
-  it('makes one with the same scopes and name, and both work until the overlap is over', async () => {
+describe('the rotation of a key', () => {
+  it('creates a key with the same scopes and name, and both work until the overlap ends', async () => {
     const old = await create({ name: 'server', scopes: ['burn'] });
     const rotated = requireOk(await rotate(old.keyId, { overlapSeconds: 3_600 }));
     assert.equal(rotated.replacedKeyId, old.keyId);
@@ -112,7 +112,7 @@ describe('rotating a key', () => {
     assert.ok(await isAccepted(rotated.apiKey));
   });
 
-  it('overlaps a day unless told otherwise, and ends the old one at once when told so', async () => {
+  it('overlaps for a day by default, and ends the old key at once if requested', async () => {
     const [day, none] = await Promise.all([create(), create()]);
     const { replacedExpiresAt } = requireOk(await rotate(day.keyId));
     assert.ok(Math.abs(Date.parse(replacedExpiresAt) - Date.now() - DAY_MS) < 10_000);
@@ -121,7 +121,7 @@ describe('rotating a key', () => {
     assert.ok(await isAccepted(apiKey));
   });
 
-  it('never lengthens the old one’s life, and gives the new one what name and expiry it is told', async () => {
+  it('never extends the old key, and gives the new one the requested name and expiry', async () => {
     const soon = new Date(Date.now() + 60_000).toISOString();
     const later = new Date(Date.now() + 30 * DAY_MS).toISOString();
     const old = await create({ expiresAt: soon });
@@ -131,7 +131,7 @@ describe('rotating a key', () => {
     assert.deepEqual([name, expiresAt], ['next', later]);
   });
 
-  it('happens once however many ask at once; the others are told which key replaces it', async () => {
+  it('happens once for simultaneous requests; the others are answered with the key that replaces it', async () => {
     const old = await create();
     const count = (await list()).length;
     const answers = await Promise.all(Array.from({ length: 6 }, () => rotate(old.keyId)));
@@ -145,7 +145,7 @@ describe('rotating a key', () => {
     requireOk(await rotate(won.body.keyId));
   });
 
-  it('is refused for keys that no longer work, unknown ones and other projects’, and for senseless times', async () => {
+  it('is rejected for inactive, unknown and other projects’ keys, and for invalid times', async () => {
     const [revoked, expired, good] = await Promise.all([create(), create(), create()]);
     requireOk(await revoke(revoked.keyId));
     await world.db
@@ -174,8 +174,8 @@ describe('rotating a key', () => {
   });
 });
 
-describe('what is recorded of a key', () => {
-  it('is who created, rotated and revoked it, once each, and never the key', async () => {
+describe('the audit log of a key', () => {
+  it('names who created, rotated and revoked it, once each, and never contains the key', async () => {
     const { keyId, apiKey } = await create({ name: 'ads' });
     const rotated = requireOk(await rotate(keyId));
     requireOk(await revoke(keyId));

@@ -25,8 +25,8 @@ const pathOf = ({ projectId }: TestProject) => `/projects/${projectId}`;
 const overviewOf = async (of: TestProject) => requireOk(await get(pathOf(of), of.cookie));
 const kindsOf = ({ attention }: { attention: { kind: string }[] }) => attention.map(({ kind }) => kind);
 
-describe('the projects of a wallet', () => {
-  it('are listed newest first, and no other’s', async () => {
+describe('the list of projects', () => {
+  it('has the wallet’s own projects, newest first', async () => {
     const { projects } = requireOk(await get('/projects'));
     assert.equal(projects.length, 1);
     assert.deepEqual(projects[0], {
@@ -43,7 +43,7 @@ describe('the projects of a wallet', () => {
     assert.deepEqual(requireOk(await get('/projects', newcomer)), { projects: [] });
   });
 
-  it('are hidden from others exactly as if they did not exist, and nobody sees any without signing in', async () => {
+  it('does not reveal that other projects exist, and needs a session', async () => {
     const paths = ['', '/usage', '/settings', '/history'];
     for (const path of paths) {
       const theirs = await get(`${pathOf(project)}${path}`, stranger.cookie);
@@ -60,7 +60,7 @@ describe('the projects of a wallet', () => {
     }
   });
 
-  it('may be read by the company, and changed by their own wallets alone', async () => {
+  it('can be read by the company; only its own wallet changes a project', async () => {
     for (const path of ['', '/usage', '/settings', '/history']) {
       requireOk(await get(`${pathOf(project)}${path}`, companyCookie));
     }
@@ -71,14 +71,14 @@ describe('the projects of a wallet', () => {
     assertError(types, 404, 'ERR_PROJECT_NOT_FOUND');
   });
 
-  it('are found by their id in any case, and by nothing that is no id', async () => {
+  it('finds a project by its id in any case, and rejects an invalid id', async () => {
     requireOk(await get(`/projects/${project.projectId.toUpperCase()}`));
     assertError(await get('/projects/none'), 400, 'ERR_INVALID_REQUEST', /params\.projectId/);
   });
 });
 
-describe('the overview', () => {
-  it('tells what the vault holds, what today’s limits have left, and that nothing needs attention', async () => {
+describe('the overview of a project', () => {
+  it('shows the vault’s balance, the rest of today’s limits, and that nothing needs attention', async () => {
     const overview = await overviewOf(project);
     assert.deepEqual(overview.funds, {
       tokens: { available: '10000000000000', needed: '0', missing: '0' },
@@ -95,7 +95,7 @@ describe('the overview', () => {
     assert.deepEqual(overview.scopes, ['burn', 'airdrop']);
   });
 
-  it('counts open batches, what they need together and lack, and says what waits for whom', async () => {
+  it('counts open batches, the amounts that they need and lack, and says who has to act', async () => {
     const poor = await createProject(world, { decimals: 2, vaultBaseUnits: 150n, vaultLamports: 0n });
     const recipient = (await generateKeyPairSigner()).address;
     const oldest = await setUpBatch(world, poor, [burnPipeline(1), airdropPipeline(recipient, 0.5)]);
@@ -105,7 +105,7 @@ describe('the overview', () => {
     assert.equal(overview.batches.FINALIZED, 2);
     assert.deepEqual(overview.funds, {
       tokens: { available: '1.5', needed: '1.75', missing: '0.25' },
-      // The recipient's token account is paid for once, and the vault must keep its own rent besides.
+      // The recipient's token account is paid once, and the vault must keep its own rent.
       lamports: { available: '0', needed: '2930160', missing: '2930160' },
     });
     assert.deepEqual(overview.limits.airdrop.used, '0.75');
@@ -117,7 +117,7 @@ describe('the overview', () => {
     assert.match(first.message, /^Batch 1: .* Without it the batch ends at 20\d\d-/);
   });
 
-  it('shows what holds a batch up, a pause, a limit that is nearly used up, and a key that ends soon', async () => {
+  it('shows what holds a batch up, a pause, an almost used limit, and a key that expires soon', async () => {
     const troubled = await createProject(world, { burnLimit: '10' });
     const batch = await setUpBatch(world, troubled, [burnPipeline(9)]);
     const { db } = world;
@@ -146,7 +146,7 @@ describe('the overview', () => {
     assert.match(expiring.message, /ads/);
   });
 
-  it('counts only what is left of a batch that is executed in part', async () => {
+  it('counts only the rest of a partly executed batch', async () => {
     const halfway = await createProject(world, { decimals: 0 });
     const batch = await setUpBatch(world, halfway, [burnPipeline(1), burnPipeline(2), burnPipeline(4)]);
     await world.db
@@ -171,7 +171,7 @@ describe('the overview', () => {
     await world.db.deleteFrom('bundles').where('bundle_id', '=', 'f00d').execute();
   });
 
-  it('does without the cluster while it does not answer', async () => {
+  it('works while the cluster does not answer', async () => {
     const { faults } = world.localnet;
     faults.set({ kind: 'error', method: 'getMultipleAccounts', status: 500 });
     try {

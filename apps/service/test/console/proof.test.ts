@@ -36,8 +36,8 @@ before(async () => {
 });
 after(() => world.stop());
 
-describe('a proof, by its type and payload', () => {
-  it('is proven by the transaction that executed it, to anyone who asks', async () => {
+describe('a proof by type and payload', () => {
+  it('is proven by the transaction that executed it, for everyone', async () => {
     const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
     const batch = await executed([{ ...burnPipeline(1), ...event }, burnPipeline(1)]);
     const { verdict, message, hash, pipelines } = await check(event);
@@ -68,7 +68,7 @@ describe('a proof, by its type and payload', () => {
     });
   });
 
-  it('is not there with a byte changed', async () => {
+  it('is not found if a byte differs', async () => {
     const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
     await executed([{ ...burnPipeline(1), ...event }]);
     assert.equal((await check(event)).verdict, 'proven');
@@ -82,7 +82,7 @@ describe('a proof, by its type and payload', () => {
     }
   });
 
-  it('is recorded, not proven, until it is executed, and unknown until it is on chain', async () => {
+  it('is recorded but not proven until it is executed, and unknown until it is on chain', async () => {
     const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
     const { id, batchIndex } = await setUpBatch(world, project, [{ ...burnPipeline(1), ...event }]);
     const waiting = await check(event);
@@ -101,7 +101,7 @@ describe('a proof, by its type and payload', () => {
     assert.equal((await check(event)).verdict, 'nothing');
   });
 
-  it('that was used twice is shown twice', async () => {
+  it('is shown twice if it was used twice', async () => {
     const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
     await executed([
       { ...burnPipeline(1), ...event },
@@ -116,8 +116,8 @@ describe('a proof, by its type and payload', () => {
   });
 });
 
-describe('a proof that another project repeats', () => {
-  it('is found all the same, by its payload and by its transaction', async () => {
+describe('a proof that two projects use', () => {
+  it('is found by its payload and by its transaction', async () => {
     const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
     await executed([{ ...burnPipeline(1), ...event }]);
     const signature = await signatureOf(event);
@@ -139,7 +139,7 @@ describe('a proof that another project repeats', () => {
   });
 });
 
-describe('a transaction, by its signature', () => {
+describe('a transaction signature', () => {
   it('proves the pipelines that it executed', async () => {
     const { address: to } = await generateKeyPairSigner();
     const batch = await executed([burnPipeline(1), airdropPipeline(to, 2)]);
@@ -161,7 +161,7 @@ describe('a transaction, by its signature', () => {
     );
   });
 
-  it('of a vault that is known is proven also where its pipelines are not recorded', async () => {
+  it('proves pipelines of a known vault even if they are not recorded', async () => {
     const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
     const batch = await executed([{ ...burnPipeline(1), ...event }]);
     const signature = await signatureOf(event);
@@ -172,14 +172,14 @@ describe('a transaction, by its signature', () => {
     assert.match(message, /of which this service has no record but whose vault it knows/);
   });
 
-  it('that a stranger wrote a proof into proves nothing', async () => {
+  it('proves nothing if a stranger wrote the memo', async () => {
     const stranger = await generateKeyPairSigner();
     const { verdict, message } = await check({ signature: await land(stranger, memo(stranger.address)) });
     assert.equal(verdict, 'nothing');
     assert.match(message, /no proof that a vault has signed through its multisig/);
   });
 
-  it('that failed proves nothing', async () => {
+  it('proves nothing if the transaction failed', async () => {
     const stranger = await generateKeyPairSigner();
     const failing = { programAddress: LEGACY_MEMO_PROGRAM_ADDRESS_V3, data: Uint8Array.of(0xff) };
     const { verdict, message } = await check({ signature: await land(stranger, failing) });
@@ -187,13 +187,13 @@ describe('a transaction, by its signature', () => {
     assert.match(message, /the transaction failed/);
   });
 
-  it('that the cluster does not know proves nothing', async () => {
+  it('proves nothing if the cluster does not know the transaction', async () => {
     const { verdict, message } = await check({ signature: '1'.repeat(64) });
     assert.equal(verdict, 'nothing');
     assert.match(message, /the cluster knows no such transaction/);
   });
 
-  it('that the node has forgotten is recorded, and not called proven', async () => {
+  it('is recorded, and not proven, if the node has deleted the transaction', async () => {
     const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
     await executed([{ ...burnPipeline(1), ...event }]);
     const signature = await signatureOf(event);
@@ -206,7 +206,7 @@ describe('a transaction, by its signature', () => {
     }
   });
 
-  it('must be one', async () => {
+  it('is rejected if it is not a signature', async () => {
     for (const signature of ['z'.repeat(88), '0', 'x']) {
       const answer = await ask({ signature });
       assertError(answer, 400, 'ERR_INVALID_REQUEST');
@@ -215,7 +215,7 @@ describe('a transaction, by its signature', () => {
 });
 
 describe('a vault', () => {
-  it('tells anyone what it holds and where to deposit', async () => {
+  it('shows everyone its balance and deposit address', async () => {
     const { vaultAddress, mint } = await createProject(world, {
       vaultBaseUnits: 1_500_000n,
       vaultLamports: 7n * 10n ** 9n,
@@ -227,13 +227,13 @@ describe('a vault', () => {
     assert.equal(value.amount, '1500000');
   });
 
-  it('that nobody has filled holds nothing', async () => {
+  it('is empty before the first deposit', async () => {
     const { vaultAddress } = await createProject(world, { vaultBaseUnits: 0n, vaultLamports: 0n });
     const { lamports, tokens } = requireOk(await send(world.url, 'GET', `/console/api/vaults/${vaultAddress}`));
     assert.deepEqual([lamports, tokens], ['0', '0']);
   });
 
-  it('that is none is not there', async () => {
+  it('answers 404 if it is unknown', async () => {
     const { address: other } = await generateKeyPairSigner();
     assertError(await send(world.url, 'GET', `/console/api/vaults/${other}`), 404, 'ERR_VAULT_NOT_FOUND');
   });
@@ -254,7 +254,7 @@ async function signatureOf(event: { readonly type: string; readonly payload: str
   return pipelines[0]?.signature ?? assert.fail('The proof is in no transaction.');
 }
 
-/** A batch of these pipelines, set up, approved and executed. */
+/** Sets up, approves and executes a batch of these pipelines. */
 async function executed(pipelines: Parameters<typeof setUpBatch>[2], of: TestProject = project) {
   const batch = await setUpBatch(world, of, pipelines);
   await executeSigned(world, of, batch);
@@ -269,7 +269,7 @@ function memo(signer: Address): Instruction {
   };
 }
 
-/** Sends a transaction without asking whether it will succeed, and waits until it is confirmed. */
+/** Sends a transaction without preflight, and waits until it is confirmed. */
 async function land(payer: KeyPairSigner, instruction: Instruction): Promise<Signature> {
   await world.localnet.bank.airdrop(payer.address, 10n ** 9n);
   const { value: blockhash } = await world.rpc.getLatestBlockhash().send();

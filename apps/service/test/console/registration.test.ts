@@ -30,8 +30,8 @@ after(() => world.stop());
 
 const preview = async (mint: string) => requireOk(await ask('GET', `/mints/${mint}`, cookie));
 
-describe('a token seen before it is registered', () => {
-  it('shows its program, decimals, supply, what to know of it, and what a registration costs', async () => {
+describe('the preview of a token', () => {
+  it('shows its program, decimals, supply, warnings, and the cost of a registration', async () => {
     const mint = await createOwnMint(world, false);
     await mintTo(world, mint, mint.authority.address, 1_500_000n);
     const seen = await preview(mint.address);
@@ -47,7 +47,7 @@ describe('a token seen before it is registered', () => {
     assert.equal(seen.costLamports, begun.costLamports);
   });
 
-  it('shows the name and symbol that a token gives itself', async () => {
+  it('shows the token’s own name and symbol', async () => {
     const mint = await createMint2022({ name: 'Ad Rewards', symbol: 'ADR' });
     const { token, problem } = await preview(mint);
     assert.deepEqual(token, { program: 'token-2022', decimals: 6, supply: '0', name: 'Ad Rewards', symbol: 'ADR' });
@@ -58,7 +58,7 @@ describe('a token seen before it is registered', () => {
     assert.equal(requireOk(await ask('GET', `/projects/${project.projectId}`, project.cookie)).token.symbol, 'ADR');
   });
 
-  it('says in a sentence why something cannot be registered', async () => {
+  it('gives the reason if a token cannot be registered', async () => {
     const nobody = (await generateKeyPairSigner()).address;
     const wallet = (await fundedSigner(world)).address;
     for (const [mint, problem] of [
@@ -74,14 +74,14 @@ describe('a token seen before it is registered', () => {
     }
   });
 
-  it('is refused to those who are not signed in, and for what is no address at all', async () => {
+  it('needs a session and a valid address', async () => {
     assertError(await ask('GET', '/mints/So11111111111111111111111111111111111111112', ''), 401, 'ERR_UNAUTHORIZED');
     assertError(await ask('GET', '/mints/0x12', cookie), 400, 'ERR_INVALID_REQUEST', /params\.mint/);
   });
 });
 
 describe('a registration', () => {
-  it('keeps how the company approves, and is the first of the project’s history', async () => {
+  it('stores the approval mode, and is the first entry of the project’s audit log', async () => {
     const limits = { burnLimit: '10', airdropLimit: '20' };
     const proofTypes = [{ type: 'WATCH_AD' }];
     const project = await createProject(world, { approvalMode: 'manual', scopes: ['burn'], proofTypes, ...limits });
@@ -102,7 +102,7 @@ describe('a registration', () => {
     assert.ok(id && Date.parse(at));
   });
 
-  it('is refused for a mint that has the letters of an address and not its length, and for an unknown mode', async () => {
+  it('is rejected for a mint with the wrong length, and for an unknown mode', async () => {
     const wallet = await fundedSigner(world);
     const own = await signIn(world.url, wallet);
     const request = { mint: '1'.repeat(44), burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
@@ -119,7 +119,7 @@ interface Mint2022Options {
   readonly isTransferable?: boolean;
 }
 
-/** A Token-2022 mint of 6 decimals whose metadata, if it has a name, is inside it. */
+/** Creates a Token-2022 mint with 6 decimals and, if it has a name, metadata in the mint. */
 async function createMint2022({ name, symbol = '', isTransferable = true }: Mint2022Options): Promise<Address> {
   const [authority, mint] = await Promise.all([fundedSigner(world), generateKeyPairSigner()]);
   const pointer = { authority: some(authority.address), metadataAddress: some(mint.address) };
@@ -128,7 +128,7 @@ async function createMint2022({ name, symbol = '', isTransferable = true }: Mint
     ...(isTransferable ? [] : [extension('NonTransferable', {})]),
   ];
   const space = getMintSize(extensions);
-  // The program makes the account longer for the metadata; the rent must be there already.
+  // The program extends the account for the metadata; its rent must be there before.
   const lamports = await world.rpc.getMinimumBalanceForRentExemption(BigInt(space + 500)).send();
   const authorities = { mintAuthority: authority.address, updateAuthority: authority.address };
   await land(world, authority, [

@@ -9,10 +9,10 @@ import { parseConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 
 const CLIENTS = 8;
-/** How long each client goes on before, between and after. */
+/** Each client runs for this long before, between and after. */
 const STRETCH_MS = 400;
 
-describe('a key that is rotated while it is used', () => {
+describe('a key in use', () => {
   let console: ConsoleWorld;
   let replica: App;
   before(async () => {
@@ -25,7 +25,7 @@ describe('a key that is rotated while it is used', () => {
     await console.world.stop();
   });
 
-  it('causes no refusal on any replica, and once revoked is refused by every one at once', async () => {
+  it('works on every replica during its rotation, and on none as soon as it is revoked', async () => {
     const { world, ask } = console;
     const project = await createProject(world);
     const urls = [world.url, replica.url ?? ''];

@@ -21,8 +21,8 @@ const historyOf = async (of: TestProject) => requireOk(await get(of, '/history')
 
 const SMALL = { decimals: 2, burnLimit: '10', airdropLimit: '0.5' } as const;
 
-describe('limits', () => {
-  it('change exactly as typed, hold from the next init on, and are in the history', async () => {
+describe('daily limits', () => {
+  it('change exactly as entered, apply from the next init on, and are in the audit log', async () => {
     const project = await createProject(world, SMALL);
     const limits = { burnLimit: '00012.50', airdropLimit: '184467440737095516.15' };
     const since = requireOk(await put(project, '/limits', limits));
@@ -44,7 +44,7 @@ describe('limits', () => {
     );
   });
 
-  it('may be lowered below what is used: then nothing is left', async () => {
+  it('can be lowered below what is used: then nothing is left', async () => {
     const project = await createProject(world, SMALL);
     requireOk(await init(world.url, project.apiKey, [burnPipeline(8)]));
     requireOk(await put(project, '/limits', { burnLimit: '5', airdropLimit: '0' }));
@@ -58,7 +58,7 @@ describe('limits', () => {
     );
   });
 
-  it('that were lowered hold for what was on its way and had not taken its turn', async () => {
+  it('that were lowered also apply to a request that waits for its turn', async () => {
     const project = await createProject(world, SMALL);
     const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = world.db.transaction().execute(async (trx) => {
@@ -84,7 +84,7 @@ describe('limits', () => {
     assertError(await asked, 400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', /5/);
   });
 
-  it('are refused with their place when they are no amounts of this mint, and nothing changes', async () => {
+  it('are rejected with their position if they are not amounts of this mint, and nothing changes', async () => {
     const project = await createProject(world, SMALL);
     for (const [limits, place] of [
       [{ burnLimit: '1.005', airdropLimit: '1' }, /body\.burnLimit .*2 fraction digits/],
@@ -100,7 +100,7 @@ describe('limits', () => {
     assert.equal((await historyOf(project)).length, 1);
   });
 
-  it('that do not change make no history', async () => {
+  it('that stay the same add no entry to the audit log', async () => {
     const project = await createProject(world, SMALL);
     requireOk(await put(project, '/limits', { burnLimit: '10.00', airdropLimit: '0.5' }));
     assert.deepEqual(
@@ -109,7 +109,7 @@ describe('limits', () => {
     );
   });
 
-  it('changed by two at once are changed one after the other, each recorded with what it found', async () => {
+  it('changed by two requests at once change one after the other, each recorded with its old value', async () => {
     const project = await createProject(world, SMALL);
     const burnLimits = ['1', '2', '3', '4', '5'];
     await Promise.all(
@@ -124,7 +124,7 @@ describe('limits', () => {
 describe('proof types', () => {
   const WATCH = { type: 'WATCH_AD', description: 'A rewarded video', payloadSchema: { required: ['adId'] } };
 
-  it('are replaced all at once, from the next init on, and recorded', async () => {
+  it('are replaced together, from the next init on, and recorded', async () => {
     const project = await createProject(world, { proofTypes: [{ type: 'OLD' }] });
     const proofTypes = [WATCH, { type: 'PRODUCT_PURCHASE' }, { type: 'b' }];
     const since = requireOk(await put(project, '/proof-types', { proofTypes: proofTypes.toReversed() }));
@@ -143,7 +143,7 @@ describe('proof types', () => {
     requireOk(await init(world.url, project.apiKey, [{ ...burnPipeline(), type: 'ANYTHING' }]));
   });
 
-  it('are refused with their place when one repeats, is misshapen or has no schema of JSON Schema', async () => {
+  it('are rejected with their position if one is repeated, malformed or has an invalid JSON Schema', async () => {
     const project = await createProject(world);
     for (const [proofTypes, place] of [
       [[{ type: 'A' }, { type: 'A' }], /body\.proofTypes\[1\] repeats/],
@@ -157,8 +157,8 @@ describe('proof types', () => {
   });
 });
 
-describe('the history', () => {
-  it('is read a page at a time, newest first, of its own project alone', async () => {
+describe('the audit log', () => {
+  it('pages newest first through its own project only', async () => {
     const [project, other] = await Promise.all([createProject(world, SMALL), createProject(world, SMALL)]);
     for (const burnLimit of ['1', '2', '3']) {
       requireOk(await put(project, '/limits', { burnLimit, airdropLimit: '0.5' }));
@@ -185,7 +185,7 @@ describe('the history', () => {
 });
 
 describe('usage', () => {
-  it('has every day asked for, oldest first, with what open batches have reserved', async () => {
+  it('has every requested day, oldest first, with the reservations of open batches', async () => {
     const project = await createProject(world, SMALL);
     requireOk(await init(world.url, project.apiKey, [burnPipeline(1.25)]));
     const dayOf = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);

@@ -8,7 +8,7 @@ import { createProject, requireOk, type TestProject } from '@flywheel/testing/pr
 import type { World } from '@flywheel/testing/world';
 import { type ConsoleWorld, openConsoleWorld } from '@flywheel/testing/world';
 
-/** What an operation takes, well formed: what refuses it is whose the project is, and nothing else. */
+/** Valid input of each operation, so that only the ownership of the project can reject it. */
 const BODIES: { readonly [operationId: string]: unknown } = {
   changeLimits: { burnLimit: '1', airdropLimit: '1' },
   changeProofTypes: { proofTypes: [] },
@@ -52,23 +52,23 @@ before(async () => {
 after(() => world.stop());
 
 describe('every operation on a project', () => {
-  it('answers those who own another one as if it did not exist', async () => {
+  it('answers the owner of another project as if the project did not exist', async () => {
     for (const row of OF_PROJECTS) await refused(row, project(theirs), project(mine).cookie, 'ERR_PROJECT_NOT_FOUND');
   });
 
-  it('answers so to a company’s operator who would change it', async () => {
+  it('answers the same to an operator of the company if it changes something', async () => {
     for (const row of OF_PROJECTS.filter(({ operation }) => operation.method !== 'GET')) {
       await refused(row, project(theirs), companyCookie, 'ERR_PROJECT_NOT_FOUND');
     }
   });
 
-  it('finds nothing of another project by way of one’s own', async () => {
+  it('does not find another project’s data under the caller’s own project', async () => {
     for (const row of OF_THINGS) {
       await refused(row, project(mine), project(mine).cookie, /^ERR_(BATCH|KEY)_NOT_FOUND$/);
     }
   });
 
-  it('has changed nothing by all that', async () => {
+  it('changed nothing in these attempts', async () => {
     const entries = await world.db.selectFrom('audit_log').select('action').execute();
     assert.deepEqual(
       entries.map(({ action }) => action),
@@ -78,7 +78,7 @@ describe('every operation on a project', () => {
 });
 
 describe('every operation of the company', () => {
-  it('is refused to everyone else', async () => {
+  it('rejects everyone who is not its operator', async () => {
     for (const row of ROWS.filter(({ operation }) => operation.authentication === 'company')) {
       await refused(row, project(mine), project(mine).cookie, 'ERR_COMPANY_ONLY');
     }

@@ -18,17 +18,17 @@ const BATCHES = 12;
 const PIPELINES = 30;
 const REST_SECONDS = 120;
 
-describe('two processes that serve and three that work', () => {
+describe('two serving and three working processes', () => {
   let fleet: Fleet;
   let first: World;
   let second: World;
   before(async () => {
     fleet = await openFleet({ RATE_LIMIT_INIT: '5/60', RATE_LIMIT_EXECUTE: '100/60' });
-    [first, second] = fleet.doors;
+    [first, second] = fleet.addresses;
   });
   after(() => fleet.stop());
 
-  it('execute every batch once while one worker is killed and another is asked to stop', async () => {
+  it('execute every batch once while one worker is killed and another one stops', async () => {
     const projects: TestProject[] = [];
     for (let i = 0; i < PROJECTS; i += 1) {
       projects.push(await createProject(doorOf(i), { vaultBaseUnits: VAULT_BASE_UNITS, decimals: 6 }));
@@ -47,7 +47,7 @@ describe('two processes that serve and three that work', () => {
     const beganToStop = performance.now();
     assert.equal(await stopped?.stop(), 0, 'it finishes what it does, or hands it back');
     assert.ok(performance.now() - beganToStop < 20_000);
-    // The one that is left need not wait for the heartbeats to lapse; jobs that live are touched again at once.
+    // The remaining worker need not wait until the heartbeats expire; live jobs are touched again at once.
     await expireHeartbeats(first, held);
     await awaitRest(first, REST_SECONDS);
     await assertExact(first, { projects, batches });
@@ -56,7 +56,7 @@ describe('two processes that serve and three that work', () => {
     await waitForBatch(second, last.project, last.id, ({ status }) => status === 'EXECUTED');
   });
 
-  it('are one service: what one is asked, the other knows, and a repeat of it answers the same', async () => {
+  it('share their state: both know what one was asked, and repeat the same answers', async () => {
     const project = await createProject(first);
     const supply = await tokenSupply(first, project.mint);
     const key = randomUUID();
@@ -74,7 +74,7 @@ describe('two processes that serve and three that work', () => {
     assert.equal(await tokenSupply(first, project.mint), supply - 2_000_000n);
   });
 
-  it('count a key’s requests together, and refuse a key that was revoked through either', async () => {
+  it('count a key’s requests together, and reject a key that either has revoked', async () => {
     const project = await createProject(second);
     const statuses: number[] = [];
     for (let i = 0; i < 6; i += 1) {
@@ -85,9 +85,9 @@ describe('two processes that serve and three that work', () => {
     const keys = `/console/api/projects/${project.projectId}/keys`;
     const asked = { headers: { cookie: project.cookie }, body: {} };
     const { keyId, apiKey } = requireOk(await send(first.url, 'POST', keys, asked));
-    for (const { url } of fleet.doors) assert.equal((await getCurrent(url, apiKey)).status, 200);
+    for (const { url } of fleet.addresses) assert.equal((await getCurrent(url, apiKey)).status, 200);
     requireOk(await send(first.url, 'DELETE', `${keys}/${keyId}`, asked));
-    for (const { url } of fleet.doors) assert.equal((await getCurrent(url, apiKey)).status, 401);
+    for (const { url } of fleet.addresses) assert.equal((await getCurrent(url, apiKey)).status, 401);
   });
 
   function doorOf(i: number): World {

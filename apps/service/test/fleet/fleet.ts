@@ -2,10 +2,13 @@ import { openWorld, type World } from '@flywheel/testing/world';
 import { loadSigner } from '../../src/solana/signer.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
-/** Two processes that serve and three that work, over one database and one cluster; this process runs none of either. */
+/**
+ * Two processes that serve and three that work, on one database and one cluster; this process runs no part of the
+ * service.
+ */
 export interface Fleet {
-  /** The same service by its first and by its second address. */
-  readonly doors: readonly [World, World];
+  /** The same service at its first and at its second address. */
+  readonly addresses: readonly [World, World];
   readonly serving: readonly ServiceProcess[];
   readonly working: readonly ServiceProcess[];
   stop(): Promise<void>;
@@ -33,15 +36,15 @@ export async function openFleet(environment: Readonly<Record<string, string>> = 
       Promise.all(Array.from({ length: WORKING }, () => start('work', world.environment))),
     ]);
     const [first, second] = serving.map(({ url }) => Object.create(world, { url: { value: url } }) as World);
-    if (!first || !second) throw new Error('A fleet has two doors.');
-    return { doors: [first, second], serving, working, stop };
+    if (!first || !second) throw new Error('A fleet has two addresses.');
+    return { addresses: [first, second], serving, working, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-/** Who serves knows the signers by their addresses alone. */
+/** Replaces the signers' keys by their addresses, which is all that `flywheel serve` may have. */
 async function withoutKeys({ OPERATOR_SIGNER = '', COMPANY_SIGNER = '', ...rest }: World['environment']) {
   const [operator, company] = await Promise.all([loadSigner(OPERATOR_SIGNER), loadSigner(COMPANY_SIGNER)]);
   return { ...rest, OPERATOR_ADDRESS: operator.address, COMPANY_ADDRESS: company.address };

@@ -5,15 +5,15 @@ import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from '../s
 import { assertExact, awaitRest } from '../soak/soak.ts';
 import { type Fleet, openFleet } from './fleet.ts';
 
-/** `npm run soak` widens them, to a batch of 1,000 pipelines, and 200 batches over 20 projects. */
+/** `npm run soak` raises the numbers to a batch of 1,000 pipelines, and 200 batches of 20 projects. */
 const PIPELINES = Number(process.env.FLYWHEEL_SCALE_PIPELINES ?? 150);
 const BATCHES = Number(process.env.FLYWHEEL_SCALE_BATCHES ?? 10);
 const PROJECTS = Number(process.env.FLYWHEEL_SCALE_PROJECTS ?? 5);
 const PIPELINES_PER_BATCH = 10;
-/** A shared machine of two cores, and the largest numbers. */
+/** Enough for the largest numbers on a shared machine of two cores. */
 const REST_SECONDS = 1_200;
 
-describe('two processes that serve and three that work, at scale', () => {
+describe('two serving and three working processes at scale', () => {
   let fleet: Fleet;
   before(async () => {
     fleet = await openFleet({ LOG_LEVEL: 'fatal', NONCE_POOL_SIZE: '50' });
@@ -22,7 +22,7 @@ describe('two processes that serve and three that work, at scale', () => {
 
   it(`execute and close one batch of ${PIPELINES} pipelines`, (test) => run(test, 1, 1, PIPELINES));
 
-  it(`execute and close ${BATCHES} batches of ${PROJECTS} projects, all asked for at once`, (test) =>
+  it(`execute and close ${BATCHES} batches of ${PROJECTS} projects, all requested at once`, (test) =>
     run(test, BATCHES, PROJECTS, PIPELINES_PER_BATCH));
 
   async function run(test: TestContext, batchCount: number, projectCount: number, pipelines: number): Promise<void> {
@@ -52,7 +52,7 @@ describe('two processes that serve and three that work, at scale', () => {
   }
 
   function doorOf(i: number): World {
-    const [first, second] = fleet.doors;
+    const [first, second] = fleet.addresses;
     return i % 2 === 0 ? first : second;
   }
 });

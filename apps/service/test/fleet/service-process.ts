@@ -4,19 +4,19 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A `flywheel serve` or `flywheel work` as an operator starts it. */
+/** A `flywheel serve` or `flywheel work` process, started as an operator starts it. */
 export interface ServiceProcess {
-  /** Null where it serves nothing. */
+  /** Null if it serves nothing. */
   readonly url: string | null;
-  /** MiB of resident memory at most, so far. */
+  /** Maximum of resident memory so far, in MiB. */
   peakMemory(): Promise<number>;
-  /** SIGKILL: nothing in it gets to say goodbye. */
+  /** Ends the process with SIGKILL, without a chance to clean up. */
   kill(): Promise<void>;
-  /** SIGTERM; its exit code. */
+  /** Ends the process with SIGTERM. @returns its exit code. */
   stop(): Promise<number | null>;
 }
 
-/** Resolves when it is ready. */
+/** Starts a process; resolves when it is ready. */
 export async function startServiceProcess(
   command: 'serve' | 'work',
   environment: Readonly<Record<string, string>>,

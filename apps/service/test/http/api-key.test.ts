@@ -9,12 +9,12 @@ const entropy = fc.uint8Array({ minLength: 32, maxLength: 32 });
 describe('an API key', () => {
   it('has 53 characters, of which the last six are a checksum', () => {
     const { apiKey } = createApiKey(new Uint8Array(32));
-    // The CRC-32 of 43 zeros is 0x7849568f, by another implementation.
+    // The CRC-32 of 43 zeros is 0x7849568f, computed by another implementation.
     assert.equal(apiKey, `fwk_${'0'.repeat(43)}2CZclj`);
     assert.match(createApiKey(new Uint8Array(32).fill(255)).apiKey, /^fwk_[0-9A-Za-z]{49}$/);
   });
 
-  it('is known again by its prefix and hash', () => {
+  it('is recognized by its prefix and hash', () => {
     fc.assert(
       fc.property(entropy, (bytes) => {
         const { apiKey, prefix, hash } = createApiKey(bytes);
@@ -25,7 +25,7 @@ describe('an API key', () => {
     );
   });
 
-  it('differs wherever its randomness does', () => {
+  it('differs for different random bytes', () => {
     fc.assert(
       fc.property(entropy, entropy, (one, other) => {
         assert.equal(createApiKey(one).apiKey === createApiKey(other).apiKey, Buffer.compare(one, other) === 0);
@@ -33,7 +33,7 @@ describe('an API key', () => {
     );
   });
 
-  it('is refused with one character changed, missing or added', () => {
+  it('is rejected with one character changed, missing or added', () => {
     fc.assert(
       fc.property(entropy, fc.nat({ max: 52 }), fc.constantFrom(...'0aZ_é '), (bytes, position, character) => {
         const { apiKey } = createApiKey(bytes);
@@ -47,7 +47,7 @@ describe('an API key', () => {
     );
   });
 
-  it('takes 32 random bytes, no fewer', () => {
+  it('needs 32 random bytes', () => {
     assert.throws(() => createApiKey(new Uint8Array(16)), /made of 32 random bytes, not 16/);
   });
 });

@@ -11,8 +11,8 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-describe('what is no request', () => {
-  it('is answered in JSON like every other failure, and the connection closed', async () => {
+describe('bytes that are not a request', () => {
+  it('are answered in JSON like every other error, and the connection is closed', async () => {
     const header = (bytes: number) => `GET / HTTP/1.1\r\nhost: x\r\npad: ${'x'.repeat(bytes)}\r\n\r\n`;
     for (const [bytes, message] of [
       ['garbage\r\n\r\n', /^request is not HTTP\/1\.1\.$/],
@@ -34,28 +34,28 @@ describe('what is no request', () => {
     }
   });
 
-  it('that follows an answered request does not garble the answer', async () => {
+  it('do not corrupt the answer to the request before them', async () => {
     const answer = await server.send('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\ngarbage\r\n\r\n');
     assert.equal(answer.match(/HTTP\/1\.1 /g)?.length, 1);
     assert.match(answer, /\{"status":"ok"\}$/);
   });
 
-  it('is told from a request whose Host is missing, in JSON as well', async () => {
+  it('are distinguished from a request without Host, which is answered in JSON', async () => {
     const answer = await server.send('GET /health/live HTTP/1.1\r\nconnection: close\r\n\r\n');
     assert.match(answer, /^HTTP\/1\.1 400 .*"headers\.host is missing\."/s);
   });
 });
 
-describe('an expectation', () => {
-  it('of 100-continue is met, and any other ignored', async () => {
+describe('the Expect header', () => {
+  it('with 100-continue is honoured, and any other value ignored', async () => {
     const head = `POST /v1/flywheel/batch/init HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n`;
     assert.match(await server.send(`${head}expect: 100-continue\r\n\r\n`), /^HTTP\/1\.1 100 .*HTTP\/1\.1 401 /s);
     assert.match(await server.send(`${head}expect: the unexpected\r\n\r\n`), /^HTTP\/1\.1 401 /);
   });
 });
 
-describe('a body that breaks off', () => {
-  it('leaves the server standing and is nothing unforeseen', async () => {
+describe('an incomplete body', () => {
+  it('does not stop the server and logs no unexpected error', async () => {
     const admitted = Promise.withResolvers<void>();
     await using broken = await startTestServer({ touchApiKey: async () => admitted.resolve() });
     const accepted = once(broken.server.server, 'connection');
@@ -73,8 +73,8 @@ describe('a body that breaks off', () => {
   });
 });
 
-describe('closing', () => {
-  it('lets the request in flight finish, tells it, closes idle connections and accepts no others', async () => {
+describe('the closing server', () => {
+  it('finishes requests in flight with Connection: close, closes idle connections and accepts no new ones', async () => {
     const started = Promise.withResolvers<void>();
     await using closing = await startTestServer({
       handlers: {
@@ -86,7 +86,7 @@ describe('closing', () => {
       },
     });
     const agent = new Agent({ keepAlive: true });
-    // An idle connection that a client keeps would hold a server open for more than a minute.
+    // An idle connection that the client keeps would keep a server open for more than a minute.
     const idle = await get(agent, `${closing.url}/health/live`, {});
     assert.equal(idle.headers.connection, 'keep-alive');
     const inFlight = get(agent, `${closing.url}/v1/flywheel/batch/current`, { 'x-service-api-key': closing.apiKey });
@@ -100,7 +100,7 @@ describe('closing', () => {
     agent.destroy();
   });
 
-  it('does not wait for who has connected and asked for nothing, or for half of something', async () => {
+  it('does not wait for connections that have sent no request or only part of one', async () => {
     await using closing = await startTestServer();
     const port = Number(new URL(closing.url).port);
     const accepted = once(closing.server.server, 'connection');

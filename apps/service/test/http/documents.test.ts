@@ -5,7 +5,7 @@ import { openapi } from '@flywheel/api/openapi';
 import { startTestServer } from '@flywheel/testing/test-server';
 
 describe('/openapi.json', () => {
-  it('is the OpenAPI document of the service, with the origin that it was requested at as its server', async () => {
+  it('is the OpenAPI document of the service, with the requested origin as its server', async () => {
     await using server = await startTestServer();
     const response = await server.fetch('/openapi.json', { apiKey: null });
     assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
@@ -14,7 +14,7 @@ describe('/openapi.json', () => {
 });
 
 describe('/docs', () => {
-  it('leads to the API reference, whose page names no other host', async () => {
+  it('redirects to the API reference, whose page names no other host', async () => {
     await using server = await startTestServer();
     const response = await server.fetch('/docs', { apiKey: null });
     assert.equal(new URL(response.url).pathname, '/docs/api/');
@@ -57,7 +57,7 @@ describe('/docs', () => {
 });
 
 describe('/health', () => {
-  it('/live answers while the process does', async () => {
+  it('/live answers while the process runs', async () => {
     await using server = await startTestServer({ readiness: { database: () => Promise.reject(new Error('down')) } });
     const response = await server.fetch('/health/live', { apiKey: null });
     assert.deepEqual([response.status, await response.json()], [200, { status: 'ok' }]);
@@ -72,7 +72,7 @@ describe('/health', () => {
     assert.deepEqual([status, checks.database.status, checks.cluster.status], ['ok', 'ok', 'ok']);
   });
 
-  it('/ready answers 503 naming the check that fails or hangs, its cause for the log alone', async () => {
+  it('/ready answers 503 with the check that fails or hangs, and logs the cause', async () => {
     await using server = await startTestServer({
       readiness: {
         database: () => Promise.reject(new Error('password authentication failed for user flywheel')),

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { startTestServer, type TestServer } from '@flywheel/testing/test-server';
 import { readGuide } from '../../src/http/docs/guide.ts';
 
-describe('the guide, served', () => {
+describe('the served guide', () => {
   let server: TestServer;
   before(async () => {
     server = await startTestServer();
@@ -48,7 +48,7 @@ describe('the guide, served', () => {
     }
   });
 
-  it('answers 404 for what is not one of its pages, wherever that leads in the file system', async () => {
+  it('answers 404 for every other path, wherever it points in the file system', async () => {
     for (const path of [
       '/docs/nothing',
       '/docs/',
@@ -61,7 +61,7 @@ describe('the guide, served', () => {
   });
 });
 
-/** Links to this service’s own pages: path and anchor. */
+/** Collects links to this service's own pages, as path and anchor. */
 function linksOf(page: string, from: string): [string, string][] {
   return [...page.matchAll(/(?:href|src)="([/#][^"]*)"/g)].map(([, target = '']) => {
     const [path = '', anchor = ''] = target.split('#', 2);

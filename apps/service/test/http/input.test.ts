@@ -36,7 +36,7 @@ before(async () => {
 after(() => server[Symbol.asyncDispose]());
 
 describe('a handler', () => {
-  it('receives each part parsed by the row’s schemas, and nothing else of the request', async () => {
+  it('receives each part parsed by the operation’s schemas, and nothing else of the request', async () => {
     const body = { batchId: BATCH_ID, signedTx: 'AA==' };
     assert.equal((await execute(body, { prefer: 'wait=5' })).status, 202);
     assert.deepEqual(received.pop(), { headers: { prefer: 'wait=5' }, body });
@@ -44,16 +44,16 @@ describe('a handler', () => {
     assert.deepEqual(received.pop(), { include: 'pipelines' });
   });
 
-  it('receives defaults where the row has them', async () => {
+  it('receives the operation’s defaults', async () => {
     const body = { mint: '1'.repeat(32), burnLimit: '1', airdropLimit: '0.5', scopes: ['burn'] };
     assert.equal((await register(body)).status, 200);
     assert.deepEqual(received.pop(), { ...body, proofTypes: [], approvalMode: 'automatic' });
   });
 
-  it('that checks its body receives it unchecked, its headers checked all the same', async () => {
+  it('with its own body check receives the body unchecked, and the headers checked', async () => {
     for (const body of [{ pipelines: 'no array', extra: 1 }, [], 'text', 5, null, false]) {
       assert.equal((await init(body, { 'x-idempotency-key': IDEMPOTENCY_KEY })).status, 200);
-      // As the database writes it, however the caller does.
+      // In lower case, as the database writes it.
       assert.deepEqual(received.pop(), { headers: { 'x-idempotency-key': IDEMPOTENCY_KEY.toLowerCase() }, body });
     }
     await refused(init({}, {}), /^headers\.x-idempotency-key is missing\.$/);
@@ -62,14 +62,14 @@ describe('a handler', () => {
     await refused(unsent, /^headers\.x-idempotency-key is missing, and 1 more\.$/);
   });
 
-  it('receives numbers only as exact as they were written', async () => {
+  it('receives numbers only if they are exact', async () => {
     await init('{"amount":1.23456789012345678}', { 'x-idempotency-key': IDEMPOTENCY_KEY });
     assert.match(JSON.stringify(received.pop()), /"imprecise":"1.23456789012345678"/);
   });
 });
 
-describe('a fault', () => {
-  it('is named by its place, the first of them, with how many more there are', async () => {
+describe('a validation error', () => {
+  it('names the position of the first issue and counts the others', async () => {
     await refused(execute({}), /^body\.batchId is missing, and 1 more\.$/);
     await refused(execute({ batchId: 'x', signedTx: 'y' }), /^body\.batchId must be a UUID\.$/);
     await refused(
@@ -94,7 +94,7 @@ describe('a fault', () => {
     await refused(register(empty), /^body\.scopes must not be empty\.$/);
   });
 
-  it('repeats what the caller named, though not at any length', async () => {
+  it('quotes the caller’s names, shortened', async () => {
     const name = 'n'.repeat(100_000);
     const message = await refused(execute({ batchId: BATCH_ID, signedTx: 'y', [name]: 1 }), /unknown field "n+…"/);
     assert.ok(message.length < 200);
@@ -113,12 +113,12 @@ describe('hostile JSON', () => {
     assert.equal(Reflect.get({}, 'admin'), undefined);
   });
 
-  it('with a key twice means the last one, as JSON.parse has it', async () => {
+  it('with a repeated key has the last value, like JSON.parse', async () => {
     const text = `{"batchId":"x","batchId":"${BATCH_ID}","signedTx":"y"}`;
     assert.equal((await execute(text)).status, 202);
   });
 
-  it('cannot smuggle text that the database does not hold', async () => {
+  it('cannot contain text that the database cannot store', async () => {
     const registration = { mint: '1'.repeat(32), burnLimit: '1', airdropLimit: '1', scopes: ['burn'] };
     for (const description of ['a\\u0000b', '\\ud800', '\\udc00x']) {
       const proofTypes = `[{"type":"A","description":"${description}"}]`;

@@ -6,7 +6,7 @@ import { BATCH_ID, json, SESSION_TOKEN, startTestServer } from '@flywheel/testin
 const CURRENT = '/v1/flywheel/batch/current';
 
 describe('a request id', () => {
-  it('is the client’s own where it is short and plain, and ours otherwise', async () => {
+  it('is the client’s own if it is short and plain, otherwise a new one', async () => {
     await using server = await startTestServer();
     const answered = async (id: string) => {
       const { headers } = await server.fetch(CURRENT, { headers: { 'x-request-id': id } });
@@ -20,7 +20,7 @@ describe('a request id', () => {
     }
   });
 
-  it('is in the log beside the cause of a failure that no one foresaw', async () => {
+  it('is in the log beside the cause of an unexpected error', async () => {
     await using server = await startTestServer({
       handlers: {
         getCurrentBatch: async () => {
@@ -39,7 +39,7 @@ describe('a request id', () => {
     );
   });
 
-  it('is in the log beside the cause of a refusal that has one', async () => {
+  it('is in the log beside the cause of a client error that has one', async () => {
     await using server = await startTestServer({
       handlers: {
         getCurrentBatch: async () => {
@@ -61,7 +61,7 @@ describe('the log', () => {
     await using server = await startTestServer({
       handlers: {
         executeBatch: async ({ log }, { body }) => {
-          // What a careless handler might do.
+          // A careless handler could log this.
           log.warn({ body, signedTx: body.signedTx, request: { signedTx: body.signedTx } }, 'sending');
           throw new Error(`sending ${body.signedTx} for ${server.apiKey} failed`, { cause: { key: server.apiKey } });
         },

@@ -56,7 +56,7 @@ describe('/metrics', () => {
   });
 });
 
-/** Samples by name and labels. */
+/** Reads the samples by name and labels. */
 async function scrape({ app }: World): Promise<Map<string, number>> {
   assert.ok(app.metricsUrl);
   const response = await fetch(app.metricsUrl);

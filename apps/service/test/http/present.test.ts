@@ -51,7 +51,7 @@ describe('a batch on the wire', () => {
     assert.deepEqual(WireBatch.parse(wire), wire);
   });
 
-  it('shows its results once they exist, and trouble by its code and sentence', () => {
+  it('shows its results once they exist, and an execution error by code and sentence', () => {
     const initResult = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [], batchIndex: 1 };
     const executionError = {
       code: 'ERR_VAULT_UNDERFUNDED',
@@ -63,7 +63,7 @@ describe('a batch on the wire', () => {
     assert.match(wire.executionError?.message ?? '', /^The vault holds 1 SOL\. Deposit the missing amount/);
   });
 
-  it('includes what was asked for, and no approval where there is none', () => {
+  it('includes the requested parts, and no approval if it has none', () => {
     const included = { pipelines: [PIPELINE], proposalApproveTx: 'AAAA' };
     const wire = presentBatch(BATCH, PROJECT, included);
     assert.deepEqual([wire.pipelines, wire.proposalApproveTx], [[PIPELINE], 'AAAA']);
@@ -73,7 +73,7 @@ describe('a batch on the wire', () => {
     assert.deepEqual(parseInclude(undefined), { pipelines: false, approval: false, ledger: false });
   });
 
-  it('is answered by init as it was made, however far it has come since', () => {
+  it('is in an init answer as it was created, whatever its status since', () => {
     const parts = { pipelines: [PIPELINE], proposalApproveTx: 'AAAA' };
     const wire = presentInitializedBatch({ ...BATCH, status: 'EXECUTED' }, parts, []);
     assert.equal(wire.batch.status, 'AVAILABLE_TO_QUEUE');

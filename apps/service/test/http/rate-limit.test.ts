@@ -5,7 +5,7 @@ import { BATCH_ID, json, SESSION_TOKEN, startTestServer, WALLET } from '@flywhee
 const CURRENT = '/v1/flywheel/batch/current';
 
 describe('a rate limit', () => {
-  it('is told in every answer that got past authentication, refusals included', async () => {
+  it('is in the headers of every authenticated answer, errors included', async () => {
     await using server = await startTestServer({ requestsPerWindow: 10 });
     const answers = [
       await server.fetch('/v1/flywheel/batch/x'),
@@ -27,7 +27,7 @@ describe('a rate limit', () => {
     }
   });
 
-  it('answers 429 with Retry-After once it is passed, before the body is looked at', async () => {
+  it('answers 429 with Retry-After above the limit, before the body is read', async () => {
     await using server = await startTestServer({ requestsPerWindow: 2 });
     const execute = () => server.fetch('/v1/flywheel/batch/execute', json({ batchId: BATCH_ID, signedTx: 'y' }));
     assert.deepEqual([(await execute()).status, (await execute()).status], [202, 202]);
@@ -45,7 +45,7 @@ describe('a rate limit', () => {
     assert.equal((await server.fetch('/v1/flywheel/batch/execute', { ...other, apiKey: otherKey })).status, 202);
   });
 
-  it('counts the console by wallet, or by address before anyone has signed in', async () => {
+  it('counts the console by wallet, or by address without a session', async () => {
     const counted: string[] = [];
     await using server = await startTestServer({
       rateLimits: {
@@ -61,7 +61,7 @@ describe('a rate limit', () => {
     assert.deepEqual(counted, ['console 127.0.0.1', `console ${WALLET}`]);
   });
 
-  it('counts whom one of our proxies speaks for, and takes nobody else’s word', async () => {
+  it('counts the address that a trusted proxy names, and ignores the headers of others', async () => {
     const counted: string[] = [];
     const rateLimits = {
       limits: Object.fromEntries(NAMES.map((name) => [name, { requests: 5, seconds: 1 }])) as Limits,

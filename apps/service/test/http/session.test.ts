@@ -12,7 +12,7 @@ before(async () => {
 after(() => server[Symbol.asyncDispose]());
 
 describe('a console session', () => {
-  it('is opened by a cookie that scripts cannot read and other sites cannot send', async () => {
+  it('is a cookie that scripts cannot read and other sites cannot send', async () => {
     const response = await server.fetch('/console/api/sign-in', json(SIGN_IN));
     assert.equal(response.status, 200);
     assert.equal(
@@ -21,7 +21,7 @@ describe('a console session', () => {
     );
   });
 
-  it('travels over https alone where the service is reached so', async () => {
+  it('is sent over https only if the service is reached by https', async () => {
     await using secure = await startTestServer({ publicUrl: 'https://flywheel.example' });
     const response = await secure.fetch('/console/api/sign-in', json(SIGN_IN));
     assert.match(response.headers.get('set-cookie') ?? '', /; Secure$/);
@@ -39,7 +39,7 @@ describe('a console session', () => {
     assert.match(response.headers.get('set-cookie') ?? '', /^flywheel_session=; .*Max-Age=0/);
   });
 
-  it('answers 401 when it is missing, empty or over', async () => {
+  it('answers 401 if it is missing, empty or ended', async () => {
     for (const cookie of ['', 'flywheel_session=', 'flywheel_session=other', 'x_flywheel_session=1', '=; ;;']) {
       const response = await server.fetch('/console/api/sign-out', json('', { cookie }));
       assert.equal(response.status, 401, cookie);
@@ -55,8 +55,8 @@ describe('a console session', () => {
   });
 });
 
-describe('a change asked for by another site', () => {
-  it('is refused by its Origin', async () => {
+describe('a change requested by another site', () => {
+  it('is rejected by its Origin', async () => {
     const host = new URL(server.url).host;
     for (const [origin, status] of [
       [`http://${host}`, 200],
@@ -72,14 +72,14 @@ describe('a change asked for by another site', () => {
     }
   });
 
-  it('is measured by the public address where one is known', async () => {
+  it('is rejected by the public address if one is set', async () => {
     await using known = await startTestServer({ publicUrl: 'https://flywheel.example/' });
     const signOut = (origin: string) => known.fetch('/console/api/sign-out', json('', { cookie: COOKIE, origin }));
     assert.equal((await signOut('https://flywheel.example')).status, 200);
     assert.equal((await signOut(known.url)).status, 400);
   });
 
-  it('is refused by the types a form can send, with a body or without', async () => {
+  it('is rejected by the content types that a form can send, with a body or without', async () => {
     for (const contentType of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
       const form = { method: 'POST', body: '{}', headers: { cookie: COOKIE, 'content-type': contentType } };
       assert.equal((await server.fetch('/console/api/sign-out', form)).status, 415, contentType);
@@ -93,8 +93,8 @@ describe('a change asked for by another site', () => {
   });
 });
 
-describe('a host', () => {
-  it('that is no host is refused before anything is made of it', async () => {
+describe('a Host header', () => {
+  it('that is not a valid host is rejected before it is used', async () => {
     for (const host of ['', '[', 'a b', 'x:99999999', '/'].map((name) => `host: ${name}\r\n`)) {
       const answer = await server.send(
         `POST /console/api/sign-in/challenge HTTP/1.1\r\n${host}connection: close\r\ncontent-length: 0\r\n\r\n`,

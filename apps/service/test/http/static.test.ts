@@ -40,7 +40,7 @@ describe('the console', () => {
     await writeFile(join(directory, path), content);
   }
 
-  it('answers its page at each of its addresses', async () => {
+  it('answers with its page at each of its addresses', async () => {
     const router = await readFile(new URL('../../../console/src/app/router.tsx', import.meta.url), 'utf8');
     const routes = [...router.matchAll(/getParentRoute: \(\) => (root|project|company),\s+path: '([^']+)'/g)];
     assert.ok(routes.length > 10, `only ${routes.length} addresses were found`);
@@ -54,7 +54,7 @@ describe('the console', () => {
     }
   });
 
-  it('answers any other address with 404 as before', async () => {
+  it('answers 404 at any other address', async () => {
     for (const path of ['/nowhere', '/registers', '/vault', '/assets/', '/assets/gone.js', '/index.html']) {
       const response = await server.fetch(path, { apiKey: null });
       assert.equal(response.status, 404, path);
@@ -62,13 +62,13 @@ describe('the console', () => {
     }
   });
 
-  it('gives away no file outside of what was built, and none of the build’s own', async () => {
+  it('serves no file outside the build, and none of the build’s own', async () => {
     for (const path of ['/assets/%2e%2e/index.html', '/assets/..%2findex.html', '/.vite/manifest.json']) {
       assert.match(await server.send(`GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`), /^HTTP\/1.1 404/);
     }
   });
 
-  it('lets its page load and do nothing but what is its own, and talk to nobody but the cluster', async () => {
+  it('has a policy that allows only its own files and connections to the cluster', async () => {
     const response = await server.fetch('/', { apiKey: null });
     const directives = (response.headers.get('content-security-policy') ?? '').split('; ');
     assert.ok(directives.includes("default-src 'none'"));
@@ -78,7 +78,7 @@ describe('the console', () => {
     assert.ok(directives.includes("connect-src 'self' https://rpc.example wss://rpc.example:8443"), String(directives));
   });
 
-  it('serves its page also while nobody can say where the cluster is', async () => {
+  it('serves its page also while the cluster’s address is unknown', async () => {
     await using alone = await startTestServer({ site, readConnectUrls: () => Promise.reject(new Error('no cluster')) });
     const response = await alone.fetch('/', { apiKey: null });
     assert.equal(response.status, 200);
@@ -91,7 +91,7 @@ describe('the console', () => {
     ['gzip;q=1, br;q=0', 'gzip', gunzipSync],
     ['identity', undefined, (bytes: Buffer) => bytes],
   ] as const) {
-    it(`sends a file as ${encoding ?? 'it is'} to who accepts ${accept}`, async () => {
+    it(`sends a file ${encoding ? `with ${encoding}` : 'unencoded'} to clients that accept ${accept}`, async () => {
       const { headers, body } = await get('/assets/main-1a2b.js', { 'accept-encoding': accept });
       assert.equal(headers['content-encoding'], encoding);
       assert.equal(headers.vary, 'accept-encoding');
@@ -101,7 +101,7 @@ describe('the console', () => {
     });
   }
 
-  it('says 304 to who has the very bytes, and sends them to who has others', async () => {
+  it('answers 304 to a client that has the same bytes, and sends them to others', async () => {
     const first = await get('/', {});
     const etag = String(first.headers.etag);
     assert.equal((await get('/', { 'if-none-match': `"other", W/${etag}` })).status, 304);
@@ -111,14 +111,14 @@ describe('the console', () => {
     assert.equal((await get('/assets/main-1a2b.js', asGzip)).status, 200);
   });
 
-  it('answers HEAD as GET without the body, and refuses other methods', async () => {
+  it('answers HEAD like GET without the body, and rejects other methods', async () => {
     const head = await server.fetch('/theme.js', { method: 'HEAD', apiKey: null });
     assert.deepEqual([head.status, head.headers.get('content-length')], [200, '7']);
     const post = await server.fetch('/register', { method: 'POST', apiKey: null });
     assert.deepEqual([post.status, post.headers.get('allow')], [405, 'GET, HEAD']);
   });
 
-  it('that has not been built says how to, and the rest works', async () => {
+  it('says how to build it if it is not built, and everything else works', async () => {
     await using bare = await startTestServer({ site: await readSite(join(directory, 'nowhere')) });
     const response = await bare.fetch('/', { apiKey: null });
     assert.equal(response.status, 503);
@@ -126,7 +126,7 @@ describe('the console', () => {
     assert.equal((await bare.fetch('/docs', { apiKey: null })).status, 200);
   });
 
-  /** As it is on the wire: fetch would decode it. */
+  /** Sends a request and returns the raw answer, which fetch would decode. */
   function get(path: string, headers: Record<string, string>) {
     const { promise, resolve, reject } = Promise.withResolvers<{
       status: number | undefined;

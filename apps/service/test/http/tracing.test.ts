@@ -19,7 +19,7 @@ describe('traces', () => {
     await provider.shutdown();
   });
 
-  it('go from a caller’s request through its jobs to every bundle', async () => {
+  it('continue from a caller’s request through its jobs to every bundle', async () => {
     const project = await createProject(world);
     const trace = (byte: string) => `00-${byte.repeat(16)}-${'ab'.repeat(8)}-01`;
     const made = await send(world.url, 'POST', '/v1/flywheel/batch/init', {

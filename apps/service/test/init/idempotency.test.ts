@@ -15,8 +15,8 @@ before(async () => {
 });
 after(() => world.stop());
 
-describe('the same idempotency key', () => {
-  it('with the same body answers the same batch, whatever the spacing, the order of members and the key’s case', async () => {
+describe('an idempotency key', () => {
+  it('with the same body answers the same batch, whatever the spacing, member order and case of the key', async () => {
     const key = randomUUID();
     const { type, payload, actions } = burnPipeline();
     const first = await init(world.url, project.apiKey, [{ type, payload, actions }], key);
@@ -28,20 +28,20 @@ describe('the same idempotency key', () => {
     assert.deepEqual(requireOk(again), requireOk(first));
   });
 
-  it('with another body is 422', async () => {
+  it('with another body answers 422', async () => {
     const key = randomUUID();
     requireOk(await init(world.url, project.apiKey, [burnPipeline()], key));
     const other = await init(world.url, project.apiKey, [burnPipeline()], key);
     assertError(other, 422, 'ERR_DUPLICATE_IDEMPOTENCY_KEY', new RegExp(key));
   });
 
-  it('after a request that failed is free', async () => {
+  it('is free again after a failed request', async () => {
     const key = randomUUID();
     assertError(await init(world.url, project.apiKey, [], key), 400, 'ERR_FLYWHEEL_NO_INSTRUCTIONS');
     requireOk(await init(world.url, project.apiKey, [burnPipeline()], key));
   });
 
-  it('is another one in another project', async () => {
+  it('is independent of the same key in another project', async () => {
     const other = await createProject(world);
     const key = randomUUID();
     const pipelines = [burnPipeline()];
@@ -50,7 +50,7 @@ describe('the same idempotency key', () => {
     assert.notEqual(one.batch.id, two.batch.id);
   });
 
-  it('from 20 connections at once makes one batch, and all get it', async () => {
+  it('creates one batch for 20 simultaneous requests, and all receive it', async () => {
     const own = await createProject(world);
     const key = randomUUID();
     const pipelines = [burnPipeline()];
@@ -62,8 +62,8 @@ describe('the same idempotency key', () => {
   });
 });
 
-describe('50 inits at once against a cap that allows 20', () => {
-  it('give exactly 20', async () => {
+describe('50 simultaneous inits under a limit of 20', () => {
+  it('store exactly 20', async () => {
     const own = await createProject(world, { burnLimit: '20' });
     await waitForNonces(20);
     const answers = await Promise.all(Array.from({ length: 50 }, () => initUntilAnswered(own.apiKey)));
@@ -74,7 +74,7 @@ describe('50 inits at once against a cap that allows 20', () => {
     assert.equal(await batchCount(own), 20);
   });
 
-  it('give exactly 20 over five keys of a project with the rate limits as they are', async () => {
+  it('store exactly 20 with five keys of a project under the default rate limits', async () => {
     await world.restart({ RATE_LIMIT_INIT: '' });
     const own = await createProject(world, { burnLimit: '20' });
     const keys = await Promise.all(Array.from({ length: 5 }, () => createKey(own)));
@@ -90,8 +90,8 @@ describe('50 inits at once against a cap that allows 20', () => {
   });
 });
 
-describe('429', () => {
-  it('ERR_RATE_LIMITED after ten a minute, replays counted, with the headers that say so', async () => {
+describe('POST init, 429,', () => {
+  it('is ERR_RATE_LIMITED after ten requests a minute, replays included, with rate limit headers', async () => {
     await world.restart({ RATE_LIMIT_INIT: '' });
     const own = await createProject(world);
     const [key, pipelines] = [randomUUID(), [burnPipeline()]];
@@ -108,7 +108,7 @@ describe('429', () => {
     await world.restart();
   });
 
-  it('ERR_TOO_MANY_OPEN_BATCHES past the batches and pipelines a project may have open', async () => {
+  it('is ERR_TOO_MANY_OPEN_BATCHES above the limits of open batches and pipelines', async () => {
     await world.restart({ MAX_OPEN_BATCHES: '2', MAX_OPEN_PIPELINES: '3' });
     const own = await createProject(world);
     requireOk(await init(world.url, own.apiKey, [burnPipeline()]));
@@ -121,10 +121,10 @@ describe('429', () => {
   });
 });
 
-describe('503', () => {
-  it('ERR_NONCE_POOL_EMPTY while every nonce is leased, and refills', async () => {
+describe('POST init, 503,', () => {
+  it('is ERR_NONCE_POOL_EMPTY while every nonce is leased, and requests a refill', async () => {
     const own = await createProject(world);
-    // A refill that still runs, or that a setup asks for when it ends, would free a nonce again.
+    // A refill that is still running, or that a setup requests at its end, would free a nonce again.
     await waitUntil('an idle worker', countJobs, (count) => count === 0);
     await world.db.updateTable('nonces').set({ state: 'creating' }).where('state', '=', 'available').execute();
     const key = randomUUID();
@@ -140,8 +140,8 @@ describe('503', () => {
 });
 
 /**
- * Initializes a batch of one burn. On a busy machine a request may wait longer for a connection than the service lets it
- * (10 s): the answer asks for the same request with the same key.
+ * Initializes a batch of one burn. On a busy machine a request may wait longer for a database connection than the
+ * service allows (10 s); the answer then asks for the same request with the same key.
  */
 async function initUntilAnswered(apiKey: string): Promise<Answer> {
   const [pipelines, key] = [[burnPipeline(1)], randomUUID()];
@@ -152,7 +152,7 @@ async function initUntilAnswered(apiKey: string): Promise<Answer> {
   );
 }
 
-/** Each batch leases a nonce, and the pool is refilled behind the requests. */
+/** Waits for free nonces: each batch leases one, and the pool is refilled in the background. */
 async function waitForNonces(count: number): Promise<void> {
   await waitUntil(
     `${count} free nonces`,
@@ -161,7 +161,7 @@ async function waitForNonces(count: number): Promise<void> {
   );
 }
 
-/** Jobs that are to be done now. */
+/** Counts the jobs that are due. */
 async function countJobs(): Promise<number> {
   const { rows } = await sql`
     select from jobs.job where state in ('created', 'retry', 'active') and data->>'type' <> 'expire'

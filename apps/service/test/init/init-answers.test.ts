@@ -18,8 +18,8 @@ before(async () => {
 });
 after(() => world.stop());
 
-describe('200', () => {
-  it('answers the compiled pipelines, proof memo first, signed for by the vault', async () => {
+describe('POST init, 200,', () => {
+  it('has the compiled pipelines, proof memo first, with the vault as signer', async () => {
     const { address: recipient } = await generateKeyPairSigner();
     const pipelines = [
       { type: 'WATCH_AD', payload: '{"adId":"123"}', actions: [{ action: 'MEMO', message: 'grüezi' }] },
@@ -51,7 +51,7 @@ describe('200', () => {
     { decimals: 0, token2022: false },
     { decimals: 9, token2022: true },
   ]) {
-    it(`writes amounts in base units of ${decimals} decimals, ${token2022 ? 'Token-2022' : 'SPL Token'}`, async () => {
+    it(`has amounts in base units of ${decimals} decimals, ${token2022 ? 'Token-2022' : 'SPL Token'}`, async () => {
       const own = await createProject(world, { decimals, token2022, burnLimit: '1000000000', airdropLimit: '1' });
       const amount = decimals === 0 ? 999_999_999 : 123_456.789012345;
       const { batch } = requireOk(await init(world.url, own.apiKey, [burnPipeline(amount)]));
@@ -63,7 +63,7 @@ describe('200', () => {
     });
   }
 
-  it('warns of a proof that was used before, and takes it', async () => {
+  it('has a warning for a proof that was used before', async () => {
     const pipeline = burnPipeline();
     const first = requireOk(await init(world.url, project.apiKey, [pipeline]));
     assert.equal('warnings' in first, false);
@@ -74,7 +74,7 @@ describe('200', () => {
     );
   });
 
-  it('takes 1,000 pipelines', async () => {
+  it('accepts 1,000 pipelines', async () => {
     const own = await createProject(world);
     const pipelines = Array.from({ length: 1_000 }, () => burnPipeline(0.5));
     const { batch } = requireOk(await init(world.url, own.apiKey, pipelines));
@@ -82,7 +82,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('POST init, 400,', () => {
   const refused = async (body: unknown, code: string, message: RegExp, key = project.apiKey) => {
     const headers = { 'x-idempotency-key': randomUUID() };
     assertError(await send(world.url, 'POST', '/v1/flywheel/batch/init', { key, headers, body }), 400, code, message);
@@ -90,7 +90,7 @@ describe('400', () => {
   const of = (...pipelines: readonly unknown[]) => ({ pipelines });
   const acting = (...actions: readonly unknown[]) => ({ type: 'WATCH_AD', payload: '{}', actions });
 
-  it('ERR_INVALID_REQUEST names the place of what is malformed outside of actions', async () => {
+  it('is ERR_INVALID_REQUEST with the position of an issue outside actions', async () => {
     await refused({}, 'ERR_INVALID_REQUEST', /pipelines/);
     await refused([], 'ERR_INVALID_REQUEST', /object/);
     await refused(of({ ...burnPipeline(), type: 'has space' }), 'ERR_INVALID_REQUEST', /pipelines\[0\]\.type/);
@@ -103,7 +103,7 @@ describe('400', () => {
     await refused(of({ ...burnPipeline(), payload }), 'ERR_INVALID_REQUEST', /65,?536/);
   });
 
-  it('ERR_INVALID_REQUEST for a missing or misshapen idempotency key', async () => {
+  it('is ERR_INVALID_REQUEST for a missing or malformed idempotency key', async () => {
     const options = { key: project.apiKey, body: of(burnPipeline()) };
     const path = '/v1/flywheel/batch/init';
     assertError(await send(world.url, 'POST', path, options), 400, 'ERR_INVALID_REQUEST', /x-idempotency-key/);
@@ -116,12 +116,12 @@ describe('400', () => {
     );
   });
 
-  it('ERR_FLYWHEEL_NO_INSTRUCTIONS and ERR_FLYWHEEL_ACTIONS_EMPTY', async () => {
+  it('is ERR_FLYWHEEL_NO_INSTRUCTIONS or ERR_FLYWHEEL_ACTIONS_EMPTY for empty lists', async () => {
     await refused(of(), 'ERR_FLYWHEEL_NO_INSTRUCTIONS', /at least one pipeline/);
     await refused(of(burnPipeline(), acting()), 'ERR_FLYWHEEL_ACTIONS_EMPTY', /pipelines\[1\]\.actions/);
   });
 
-  it('ERR_FLYWHEEL_INVALID_ACTION for any fault inside an action', async () => {
+  it('is ERR_FLYWHEEL_INVALID_ACTION for any issue inside an action', async () => {
     const { address: toAddress } = await generateKeyPairSigner();
     for (const [action, message] of [
       [{ action: 'BUYBACK', amount: 1 }, /BUYBACK is declared but not implemented/],
@@ -152,7 +152,7 @@ describe('400', () => {
     assertError(answer, 400, 'ERR_FLYWHEEL_INVALID_ACTION', /at most 15/);
   });
 
-  it('ERR_FLYWHEEL_INVALID_PROOF_TYPE for a type not registered and a payload against its schema', async () => {
+  it('is ERR_FLYWHEEL_INVALID_PROOF_TYPE for an unregistered type and a payload that violates its schema', async () => {
     const payloadSchema = { type: 'object', required: ['orderId'], properties: { orderId: { type: 'integer' } } };
     const own = await createProject(world, { proofTypes: [{ type: 'ORDER', payloadSchema }] });
     await refused(of(burnPipeline()), 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', /ORDER/, own.apiKey);
@@ -161,12 +161,12 @@ describe('400', () => {
     requireOk(await init(world.url, own.apiKey, [{ ...order, payload: '{"orderId":1}' }]));
   });
 
-  it('ERR_FLYWHEEL_PIPELINE_TOO_BIG says how many bytes and how many fit', async () => {
+  it('is ERR_FLYWHEEL_PIPELINE_TOO_BIG with the pipeline’s bytes and the limit', async () => {
     const memo = (length: number) => ({ ...acting({ action: 'MEMO', message: 'm'.repeat(length) }) });
     await refused(of(burnPipeline(), memo(900)), 'ERR_FLYWHEEL_PIPELINE_TOO_BIG', /pipelines\[1\].* 856/);
   });
 
-  it('ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED with cap, used, asked and reset; burns and airdrops apart', async () => {
+  it('is ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED with limit, used, requested and reset; burns and airdrops apart', async () => {
     const own = await createProject(world, { burnLimit: '10', airdropLimit: '5' });
     requireOk(await init(world.url, own.apiKey, [burnPipeline(7.5)]));
     const message = /burn limit is 10 tokens; 7\.5 are used and this batch asks for 3\..*T00:00:00\.000Z/;
@@ -176,7 +176,7 @@ describe('400', () => {
     await refused(of(airdropPipeline(address, 1)), 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', /airdrop/, own.apiKey);
   });
 
-  it('checks shape, emptiness, actions, scopes, proof type and size in this order over the whole request', async () => {
+  it('comes from shape, emptiness, actions, scopes, proof type and size, in this order over the whole request', async () => {
     const own = await createProject(world, { scopes: ['airdrop'], proofTypes: [{ type: 'ORDER' }] });
     const faults: readonly [unknown, string][] = [
       [{ ...burnPipeline(), extra: 1 }, 'ERR_INVALID_REQUEST'],
@@ -197,8 +197,8 @@ describe('400', () => {
   });
 });
 
-describe('401, 403, 404', () => {
-  it('tells a key that is missing, malformed, unknown, revoked and expired apart', async () => {
+describe('POST init, 401, 403, 404,', () => {
+  it('distinguishes keys that are missing, malformed, unknown, revoked and expired', async () => {
     const at = (key?: string) => send(world.url, 'GET', '/v1/flywheel/batch/current', key === undefined ? {} : { key });
     assertError(await at(), 401, 'ERR_UNAUTHORIZED', /x-service-api-key/);
     assertError(await at('fwk_short'), 401, 'ERR_UNAUTHORIZED');
@@ -225,7 +225,7 @@ describe('401, 403, 404', () => {
     assertError(await at(other.apiKey), 401, 'ERR_UNAUTHORIZED', /revoked/);
   });
 
-  it('ERR_TOKEN_NOT_FOUND and ERR_FLYWHEEL_NOT_FOUND when they are gone', async () => {
+  it('is ERR_TOKEN_NOT_FOUND or ERR_FLYWHEEL_NOT_FOUND if they are gone', async () => {
     const own = await createProject(world);
     const archived = { archived_at: new Date() };
     await world.db.updateTable('flywheels').set(archived).where('project_id', '=', own.projectId).execute();
@@ -234,7 +234,7 @@ describe('401, 403, 404', () => {
     assertError(await init(world.url, own.apiKey, [burnPipeline()]), 404, 'ERR_TOKEN_NOT_FOUND');
   });
 
-  it('ERR_KEY_SCOPES_UNAUTHORIZED for an action whose scope the key lacks; memos need none', async () => {
+  it('is ERR_KEY_SCOPES_UNAUTHORIZED for an action whose scope the key lacks; memos need none', async () => {
     const own = await createProject(world, { scopes: ['airdrop'] });
     const refused = await init(world.url, own.apiKey, [burnPipeline()]);
     assertError(refused, 403, 'ERR_KEY_SCOPES_UNAUTHORIZED', /pipelines\[0\]\.actions\[0\]: BURN needs the scope burn/);
@@ -243,8 +243,8 @@ describe('401, 403, 404', () => {
   });
 });
 
-describe('500', () => {
-  it('ERR_BATCH_INIT_FAILED stores nothing, and the same key works once the trouble is over', async () => {
+describe('POST init, 500,', () => {
+  it('is ERR_BATCH_INIT_FAILED and stores nothing, and the same key works afterwards', async () => {
     const own = await createProject(world);
     const key = randomUUID();
     await world.db.schema.alterTable('pipelines').renameTo('pipelines_gone').execute();

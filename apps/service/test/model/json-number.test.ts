@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ImpreciseNumber, parseJson } from '../../src/model/json-number.ts';
 
 describe('parseJson', () => {
-  it('reads what JSON.parse reads, when no number loses digits', () => {
+  it('equals JSON.parse if no number loses digits', () => {
     const json = fc.json({ noUnicodeString: false } as fc.JsonSharedConstraints);
     fc.assert(
       fc.property(json, (text) => {
@@ -28,7 +28,7 @@ describe('parseJson', () => {
     }
   });
 
-  it('marks a number of more, wherever it stands, with its source text', () => {
+  it('marks any number with more digits, wherever it stands, with its source text', () => {
     const parsed = parseJson('{"a":[1234567890123456],"b":0.1234567890123456789,"c":"1234567890123456"}');
     assert.deepEqual(parsed, {
       a: [new ImpreciseNumber('1234567890123456')],
@@ -38,12 +38,12 @@ describe('parseJson', () => {
     assert.equal(new ImpreciseNumber('-0.1234567890123456789e10').significantDigits, 19);
   });
 
-  it('cannot be made to take an object for such a number', () => {
+  it('never takes an object for such a number', () => {
     const parsed = parseJson('{"imprecise":"1234567890123456","significantDigits":16}');
     assert.ok(!(parsed instanceof ImpreciseNumber));
   });
 
-  it('refuses a key that sets a prototype, nesting without end, and what is no JSON, with a SyntaxError', () => {
+  it('throws SyntaxError for a key that sets a prototype, unlimited nesting, and invalid JSON', () => {
     assert.throws(() => parseJson('{"a":{"__proto__":{"isAdmin":true}}}'), /SyntaxError: .*__proto__/);
     assert.throws(() => parseJson('['.repeat(500_000) + ']'.repeat(500_000)), /SyntaxError: .*too deeply/);
     for (const text of ['', '{', 'undefined', '01', '{"a":1,}']) assert.throws(() => parseJson(text), SyntaxError);

@@ -4,8 +4,8 @@ import { ConfigError, parseConfig, parseDatabaseConfig } from '../../src/config.
 
 const ADDRESS = '11111111111111111111111111111111';
 
-describe('the environment', () => {
-  it('may be empty: everything has a default, the interface’s rate limits among them', () => {
+describe('readConfig', () => {
+  it('accepts an empty environment: everything has a default, rate limits included', () => {
     const { host, port, databaseUrl, solanaRpcUrl, blockEngineUrl, rateLimits, batchExpirySeconds } = parseConfig({});
     assert.deepEqual([host, port], ['127.0.0.1', 4000]);
     assert.deepEqual([databaseUrl, solanaRpcUrl, blockEngineUrl], [null, null, null]);
@@ -16,7 +16,7 @@ describe('the environment', () => {
     assert.equal(batchExpirySeconds, 7 * 86_400);
   });
 
-  it('is read as it is written, an empty variable like one that is not set', () => {
+  it('reads values as they are written, and an empty variable as unset', () => {
     const config = parseConfig({ PORT: '0', LOCALNET_PORT: '', RATE_LIMIT_GET: '3/7', DATABASE_URL: '', OTHER: 'x' });
     assert.deepEqual([config.port, config.localnet.port, config.databaseUrl], [0, 8899, null]);
     assert.deepEqual(config.rateLimits.get, { requests: 3, seconds: 7 });
@@ -52,27 +52,27 @@ describe('the environment', () => {
     ['LOG_LEVEL', 'loud', /^LOG_LEVEL is "loud"; it may be fatal, error, warn, info, debug, trace or silent\.$/],
   ];
   for (const [name, value, fault] of faults) {
-    it(`is refused with ${name}=${value}, in one sentence`, () => {
+    it(`rejects ${name}=${value} in one sentence`, () => {
       const [sentence, ...others] = faultsOf({ [name]: value, ...keysFor(name) });
       assert.match(sentence ?? '', fault);
       assert.deepEqual(others, []);
     });
   }
 
-  it('is refused with a sentence a fault, all of them at once', () => {
+  it('reports all issues at once, a sentence each', () => {
     const names = faultsOf({ PORT: 'x', LOG_LEVEL: 'y', RATE_LIMIT_GET: 'z' }).map(
       (sentence) => sentence.split(' ')[0],
     );
     assert.deepEqual(names.toSorted(), ['LOG_LEVEL', 'PORT', 'RATE_LIMIT_GET']);
   });
 
-  it('never has its secrets repeated', () => {
+  it('never quotes secrets', () => {
     const [sentence] = faultsOf({ DATABASE_URL: 'mysql://flywheel:hunter2@localhost' });
     assert.doesNotMatch(sentence ?? '', /hunter2/);
     assert.doesNotMatch(faultsOf({ WEBHOOK_KEY: 'aHVudGVyMg==' })[0] ?? '', /aHVudGVyMg/);
   });
 
-  it('takes no signers for what is done to the database alone', () => {
+  it('needs no signers for commands that only use the database', () => {
     const config = parseDatabaseConfig({
       SOLANA_RPC_URL: 'https://rpc.example',
       DATABASE_URL: 'postgres://db.example/x',
@@ -81,7 +81,7 @@ describe('the environment', () => {
     assert.throws(() => parseDatabaseConfig({ DATABASE_URL: 'nonsense' }), ConfigError);
   });
 
-  it('has webhooks go to private addresses on the local cluster alone, unless it says otherwise', () => {
+  it('allows webhooks to private addresses only on the local cluster, unless set', () => {
     const elsewhere = { SOLANA_RPC_URL: 'https://rpc.example', ...keysFor('SOLANA_RPC_URL') };
     assert.deepEqual(
       [{}, elsewhere, { WEBHOOK_ALLOW_PRIVATE: '0' }, { ...elsewhere, WEBHOOK_ALLOW_PRIVATE: '1' }].map(
@@ -91,13 +91,13 @@ describe('the environment', () => {
     );
   });
 
-  it('names the key of webhooks once', () => {
+  it('rejects two variables for the key of webhooks', () => {
     const key = Buffer.alloc(32, 1).toString('base64');
     assert.deepEqual(parseConfig({ WEBHOOK_KEY: key }).webhookKey, new Uint8Array(32).fill(1));
     assert.match(faultsOf({ WEBHOOK_KEY: key, WEBHOOK_KEY_FILE: 'key' })[0] ?? '', /both set/);
   });
 
-  it('names both signers on a cluster that is not ours, by file or by address', () => {
+  it('requires both signers on other clusters, by file or by address', () => {
     const SOLANA_RPC_URL = 'https://rpc.example';
     assert.deepEqual(
       faultsOf({ SOLANA_RPC_URL }).map((sentence) => sentence.split(' is not set')[0]),
@@ -108,7 +108,7 @@ describe('the environment', () => {
   });
 });
 
-/** One fault at a time: nothing else is wrong with a variable that needs others. */
+/** One issue at a time: variables that this one needs are valid. */
 function keysFor(name: string): Record<string, string> {
   return name === 'SOLANA_RPC_URL' ? { OPERATOR_ADDRESS: ADDRESS, COMPANY_ADDRESS: ADDRESS } : {};
 }

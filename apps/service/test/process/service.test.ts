@@ -20,7 +20,7 @@ describe('a running service', () => {
   });
   after(() => world.stop());
 
-  it('is alive, and ready while its database and its cluster answer; both without a key', async () => {
+  it('is alive, and ready while its database and its cluster answer; neither needs a key', async () => {
     const live = await send(world.url, 'GET', '/health/live');
     assert.deepEqual([live.status, live.body], [200, { status: 'ok' }]);
     assert.deepEqual(await readiness(), [200, 'ok', { database: 'ok', cluster: 'ok' }]);
@@ -32,7 +32,7 @@ describe('a running service', () => {
     assert.deepEqual(await readiness(), [200, 'ok', { database: 'ok', cluster: 'ok' }]);
   });
 
-  it('ends the waits of execute when it stops, and another goes on with the work: tokens move once', async () => {
+  it('ends waiting execute requests when it stops, and another process continues: tokens move once', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(3), burnPipeline(4)]);
     const supply = await tokenSupply(world, project.mint);
@@ -46,7 +46,7 @@ describe('a running service', () => {
     assert.equal(await tokenSupply(world, project.mint), supply - 7_000_000n);
   });
 
-  it('may be parted: HTTP that knows the signers’ addresses only, and a worker that serves nothing', async () => {
+  it('can run as two parts: HTTP that knows only the signers’ addresses, and a worker without HTTP', async () => {
     const project = await createProject(world);
     const { operator, company } = await findMultisig(world, project);
     const http = await startPart('http', { OPERATOR_ADDRESS: operator, COMPANY_ADDRESS: company });
@@ -60,7 +60,7 @@ describe('a running service', () => {
     }
   });
 
-  it('does not start, and says why: a port that is taken, one key for both, keys missing or broken', async (t) => {
+  it('fails to start with the reason: a used port, one key for both signers, missing or broken keys', async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'flywheel-start-'));
     t.after(() => rm(directory, { recursive: true }));
     const [one, two] = [join(directory, 'one.json'), join(directory, 'two.json')];
@@ -91,7 +91,7 @@ describe('a running service', () => {
     return [status, body.status, statuses];
   }
 
-  /** Until a bundle of the execution is recorded, which is before it is sent. */
+  /** Waits until a bundle of the execution is recorded, which happens before it is sent. */
   async function untilSent(batchId: string): Promise<void> {
     for (;;) {
       const row = await world.db
@@ -104,7 +104,7 @@ describe('a running service', () => {
     }
   }
 
-  /** Another process's part of the same service. */
+  /** Starts another process's part of the same service. */
   function startPart(role: Role, environment: Readonly<Record<string, string>>): Promise<App> {
     const config = parseConfig({
       PORT: '0',

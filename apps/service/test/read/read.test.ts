@@ -15,7 +15,7 @@ before(async () => {
 after(() => world.stop());
 
 describe('GET /v1/flywheel/batch/{batchId}', () => {
-  it('answers exactly the fields of the interface, each when it is due', async () => {
+  it('answers exactly the fields of the interface, each from its status on', async () => {
     const { id, proposalApproveTx } = await setUpBatch(world, project, [burnPipeline()]);
     const batch = requireOk(await getBatch(world.url, project.apiKey, id));
     const always = [
@@ -62,7 +62,7 @@ describe('GET /v1/flywheel/batch/{batchId}', () => {
     assert.equal(ended.status, 'EXECUTED');
   });
 
-  it('adds what is asked for', async () => {
+  it('adds the requested parts', async () => {
     const { batch, proposalApproveTx } = requireOk(await init(world.url, project.apiKey, [burnPipeline()]));
     const read = requireOk(await getBatch(world.url, project.apiKey, batch.id, '?include=pipelines,approval,ledger'));
     assert.deepEqual(read.pipelines, batch.pipelines);
@@ -72,14 +72,14 @@ describe('GET /v1/flywheel/batch/{batchId}', () => {
     assert.deepEqual([status, body.error], [400, 'ERR_INVALID_REQUEST']);
   });
 
-  it('answers 404 for an unknown id and 400 for what is no UUID', async () => {
+  it('answers 404 for an unknown id and 400 for an invalid UUID', async () => {
     assertError(await getBatch(world.url, project.apiKey, randomUUID()), 404, 'ERR_BATCH_NOT_FOUND');
     assertError(await getBatch(world.url, project.apiKey, 'nothing'), 400, 'ERR_INVALID_REQUEST', /batchId/);
   });
 });
 
 describe('GET /v1/flywheel/batch/current', () => {
-  it('is null, then the newest open batch, and the newest that ended within 30 s only when none is open', async () => {
+  it('answers null, then the newest open batch; the newest that ended within 30 s only if none is open', async () => {
     const own = await createProject(world);
     const current = async () => requireOk(await getCurrent(world.url, own.apiKey));
     assert.equal(await current(), null);
@@ -95,7 +95,7 @@ describe('GET /v1/flywheel/batch/current', () => {
     assert.equal(await current(), null);
   });
 
-  it('answers ERR_BATCH_CURRENT_FAILED when it cannot be retrieved', async () => {
+  it('answers ERR_BATCH_CURRENT_FAILED if it cannot be read', async () => {
     await world.db.schema.alterTable('batches').renameTo('batches_gone').execute();
     const failed = await getCurrent(world.url, project.apiKey);
     await world.db.schema.alterTable('batches_gone').renameTo('batches').execute();
@@ -104,7 +104,7 @@ describe('GET /v1/flywheel/batch/current', () => {
 });
 
 describe('another tenant', () => {
-  it('finds another project’s batch exactly as one that does not exist', async () => {
+  it('cannot distinguish another project’s batch from one that does not exist', async () => {
     const other = await createProject(world);
     const { id, signedTx } = await setUpBatch(world, project, [burnPipeline()]);
     const nowhere = randomUUID();

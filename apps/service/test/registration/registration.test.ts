@@ -29,7 +29,7 @@ describe('signing in', () => {
     return getBase58Decoder().decode(signature);
   };
 
-  it('takes a challenge once, for its wallet, unaltered, signed by it, within its time', async () => {
+  it('accepts a challenge once, unaltered, signed by its wallet, within its time', async () => {
     const [wallet, stranger] = await Promise.all([generateKeyPairSigner(), generateKeyPairSigner()]);
     const body = async (message: string, signer = wallet) => ({
       wallet: wallet.address,
@@ -66,14 +66,14 @@ describe('signing in', () => {
     assertError(await post('/sign-in', await body(late)), 401, 'ERR_SIGN_IN_INVALID', /expired/);
   });
 
-  it('ends when its wallet signs out', async () => {
+  it('ends when the wallet signs out', async () => {
     const cookie = await signIn(world.url, await generateKeyPairSigner());
     requireOk(await post('/sign-out', {}, { cookie }));
     assertError(await post('/registrations', {}, { cookie }), 401, 'ERR_UNAUTHORIZED', /has expired/);
     assertError(await post('/registrations', {}), 401, 'ERR_UNAUTHORIZED', /Sign in/);
   });
 
-  it('refuses what a page of another site could send', async () => {
+  it('rejects what a page of another site could send', async () => {
     const cookie = await signIn(world.url, await generateKeyPairSigner());
     const foreign = await post('/registrations', {}, { cookie, origin: 'https://evil.example' });
     assertError(foreign, 400, 'ERR_INVALID_REQUEST', /origin/);
@@ -81,7 +81,7 @@ describe('signing in', () => {
     assertError(await send(world.url, 'POST', '/console/api/registrations', form), 415, 'ERR_UNSUPPORTED_MEDIA_TYPE');
   });
 
-  it('gives no challenge for a host that is not known to be this service', async () => {
+  it('creates no challenge for a host that is not known as this service', async () => {
     const { address: wallet } = await generateKeyPairSigner();
     const { port } = new URL(world.url);
     const { request } = await import('node:http');
@@ -107,7 +107,7 @@ describe('registering', () => {
   const confirm = (cookie: string, registrationId: string, signedTransaction: string) =>
     post(`/registrations/${registrationId}/confirm`, { signedTransaction }, { cookie });
 
-  it('creates a multisig that the wallet pays for, and a key that works; once', async () => {
+  it('creates once a multisig that the wallet pays for, and a key that works', async () => {
     const { wallet, cookie, answer } = await begin();
     const { registrationId, transaction, costLamports, multisig } = requireOk(answer);
     const signed = await signWith(wallet, transaction);
@@ -128,7 +128,7 @@ describe('registering', () => {
     assert.ok(!JSON.stringify(stored).includes(project.apiKey), 'the key itself is nowhere');
   });
 
-  it('refuses a transaction that is unsigned, another one, no transaction, or another wallet’s', async () => {
+  it('rejects a transaction that is unsigned, altered, invalid, or another wallet’s', async () => {
     const { wallet, cookie, answer } = await begin();
     const { registrationId, transaction } = requireOk(answer);
     assertError(await confirm(cookie, registrationId, transaction), 409, 'ERR_REGISTRATION_FAILED', /not signed/);
@@ -142,7 +142,7 @@ describe('registering', () => {
     requireOk(await confirm(cookie, registrationId, signed));
   });
 
-  it('says when the wallet cannot pay', async () => {
+  it('says if the wallet cannot pay', async () => {
     const wallet = await generateKeyPairSigner();
     await world.localnet.bank.airdrop(wallet.address, 1_000_000n);
     const cookie = await signIn(world.url, wallet);
@@ -152,7 +152,7 @@ describe('registering', () => {
     assertError(await confirm(cookie, registrationId, signed), 409, 'ERR_REGISTRATION_FAILED', /SOL/);
   });
 
-  it('refuses what is wrong in the request, with its place', async () => {
+  it('rejects an invalid request with the position of its issue', async () => {
     for (const [changes, code, message] of [
       [{ mint: address('11111111111111111111111111111111') }, 'ERR_MINT_UNSUPPORTED', /Mint 1111/],
       [{ mint: (await generateKeyPairSigner()).address }, 'ERR_MINT_UNSUPPORTED', /Mint/],
@@ -167,8 +167,8 @@ describe('registering', () => {
   });
 });
 
-describe('keys', () => {
-  it('are created with fewer scopes, revoked for good, and only by the project’s wallet', async () => {
+describe('API keys', () => {
+  it('can have fewer scopes, are revoked for good, and belong to the project’s wallet', async () => {
     const project = await createProject(world);
     const keys = `/projects/${project.projectId}/keys`;
     const { cookie } = project;

@@ -4,10 +4,10 @@ import { it } from 'node:test';
 import { KNOBS, soakFaults } from './faults.ts';
 import { seededRandom } from './random.ts';
 
-/** `npm run soak` widens it. */
+/** Number of batches; `npm run soak` raises it. */
 const BATCHES = Number(process.env.FLYWHEEL_SOAK_BATCHES ?? 3);
 const SEED = Number(process.env.FLYWHEEL_SOAK_SEED ?? randomInt(2 ** 31));
-/** A slice has a cluster and a database of its own, so that what one finds can be told again from its seed alone. */
+/** A slice has a cluster and a database of its own, so that its seed alone repeats what it found. */
 const SLICE_BATCHES = 25;
 
 for (let slice = 0; slice * SLICE_BATCHES < BATCHES; slice += 1) {
@@ -15,7 +15,7 @@ for (let slice = 0; slice * SLICE_BATCHES < BATCHES; slice += 1) {
   const seed = (SEED + slice) % 2 ** 31;
   const hasBlockEngine = seed % 2 === 0;
   const by = hasBlockEngine ? 'with the block engine' : 'over RPC in order';
-  it(`moves every token of ${batches} batches exactly once on a cluster that misbehaves, ${by}`, async (test) => {
+  it(`the service moves every token of ${batches} batches exactly once while faults are injected, ${by}`, async (test) => {
     test.diagnostic(`seed ${seed}`);
     const projects = Math.min(10, Math.ceil(batches / 2));
     const random = seededRandom(seed);

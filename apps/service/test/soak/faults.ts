@@ -11,22 +11,25 @@ export interface FaultOptions {
   readonly projects: number;
   readonly batches: number;
   readonly pipelinesPerBatch: number;
-  /** Without one, transactions go out over RPC in order. */
+  /** Without a block engine, transactions are sent over RPC in order. */
   readonly hasBlockEngine: boolean;
-  /** In [0, 1); of a seed, so that a run can be told again. */
+  /** Random numbers in [0, 1) from a seed, which repeats a run. */
   readonly random: () => number;
 }
 
-/** The cluster has to come to its senses some time: a batch of eight pipelines takes about a second on a healthy one. */
-const MISBEHAVES_MS = 12_000;
-const MISBEHAVES_MS_PER_BATCH = 1_000;
-/** What was lost last is sent again when its blockhash has run out, and what hangs is asked again after 10 s, four times. */
+/** The faults end after this time: a batch of eight pipelines takes about a second on a healthy cluster. */
+const FAULTS_MS = 12_000;
+const FAULTS_MS_PER_BATCH = 1_000;
+/**
+ * A transaction that was lost last is sent again after its blockhash expires, and a hanging request is repeated after
+ * 10 s, four times.
+ */
 const REST_SECONDS = 180;
 
 /**
- * Executes batches while the cluster loses bundles, lands parts of them, answers late, twice, wrongly or not at all, in
- * random combinations; then every token has moved exactly once and nothing is left behind. Answers how often each knob
- * was turned.
+ * Executes batches while the cluster loses bundles, lands parts of them, and answers late, twice, wrongly or not at
+ * all, in random combinations; then asserts that every token has moved exactly once and that nothing is left behind.
+ * @returns how often each fault was injected.
  */
 export async function soakFaults(options: FaultOptions): Promise<ReadonlyMap<Knob, number>> {
   const { hasBlockEngine } = options;
@@ -39,9 +42,9 @@ export async function soakFaults(options: FaultOptions): Promise<ReadonlyMap<Kno
     for (let i = 0; i < options.projects; i++) {
       projects.push(await createProject(world, { vaultBaseUnits: VAULT_BASE_UNITS }));
     }
-    const background = Promise.all([misbehave(world, gate, options), skipRetryDelays(world, ending.signal)]);
+    const background = Promise.all([injectFaults(world, gate, options), skipRetryDelays(world, ending.signal)]);
     const batches = await load(world, projects, options);
-    await awaitRest(world, MISBEHAVES_MS / 1_000 + (options.batches * MISBEHAVES_MS_PER_BATCH) / 1_000 + REST_SECONDS);
+    await awaitRest(world, FAULTS_MS / 1_000 + (options.batches * FAULTS_MS_PER_BATCH) / 1_000 + REST_SECONDS);
     ending.abort();
     const [turned] = await background;
     await assertExact(world, { projects, batches });
@@ -55,7 +58,7 @@ export async function soakFaults(options: FaultOptions): Promise<ReadonlyMap<Kno
   }
 }
 
-/** Round robin over the projects. */
+/** Initializes and executes batches, round robin over the projects. */
 async function load(
   world: World,
   projects: readonly TestProject[],
@@ -100,8 +103,8 @@ const STATUS_METHODS = ['getSignatureStatuses', 'getBundleStatuses', 'getInfligh
 /** A little longer than the service waits for an answer. */
 const PAST_TIMEOUT_MS = 10_500;
 
-/** Turns every knob in turn, in another order each time, until the time is over. */
-async function misbehave(
+/** Injects every fault in turn, in another order each time, until the time is over. */
+async function injectFaults(
   { localnet }: World,
   gate: Gate,
   { batches, hasBlockEngine, random }: FaultOptions,
@@ -136,7 +139,7 @@ async function misbehave(
     'expire blockhashes': () => localnet.warp({ slots: 151n }),
   };
   const turned = new Map<Knob, number>();
-  const end = Date.now() + MISBEHAVES_MS + batches * MISBEHAVES_MS_PER_BATCH;
+  const end = Date.now() + FAULTS_MS + batches * FAULTS_MS_PER_BATCH;
   for (let deck: Knob[] = []; Date.now() < end; ) {
     if (deck.length === 0) deck = [...KNOBS];
     const [knob = 'drop'] = deck.splice(Math.floor(random() * deck.length), 1);
@@ -146,12 +149,12 @@ async function misbehave(
   }
   gate.clear();
   faults.clear();
-  // What was lost is known to be lost at once.
+  // Lost transactions expire at once.
   await localnet.warp({ slots: 151n });
   return turned;
 }
 
-/** Carried out, and not answered. */
+/** Forwards requests and never answers them. */
 function hangUpOn(gate: Gate, method: string, times: number): void {
   let left = times;
   gate.intercept(method, async (_call, pass) => {

@@ -4,12 +4,12 @@ import { it } from 'node:test';
 import { soakKills } from './kill.ts';
 import { seededRandom } from './random.ts';
 
-/** `npm run soak` widens it: then a process dies at every step there is. */
+/** Number of kills; `npm run soak` raises it until a process dies at every step. */
 const KILLS = Number(process.env.FLYWHEEL_SOAK_KILLS ?? 8);
 const EVERY_STEP_KILLS = 100;
 const SEED = Number(process.env.FLYWHEEL_SOAK_SEED ?? randomInt(2 ** 31));
 
-/** What there is to die at, whatever else: each job type has these steps. */
+/** Steps at which processes must have died at least once: each job type has these. */
 const EXPECTED = [
   ...['setup', 'execute', 'close', 'refill-nonces'].flatMap((type) => [
     new RegExp(`^${type}: taken$`),
@@ -27,7 +27,7 @@ const EXPECTED = [
   ]),
 ];
 
-it(`moves every token exactly once over ${KILLS} killed workers`, async (test) => {
+it(`the service moves every token exactly once while ${KILLS} workers are killed`, async (test) => {
   test.diagnostic(`seed ${SEED}`);
   const everyStep = KILLS >= EVERY_STEP_KILLS;
   const size = everyStep ? { workers: 4, projects: 10, stories: 5 } : { workers: 2, projects: 5, stories: 1 };

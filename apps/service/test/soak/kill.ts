@@ -12,33 +12,33 @@ import { startWorkerPool, type WorkerPool } from './workers/worker-pool.ts';
 
 export interface KillOptions {
   readonly workers: number;
-  /** Each tells stories in turn, beginning with another one than its neighbour. */
+  /** Number of projects; each runs the stories in turn, beginning with another one than its neighbour. */
   readonly projects: number;
-  /** At least so many by each project. */
+  /** Minimum of stories of each project. */
   readonly stories: number;
-  /** At least so many. */
+  /** Minimum of kills. */
   readonly kills: number;
-  /** At every step that is seen; otherwise at some. */
+  /** Kill at every step that occurs; otherwise at some. */
   readonly everyStep: boolean;
-  /** In [0, 1); of a seed, so that a run can be told again. */
+  /** Random numbers in [0, 1) from a seed, which repeats a run. */
   readonly random: () => number;
 }
 
 export interface Killings {
   readonly batches: number;
   readonly atRandom: number;
-  /** How often processes died at each step that was seen. */
+  /** How often processes died at each step that occurred. */
   readonly atSteps: ReadonlyMap<string, number>;
 }
 
 const HTTP_ONLY: ReadonlySet<Role> = new Set(['http']);
-/** A dead worker’s job is taken over within heartbeat (10 s), supervision and retry; the last ones died moments ago. */
+/** A dead worker's job is taken over within heartbeat (10 s), supervision and retry; the last ones died just before. */
 const REST_SECONDS = 120;
 
 /**
- * Tells every story of a batch while worker processes are killed with SIGKILL, at the steps of their jobs and at random
- * moments, each replaced at once; then every token has moved exactly once, nothing is left behind, and every
- * batch’s end was told to its project’s webhook.
+ * Runs every story of a batch while worker processes are killed with SIGKILL, at the steps of their jobs and at random
+ * moments, each replaced at once. Then asserts that every token has moved exactly once, that nothing is left behind,
+ * and that every project's webhook received the end of every batch.
  */
 export async function soakKills(options: KillOptions): Promise<Killings> {
   const world = await openWorld({ LOG_LEVEL: 'fatal', ...WITNESS_ENVIRONMENT }, { roles: HTTP_ONLY });
@@ -67,7 +67,7 @@ export async function soakKills(options: KillOptions): Promise<Killings> {
     await background;
     const batches = told.flat();
     await assertExact(world, { projects, batches });
-    await witness.assertTold(world, batches);
+    await witness.assertDelivered(world, batches);
     return { batches: batches.length, atRandom: killer.atRandom(), atSteps: killer.atSteps };
   } finally {
     ending.abort();
@@ -77,7 +77,7 @@ export async function soakKills(options: KillOptions): Promise<Killings> {
   }
 }
 
-/** All that a project tells, beginning with the story of that number. */
+/** Runs all stories of a project, beginning with the one of that number. */
 async function tellStories(
   stage: Stage,
   project: StoryProject,
@@ -93,7 +93,7 @@ async function tellStories(
   return batches;
 }
 
-/** At so few of the steps that a short run has kills left for its end. */
+/** A low probability, so that a short run has kills left for its end. */
 const SOME_STEPS_PROBABILITY = 0.1;
 
 function createKiller({ kills, everyStep, random }: KillOptions) {

@@ -7,7 +7,7 @@ import { createProject, requireOk, signWith, type TestProject } from '@flywheel/
 import type { World } from '@flywheel/testing/world';
 import { type Address, type Base64EncodedWireTransaction, generateKeyPairSigner } from '@solana/kit';
 
-/** What a soak has asked of the service, and what must be true of it in the end. */
+/** What a soak has requested of the service, and what must be true in the end. */
 export interface Load {
   readonly projects: readonly TestProject[];
   readonly batches: readonly SoakBatch[];
@@ -16,19 +16,19 @@ export interface Load {
 export interface SoakBatch {
   readonly project: TestProject;
   readonly id: string;
-  /** Of its airdrops, and of no other batch's. */
+  /** Recipient of its airdrops, and of no other batch's. */
   readonly recipient: Address;
   readonly pipelines: number;
   readonly fate: Fate;
 }
 
-/** How it has to end: whole, without any of it, or somewhere before its end. */
+/** How the batch has to end: completely executed, not at all, or in part. */
 export type Fate = 'executed' | 'unexecuted' | 'ended midway';
 
 export const VAULT_BASE_UNITS = 10n ** 12n;
 export const BASE_UNITS_PER_TOKEN = 10n ** 6n;
 
-/** Initializes batches, round robin over new projects, and asks for the execution of each. */
+/** Initializes batches, round robin over new projects, and requests the execution of each. */
 export async function startLoad(
   world: World,
   {
@@ -53,8 +53,8 @@ export async function startLoad(
 }
 
 /**
- * A batch whose pipelines each burn one token or give one away, in turn. While no worker lives nobody refills the nonce
- * pool, and a project may have ten batches open: a client waits and repeats, as the answer says.
+ * Initializes a batch whose pipelines burn one token or airdrop one, in turn. While no worker lives the nonce pool is
+ * not refilled, and a project may have ten open batches: a client waits and repeats, as the answer says.
  */
 export async function initialize(
   world: Pick<World, 'url'>,
@@ -76,7 +76,7 @@ export async function initialize(
   }
 }
 
-/** Repeats where the cluster was out of reach, as the error says one may. */
+/** Requests an execution, and repeats the request while the cluster does not answer, as the error allows. */
 export async function askToExecute(
   world: Pick<World, 'url'>,
   project: TestProject,

@@ -1,4 +1,7 @@
-/** A small seeded generator (mulberry32): good enough to pick moments and victims, and the same for the same seed. */
+/**
+ * Creates a small seeded generator (mulberry32), good enough to choose moments and victims: equal seeds give equal
+ * numbers.
+ */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -28,7 +28,7 @@ export async function awaitRest(world: World, seconds: number): Promise<void> {
   }
 }
 
-/** What whoever looks into a failed soak wants to know first: its database is gone by then. */
+/** Describes a batch of a failed soak, because its database is deleted afterwards. */
 async function describeBatch({ db }: World, id: string): Promise<string> {
   const batch = await db
     .selectFrom('batches')
@@ -43,7 +43,10 @@ async function describeBatch({ db }: World, id: string): Promise<string> {
   return `${id}: ${JSON.stringify(batch)} ${JSON.stringify(sent)}`;
 }
 
-/** Tokens moved exactly once, states true, limits and nonces balanced, nothing left on chain. After `awaitRest`. */
+/**
+ * Asserts that tokens moved exactly once, states are true, limits and nonces are balanced, and nothing is left on
+ * chain. To be called after `awaitRest`.
+ */
 export async function assertExact(world: World, { projects, batches }: Load): Promise<void> {
   const executed = new Map<SoakBatch, number>();
   for (const batch of batches) executed.set(batch, await assertBatch(world, batch));
@@ -58,7 +61,7 @@ export async function assertExact(world: World, { projects, batches }: Load): Pr
   await assertNonces(world);
 }
 
-/** Answers how many of its pipelines were executed: what it says of itself is what the recipient has. */
+/** Compares the batch's counts with the recipient's balance. @returns how many of its pipelines were executed. */
 async function assertBatch(world: World, { project, id, recipient, pipelines, fate }: SoakBatch): Promise<number> {
   const { status, executeResult, ledger } = requireOk(await getBatch(world.url, project.apiKey, id, '?include=ledger'));
   const { total, totalSuccessful, totalFailed } = executeResult;
@@ -113,7 +116,7 @@ async function assertProject(world: World, project: TestProject, executed: reado
   assert.deepEqual(counted, [burns, airdrops], 'daily limits');
 }
 
-/** Every nonce is free, and the one that the chain has. */
+/** Asserts that every nonce is free and has the value on chain. */
 async function assertNonces({ db, environment, operator }: World): Promise<void> {
   const free = await findNonces(db, 'available');
   const { all } = await db
@@ -130,7 +133,7 @@ function chainOf({ SOLANA_RPC_URL: rpcUrl = '' }: World['environment']): Chain {
   return createChain({ rpcUrl });
 }
 
-/** The first pipeline burns, the second gives away, and so on. */
+/** Counts the burns: the first pipeline burns, the second airdrops, and so on. */
 function burned(pipelines: number): bigint {
   return BigInt(Math.ceil(pipelines / 2)) * BASE_UNITS_PER_TOKEN;
 }

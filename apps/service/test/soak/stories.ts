@@ -11,7 +11,7 @@ import { findBundles } from '../../src/store/batches/bundles.ts';
 import { askToExecute, initialize, type SoakBatch, VAULT_BASE_UNITS } from './load.ts';
 import type { Step } from './workers/stepped-worker.ts';
 
-/** Every way in which a batch can go; between them they have jobs of every type do all that they can do. */
+/** Every way a batch can take; together they run every step of every job type. */
 export const STORIES = {
   'is executed': tellExecuted,
   'is cancelled once it is set up': tellCancelled,
@@ -24,7 +24,7 @@ export type Story = (stage: Stage, project: StoryProject) => Promise<SoakBatch[]
 
 export interface Stage {
   readonly world: World;
-  /** Acts once, at the first step of a multisig's job that is as wanted, before the worker goes on or dies. */
+  /** Acts once, at the first matching step of a multisig's job, before the worker continues or is killed. */
   cue<Result>(
     multisig: string,
     isWanted: (step: Step) => boolean,
@@ -33,7 +33,7 @@ export interface Stage {
 }
 
 export interface StoryProject extends TestProject {
-  /** Its authority can take what the vault has. */
+  /** A mint whose authority can take the vault's tokens. */
   readonly ownMint: OwnMint;
 }
 
@@ -44,9 +44,9 @@ export async function createStoryProject(world: World): Promise<StoryProject> {
   return { ...project, ownMint };
 }
 
-/** Of more than one bundle, and few enough for a test. */
+/** More pipelines than one bundle holds, and few enough for a test. */
 const PIPELINES = 8;
-/** More than any first bundle executes. */
+/** More pipelines than any first bundle executes. */
 const MANY_PIPELINES = 120;
 
 async function tellExecuted({ world }: Stage, project: StoryProject): Promise<SoakBatch[]> {
@@ -66,7 +66,7 @@ async function tellCancelled({ world }: Stage, project: StoryProject): Promise<S
 
 async function tellBuried(stage: Stage, project: StoryProject): Promise<SoakBatch[]> {
   const { world, cue } = stage;
-  // A job of an earlier batch may be taken once more: its process died before the queue knew that it was done.
+  // An earlier batch's job may run once more: its process died before the queue recorded it as done.
   const earlier = await world.db
     .selectFrom('batches')
     .select('id')
@@ -109,7 +109,7 @@ async function tellMidway({ world, cue }: Stage, project: StoryProject): Promise
   return [{ ...batch, fate: 'ended midway' }];
 }
 
-/** Burns what the vault has when all that was sent has landed; answers how much that was. */
+/** Burns the vault's balance after everything that was sent has landed. @returns the amount. */
 async function emptyVault(world: World, project: StoryProject, batchId: string): Promise<bigint> {
   const vault = address(project.vaultAddress);
   const { batch_index } = await world.db
@@ -132,7 +132,7 @@ async function emptyVault(world: World, project: StoryProject, batchId: string):
   return amount;
 }
 
-/** An approved proposal needs the wallet’s cancel too before its accounts can be closed. */
+/** Casts the wallet's cancel vote, without which the accounts of an approved proposal cannot be closed. */
 async function cancelAsWallet(world: World, project: StoryProject, batchId: string): Promise<void> {
   const cancelTx = await cancel(world, project, batchId);
   if (cancelTx === undefined) return;
@@ -143,7 +143,7 @@ async function cancelAsWallet(world: World, project: StoryProject, batchId: stri
     async () => (await world.rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus,
     (status) => status === 'confirmed' || status === 'finalized',
   );
-  // Whoever asks again has it looked at now.
+  // A repeated cancellation checks the batch at once.
   await cancel(world, project, batchId);
 }
 
@@ -168,5 +168,5 @@ async function untilBatch(
   return waitUntil(`batch ${id}`, async () => requireOk(await getBatch(world.url, apiKey, id)), isWanted, TIMEOUT_MS);
 }
 
-/** While workers die at every step each job is begun many times over. */
+/** While workers die at every step, each job starts many times. */
 const TIMEOUT_MS = 5 * 60_000;

@@ -8,22 +8,22 @@ import type { World } from '@flywheel/testing/world';
 import { sql } from 'kysely';
 import type { SoakBatch } from './load.ts';
 
-/** A receiver that hears of every batch, whoever dies meanwhile. */
+/** A receiver that gets the events of every batch, whichever processes die. */
 export interface WebhookWitness {
-  /** Has a project tell it everything. */
+  /** Registers the receiver for all events of a project. */
   follow(world: World, project: TestProject): Promise<void>;
-  /** Every batch’s end was told at least once, truly, and under one id. */
-  assertTold(world: World, batches: readonly SoakBatch[]): Promise<void>;
+  /** Asserts that every batch's end was delivered at least once, correctly, and under one id. */
+  assertDelivered(world: World, batches: readonly SoakBatch[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a service needs for it. */
+/** Settings that a service needs for the witness. */
 export const WITNESS_ENVIRONMENT = {
   WEBHOOK_KEY: Buffer.alloc(32, 7).toString('base64'),
   WEBHOOK_ALLOW_PRIVATE: '1',
 } as const;
 
-/** Now and then it takes what it is told and answers as if it had not: that is told again. */
+/** The receiver sometimes accepts an event and answers with an error: that event is sent again. */
 const REFUSED_PROBABILITY = 0.2;
 
 const ENDS: { readonly [F in SoakBatch['fate']]: readonly WebhookEvent['type'][] } = {
@@ -44,7 +44,7 @@ export async function openWebhookWitness(random: () => number): Promise<WebhookW
       const { secret }: CreatedWebhook = requireOk(await send(url, 'POST', path, { headers: { cookie }, body }));
       secrets.set(projectId, secret);
     },
-    async assertTold(world, batches) {
+    async assertDelivered(world, batches) {
       await waitUntil(
         'every webhook to be delivered',
         () => hasten(world),
@@ -69,7 +69,10 @@ export async function openWebhookWitness(random: () => number): Promise<WebhookW
   }
 }
 
-/** As if the pauses were over, and the leases of those that died. Whoever lives and is in the middle of it tells it twice. */
+/**
+ * Makes pauses and the leases of dead workers end at once. A live worker in the middle of a delivery then sends it
+ * twice.
+ */
 async function hasten({ db }: World): Promise<readonly { readonly state: string }[]> {
   await sql`
     update webhook_deliveries

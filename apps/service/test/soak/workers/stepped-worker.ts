@@ -4,8 +4,9 @@ import { PgBoss } from 'pg-boss';
 import { main } from '../../../src/main.ts';
 
 /**
- * `flywheel work` that asks before and after everything a job commits or sends, and goes on when its parent has
- * answered. It is the service as it is: the steps are seen where its packages hand over to the database and the cluster.
+ * Runs `flywheel work`, which reports before and after everything that a job commits or sends, and continues when its
+ * parent has answered. The service is unchanged: steps are intercepted where its packages call the database and the
+ * cluster.
  */
 async function workStepByStep(): Promise<void> {
   announceJobs();
@@ -15,10 +16,10 @@ async function workStepByStep(): Promise<void> {
   process.disconnect();
 }
 
-/** What the parent is told. */
+/** A step, as reported to the parent. */
 export interface Step {
   readonly number: number;
-  /** For instance `execute: before commit of bundles 2`. */
+  /** Name of the step, e.g. `execute: before commit of bundles 2`. */
   readonly name: string;
   readonly job: StepJob;
 }
@@ -26,18 +27,18 @@ export interface Step {
 export interface StepJob {
   readonly id: string;
   readonly type: string;
-  /** Absent where the job is about no batch. */
+  /** Absent if the job concerns no batch. */
   readonly batchId?: string;
   readonly multisig?: string;
 }
 
 interface JobContext {
   readonly job: StepJob;
-  /** How often it has done the like before. */
+  /** How often each step has occurred. */
   readonly counts: Map<string, number>;
 }
 
-/** The first of a kind, the second, and one that has both before it: the rest are like the last. */
+/** The first step of a kind, the second, and the third, which has both before it: later ones are like the third. */
 const MAX_ORDINAL = 3;
 
 const context = new AsyncLocalStorage<JobContext>();
@@ -54,7 +55,7 @@ async function step(name: string, { job }: JobContext): Promise<void> {
   waiting.delete(announced.number);
 }
 
-/** Announces the moments right before and right after. Outside a job nothing is announced. */
+/** Reports the moments right before and right after an act. Outside a job nothing is reported. */
 async function surround<Result>(what: string, act: () => Promise<Result>): Promise<Result> {
   const running = context.getStore();
   if (!running) return act();
@@ -69,7 +70,7 @@ async function surround<Result>(what: string, act: () => Promise<Result>): Promi
 
 type JobHandler = (jobs: readonly { readonly id: string; readonly data: Omit<StepJob, 'id'> }[]) => Promise<unknown>;
 
-/** A job that was taken, and one that is done while the queue does not know it yet. */
+/** Reports a job that was taken, and one that is finished before the queue knows it. */
 function announceJobs(): void {
   const work: unknown = PgBoss.prototype.work;
   if (typeof work !== 'function') throw new Error('pg-boss has no function `work`.');
@@ -90,7 +91,7 @@ function announceJobs(): void {
   Object.assign(PgBoss.prototype, { work: workAnnounced });
 }
 
-/** Transactions by the tables they write, and statements that are transactions of their own. */
+/** Reports transactions by the tables that they write, and single statements that write. */
 function announceCommits(): void {
   const query: (...given: unknown[]) => unknown = pg.Client.prototype.query;
   const tablesByClient = new WeakMap<pg.Client, Set<string>>();
@@ -117,7 +118,7 @@ function tablesWritten(sql: string): string[] {
 
 const SENDS: ReadonlySet<string> = new Set(['sendBundle', 'sendTransaction']);
 
-/** Requests that hand over a transaction or a bundle. */
+/** Reports requests that send a transaction or a bundle. */
 function announceSends(): void {
   const fetchAtOnce = globalThis.fetch;
   globalThis.fetch = async (input, init) => {

@@ -3,16 +3,16 @@ import type { World } from '@flywheel/testing/world';
 import type { Step } from './stepped-worker.ts';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
-/** Worker processes, each replaced as soon as it is killed. */
+/** Worker processes, each of which is replaced as soon as it is killed. */
 export interface WorkerPool {
-  /** SIGKILL to one of them, whatever it is doing. Resolves when it is dead. */
+  /** Kills one of them with SIGKILL, whatever it is doing; resolves when it is dead. */
   killAny(random: () => number): Promise<void>;
-  /** Resolves when all that live take jobs. */
+  /** Resolves when all live workers take jobs. */
   ready(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Whether the process that is at this step shall die there. It waits there for the answer. */
+/** Decides if the process that waits at this step dies there. */
 export type Decide = (step: Step) => Promise<'go on' | 'die'>;
 
 export function startWorkerPool(world: World, size: number, decide: Decide): WorkerPool {
@@ -23,7 +23,7 @@ export function startWorkerPool(world: World, size: number, decide: Decide): Wor
       worker.heldJobs.add(step.job.id);
       if (!stopping && (await decide(step)) === 'die') {
         await replace(place, worker);
-        await new Promise(() => undefined); // whoever died at a step does not go on from it
+        await new Promise(() => undefined); // a process that died at a step does not continue
       }
       if (step.name.endsWith(': done')) worker.heldJobs.delete(step.job.id);
     });
@@ -62,10 +62,10 @@ export function startWorkerPool(world: World, size: number, decide: Decide): Wor
 
 interface Worker {
   readonly process: WorkerProcess;
-  /** What dies with it. */
+  /** Jobs that die with the process. */
   readonly heldJobs: Set<string>;
   isKilled: boolean;
-  /** Another has been started in its place. */
+  /** Resolves when a replacement has started. */
   readonly replaced: Promise<void>;
   replacedNow(): void;
 }

@@ -4,17 +4,17 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Step } from './stepped-worker.ts';
 
-/** A `flywheel work` process of its own, which can be killed at any moment. */
+/** A `flywheel work` process that can be killed at any moment. */
 export interface WorkerProcess {
-  /** True once it takes jobs, false when it ended before. */
+  /** True once it takes jobs, false if it ended before. */
   readonly ready: Promise<boolean>;
-  /** SIGKILL: nothing in it gets to say goodbye. */
+  /** Ends the process with SIGKILL, without a chance to clean up. */
   kill(): Promise<void>;
-  /** SIGTERM; its exit code. */
+  /** Ends the process with SIGTERM. @returns its exit code. */
   stop(): Promise<number | null>;
 }
 
-/** It waits at each step until `onStep` resolves. */
+/** Starts a worker process. It waits at each step until `onStep` resolves. */
 export function startWorkerProcess(
   environment: Readonly<Record<string, string>>,
   onStep: (step: Step) => Promise<void>,
@@ -25,7 +25,7 @@ export function startWorkerProcess(
   });
   child.on('message', async (step: Step) => {
     await onStep(step);
-    if (child.connected) child.send(step.number, () => undefined); // it may be gone by now
+    if (child.connected) child.send(step.number, () => undefined); // the process may have ended
   });
   return {
     ready: readyLine(child),

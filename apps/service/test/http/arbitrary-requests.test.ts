@@ -20,22 +20,22 @@ after(() => server[Symbol.asyncDispose]());
 
 const OPERATIONS_OF_BOTH = [...Object.values(OPERATIONS), ...Object.values(CONSOLE_OPERATIONS)];
 
-describe('whatever is sent', () => {
-  it('as a request is answered with a documented success, or a code of the catalogue with its status', async () => {
+describe('the server', () => {
+  it('answers any request with a documented success, or an error of the catalogue with its status', async () => {
     await fc.assert(
       fc.asyncProperty(anyRequest(), async (bytes) => requireDocumented(await exchange(bytes))),
       { numRuns: 600 },
     );
   });
 
-  it('to an operation, by someone who may call it, is answered so as well', async () => {
+  it('answers any input of an operation, with valid credentials, in the same way', async () => {
     await fc.assert(
       fc.asyncProperty(anyCall(), async (bytes) => requireDocumented(await exchange(bytes))),
       { numRuns: 600 },
     );
   });
 
-  it('as bytes is answered in JSON or not at all', async () => {
+  it('answers any bytes in JSON or not at all', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 400 }), async (bytes) => {
         const answer = await exchange(Buffer.from(bytes));
@@ -101,7 +101,7 @@ function anyTarget(): fc.Arbitrary<string> {
   return fc.tuple(path, fc.oneof(fc.constant(''), anyQuery())).map((parts) => parts.join(''));
 }
 
-/** Bytes that may stand in a request line: anything but what ends it. */
+/** Bytes of a request line, except those that end it. */
 function segment(): fc.Arbitrary<string> {
   const unit = fc.oneof(
     fc.constantFrom('%', '%2f', '%00', '%ff', '%c3%28', '..', ':', ';', '#', '@', '{batchId}'),
@@ -158,7 +158,7 @@ function request(method: string, target: string, headers: { readonly [name: stri
   return Buffer.concat([Buffer.from(head, 'latin1'), body]);
 }
 
-/** Sends the bytes, then says that no more will come: the server answers what it got. */
+/** Sends the bytes, then ends the sending half of the connection: the server answers what it received. */
 function exchange(bytes: Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', allowHalfOpen: true });
@@ -166,7 +166,7 @@ function exchange(bytes: Buffer): Promise<string> {
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('end', () => socket.end());
     socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
-    // An answer that comes before all was sent may be followed by a reset.
+    // A reset may follow an answer that was sent before all bytes were read.
     socket.on('error', (error) => (chunks.length === 0 ? reject(error) : undefined));
     socket.end(bytes);
   });

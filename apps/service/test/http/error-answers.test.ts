@@ -16,7 +16,7 @@ before(async () => {
 after(() => server[Symbol.asyncDispose]());
 
 describe('a route', () => {
-  it('answers 404 when there is none, whatever is sent to it', async () => {
+  it('answers 404 to anything if it does not exist', async () => {
     await refused(server.fetch('/nowhere'), 404, 'ERR_ROUTE_NOT_FOUND', /^GET \/nowhere does not exist\. /);
     await refused(
       server.fetch('/nowhere?key=secret', json('{')),
@@ -29,7 +29,7 @@ describe('a route', () => {
     await refused(server.fetch('/nowhere', { method: 'PROPFIND' }), 404, 'ERR_ROUTE_NOT_FOUND');
   });
 
-  it('answers 405 with Allow for another method, before it looks at the key or the body', async () => {
+  it('answers 405 with Allow to another method, before it checks the key or the body', async () => {
     for (const [path, method, allow] of [
       [INIT, 'GET', 'POST'],
       [EXECUTE, 'DELETE', 'POST'],
@@ -47,7 +47,7 @@ describe('a route', () => {
     }
   });
 
-  it('answers HEAD wherever it answers GET', async () => {
+  it('answers HEAD if it answers GET', async () => {
     const response = await server.fetch(CURRENT, { method: 'HEAD' });
     assert.equal(response.status, 200);
     assert.equal(response.headers.get('content-length'), '4');
@@ -62,7 +62,7 @@ describe('a route', () => {
 });
 
 describe('an API key', () => {
-  it('answers 401 when it is missing, a bearer credential, or no key of ours by its shape', async () => {
+  it('answers 401 if it is missing, a bearer credential, or malformed', async () => {
     const mistyped = server.apiKey.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
     await refused(server.fetch(CURRENT, { apiKey: null }), 401, 'ERR_UNAUTHORIZED', /x-service-api-key/);
     const headers = { authorization: `Bearer ${server.apiKey}` };
@@ -77,14 +77,14 @@ describe('an API key', () => {
     }
   });
 
-  it('answers 404 when it is well formed and unknown, its prefix known or not', async () => {
+  it('answers 404 if it is well formed and unknown, whether its prefix is known or not', async () => {
     const { apiKey: unknown } = createApiKey(new Uint8Array(32).fill(7));
     await refused(server.fetch(CURRENT, { apiKey: unknown }), 404, 'ERR_KEY_NOT_FOUND');
     const otherHash = server.addKey({ hash: new Uint8Array(32).fill(1) });
     await refused(server.fetch(CURRENT, { apiKey: otherHash }), 404, 'ERR_KEY_NOT_FOUND');
   });
 
-  it('answers 401 when it is revoked or expired, and says which and when', async () => {
+  it('answers 401 if it is revoked or expired, and says which and when', async () => {
     const revoked = server.addKey({ revokedAt: new Date('2026-11-01T00:00:00Z') });
     await refused(
       server.fetch(CURRENT, { apiKey: revoked }),
@@ -103,7 +103,7 @@ describe('an API key', () => {
     assert.equal((await server.fetch(CURRENT, { apiKey: lasting })).status, 200);
   });
 
-  it('answers 404 when what it opens is gone', async () => {
+  it('answers 404 if its project is gone', async () => {
     for (const [found, code] of [
       ['token-gone', 'ERR_TOKEN_NOT_FOUND'],
       ['flywheel-gone', 'ERR_FLYWHEEL_NOT_FOUND'],
@@ -114,7 +114,7 @@ describe('an API key', () => {
     }
   });
 
-  it('tells the handler whose it is, and notes its use', async () => {
+  it('gives the handler its project, and records its use', async () => {
     const touched: string[] = [];
     const seen: unknown[] = [];
     await using noting = await startTestServer({
@@ -133,7 +133,7 @@ describe('an API key', () => {
 });
 
 describe('a body', () => {
-  it('answers 415 for anything but JSON, before its size or its text', async () => {
+  it('answers 415 for anything but JSON, before its size or its text is checked', async () => {
     for (const contentType of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -150,13 +150,13 @@ describe('a body', () => {
     await refused(server.fetch(EXECUTE, packed), 415, 'ERR_UNSUPPORTED_MEDIA_TYPE', /gzip/);
   });
 
-  it('is read whatever the parameters and the case of its type', async () => {
+  it('is read with any parameters and case of its content type', async () => {
     const body = { batchId: BATCH_ID, signedTx: 'AA==' };
     const response = await server.fetch(EXECUTE, json(body, { 'content-type': 'Application/JSON ; Charset="UTF-8"' }));
     assert.equal(response.status, 202);
   });
 
-  it('answers 413 past 2 MiB, by its length or as it arrives, and reads 2 MiB', async () => {
+  it('answers 413 above 2 MiB, by its length or as it arrives, and reads 2 MiB', async () => {
     const exactly = JSON.stringify({ pad: 'x'.repeat(2 * MEBIBYTE - 10) });
     assert.equal(exactly.length, 2 * MEBIBYTE);
     const idempotent = { 'x-idempotency-key': BATCH_ID };
@@ -169,7 +169,7 @@ describe('a body', () => {
     assert.match(answer, /^HTTP\/1\.1 413 .*ERR_BODY_TOO_LARGE/s);
   });
 
-  it('answers 400 when it is empty, no JSON, no UTF-8 or too deep, and says where', async () => {
+  it('answers 400 if it is empty, not JSON, not UTF-8 or too deep, and says where', async () => {
     const invalid = async (body: string | Uint8Array<ArrayBuffer>, message: RegExp) => {
       const request = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
       await refused(server.fetch(EXECUTE, request), 400, 'ERR_INVALID_REQUEST', message);
@@ -193,14 +193,14 @@ describe('a body', () => {
     await invalid('null', /^body must be an object, not null\.$/);
   });
 
-  it('never repeats what does not parse, since it may hold a secret', async () => {
+  it('is not quoted if it cannot be parsed, since it may hold a secret', async () => {
     const response = await server.fetch(EXECUTE, json(`oops ${server.apiKey}`));
     assert.ok(!(await response.text()).includes(server.apiKey));
   });
 });
 
-describe('a failure', () => {
-  it('of ours is the operation’s own 500, and tells nothing of its cause', async () => {
+describe('an error', () => {
+  it('of the service is the operation’s own 500, and hides its cause', async () => {
     const broken = async () => {
       throw new Error('select * from api_keys: connection refused');
     };
@@ -224,12 +224,12 @@ describe('a failure', () => {
     assert.match(failing.log(), /connection refused/);
   });
 
-  it('while the key is looked up is the operation’s own 500', async () => {
+  it('during the key’s check is the operation’s own 500', async () => {
     await using failing = await startTestServer({ findApiKey: () => Promise.reject(new Error('no database')) });
     await refused(failing.fetch(CURRENT), 500, 'ERR_BATCH_CURRENT_FAILED');
   });
 
-  it('thrown as an ApiError is answered as the catalogue has it, Retry-After included', async () => {
+  it('thrown as an ApiError is answered as in the catalogue, Retry-After included', async () => {
     await using refusing = await startTestServer({
       handlers: {
         getBatch: async (_context, { params }) => {
@@ -247,7 +247,7 @@ describe('a failure', () => {
   });
 });
 
-/** Checks a refusal and what every answer carries; returns its message. */
+/** Checks an error answer and the headers that every answer has. @returns its message. */
 async function refused(
   answer: Response | Promise<Response>,
   status: number,
