@@ -131,7 +131,7 @@ function list(project: TestProject, query: string) {
   return send(world.url, 'GET', `/v1/flywheel/batches${query}`, { key: project.apiKey });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the wire’s batch, looked into by each test.
+// biome-ignore lint/suspicious/noExplicitAny: the wire’s batch, inspected by each test.
 async function until(project: TestProject, id: string, isAwaited: (batch: any) => boolean): Promise<any> {
   const deadline = Date.now() + 20_000;
   for (;;) {

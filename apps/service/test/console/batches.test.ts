@@ -120,8 +120,8 @@ describe('a batch that is not executed', () => {
     assertError(await call(project, 'POST', `/${batch.id}/execute`, { signedTx }), 409, 'ERR_VAULT_UNDERFUNDED');
     // The worker reports this if the vault is emptied after the first check.
     const context = { problems: ['The vault holds 1; this batch needs 3: 2 more.'] };
-    const trouble = JSON.stringify({ code: 'ERR_VAULT_UNDERFUNDED', context });
-    await world.db.updateTable('batches').set({ execution_error: trouble }).where('id', '=', batch.id).execute();
+    const issue = JSON.stringify({ code: 'ERR_VAULT_UNDERFUNDED', context });
+    await world.db.updateTable('batches').set({ execution_error: issue }).where('id', '=', batch.id).execute();
     const { failure, waitsFor } = await progress(project, batch.id);
     assert.equal(waitsFor, 'wallet');
     assert.deepEqual(failure, {

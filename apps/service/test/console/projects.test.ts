@@ -118,8 +118,8 @@ describe('the overview of a project', () => {
   });
 
   it('shows what holds a batch up, a pause, an almost used limit, and a key that expires soon', async () => {
-    const troubled = await createProject(world, { burnLimit: '10' });
-    const batch = await setUpBatch(world, troubled, [burnPipeline(9)]);
+    const stuck = await createProject(world, { burnLimit: '10' });
+    const batch = await setUpBatch(world, stuck, [burnPipeline(9)]);
     const { db } = world;
     await db
       .updateTable('batches')
@@ -131,16 +131,16 @@ describe('the overview of a project', () => {
     await db
       .updateTable('projects')
       .set({ paused_at: new Date(), pause_reason: 'an audit' })
-      .where('id', '=', troubled.projectId)
+      .where('id', '=', stuck.projectId)
       .execute();
     const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
-    const key = requireOk(await ask('POST', `${pathOf(troubled)}/keys`, troubled.cookie, { name: 'ads', expiresAt }));
-    const overview = await overviewOf(troubled);
+    const key = requireOk(await ask('POST', `${pathOf(stuck)}/keys`, stuck.cookie, { name: 'ads', expiresAt }));
+    const overview = await overviewOf(stuck);
     assert.deepEqual(kindsOf(overview), ['PAUSED', 'TROUBLE', 'LIMIT', 'KEY_EXPIRES']);
-    const [paused, trouble, limit, expiring] = overview.attention;
+    const [paused, issue, limit, expiring] = overview.attention;
     assert.match(paused.message, /an audit/);
     assert.deepEqual([overview.isPaused, overview.pauseReason], [true, 'an audit']);
-    assert.match(trouble.message, /^Batch 1: .*It is empty\./);
+    assert.match(issue.message, /^Batch 1: .*It is empty\./);
     assert.match(limit.message, /burn limit .* 9 of 10 tokens/);
     assert.equal(expiring.keyId, key.keyId);
     assert.match(expiring.message, /ads/);

@@ -59,10 +59,10 @@ describe('the preview of a token', () => {
   });
 
   it('gives the reason if a token cannot be registered', async () => {
-    const nobody = (await generateKeyPairSigner()).address;
+    const missing = (await generateKeyPairSigner()).address;
     const wallet = (await fundedSigner(world)).address;
     for (const [mint, problem] of [
-      [nobody, /^Mint \w+ does not exist on this cluster\.$/],
+      [missing, /^Mint \w+ does not exist on this cluster\.$/],
       [wallet, /^Mint \w+ is no mint: it belongs to the program 1{32}\.$/],
       [await createMint2022({ isTransferable: false }), /^Mint \w+ is non-transferable/],
       ['1'.repeat(44), /^1{44} is not an address/],

@@ -53,7 +53,7 @@ describe('migration 0008', () => {
 
   // These are the statements of the previous release.
   it('lets the previous release schedule, claim and settle checks by the old names', async () => {
-    const [asked, until, told] = ['2026-11-21T10:00:00Z', '2026-11-21T10:00:30Z', '2026-11-21T10:00:05Z'].map(
+    const [asked, until, notified] = ['2026-11-21T10:00:00Z', '2026-11-21T10:00:30Z', '2026-11-21T10:00:05Z'].map(
       (time) => new Date(time),
     );
     await sql`
@@ -73,11 +73,11 @@ describe('migration 0008', () => {
     await sql`
       with before as (select told_at from vault_watch where project_id = ${PROJECT_ID} for update)
       update vault_watch set look_at = case when look_at = ${until} then null else look_at end,
-        told_at = case when before.told_at > ${asked} then before.told_at else ${told} end
+        told_at = case when before.told_at > ${asked} then before.told_at else ${notified} end
       from before where project_id = ${PROJECT_ID}
       returning before.told_at is null or before.told_at <= ${asked} as is_news
     `.execute(db);
-    assert.deepEqual(await readCheck(), { project_id: PROJECT_ID, next_check_at: null, notified_at: told });
+    assert.deepEqual(await readCheck(), { project_id: PROJECT_ID, next_check_at: null, notified_at: notified });
   });
 });
 

@@ -5,7 +5,7 @@ import type { Role } from '../../src/app.ts';
 import type { SoakBatch } from './load.ts';
 import { seededRandom } from './random.ts';
 import { assertExact, awaitRest } from './soak.ts';
-import { createStoryProject, STORIES, type Stage, type StoryProject } from './stories.ts';
+import { createStoryProject, STORIES, type StoryContext, type StoryProject } from './stories.ts';
 import { openWebhookWitness, WITNESS_ENVIRONMENT } from './webhook-witness.ts';
 import type { Step } from './workers/stepped-worker.ts';
 import { startWorkerPool, type WorkerPool } from './workers/worker-pool.ts';
@@ -55,17 +55,17 @@ export async function soakKills(options: KillOptions): Promise<Killings> {
       projects.push(project);
     }
     const background = Promise.all([skipRetryDelays(world, ending.signal), killer.killAtRandom(pool, ending.signal)]);
-    const stage = { world, cue: killer.cue };
-    const told = await Promise.all(
+    const context = { world, actAtStep: killer.actAtStep };
+    const done = await Promise.all(
       projects.map((project, first) =>
-        tellStories(stage, project, { first, least: options.stories, isEnough: killer.isEnough }),
+        runStories(context, project, { first, least: options.stories, isEnough: killer.isEnough }),
       ),
     );
     await pool.ready();
     await awaitRest(world, REST_SECONDS);
     ending.abort();
     await background;
-    const batches = told.flat();
+    const batches = done.flat();
     await assertExact(world, { projects, batches });
     await witness.assertDelivered(world, batches);
     return { batches: batches.length, atRandom: killer.atRandom(), atSteps: killer.atSteps };
@@ -78,17 +78,17 @@ export async function soakKills(options: KillOptions): Promise<Killings> {
 }
 
 /** Runs all stories of a project, beginning with the one of that number. */
-async function tellStories(
-  stage: Stage,
+async function runStories(
+  context: StoryContext,
   project: StoryProject,
   { first, least, isEnough }: { readonly first: number; readonly least: number; readonly isEnough: () => boolean },
 ): Promise<SoakBatch[]> {
   const stories = Object.values(STORIES);
   const batches: SoakBatch[] = [];
-  for (let told = 0; told < least || !isEnough(); told += 1) {
-    const tell = stories[(first + told) % stories.length];
-    if (!tell) throw new Error('There are no stories.');
-    batches.push(...(await tell(stage, project)));
+  for (let count = 0; count < least || !isEnough(); count += 1) {
+    const run = stories[(first + count) % stories.length];
+    if (!run) throw new Error('There are no stories.');
+    batches.push(...(await run(context, project)));
   }
   return batches;
 }
@@ -102,7 +102,7 @@ function createKiller({ kills, everyStep, random }: KillOptions) {
   let atRandom = 0;
   const isEnough = () => [...atSteps.values()].reduce((sum, times) => sum + times, atRandom) >= kills;
 
-  const cue: Stage['cue'] = (multisig, isWanted, act) =>
+  const actAtStep: StoryContext['actAtStep'] = (multisig, isWanted, act) =>
     new Promise((resolve, reject) => {
       cues.push({
         isAt: (step) => step.job.multisig === multisig && isWanted(step),
@@ -125,5 +125,5 @@ function createKiller({ kills, everyStep, random }: KillOptions) {
       atRandom += 1;
     }
   };
-  return { cue, decide, killAtRandom, isEnough, atRandom: () => atRandom, atSteps };
+  return { actAtStep, decide, killAtRandom, isEnough, atRandom: () => atRandom, atSteps };
 }

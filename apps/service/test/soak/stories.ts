@@ -20,12 +20,12 @@ export const STORIES = {
   'is cancelled midway, its vault empty': tellMidway,
 } as const satisfies Readonly<Record<string, Story>>;
 
-export type Story = (stage: Stage, project: StoryProject) => Promise<SoakBatch[]>;
+export type Story = (context: StoryContext, project: StoryProject) => Promise<SoakBatch[]>;
 
-export interface Stage {
+export interface StoryContext {
   readonly world: World;
   /** Acts once, at the first matching step of a multisig's job, before the worker continues or is killed. */
-  cue<Result>(
+  actAtStep<Result>(
     multisig: string,
     isWanted: (step: Step) => boolean,
     act: (step: Step) => Promise<Result>,
@@ -49,14 +49,14 @@ const PIPELINES = 8;
 /** More pipelines than any first bundle executes. */
 const MANY_PIPELINES = 120;
 
-async function tellExecuted({ world }: Stage, project: StoryProject): Promise<SoakBatch[]> {
+async function tellExecuted({ world }: StoryContext, project: StoryProject): Promise<SoakBatch[]> {
   const { batch, proposalApproveTx } = await initialize(world, project, PIPELINES);
   await askToExecute(world, project, batch.id, proposalApproveTx);
   await untilStatus(world, project, batch.id, 'EXECUTED');
   return [{ ...batch, fate: 'executed' }];
 }
 
-async function tellCancelled({ world }: Stage, project: StoryProject): Promise<SoakBatch[]> {
+async function tellCancelled({ world }: StoryContext, project: StoryProject): Promise<SoakBatch[]> {
   const { batch } = await initialize(world, project, PIPELINES);
   await untilStatus(world, project, batch.id, 'FINALIZED');
   await cancel(world, project, batch.id);
@@ -64,15 +64,15 @@ async function tellCancelled({ world }: Stage, project: StoryProject): Promise<S
   return [{ ...batch, fate: 'unexecuted' }];
 }
 
-async function tellBuried(stage: Stage, project: StoryProject): Promise<SoakBatch[]> {
-  const { world, cue } = stage;
+async function tellBuried(context: StoryContext, project: StoryProject): Promise<SoakBatch[]> {
+  const { world, actAtStep } = context;
   // An earlier batch's job may run once more: its process died before the queue recorded it as done.
   const earlier = await world.db
     .selectFrom('batches')
     .select('id')
     .where('project_id', '=', project.projectId)
     .execute();
-  const cancelled = cue(
+  const cancelled = actAtStep(
     project.multisig,
     ({ name, job }) => name === 'setup: taken' && !earlier.some(({ id }) => id === job.batchId),
     ({ job }) => cancel(world, project, job.batchId ?? ''),
@@ -80,10 +80,10 @@ async function tellBuried(stage: Stage, project: StoryProject): Promise<SoakBatc
   const { batch } = await initialize(world, project, 1);
   await cancelled;
   await untilStatus(world, project, batch.id, 'FAILED');
-  return [{ ...batch, fate: 'unexecuted' }, ...(await tellExecuted(stage, project))];
+  return [{ ...batch, fate: 'unexecuted' }, ...(await tellExecuted(context, project))];
 }
 
-async function tellExpired({ world }: Stage, project: StoryProject): Promise<SoakBatch[]> {
+async function tellExpired({ world }: StoryContext, project: StoryProject): Promise<SoakBatch[]> {
   const { batch } = await initialize(world, project, PIPELINES);
   await untilStatus(world, project, batch.id, 'FINALIZED');
   await makeDue(world, 'expire', batch.id);
@@ -91,10 +91,10 @@ async function tellExpired({ world }: Stage, project: StoryProject): Promise<Soa
   return [{ ...batch, fate: 'unexecuted' }];
 }
 
-async function tellMidway({ world, cue }: Stage, project: StoryProject): Promise<SoakBatch[]> {
+async function tellMidway({ world, actAtStep }: StoryContext, project: StoryProject): Promise<SoakBatch[]> {
   const { batch, proposalApproveTx } = await initialize(world, project, MANY_PIPELINES);
   await untilStatus(world, project, batch.id, 'FINALIZED');
-  const emptied = cue(
+  const emptied = actAtStep(
     project.multisig,
     ({ name, job }) => /^execute: after send\w+ 1$/.test(name) && job.batchId === batch.id,
     () => emptyVault(world, project, batch.id),

@@ -50,12 +50,12 @@ export async function openWebhookWitness(random: () => number): Promise<WebhookW
         () => hasten(world),
         (states) => states.every(({ state }) => state === 'delivered'),
       );
-      const told = Map.groupBy(receiver.received.map(read), ({ batchId }) => batchId);
+      const received = Map.groupBy(receiver.received.map(read), ({ batchId }) => batchId);
       for (const { id, fate } of batches) {
-        const ends = (told.get(id) ?? []).filter(({ type }) => type !== 'batch.finalized');
-        assert.ok(ends.length > 0, `the end of ${id}, ${fate}, was never told`);
+        const ends = (received.get(id) ?? []).filter(({ type }) => type !== 'batch.finalized');
+        assert.ok(ends.length > 0, `the end of ${id}, ${fate}, was never sent`);
         assert.equal(new Set(ends.map(({ eventId }) => eventId)).size, 1, `one event, one id: ${JSON.stringify(ends)}`);
-        for (const { type } of ends) assert.ok(ENDS[fate].includes(type), `${id}, ${fate}, was told as ${type}`);
+        for (const { type } of ends) assert.ok(ENDS[fate].includes(type), `${id}, ${fate}, was sent as ${type}`);
       }
     },
     close: () => receiver.close(),

@@ -21,7 +21,7 @@ after(async () => {
 const TIP_ACCOUNTS = ['96gYZGLnJYVFmbjzopPSU6QiEV5fGqZNyN9nmNhvrZU5', 'HFqU5x63VTqvQss8hp11i4wVV8bD44PvwucfZ2bU7gRe'];
 const BUNDLE_ID = 'b31e5fae4923f345218403ac1ab242b46a72d4f2a38d131f474255ae88f1ec9a';
 
-/** A block engine that answers as `answer` says, or null for what it does of itself. */
+/** Starts a block engine that answers as `answer` says; null is its normal answer. */
 async function engineThat(answer: (request: Request, count: number) => Answer | null, maxTipLamports?: bigint) {
   const server = await startHttpServer((request, count) => {
     const given = answer(request, count);
@@ -37,7 +37,7 @@ async function engineThat(answer: (request: Request, count: number) => Answer | 
     blockEngineUrl: server.url,
     clock,
     random: () => 0.99,
-    // As for an engine on another machine.
+    // The interval of an engine on another machine.
     requestIntervalMs: 1_000,
     log: { warn: (_fields, message) => warnings.push(message) },
     ...(maxTipLamports !== undefined && { maxTipLamports }),
@@ -82,7 +82,7 @@ describe('the tip', () => {
     return { ...engine, from: accounts.source.address, to: accounts.destination.address, lamports: data.amount };
   }
 
-  it('goes from the payer to one of the engine’s accounts, and is what half of the landed bundles paid', async () => {
+  it('goes from the payer to one of the engine’s accounts, and is the median of landed tips', async () => {
     const { from, to, lamports, warnings } = await tipAt(floorOf(0.0000361965));
     assert.equal(from, cluster.payer.address);
     assert.equal(to, TIP_ACCOUNTS[1]);
@@ -90,20 +90,20 @@ describe('the tip', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('is at least 1,000 lamports and at most the cap', async () => {
+  it('is at least 1,000 lamports and at most the maximum', async () => {
     assert.equal((await tipAt(floorOf(1e-9))).lamports, 1_000n);
     assert.equal((await tipAt(floorOf(0.5))).lamports, 100_000n);
     assert.equal((await tipAt(floorOf(0.5), 5_000n)).lamports, 5_000n);
   });
 
-  it('doubles with each sending that came to nothing, up to the cap', async () => {
+  it('doubles after each lost bundle, up to the maximum', async () => {
     for (const [attempt, lamports] of [10_000n, 20_000n, 40_000n, 80_000n, 100_000n, 100_000n].entries()) {
       assert.equal((await tipAt(floorOf(0.00001), 100_000n, attempt)).lamports, lamports);
     }
     assert.equal((await tipAt(floorOf(0.00001), 100_000n, 1_000_000)).lamports, 100_000n);
   });
 
-  it('is the least where no floor can be read, and says so', async () => {
+  it('is the minimum, with a warning, if the tip floor cannot be read', async () => {
     for (const floor of [null, floorOf('much'), floorOf(2), { status: 200, text: '[]' }, { status: 500 }]) {
       const { lamports, warnings } = await tipAt(floor);
       assert.equal(lamports, 1_000n);
@@ -111,20 +111,20 @@ describe('the tip', () => {
     }
   });
 
-  it('asks for the accounts once', async () => {
+  it('reads the tip accounts once', async () => {
     const { sender, server } = await engineThat(() => null);
     await sender.tip(cluster.payer.address);
     await sender.tip(cluster.payer.address);
     assert.equal(server.requests.filter(({ body }) => body.method === 'getTipAccounts').length, 1);
   });
 
-  it('refuses accounts that are none', async () => {
+  it('rejects tip accounts that are not addresses', async () => {
     const { sender } = await engineThat(() => ({ result: ['elsewhere'] }));
     await assert.rejects(sender.tip(cluster.payer.address), /getTipAccounts: unexpected answer: .*is not an address/);
   });
 });
 
-describe('sending a bundle', () => {
+describe('the bundle sender', () => {
   it('sends base64 to the engine’s bundle path', async () => {
     const { wires, bundleId } = await bundle([1n, 2n]);
     const { sender, server, warnings } = await engineThat(() => ({ result: bundleId }));
@@ -137,7 +137,7 @@ describe('sending a bundle', () => {
     assert.equal(sender.isAtomic, true);
   });
 
-  it('tries again after 429 and 503, a second apart at least', async () => {
+  it('retries after 429 and 503, at least a second later', async () => {
     const { wires, bundleId } = await bundle([1n]);
     const { sender, server, clock } = await engineThat((_request, count) =>
       count === 1
@@ -152,14 +152,14 @@ describe('sending a bundle', () => {
     assert.ok(clock.sleeps.filter((ms) => ms === 1_000).length >= 2);
   });
 
-  it('gives up after four tries', async () => {
+  it('fails after four attempts', async () => {
     const { sender, server } = await engineThat(() => ({ status: 429, text: 'globally rate limited' }));
     const { wires } = await bundle([1n]);
     await assert.rejects(sender.send(wires), /sendBundle: .* HTTP 429: globally rate limited \(attempt 4 of 4\)/);
     assert.equal(server.requests.length, 4);
   });
 
-  it('has the engine’s words for a refusal, whatever its HTTP status', async () => {
+  it('throws the engine’s error message, whatever the HTTP status', async () => {
     const error = { code: -32602, message: 'bundle contains an expired blockhash' };
     const { wires } = await bundle([1n]);
     const whole = JSON.stringify({ jsonrpc: '2.0', id: 1, error });
@@ -170,13 +170,13 @@ describe('sending a bundle', () => {
     }
   });
 
-  it('takes a bundle that the chain has seen for accepted', async () => {
+  it('accepts a bundle that is already on chain', async () => {
     const error = { code: -32602, message: 'bundle contains an already processed transaction' };
     const { sender } = await engineThat(() => ({ error }));
     await sender.send((await bundle([1n])).wires);
   });
 
-  it('warns of an engine that names bundles otherwise', async () => {
+  it('warns of an engine that returns another bundle ID', async () => {
     const { sender, warnings } = await engineThat(() => ({ result: 'other' }));
     await sender.send((await bundle([1n])).wires);
     assert.equal(warnings.length, 1);
@@ -192,7 +192,7 @@ describe('sending a bundle', () => {
     assert.ok(second - first >= 990, `${second - first} ms`);
   });
 
-  it('does not pace an engine on this machine', async () => {
+  it('keeps no interval with an engine on this machine', async () => {
     const { server } = await engineThat(() => ({ result: null }));
     const clock = instantClock();
     await createBundleSender({ chain: cluster.chain, blockEngineUrl: server.url, clock }).status(BUNDLE_ID);
@@ -212,13 +212,13 @@ describe('the status of a bundle', () => {
     return sender.status(BUNDLE_ID);
   }
 
-  it('is the engine’s while it is in flight', async () => {
+  it('is the engine’s while the bundle is in flight', async () => {
     assert.equal(await statusOf(inflight('Pending')), 'pending');
     assert.equal(await statusOf(inflight('Landed')), 'landed');
     assert.equal(await statusOf(inflight('Failed')), 'failed');
   });
 
-  it('is looked up among the landed ones when the engine does not know it, and pending if it is not there', async () => {
+  it('comes from landed bundles if the engine does not know it, and is pending if that has none', async () => {
     const landed = (confirmation: object) => ({
       result: { context: { slot: 1 }, value: [{ bundle_id: BUNDLE_ID, slot: 1, err: { Ok: null }, ...confirmation }] },
     });
@@ -230,13 +230,13 @@ describe('the status of a bundle', () => {
     assert.equal(await statusOf(inflight('Invalid'), { result: { value: [null] } }), 'pending');
   });
 
-  it('is an error when the engine talks nonsense', async () => {
+  it('is an error if the engine’s answer is invalid', async () => {
     await assert.rejects(statusOf(inflight('Perhaps')), /getInflightBundleStatuses: unexpected answer/);
   });
 });
 
 describe('the local cluster’s block engine', () => {
-  it('lands a bundle with its tip, under the id that we compute', async () => {
+  it('lands a bundle with its tip, under the ID that the service computes', async () => {
     const { localnet, chain, payer } = cluster;
     const warnings: string[] = [];
     const sender = createBundleSender({
@@ -259,7 +259,7 @@ describe('the local cluster’s block engine', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('lands nothing of a bundle of which one transaction fails', async () => {
+  it('lands nothing of a bundle with a failing transaction', async () => {
     const { localnet, chain, payer } = cluster;
     const sender = createBundleSender({
       chain,

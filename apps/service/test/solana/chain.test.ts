@@ -24,8 +24,8 @@ function confirm({ wire, lastValidBlockHeight }: Awaited<ReturnType<typeof trans
   return sendAndConfirm({ chain: cluster.chain, clock: realClock }, wire, lastValidBlockHeight);
 }
 
-describe('a chain', () => {
-  it('reads more accounts than one call takes, in the order asked for, null where there is none', async () => {
+describe('chain', () => {
+  it('reads more accounts than one call takes, in order, null for missing ones', async () => {
     const { payer, chain } = cluster;
     const absent = await Promise.all(Array.from({ length: 120 }, async () => (await generateKeyPairSigner()).address));
     const asked = [...absent.slice(0, 105), payer.address, ...absent.slice(105)];
@@ -40,7 +40,7 @@ describe('a chain', () => {
     assert.deepEqual(accounts[105]?.data, new Uint8Array());
   });
 
-  it('tells what became of signatures', async () => {
+  it('reads the status of signatures', async () => {
     const [good, bad, unsent] = [await transfer(1_000_000n), await transfer(10n ** 15n), await transfer(1n)];
     assert.equal((await confirm(good)).err, null);
     assert.equal((await confirm(bad)).err, '{"InstructionError":[0,{"Custom":1}]}');
@@ -51,13 +51,13 @@ describe('a chain', () => {
     );
   });
 
-  it('reads the outcomes of more signatures than one call takes', async () => {
+  it('reads more statuses than one call takes', async () => {
     const { signature } = await transfer(1n);
     const asked: Signature[] = Array.from({ length: 300 }, () => signature);
     assert.equal((await cluster.chain.signatureOutcomes(asked)).length, 300);
   });
 
-  it('takes a transaction that is on chain already as sent', async () => {
+  it('sends a transaction that is already on chain without an error', async () => {
     const sent = await transfer(1_000_000n);
     await confirm(sent);
     assert.equal(await cluster.chain.send(sent.wire), sent.signature);
@@ -76,7 +76,7 @@ describe('a chain', () => {
     assert.equal(failing.err, '{"InstructionError":[0,{"Custom":1}]}');
   });
 
-  it('knows slot, height, blockhash, rent and genesis', async () => {
+  it('reads slot, height, blockhash, rent and genesis', async () => {
     const { chain } = cluster;
     const [slot, height, { lastValidBlockHeight }] = [
       await chain.slot(),
@@ -91,20 +91,20 @@ describe('a chain', () => {
 });
 
 describe('sendAndConfirm', () => {
-  it('sends again what a node has lost', async () => {
+  it('sends a lost transaction again', async () => {
     cluster.localnet.faults.set({ kind: 'drop', method: 'sendTransaction', times: 1 });
     const { wire, lastValidBlockHeight } = await transfer(1_000_000n);
     const deps = { chain: cluster.chain, clock: { sleep: () => realClock.sleep(5) } };
     assert.equal((await sendAndConfirm(deps, wire, lastValidBlockHeight)).err, null);
   });
 
-  it('says so when a transaction can no longer land', async () => {
+  it('throws if a transaction can no longer land', async () => {
     const lost = await transfer(1_000_000n);
     await cluster.localnet.warp({ slots: 200n });
     await assert.rejects(confirm(lost), new RegExp(`^Error: ${lost.signature} had not landed by block height \\d+`));
   });
 
-  it('stops waiting when it is told to', async () => {
+  it('stops waiting when it is aborted', async () => {
     const waiting = await transfer(1_000_000n);
     cluster.localnet.faults.set({ kind: 'drop', method: 'sendTransaction', times: 1 });
     const stop = new AbortController();

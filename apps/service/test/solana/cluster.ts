@@ -16,11 +16,11 @@ import { type SignedTransaction, signTransaction } from '../../src/solana/transa
 export interface Cluster {
   readonly localnet: Localnet;
   readonly chain: Chain;
-  /** Rich. */
+  /** An address with plenty of SOL. */
   readonly payer: KeyPairSigner;
 }
 
-/** The local cluster with short slots, so that tests do not wait. */
+/** Starts the local cluster with short slots, so that tests do not wait. */
 export async function startCluster(): Promise<Cluster> {
   const localnet = await startLocalnet({ slotMs: 20, squadsProgram: 'emulation' });
   const payer = await generateKeyPairSigner();
@@ -28,7 +28,7 @@ export async function startCluster(): Promise<Cluster> {
   return { localnet, payer, chain: createChain({ rpcUrl: localnet.url }) };
 }
 
-/** A transaction of the cluster’s payer, signed. */
+/** Builds a transaction of the cluster's payer and signs it. */
 export async function sign(
   { chain, payer }: Cluster,
   instructions: readonly Instruction[],
@@ -40,7 +40,7 @@ export async function sign(
   return { ...lifetime, ...(await signTransaction(filled, lifetime, [payer, ...signers])) };
 }
 
-/** Lands a transaction, or throws. */
+/** Lands a transaction; throws if it fails. */
 export async function land(
   cluster: Cluster,
   instructions: readonly Instruction[],

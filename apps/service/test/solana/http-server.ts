@@ -7,7 +7,7 @@ export interface Request {
   readonly body: { readonly method?: string; readonly params?: readonly unknown[] };
 }
 
-/** What to answer with: a JSON-RPC result, a whole HTTP answer, or nothing at all. */
+/** What the server answers: a JSON-RPC result, a whole HTTP answer, or nothing. */
 export type Answer =
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } }
@@ -19,12 +19,12 @@ export type Answer =
 export interface HttpServer {
   readonly url: string;
   readonly requests: readonly Request[];
-  /** Milliseconds since the epoch at which each request came. */
+  /** Time of each request in milliseconds since the epoch. */
   readonly times: readonly number[];
   stop(): Promise<void>;
 }
 
-/** A real HTTP server that answers each request as `answer` says. */
+/** Starts a real HTTP server that answers each request as `answer` says. */
 export async function startHttpServer(answer: (request: Request, count: number) => Answer): Promise<HttpServer> {
   const requests: Request[] = [];
   const times: number[] = [];

@@ -28,7 +28,7 @@ describe('a signer in Vault', () => {
   const uriOf = (key: string, address: string, more = '') =>
     `kms://vault/${key}?address=${address}&url=${vault.url}&token-file=${tokenFile}${more}`;
 
-  it('pays and votes for a whole batch, its keys never on this side', async () => {
+  it('pays and votes for a whole batch without exposing its keys', async () => {
     const [operator, company] = [vault.createKey('operator'), vault.createKey('company')];
     const world = await openWorld();
     try {
@@ -47,7 +47,7 @@ describe('a signer in Vault', () => {
     }
   });
 
-  it('is refused when the key is another than its address says', async () => {
+  it('is rejected if its key does not match its address', async () => {
     vault.createKey('rotated');
     const signer = await loadSigner(uriOf('rotated', vault.createKey('other')));
     const transaction = { messageBytes: new Uint8Array([1, 2, 3]), signatures: {} };
@@ -57,7 +57,7 @@ describe('a signer in Vault', () => {
     );
   });
 
-  it('is refused at start when there is no such key, its token is wrong, or the setting is', async () => {
+  it('is rejected at start if the key is missing, or the token or the setting is invalid', async () => {
     const address = vault.createKey('present');
     await assert.rejects(loadSigner(uriOf('absent', address)), /has no such key/);
     const wrongToken = join(directory, 'wrong');
@@ -80,7 +80,7 @@ describe('a signer in Vault', () => {
     }
   });
 
-  it('tells a process that never signs its address, and nothing is asked', async () => {
+  it('gives its address, without a request, to a process that never signs', async () => {
     const address = vault.createKey('quiet');
     assert.equal(await readSignerAddress(`kms://vault/quiet?address=${address}`), address);
   });
@@ -90,13 +90,13 @@ const TOKEN = 'hvs.test';
 
 interface Vault {
   readonly url: string;
-  /** How many were asked for, by key. */
+  /** Counts signatures by key. */
   readonly signatures: ReadonlyMap<string, number>;
   createKey(name: string): Address;
   close(): Promise<void>;
 }
 
-/** The transit engine’s two routes, as HashiCorp documents them, with real Ed25519 keys. */
+/** Starts a server with the two routes of the transit engine, as HashiCorp documents them, with real Ed25519 keys. */
 async function startVault(): Promise<Vault> {
   const keys = new Map<string, string>();
   const signatures = new Map<string, number>();

@@ -14,7 +14,7 @@ import { type MintFacts, type MintProblem, readMint } from '../../src/solana/min
 
 const MINT = address('So11111111111111111111111111111111111111112');
 const SOMEONE = address('SysvarRent111111111111111111111111111111111');
-const NOBODY = address('11111111111111111111111111111111');
+const SYSTEM_PROGRAM = address('11111111111111111111111111111111');
 const FIELDS = { mintAuthority: SOMEONE, supply: 1_000_000n, decimals: 6, isInitialized: true, freezeAuthority: null };
 const NO_FEE = { epoch: 0n, maximumFee: 0n, transferFeeBasisPoints: 0 };
 
@@ -27,7 +27,7 @@ function read2022(...extensions: ExtensionArgs[]): Promise<MintFacts | MintProbl
   return read(TOKEN_2022_PROGRAM_ADDRESS, getMint2022Encoder().encode({ ...FIELDS, extensions }));
 }
 
-async function problem(found: Promise<MintFacts | MintProblem>): Promise<string> {
+async function reasonOf(found: Promise<MintFacts | MintProblem>): Promise<string> {
   const result = await found;
   assert.ok('problem' in result, 'the mint was not refused');
   return result.problem;
@@ -81,21 +81,21 @@ describe('readMint', () => {
   });
 });
 
-describe('what is no mint', () => {
-  it('is refused when there is nothing', async () => {
-    assert.equal(await problem(readMint({ accounts: async () => [null] }, MINT)), 'does not exist on this cluster.');
+describe('readMint, for an account that is not a mint,', () => {
+  it('rejects a missing account', async () => {
+    assert.equal(await reasonOf(readMint({ accounts: async () => [null] }, MINT)), 'does not exist on this cluster.');
   });
 
-  it('is refused when another program owns it', async () => {
-    assert.match(await problem(read(NOBODY, new Uint8Array())), /is no mint: it belongs to the program 1{32}/);
+  it('rejects an account of another program', async () => {
+    assert.match(await reasonOf(read(SYSTEM_PROGRAM, new Uint8Array())), /is no mint: it belongs to the program 1{32}/);
   });
 
-  it('is refused when it is not initialized', async () => {
-    assert.equal(await problem(read(TOKEN_PROGRAM_ADDRESS, new Uint8Array(82))), 'is not initialized.');
-    assert.equal(await problem(read(TOKEN_2022_PROGRAM_ADDRESS, new Uint8Array(82))), 'is not initialized.');
+  it('rejects an account that is not initialized', async () => {
+    assert.equal(await reasonOf(read(TOKEN_PROGRAM_ADDRESS, new Uint8Array(82))), 'is not initialized.');
+    assert.equal(await reasonOf(read(TOKEN_2022_PROGRAM_ADDRESS, new Uint8Array(82))), 'is not initialized.');
   });
 
-  it('is refused when it is a token account of either program', async () => {
+  it('rejects a token account of either program', async () => {
     const token = {
       mint: MINT,
       owner: SOMEONE,
@@ -106,26 +106,34 @@ describe('what is no mint', () => {
       delegatedAmount: 0n,
       closeAuthority: null,
     };
-    assert.match(await problem(read(TOKEN_PROGRAM_ADDRESS, getTokenEncoder().encode(token))), /is no mint/);
+    assert.match(await reasonOf(read(TOKEN_PROGRAM_ADDRESS, getTokenEncoder().encode(token))), /is no mint/);
     const extensions = [extension('ImmutableOwner', {})];
     const data = getToken2022Encoder().encode({ ...token, extensions });
-    assert.match(await problem(read(TOKEN_2022_PROGRAM_ADDRESS, data)), /is no mint/);
-    assert.match(await problem(read(TOKEN_2022_PROGRAM_ADDRESS, data.slice(0, 165))), /is no mint/);
+    assert.match(await reasonOf(read(TOKEN_2022_PROGRAM_ADDRESS, data)), /is no mint/);
+    assert.match(await reasonOf(read(TOKEN_2022_PROGRAM_ADDRESS, data.slice(0, 165))), /is no mint/);
   });
 });
 
-describe('Token-2022 extensions that are refused', () => {
-  const refused: [string, ExtensionArgs, RegExp][] = [
-    ['an active transfer hook', extension('TransferHook', { authority: NOBODY, programId: SOMEONE }), /transfer hook/],
-    ['non-transferable', extension('NonTransferable', {}), /non-transferable/],
-    ['default-frozen', extension('DefaultAccountState', { state: AccountState.Frozen }), /freezes new token accounts/],
+describe('readMint, for Token-2022 extensions that it rejects,', () => {
+  const rejected: [string, ExtensionArgs, RegExp][] = [
+    [
+      'an active transfer hook',
+      extension('TransferHook', { authority: SYSTEM_PROGRAM, programId: SOMEONE }),
+      /transfer hook/,
+    ],
+    ['non-transferable tokens', extension('NonTransferable', {}), /non-transferable/],
+    [
+      'accounts frozen by default',
+      extension('DefaultAccountState', { state: AccountState.Frozen }),
+      /freezes new token accounts/,
+    ],
     ['a fee in this epoch', fees(NO_FEE, { ...NO_FEE, transferFeeBasisPoints: 25 }), /fee of 25 basis points/],
     [
-      'a fee that is on its way out',
+      'a fee that ends in the next epoch',
       fees({ ...NO_FEE, transferFeeBasisPoints: 300 }, NO_FEE),
       /fee of 300 basis points/,
     ],
-    ['paused', extension('PausableConfig', { authority: SOMEONE, paused: true }), /is paused/],
+    ['a paused mint', extension('PausableConfig', { authority: SOMEONE, paused: true }), /is paused/],
     ['permissioned burns', extension('PermissionedBurn', { authority: SOMEONE }), /burns only with the signature/],
     [
       'confidential burns',
@@ -138,40 +146,44 @@ describe('Token-2022 extensions that are refused', () => {
       /plain burns are refused/,
     ],
   ];
-  for (const [name, extensionArgs, words] of refused) {
-    it(name, async () => {
-      assert.match(await problem(read2022(extensionArgs)), words);
+  for (const [name, extensionArgs, words] of rejected) {
+    it(`rejects ${name}`, async () => {
+      assert.match(await reasonOf(read2022(extensionArgs)), words);
     });
   }
 
-  it('one made after this service was: its bytes are not guessed at', async () => {
+  it('rejects an unknown extension', async () => {
     const known = getMint2022Encoder().encode({ ...FIELDS, extensions: [] });
     const unknown = Uint8Array.of(...known, 0xe7, 0x03, 0, 0); // extension type 999, no bytes
     assert.match(
-      await problem(read(TOKEN_2022_PROGRAM_ADDRESS, unknown)),
+      await reasonOf(read(TOKEN_2022_PROGRAM_ADDRESS, unknown)),
       /has an extension that this service does not know/,
     );
   });
 
-  it('every reason is given', async () => {
+  it('gives every reason', async () => {
     const found = read2022(
       extension('NonTransferable', {}),
       extension('PausableConfig', { authority: SOMEONE, paused: true }),
     );
-    assert.match(await problem(found), /^is non-transferable: .* It is paused: /);
+    assert.match(await reasonOf(found), /^is non-transferable: .* It is paused: /);
   });
 });
 
-describe('Token-2022 extensions that are warned of', () => {
+describe('readMint, for other Token-2022 extensions,', () => {
   const warned: [string, ExtensionArgs, RegExp][] = [
     ['a permanent delegate', extension('PermanentDelegate', { delegate: SOMEONE }), /permanent delegate Sysvar/],
     [
-      'a hook that can be set',
-      extension('TransferHook', { authority: SOMEONE, programId: NOBODY }),
+      'a hook that can be set later',
+      extension('TransferHook', { authority: SOMEONE, programId: SYSTEM_PROGRAM }),
       /set a transfer hook/,
     ],
-    ['a fee that can be set', fees(NO_FEE, NO_FEE), /set a transfer fee/],
-    ['a pause that can come', extension('PausableConfig', { authority: SOMEONE, paused: false }), /can pause it/],
+    ['a fee that can be set later', fees(NO_FEE, NO_FEE), /set a transfer fee/],
+    [
+      'a pause that can be set later',
+      extension('PausableConfig', { authority: SOMEONE, paused: false }),
+      /can pause it/,
+    ],
     [
       'scaled amounts',
       extension('ScaledUiAmountConfig', {
@@ -184,19 +196,19 @@ describe('Token-2022 extensions that are warned of', () => {
     ],
   ];
   for (const [name, extensionArgs, words] of warned) {
-    it(name, async () => {
+    it(`warns of ${name}`, async () => {
       const found = await warnings(read2022(extensionArgs));
       assert.equal(found.length, 1);
       assert.match(found.join(), words);
     });
   }
 
-  it('those that change nothing are passed over', async () => {
+  it('ignores those that change nothing', async () => {
     const harmless = [
       extension('MintCloseAuthority', { closeAuthority: SOMEONE }),
       extension('DefaultAccountState', { state: AccountState.Initialized }),
-      extension('TransferHook', { authority: NOBODY, programId: NOBODY }),
-      extension('PermanentDelegate', { delegate: NOBODY }),
+      extension('TransferHook', { authority: SYSTEM_PROGRAM, programId: SYSTEM_PROGRAM }),
+      extension('PermanentDelegate', { delegate: SYSTEM_PROGRAM }),
       extension('PermissionedBurn', { authority: null }),
     ];
     assert.deepEqual(await warnings(read2022(...harmless)), []);

@@ -29,21 +29,21 @@ async function read(seeds: readonly string[]) {
 }
 
 describe('nonceAddress', () => {
-  it('depends on operator and seed alone', async () => {
+  it('depends only on operator and seed', async () => {
     const [one, other] = [cluster.payer.address, (await generateKeyPairSigner()).address];
     assert.equal(await nonceAddress(one, 'nonce-1'), await nonceAddress(one, 'nonce-1'));
     assert.notEqual(await nonceAddress(one, 'nonce-1'), await nonceAddress(one, 'nonce-2'));
     assert.notEqual(await nonceAddress(one, 'nonce-1'), await nonceAddress(other, 'nonce-1'));
   });
 
-  it('takes seeds of up to 32 bytes', async () => {
+  it('accepts seeds of up to 32 bytes', async () => {
     await nonceAddress(cluster.payer.address, 'x'.repeat(32));
     await assert.rejects(nonceAddress(cluster.payer.address, 'x'.repeat(33)));
   });
 });
 
 describe('createNonceAccounts', () => {
-  it('creates as many as are asked for, whatever fits one transaction, with a value each', async () => {
+  it('creates the requested number, however many fit one transaction, with a value each', async () => {
     const seeds = Array.from({ length: 12 }, (_, i) => `${'seed'.repeat(7)}-${String(i).padStart(3, '0')}`);
     assert.ok(seeds.every((seed) => seed.length === 32));
     await createNonceAccounts(deps(), seeds);
@@ -52,7 +52,7 @@ describe('createNonceAccounts', () => {
     assert.ok([...values.values()].every((value) => value.length >= 32));
   });
 
-  it('leaves those that are there as they are, and creates the rest', async () => {
+  it('keeps existing accounts and creates the rest', async () => {
     await createNonceAccounts(deps(), ['again-1']);
     const before = await read(['again-1']);
     await createNonceAccounts(deps(), ['again-1', 'again-2']);
@@ -63,7 +63,7 @@ describe('createNonceAccounts', () => {
     assert.equal(after.get(address), before.get(address));
   });
 
-  it('creates an account at an address that somebody sent lamports to', async () => {
+  it('creates an account at an address that already holds lamports', async () => {
     const seeds = Array.from({ length: 6 }, (_, i) => `prefunded-${i}`);
     const addresses = await addressesOf(seeds);
     // Below, at and above the rent of a nonce account.
@@ -78,7 +78,7 @@ describe('createNonceAccounts', () => {
     assert.equal((await read(seeds)).size, 6);
   });
 
-  it('refuses an address whose nonce is somebody else’s', async () => {
+  it('rejects an address whose nonce has another authority', async () => {
     await createNonceAccounts(deps(), ['given-away']);
     const [nonceAccount] = await addressesOf(['given-away']);
     assert.ok(nonceAccount);
@@ -90,7 +90,7 @@ describe('createNonceAccounts', () => {
     await assert.rejects(createNonceAccounts(deps(), ['given-away']), /seed given-away, holds 80 bytes/);
   });
 
-  it('fails when the operator cannot pay', async () => {
+  it('throws if the operator cannot pay', async () => {
     const poor = await generateKeyPairSigner();
     await cluster.localnet.bank.airdrop(poor.address, 1_000_000n);
     await assert.rejects(
@@ -101,7 +101,7 @@ describe('createNonceAccounts', () => {
 });
 
 describe('readNonces', () => {
-  it('has the new value once a nonce was advanced, and nothing for what is no nonce', async () => {
+  it('reads the new value after a nonce was advanced, and null for other accounts', async () => {
     await createNonceAccounts(deps(), ['advanced']);
     const [nonceAccount] = await addressesOf(['advanced']);
     assert.ok(nonceAccount);

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => cluster.localnet.stop());
 
-/** A transaction that moves lamports to an address of its own. */
+/** Builds a transaction that transfers lamports to an address of its own. */
 async function transfer(amount: bigint) {
   const destination: Address = (await generateKeyPairSigner()).address;
   return {
@@ -28,11 +28,11 @@ async function received(transfers: readonly { readonly destination: Address }[])
   return accounts.map((account) => account?.lamports ?? 0n);
 }
 
-/** More than the payer has. */
+/** More lamports than the payer has. */
 const TOO_MUCH = 10n ** 15n;
 
-describe('sending in order over RPC', () => {
-  it('resolves when every transaction is confirmed, and asks for no tip', async () => {
+describe('the ordered sender', () => {
+  it('resolves after every transaction is confirmed, and needs no tip', async () => {
     const transfers = [await transfer(1_000_001n), await transfer(1_000_002n), await transfer(1_000_003n)];
     await sender.send(transfers.map(({ wire }) => wire));
     assert.deepEqual(await received(transfers), [1_000_001n, 1_000_002n, 1_000_003n]);
@@ -40,7 +40,7 @@ describe('sending in order over RPC', () => {
     assert.equal(sender.isAtomic, false);
   });
 
-  it('keeps the order: each transaction may need the one before it', async () => {
+  it('keeps the order: each transaction may need the previous one', async () => {
     const heir = await generateKeyPairSigner();
     const endowed = await sign(cluster, [
       getTransferSolInstruction({ source: cluster.payer, destination: heir.address, amount: 5_000_000n }),
@@ -55,7 +55,7 @@ describe('sending in order over RPC', () => {
     assert.deepEqual(await received([{ destination }]), [4_000_000n]);
   });
 
-  it('stops at the first transaction that fails, and tells which and why', async () => {
+  it('stops at the first failing transaction, and throws its position and error', async () => {
     const transfers = [await transfer(1_000_000n), await transfer(TOO_MUCH), await transfer(1_000_000n)];
     await assert.rejects(sender.send(transfers.map(({ wire }) => wire)), (error) => {
       assert.ok(isBundleRejected(error));
@@ -69,7 +69,7 @@ describe('sending in order over RPC', () => {
     assert.deepEqual(await cluster.chain.signatureOutcomes([third.signature]), ['unknown']);
   });
 
-  it('goes on where an earlier sending stopped', async () => {
+  it('continues where an earlier attempt stopped', async () => {
     const transfers = [await transfer(1_000_000n), await transfer(1_000_000n)];
     const wires = transfers.map(({ wire }) => wire);
     await sender.send(wires.slice(0, 1));
@@ -77,19 +77,19 @@ describe('sending in order over RPC', () => {
     assert.deepEqual(await received(transfers), [1_000_000n, 1_000_000n]);
   });
 
-  it('finds again that a transaction has failed when the same bundle is sent once more', async () => {
+  it('throws the same failure if the same bundle is sent again', async () => {
     const { wire } = await transfer(TOO_MUCH);
     await assert.rejects(sender.send([wire]), { name: 'BundleRejected', position: 0 });
     await assert.rejects(sender.send([wire]), { name: 'BundleRejected', position: 0 });
   });
 
-  it('refuses no transaction and more than five', async () => {
+  it('rejects an empty bundle and more than five transactions', async () => {
     const { wire } = await transfer(1n);
     await assert.rejects(sender.send([]), /A bundle has 0 transactions; it may have 1 to 5/);
     await assert.rejects(sender.send(Array.from({ length: 6 }, () => wire)), /A bundle has 6 transactions/);
   });
 
-  it('leaves what became of a bundle to the chain', async () => {
+  it('leaves the status of a bundle to the chain', async () => {
     assert.equal(await sender.status('0'.repeat(64)), 'pending');
   });
 });

@@ -20,8 +20,8 @@ async function chainOn(answer: (request: Request, count: number) => Answer, { pa
   return { server, clock, chain };
 }
 
-describe('faults of an RPC node', () => {
-  it('asks again after HTTP 429 when as long has passed as Retry-After says', async () => {
+describe('the RPC client, on errors of a node,', () => {
+  it('retries HTTP 429 after the time in Retry-After', async () => {
     const { chain, clock, server } = await chainOn((_request, count) =>
       count < 3 ? { status: 429, headers: { 'retry-after': '3' } } : { result: 42 },
     );
@@ -30,7 +30,7 @@ describe('faults of an RPC node', () => {
     assert.deepEqual(clock.sleeps, [3_000, 3_000]);
   });
 
-  it('keeps the key in its address to itself, also where the node repeats it', async () => {
+  it('never exposes the key in its URL, even if the node repeats it', async () => {
     const { chain } = await chainOn(
       ({ path }) => ({ status: 403, text: `{"error":"${path} is not allowed: key in-the-query-0 is unknown"}` }),
       { path: '/v2/in-the-path-00?api-key=in-the-query-0' },
@@ -42,7 +42,7 @@ describe('faults of an RPC node', () => {
     });
   });
 
-  it('does not wait where Retry-After asks for a minute', async () => {
+  it('does not wait for a Retry-After of a minute', async () => {
     const { chain, server } = await chainOn(() => ({
       status: 429,
       headers: { 'retry-after': '60' },
@@ -55,13 +55,13 @@ describe('faults of an RPC node', () => {
     assert.equal(server.requests.length, 1);
   });
 
-  it('survives three HTTP 500, waiting longer each time', async () => {
+  it('retries HTTP 500 three times, waiting longer each time', async () => {
     const { chain, clock } = await chainOn((_request, count) => (count < 4 ? { status: 500 } : { result: 7 }));
     assert.equal(await chain.slot(), 7n);
     assert.deepEqual(clock.sleeps, [250, 500, 1_000]);
   });
 
-  it('gives up after four HTTP 503, naming method and status', async () => {
+  it('throws after four HTTP 503, with method and status', async () => {
     const { chain, server } = await chainOn(() => ({ status: 503, text: 'overloaded' }));
     await assert.rejects(
       chain.latestBlockhash(),
@@ -70,7 +70,7 @@ describe('faults of an RPC node', () => {
     assert.equal(server.requests.length, 4);
   });
 
-  it('asks a node that hangs again, and gives up after four time-outs', async () => {
+  it('retries a hanging node, and throws after four timeouts', async () => {
     const { chain, server } = await chainOn(() => 'hang', { timeoutMs: 100 });
     await assert.rejects(chain.slot(), /^Error: getSlot: .* gave no answer within 100 ms \(attempt 4 of 4\)$/);
     assert.equal(server.requests.length, 4);
@@ -83,12 +83,12 @@ describe('faults of an RPC node', () => {
     assert.equal(await chain.slot(), 5n);
   });
 
-  it('asks again over a new connection when the node hangs up', async () => {
+  it('retries over a new connection after the node has closed one', async () => {
     const { chain } = await chainOn((_request, count) => (count === 1 ? 'hang up' : { result: 5 }));
     assert.equal(await chain.slot(), 5n);
   });
 
-  it('says so when nothing listens', async () => {
+  it('throws if nothing listens', async () => {
     const server = await startHttpServer(() => 'hang');
     await server.stop();
     const chain = createChain({ rpcUrl: server.url, clock: instantClock() });
@@ -98,7 +98,7 @@ describe('faults of an RPC node', () => {
     );
   });
 
-  it('does not repeat a request that was refused, and quotes the refusal but no API key', async () => {
+  it('does not retry a client error, and quotes the answer but no API key', async () => {
     const { chain, server } = await chainOn(() => ({ status: 403, text: 'key revoked' }), { path: '/?api-key=secret' });
     await assert.rejects(chain.slot(), (error: Error) => {
       assert.match(error.message, /HTTP 403: key revoked \(attempt 1 of 4\)/);
@@ -108,13 +108,13 @@ describe('faults of an RPC node', () => {
     assert.equal(server.requests.length, 1);
   });
 
-  it('has the node’s own words for a JSON-RPC error', async () => {
+  it('throws the node’s own message for a JSON-RPC error', async () => {
     const { chain } = await chainOn(() => ({ error: { code: -32602, message: 'Invalid params: too many' } }));
     await assert.rejects(chain.slot(), /^Error: getSlot: .*Invalid params: too many/);
   });
 });
 
-describe('answers that are not as documented', () => {
+describe('the RPC client, on undocumented answers,', () => {
   const nonsense: Record<string, Answer> = {
     'an HTML page': { status: 200, text: '<html>' },
     'JSON that is no object': { status: 200, text: 'null' },
@@ -123,31 +123,31 @@ describe('answers that are not as documented', () => {
     'a negative number': { result: -1 },
   };
   for (const [name, answer] of Object.entries(nonsense)) {
-    it(`takes ${name} for an error that names the method`, async () => {
+    it(`throws an error with the method for ${name}`, async () => {
       const { chain } = await chainOn(() => answer);
       await assert.rejects(chain.blockHeight(), /^Error: getBlockHeight: /);
     });
   }
 
-  it('refuses fewer accounts than asked for', async () => {
+  it('rejects fewer accounts than requested', async () => {
     const { chain } = await chainOn(() => ({ result: { context: { slot: 1 }, value: [] } }));
     await assert.rejects(chain.accounts([MINT]), /getMultipleAccounts: .*0 entries for 1/);
   });
 
-  it('refuses an account whose owner is not an address', async () => {
+  it('rejects an account whose owner is not an address', async () => {
     const account = { lamports: 1, owner: 'nobody', data: ['', 'base64'], executable: false, rentEpoch: 0, space: 0 };
     const { chain } = await chainOn(() => ({ result: { context: { slot: 1 }, value: [account] } }));
     await assert.rejects(chain.accounts([MINT]), /getMultipleAccounts: unexpected answer: .*is not an address/);
   });
 
-  it('refuses a signature that is none', async () => {
+  it('rejects an invalid signature', async () => {
     const { chain } = await chainOn(() => ({ result: 'accepted' }));
     await assert.rejects(chain.send('AAAA' as Base64EncodedWireTransaction), /sendTransaction: .*is not a signature/);
   });
 });
 
-describe('numbers and errors as they come', () => {
-  it('takes a transaction that the node has processed already for sent', async () => {
+describe('the RPC client', () => {
+  it('accepts a transaction that the node has already processed', async () => {
     const data = { err: 'AlreadyProcessed', logs: [], accounts: null, unitsConsumed: 0 };
     const { chain } = await chainOn(() => ({
       error: { code: -32002, message: 'Transaction simulation failed', data },
@@ -159,7 +159,7 @@ describe('numbers and errors as they come', () => {
     assert.equal(await chain.send(wire.toString('base64') as Base64EncodedWireTransaction), SIGNATURE);
   });
 
-  it('has the reason for which a node refuses a transaction', async () => {
+  it('throws the reason for which a node rejects a transaction', async () => {
     const data = { err: 'BlockhashNotFound', logs: [], accounts: null, unitsConsumed: 0 };
     const { chain } = await chainOn(() => ({
       error: { code: -32002, message: 'Transaction simulation failed', data },
@@ -178,7 +178,7 @@ describe('numbers and errors as they come', () => {
     assert.equal(account?.address, MINT);
   });
 
-  it('gives a transaction error as its JSON text', async () => {
+  it('returns a transaction error as JSON text', async () => {
     const err = { InstructionError: [3, { Custom: 6008 }] };
     const status = { slot: 9, confirmations: 1, err, confirmationStatus: 'confirmed', status: { Err: err } };
     const { chain } = await chainOn(() => ({ result: { context: { slot: 1 }, value: [status, null] } }));
@@ -188,19 +188,19 @@ describe('numbers and errors as they come', () => {
     ]);
   });
 
-  it('takes a status without confirmations, as long-term storage has it, for final', async () => {
+  it('treats a status without confirmations, from long-term storage, as final', async () => {
     const status = { slot: 9, confirmations: null, err: null, status: { Ok: null } };
     const { chain } = await chainOn(() => ({ result: { context: { slot: 1 }, value: [status] } }));
     assert.deepEqual(await chain.signatureOutcomes([SIGNATURE]), [{ slot: 9n, err: null, confirmation: 'finalized' }]);
   });
 
-  it('asks for no accounts without a request', async () => {
+  it('sends no request for an empty list of accounts', async () => {
     const { chain, server } = await chainOn(() => 'hang');
     assert.deepEqual(await chain.accounts([]), []);
     assert.equal(server.requests.length, 0);
   });
 
-  it('asks once for the rent of a size, and again after a failure', async () => {
+  it('reads the rent of a size once, and again after a failure', async () => {
     const { chain, server } = await chainOn((_request, count) =>
       count === 1 ? { error: { code: -32603, message: 'Internal error' } } : { result: 2_039_280 },
     );

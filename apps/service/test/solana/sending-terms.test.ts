@@ -8,7 +8,7 @@ const HOUR_MS = 60 * 60_000;
 const ACTIVE = Uint8Array.of(1, 0, 0, 0, 0, 0, 0, 0, 0);
 
 describe('createVersionChoice', () => {
-  it('is 1 where the feature is active, and 0 where it is absent, pending or another program’s', async () => {
+  it('chooses version 1 if the feature is active, and 0 if it is absent, pending or of another program', async () => {
     assert.equal(await choiceWith(featureOf(ACTIVE)).choice.current(0), 1);
     assert.equal(await choiceWith(null).choice.current(0), 0);
     assert.equal(await choiceWith(featureOf(Uint8Array.of(0))).choice.current(0), 0);
@@ -16,13 +16,13 @@ describe('createVersionChoice', () => {
     assert.equal(await choiceWith(foreign).choice.current(0), 0);
   });
 
-  it('is 0 for what came to nothing before', async () => {
+  it('chooses version 0 for transactions that were lost before', async () => {
     const { choice } = choiceWith(featureOf(ACTIVE));
     assert.equal(await choice.current(1), 0);
     assert.equal(await choice.current(0), 1);
   });
 
-  it('is 0 for an hour after a refusal, or two losses in a row', async () => {
+  it('chooses version 0 for an hour after a rejection or two losses in a row', async () => {
     for (const outcomes of [['refused'], ['lost', 'lost']] as const) {
       const { choice, pass } = choiceWith(featureOf(ACTIVE));
       for (const outcome of outcomes) choice.report(outcome);
@@ -46,7 +46,7 @@ describe('createVersionChoice', () => {
 });
 
 describe('readComputeUnitPrice', () => {
-  it('is the price that three of four recent blocks accepted', async () => {
+  it('returns the price that three of four recent blocks accepted', async () => {
     assert.equal(await priceOf([9_000n, 2_000n, 5_000n, 7_000n, 3_000n]), 7_000n);
   });
 
@@ -56,7 +56,7 @@ describe('readComputeUnitPrice', () => {
     assert.equal(await priceOf([10n ** 9n]), 100_000n);
   });
 
-  it('is the lowest price, with a warning, if the node does not answer', async () => {
+  it('returns the minimum, with a warning, if the node does not answer', async () => {
     const warnings: string[] = [];
     const log = { warn: (_fields: object, message: string) => void warnings.push(message) };
     const chain = { recentPrioritizationFees: () => Promise.reject(new Error('Method not found')) };

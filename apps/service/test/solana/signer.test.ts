@@ -25,7 +25,7 @@ async function newKeypair(name: string): Promise<{ path: string; numbers: number
 }
 
 describe('createSignerFile', () => {
-  it('writes 64 numbers that only the owner may read, and nothing beside them', async () => {
+  it('writes 64 numbers that only the owner can read, and no other file', async () => {
     const path = join(directory, 'new.json');
     const address = await createSignerFile(path);
     assert.equal((await stat(path)).mode & 0o777, 0o600);
@@ -38,7 +38,7 @@ describe('createSignerFile', () => {
     );
   });
 
-  it('never overwrites a file, even one that is no keypair', async () => {
+  it('never overwrites a file, even if it is not a keypair', async () => {
     const path = await keypairFile('taken.json', 'precious');
     await assert.rejects(createSignerFile(path), /taken\.json exists already/);
     assert.equal(await readFile(path, 'utf8'), 'precious');
@@ -48,7 +48,7 @@ describe('createSignerFile', () => {
     );
   });
 
-  it('makes one file where two are asked for at once', async () => {
+  it('creates one file for two simultaneous calls', async () => {
     const path = join(directory, 'raced.json');
     const results = await Promise.allSettled([createSignerFile(path), createSignerFile(path)]);
     const addresses = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
@@ -65,26 +65,26 @@ describe('loadSigner', () => {
     assert.ok(await verifySignature(await getPublicKeyFromAddress(signer.address), signature, Uint8Array.of(1)));
   });
 
-  it('names a file that is not there', async () => {
+  it('names a missing file', async () => {
     await assert.rejects(loadSigner(join(directory, 'absent.json')), /absent\.json does not exist/);
     await assert.rejects(readSignerAddress(join(directory, 'absent.json')), /absent\.json does not exist/);
   });
 
-  it('names a file that may not be read', async (t) => {
+  it('names an unreadable file', async (t) => {
     const { path } = await newKeypair('closed.json');
     await chmod(path, 0);
     if (process.getuid?.() === 0) return t.skip('root reads every file');
     await assert.rejects(loadSigner(path), /closed\.json cannot be read/);
   });
 
-  it('tells how many numbers there are and must be', async () => {
+  it('says how many numbers there are and how many are expected', async () => {
     const { numbers } = await newKeypair('whole.json');
     const path = await keypairFile('short.json', JSON.stringify(numbers.slice(0, 32)));
     await assert.rejects(loadSigner(path), /short\.json holds 32 numbers; a keypair has 64/);
   });
 
   for (const content of ['', 'not JSON', '{}', '["1"]', '[256]', '[-1]', '[1.5]', '"3vQB7B6MrGQZaxCuFg4oh"']) {
-    it(`refuses ${content || 'an empty file'} without quoting it`, async () => {
+    it(`rejects ${content || 'an empty file'} without quoting it`, async () => {
       const path = await keypairFile('wrong.json', content);
       await assert.rejects(loadSigner(path), (error: Error) => {
         assert.match(error.message, /wrong\.json: no JSON array of numbers from 0 to 255/);
@@ -94,7 +94,7 @@ describe('loadSigner', () => {
     });
   }
 
-  it('refuses a public half that is another key’s', async () => {
+  it('rejects a public half that does not match the private half', async () => {
     const [one, two] = [await newKeypair('one.json'), await newKeypair('two.json')];
     const path = await keypairFile(
       'mixed.json',

@@ -58,17 +58,17 @@ const mint2022 = (name: string, symbol: string): Account => ({
 type Account = Pick<ChainAccount, 'programAddress' | 'data'>;
 
 describe('the name of a token', () => {
-  it('is what its Metaplex account says, without the zeros around it', async () => {
+  it('is that of the Metaplex account, without padding', async () => {
     const { names } = await open({ mint: splMint, metadata: metadata('Rewards', 'RWD') });
     assert.deepEqual(await names.of([MINT]), new Map([[MINT, { name: 'Rewards', symbol: 'RWD' }]]));
   });
 
-  it('is what a Token-2022 mint says of itself, before any other', async () => {
+  it('is that of the Token-2022 mint if it has one', async () => {
     const { names } = await open({ mint: mint2022('Inside', 'IN'), metadata: metadata('Beside', 'BE') });
     assert.deepEqual(await names.of([MINT]), new Map([[MINT, { name: 'Inside', symbol: 'IN' }]]));
   });
 
-  it('is none where nothing is said, or said by another program, of another mint, or cut short', async () => {
+  it('is missing without metadata, or if that belongs to another program or mint, or is truncated', async () => {
     const cut = metadata('Rewards', 'RWD');
     for (const account of [
       null,
@@ -83,7 +83,7 @@ describe('the name of a token', () => {
     }
   });
 
-  it('holds nothing that hides or turns the text around it, and is short', async () => {
+  it('contains no invisible or direction-changing characters, and is short', async () => {
     const tricky = mint2022(`USD\u202eC\u200b\n${'x'.repeat(100)}`, '\u2066 A B \u0000');
     const { names } = await open({ mint: tricky, metadata: null });
     const found = (await names.of([MINT])).get(MINT);
@@ -91,7 +91,7 @@ describe('the name of a token', () => {
     assert.equal(found?.symbol, 'A B');
   });
 
-  it('is asked for once in a while, and again when that is over', async () => {
+  it('is cached, and read again after the cache expires', async () => {
     const { names, chain, clock } = await open({ mint: splMint, metadata: metadata('Rewards', 'RWD') });
     await names.of([MINT]);
     await names.of([MINT, MINT]);
@@ -101,7 +101,7 @@ describe('the name of a token', () => {
     assert.equal(chain.asked, 2);
   });
 
-  it('is done without while the cluster fails or is slow, and is there once it has answered', async () => {
+  it('is left out while the cluster fails or is slow, and present after it answered', async () => {
     const broken = await open({ mint: splMint, metadata: null, fail: true });
     assert.deepEqual(await broken.names.of([MINT]), new Map());
     assert.equal(broken.log.warnings, 1);
@@ -119,7 +119,7 @@ interface Options {
   readonly mint: Account | null;
   readonly metadata: Account | null;
   readonly fail?: boolean;
-  /** The cluster answers after this, for which nobody waits. */
+  /** The cluster answers after this promise, which the caller does not await. */
   readonly until?: Promise<void>;
 }
 
@@ -155,12 +155,12 @@ async function open({ mint, metadata: beside, fail = false, until }: Options) {
     chain: {
       accounts: (addresses) => {
         const accounts = answer(addresses);
-        // A turn later, what was answered has been remembered.
+        // A turn later the answer is cached.
         chain.answered = accounts.then(() => nextTurn(), nextTurn);
         return accounts;
       },
     },
-    // Patience is over as soon as a slow cluster was asked, and never where it is not slow.
+    // The time limit ends as soon as a slow cluster was asked, and never ends if the cluster is fast.
     clock: { now: clock.now, sleep: () => (until ? asked.promise : Promise.withResolvers<void>().promise) },
     log,
   });

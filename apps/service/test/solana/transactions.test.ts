@@ -30,7 +30,7 @@ before(async () => {
   [operator, wallet, company] = await Promise.all([0, 1, 2].map(() => generateKeyPairSigner()));
 });
 
-/** Needs the signatures of all three; carries a memo of the length given. */
+/** Builds a message that needs the signatures of all three and has a memo of this length. */
 function messageOf(length = 5) {
   const [payer, ...others] = signers();
   return appendTransactionMessageInstructions(
@@ -55,7 +55,7 @@ function decode(wire: Base64EncodedWireTransaction): Transaction {
 }
 
 describe('signTransaction', () => {
-  it('has every signature, and the fee payer’s names it', async () => {
+  it('adds every signature, and returns the fee payer’s', async () => {
     const [payer, ...others] = signers();
     const { wire, signature } = await signTransaction(messageOf(), LIFETIME, [...others, payer]);
     const { signatures, messageBytes } = decode(wire);
@@ -68,7 +68,7 @@ describe('signTransaction', () => {
     assert.equal(signatureOf(wire), signature);
   });
 
-  it('names whose signature is missing', async () => {
+  it('names the missing signer', async () => {
     const [payer, , last] = signers();
     await assert.rejects(
       signTransaction(messageOf(), LIFETIME, [payer]),
@@ -76,7 +76,7 @@ describe('signTransaction', () => {
     );
   });
 
-  it('tells by how much a transaction is too large', async () => {
+  it('says by how many bytes a transaction is too large', async () => {
     await assert.rejects(
       signTransaction(messageOf(1_000), LIFETIME, signers()),
       /takes 1\d{3} bytes; it may have 1232\.$/,
@@ -85,7 +85,7 @@ describe('signTransaction', () => {
 });
 
 describe('addSignatures', () => {
-  it('keeps the wallet’s signature and adds the others’', async () => {
+  it('keeps the wallet’s signature and adds the others', async () => {
     const [payer, signsFirst, signsLast] = signers();
     const first = await partiallySignTransaction(messageOf(), LIFETIME, [signsFirst]);
     const { wire, signature } = await addSignatures(first.wire, [signsLast, payer]);
@@ -96,18 +96,18 @@ describe('addSignatures', () => {
     assert.equal(signatureOf(wire), signature);
   });
 
-  it('names whose signature is still missing', async () => {
+  it('names the signer that is still missing', async () => {
     const [payer, signsFirst, forgotten] = signers();
     const { wire } = await partiallySignTransaction(messageOf(), LIFETIME, [signsFirst]);
     await assert.rejects(addSignatures(wire, [payer]), new RegExp(`lacks the signature of ${forgotten.address}\\.$`));
   });
 
-  it('refuses a signer that the transaction does not ask for', async () => {
+  it('rejects a signer that the transaction does not need', async () => {
     const { wire } = await partiallySignTransaction(messageOf(), LIFETIME, []);
     await assert.rejects(addSignatures(wire, [...signers(), await generateKeyPairSigner()]));
   });
 
-  it('refuses what is no transaction', async () => {
+  it('rejects an invalid transaction', async () => {
     await assert.rejects(addSignatures('AAAA' as Base64EncodedWireTransaction, signers()));
   });
 });

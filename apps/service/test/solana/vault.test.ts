@@ -51,7 +51,7 @@ describe('readVaultFunds', () => {
         [vault, holder, newcomer, giftedAddress].map((owner) => tokenAccountOf(owner, token)),
       );
       assert.ok(own && held && missing && gifted);
-      // Lamports alone make no token account.
+      // Lamports alone do not make a token account.
       await localnet.bank.airdrop(gifted, 1_000_000n);
       const recipientTokenAccounts = [held, missing, gifted, missing];
       assert.deepEqual(await readVaultFunds(chain, { vault, token, tokenAccount: own, recipientTokenAccounts }), {
@@ -66,7 +66,7 @@ describe('readVaultFunds', () => {
     });
   }
 
-  it('reads nothing where there is nothing', async () => {
+  it('reads zeros for accounts that do not exist', async () => {
     const token = await createToken(false);
     const vault = await newAddress();
     const tokenAccount = await tokenAccountOf(vault, token);
@@ -76,7 +76,7 @@ describe('readVaultFunds', () => {
     assert.deepEqual(funds.missingTokenAccounts, []);
   });
 
-  it('refuses a mint that is not there and a token account of another mint', async () => {
+  it('rejects a missing mint and a token account of another mint', async () => {
     const [token, other, vault] = [await createToken(false), await createToken(false), await newAddress()];
     await cluster.localnet.bank.mintTo(other.mint, vault, 1n);
     const tokenAccount = await tokenAccountOf(vault, other);
@@ -91,7 +91,7 @@ describe('readVaultFunds', () => {
     );
   });
 
-  it('knows what the token program makes of each extension of a mint', async () => {
+  it('adds to token accounts the extensions that the token program derives from the mint’s', async () => {
     const { payer, chain } = cluster;
     const authority = payer.address;
     const noFee = { epoch: 0n, maximumFee: 0n, transferFeeBasisPoints: 0 };

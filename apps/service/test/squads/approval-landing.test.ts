@@ -48,9 +48,9 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
     token = await createToken(cluster);
   });
 
-  it('approves the proposal, once checked and signed by all three, days after it was built', async () => {
+  it('approves the proposal days after it was built, once checked and signed by all three', async () => {
     const { operator, company, wallet, svm } = cluster;
-    // Several multisigs, since what an instruction costs varies with its addresses.
+    // Several multisigs, since the compute units of an instruction vary with its addresses.
     for (let round = 0; round < 5; round += 1) {
       const { multisig } = await register(cluster, token);
       const nonce = await createNonce();

@@ -67,20 +67,20 @@ describe('the approval of a batch', () => {
       wallet: wallet.address,
       lookupTable: { address: await freshAddress(), addresses: [] },
     };
-    // Any 32 bytes are a nonce value.
+    // Any 32 bytes are a valid nonce value.
     nonce = { address: await freshAddress(), value: (await freshAddress()) as string as Nonce };
     expected = { batchId: BATCH_ID, batchIndex: 7n, multisig, nonce };
     unsigned = await approveTransaction(multisig, 7n, nonce);
   });
 
-  it('has the same bytes every time, is unsigned, and leaves room for guard instructions', async () => {
+  it('has the same bytes every time, is unsigned, and leaves space for guard instructions', async () => {
     assert.equal(await approveTransaction(multisig, 7n, nonce), unsigned);
     const transaction = decode(unsigned);
     assert.deepEqual(Object.values(transaction.signatures), [null, null, null]);
     assert.equal(getTransactionEncoder().encode(transaction).length, 612);
   });
 
-  it('is accepted once the wallet has signed it', async () => {
+  it('is accepted with the wallet’s signature', async () => {
     const checked = await checkApproval(await signed(), expected);
     assert.deepEqual(checked.messageBytes, decode(unsigned).messageBytes);
   });
@@ -96,7 +96,7 @@ describe('the approval of a batch', () => {
     );
   });
 
-  it('is refused unsigned, signed by another wallet, or with a signature over other bytes', async () => {
+  it('is rejected unsigned, signed by another wallet, or with a signature over other bytes', async () => {
     await refused(unsigned, /is not signed by the project’s wallet/);
     const other = await approveTransaction(multisig, 8n, nonce);
     const otherSignature = decode(await signed(other)).signatures[wallet.address];
@@ -107,7 +107,7 @@ describe('the approval of a batch', () => {
     await refused(await signed(foreign, [stranger]), /is not to be signed by/);
   });
 
-  it('is refused for another batch, for one vote only, for a vote twice, for a vote with a memo, for another kind', async () => {
+  it('is rejected for another batch, one vote only, a duplicate vote, a vote with a memo, or another kind of vote', async () => {
     await refused(await signed(await approveTransaction(multisig, 8n, nonce)), /not a plain approval of proposal/);
     const batch = await locateBatch(multisig, 7n);
     const ofWallet = proposalApprove(batch, wallet.address);
@@ -126,7 +126,7 @@ describe('the approval of a batch', () => {
     await refused(await edited(replaceLast(proposalCancel(batch, company.address))), /not a plain approval/);
   });
 
-  it('is refused with any other instruction: a transfer, a second advance, another Squads vote', async () => {
+  it('is rejected with any other instruction: a transfer, a second advance, another Squads vote', async () => {
     const transfer = getTransferSolInstruction({ source: operator, destination: stranger.address, amount: 1n });
     await refused(await edited((message) => append(message, transfer)), /Instruction 5 calls 1{32}/);
     await refused(
@@ -141,7 +141,7 @@ describe('the approval of a batch', () => {
     );
   });
 
-  it('is refused with a fee above the cap, a heap request, or a repeated budget', async () => {
+  it('is rejected with a fee over the maximum, a heap request, or a repeated budget', async () => {
     await refused(await edited(priced(1_000_001n)), /priority fee is 100001 lamports; at most 100000/);
     await refused(
       await edited((message) =>
@@ -156,7 +156,7 @@ describe('the approval of a batch', () => {
     await refused(await edited((message) => append(message, again)), /once each/);
   });
 
-  it('is refused with a guard that writes, or that touches who signs', async () => {
+  it('is rejected with a guard that writes, or that names a signer', async () => {
     for (const kind of [0, 1, 18, 255]) {
       await refused(await edited((message) => append(message, guard(kind))), /not an assertion of Lighthouse/);
     }
@@ -169,7 +169,7 @@ describe('the approval of a batch', () => {
     }
   });
 
-  it('is refused with another fee payer, a further signer, another nonce or authority, no advance first', async () => {
+  it('is rejected with another fee payer, another signer, another nonce or authority, or no advance first', async () => {
     await refused(await edited((message) => setTransactionMessageFeePayer(wallet.address, message)), /fee payer is/);
     const signing: Instruction = {
       programAddress: LIGHTHOUSE,
@@ -188,7 +188,7 @@ describe('the approval of a batch', () => {
     );
   });
 
-  it('says where to get the rebuilt transaction when the nonce has moved', async () => {
+  it('is rejected with the path of the rebuilt transaction if the nonce has moved', async () => {
     const moved = { ...expected, nonce: { ...nonce, value: (await freshAddress()) as string as Nonce } };
     await refused(
       await signed(),
@@ -197,7 +197,7 @@ describe('the approval of a batch', () => {
     );
   });
 
-  it('is refused with lookup tables, in other versions, truncated, extended, or as no transaction at all', async () => {
+  it('is rejected with lookup tables, in other versions, truncated, extended, or as an invalid transaction', async () => {
     const compiled = getCompiledTransactionMessageDecoder().decode(decode(unsigned).messageBytes);
     assert.equal(compiled.version, 0);
     const withTable = getCompiledTransactionMessageEncoder().encode({
@@ -223,14 +223,14 @@ describe('the approval of a batch', () => {
     await refused('A'.repeat(4_000), /4000 characters; a transaction has at most 1644/);
   });
 
-  it('never throws anything but ERR_SIGNED_TX_INVALID, whatever text it is given', async () => {
+  it('throws only ERR_SIGNED_TX_INVALID, for any text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.string(), fc.base64String(), bytesAsBase64()), (text) => refused(text, /./)),
       { numRuns: 300 },
     );
   });
 
-  it('accepts no changed byte that changes what is done, even when the wallet signs the change', async () => {
+  it('is rejected if any changed byte changes its meaning, even if the wallet signs the change', async () => {
     const original = decode(unsigned).messageBytes;
     const meaning = meaningOf(original);
     let acceptedCount = 0;
@@ -247,7 +247,7 @@ describe('the approval of a batch', () => {
         assert.deepEqual(meaningOf(checked.messageBytes), meaning, `byte ${index} to ${changed}`);
       }
     }
-    // Compute limit and price, counts of writable accounts, accounts that nothing reads: some must be harmless.
+    // Compute limit and price, counts of writable accounts and unused accounts: some changes must be harmless.
     assert.ok(acceptedCount > 0);
   });
 
@@ -258,7 +258,7 @@ describe('the approval of a batch', () => {
 
   type Message = Extract<TransactionMessage, { version: 0 }> & TransactionMessageWithFeePayer;
 
-  /** The approval after a wallet has changed and signed it. */
+  /** Returns the approval after a wallet has changed and signed it. */
   async function edited(edit: (message: Message) => Message): Promise<string> {
     const compiled = getCompiledTransactionMessageDecoder().decode(decode(unsigned).messageBytes);
     const message = decompileTransactionMessage(compiled);
@@ -266,7 +266,7 @@ describe('the approval of a batch', () => {
     return resigned(compileTransaction(edit(message as Message)).messageBytes);
   }
 
-  /** 100,000 units at 1,000,000 micro-lamports are the 100,000 lamports that are allowed. */
+  /** Sets a price: 100,000 units at 1,000,000 micro-lamports are the 100,000 lamports that are allowed. */
   function priced(microLamports: bigint) {
     return (message: Message) =>
       setTransactionMessageComputeUnitPrice(microLamports, setTransactionMessageComputeUnitLimit(100_000, message));
@@ -283,7 +283,7 @@ describe('the approval of a batch', () => {
     return getBase64EncodedWireTransaction(await partiallySignTransaction(keys, transaction));
   }
 
-  /** Where the change breaks the message, the old signatures go with the new bytes. */
+  /** Signs the changed message; if the change makes it invalid, the old signatures stay with the new bytes. */
   async function resignedIfPossible(messageBytes: Uint8Array, original: string): Promise<string> {
     try {
       return await resigned(messageBytes);
@@ -333,7 +333,7 @@ function bytesAsBase64() {
   return fc.uint8Array({ maxLength: 1_300 }).map((bytes) => Buffer.from(bytes).toString('base64'));
 }
 
-/** What a message does: nonce, fee payer, signers, and every instruction but the compute budget. */
+/** Extracts what a message does: nonce, fee payer, signers, and every instruction except the compute budget. */
 function meaningOf(messageBytes: ReadonlyUint8Array) {
   const message = getCompiledTransactionMessageDecoder().decode(messageBytes);
   assert.equal(message.version, 0);

@@ -31,11 +31,11 @@ import { FailedTransactionMetadata, LiteSVM } from 'litesvm';
 import type { Multisig, Project, Token } from '../../src/model/project.ts';
 import { registrationInstructions } from '../../src/squads/registration.ts';
 
-/** Absent without the real program, whose licence keeps it out of the repository. */
+/** Missing without the real program, whose licence keeps it out of the repository. */
 export const squadsProgramPath =
   process.env.FLYWHEEL_SQUADS_PROGRAM === 'emulation' ? undefined : process.env.FLYWHEEL_SQUADS_PROGRAM;
 
-/** For node:test's `skip`: the reason, or false. */
+/** Reason to skip, for node:test's `skip`; false if the program is there. */
 export const withoutSquads = squadsProgramPath
   ? false
   : 'FLYWHEEL_SQUADS_PROGRAM names no file of the deployed Squads v4 program';
@@ -56,7 +56,7 @@ export interface Cluster {
   readonly decimals: number;
 }
 
-/** The deployed Squads program in LiteSVM, with everyone funded. */
+/** Opens LiteSVM with the deployed Squads program and SOL for everyone. */
 export async function openCluster(): Promise<Cluster> {
   const svm = new LiteSVM().withTransactionHistory(0n);
   if (squadsProgramPath) svm.addProgramFromFile(SQUADS_PROGRAM_ADDRESS, squadsProgramPath);
@@ -75,7 +75,7 @@ export async function openCluster(): Promise<Cluster> {
   return { svm, operator, company, wallet, mintAuthority, treasury, decimals: 6 };
 }
 
-/** A mint of SPL Token or, by its program, Token-2022 without extensions. */
+/** Creates a mint of SPL Token or, by its program, of Token-2022 without extensions. */
 export async function createToken(cluster: Cluster, programAddress: Address = TOKEN_PROGRAM_ADDRESS): Promise<Token> {
   const { svm, mintAuthority, decimals } = cluster;
   const mint = await generateKeyPairSigner();
@@ -101,7 +101,7 @@ export async function createToken(cluster: Cluster, programAddress: Address = TO
   return { id: 'token', mint: mint.address, decimals, programAddress };
 }
 
-/** Lands the registration transaction: the multisig and its frozen lookup table exist. */
+/** Lands the registration transaction, which creates the multisig and its frozen lookup table. */
 export async function register(
   cluster: Cluster,
   token: Token,
@@ -118,12 +118,12 @@ export async function register(
     recentSlot: takeSlot(svm),
   });
   const landed = await land(cluster, wallet, [createKey], [...computeBudget(), ...instructions]);
-  // A lookup table serves from the slot after it was extended.
+  // A lookup table can be used from the slot after its last extension.
   svm.warpToSlot(svm.getClock().slot + 2n);
   return { multisig, createKey: createKey.address, landed };
 }
 
-/** SOL and tokens for the vault. */
+/** Deposits SOL and tokens into the vault. */
 export async function fundVault(cluster: Cluster, { vault }: Multisig, token: Token, amountBaseUnits: bigint) {
   cluster.svm.airdrop(vault, lamports(10_000_000_000n));
   await mintTo(cluster, token, vault, amountBaseUnits);
@@ -166,7 +166,7 @@ export function readAccount({ svm }: Cluster, account: Address): EncodedAccount 
   return read;
 }
 
-/** Signs and runs instructions in a v0 transaction, and throws with its logs when it fails. */
+/** Signs and runs instructions in a v0 transaction; throws with its logs if it fails. */
 export async function land(
   cluster: Cluster,
   payer: KeyPairSigner,
@@ -204,7 +204,7 @@ export function landTransaction({ svm }: Cluster, transaction: Transaction): Lan
   return { bytes, units: result.computeUnitsConsumed(), logs: result.logs() };
 }
 
-/** What every real transaction carries: a limit, a price, and room for the largest heap. */
+/** Instructions of every real transaction: a limit, a price, and the largest heap. */
 export function computeBudget(): Instruction[] {
   const programAddress = address('ComputeBudget111111111111111111111111111111');
   return [
@@ -217,7 +217,7 @@ export function plain(accounts: readonly AccountMeta[] = []): AccountMeta[] {
   return accounts.map(({ address: account, role }) => ({ address: account, role }));
 }
 
-/** A slot of its own for each registration: two of one wallet in one slot would want the same lookup table. */
+/** Takes a slot of its own for each registration: two of one wallet in one slot would have the same lookup table. */
 function takeSlot(svm: LiteSVM): bigint {
   const [latest] = svm.getSlotHashes();
   if (!latest) throw new Error('SlotHashes is empty.');

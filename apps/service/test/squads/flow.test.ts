@@ -82,9 +82,9 @@ for (const [standard, tokenProgram] of [
       );
     });
 
-    it('sets up, approves, executes and closes a batch, and moves exactly the tokens asked for', async () => {
+    it('sets up, approves, executes and closes a batch, and moves exactly the requested tokens', async () => {
       await fundVault(cluster, multisig, token, 1_000_000_000n);
-      // A recipient may be a stranger, or one who signs the execution's own transaction.
+      // A recipient may be a stranger, or a signer of the execution's own transaction.
       const recipients = [await generateKeyPairSigner(), cluster.operator];
       const compiled = await compilePipelines(
         recipients.map(({ address }, index) => ({
@@ -138,7 +138,7 @@ for (const [standard, tokenProgram] of [
       assert.equal(cluster.svm.getBalance(batch.address) ?? 0n, 0n);
     });
 
-    it('takes up a setup where it stopped', async () => {
+    it('continues an interrupted setup', async () => {
       const compiled = await compilePipelines(memos(3), projectOf(token, multisig));
       const content = { batchIndex: 2n, pipelines: compiled };
       const groups = await setupGroups(multisig, content);
@@ -158,7 +158,7 @@ for (const [standard, tokenProgram] of [
       assert.equal(decodeProposal(readAccount(cluster, batch.proposal)).status.__kind, 'Active');
     });
 
-    it('rejects an open batch by one vote, and cancels an approved one by two', async () => {
+    it('rejects an open batch with one vote, and cancels an approved one with two', async () => {
       const open = await locateBatch(multisig, 2n);
       await land(cluster, cluster.operator, [cluster.company], [proposalReject(open, cluster.company.address)]);
       const rejected = decodeProposal(readAccount(cluster, open.proposal));
@@ -191,7 +191,7 @@ for (const [standard, tokenProgram] of [
       assert.equal(decodeMultisig(readAccount(cluster, multisig.address)).transactionIndex, 4n);
     });
 
-    it('tells an account of another kind or program from the one asked for', async () => {
+    it('rejects an account of another kind or program than requested', async () => {
       const account = readAccount(cluster, multisig.address);
       assert.throws(() => decodeBatch(account), /is not a Squads Batch: its \d+ bytes start with 224 116/);
       assert.throws(() => decodeMultisig(readAccount(cluster, token.mint)), /is owned by Token/);

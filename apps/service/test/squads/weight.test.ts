@@ -30,9 +30,9 @@ import {
   withoutSquads,
 } from './cluster.ts';
 
-/** The compute budget's own instructions: 150 units each. */
+/** Units of the compute budget's own instructions, 150 each. */
 const BUDGET_UNITS = 450n;
-/** Addresses are searched for: how many tries that takes is luck, so each content has several. */
+/** The number of tries to find an address varies, so each content is measured several times. */
 const TRIES = 5;
 
 const CONTENTS: Readonly<Record<string, () => Promise<Action[]>>> = {
@@ -49,7 +49,7 @@ for (const [standard, tokenProgram] of [
   ['SPL Token', TOKEN_PROGRAM_ADDRESS],
   ['Token-2022', TOKEN_2022_PROGRAM_ADDRESS],
 ] as const) {
-  describe(`what groups of instructions are said to use, ${standard}`, { skip: withoutSquads }, () => {
+  describe(`the weight of instruction groups, ${standard}`, { skip: withoutSquads }, () => {
     let cluster: Cluster;
     let token: Token;
     let multisig: Multisig;
@@ -63,7 +63,7 @@ for (const [standard, tokenProgram] of [
     });
 
     for (const [name, actions] of Object.entries(CONTENTS)) {
-      it(`bounds what the deployed program uses, and not by much: ${name}`, async () => {
+      it(`is a close upper bound of what the deployed program uses: ${name}`, async () => {
         for (let time = 0; time < TRIES; time += 1) {
           const pipeline = await compilePipeline(
             { type: 'T', payload: '{}', actions: await actions() },
@@ -102,7 +102,7 @@ for (const [standard, tokenProgram] of [
       return used;
     }
 
-    /** What the instructions use by themselves, as the check before an approval finds out. */
+    /** Measures the units of the instructions alone, as the check before an approval does. */
     function unitsAlone(instructions: readonly Instruction[]): number {
       const { svm, operator } = cluster;
       const message = appendTransactionMessageInstructions(
@@ -124,7 +124,7 @@ async function airdrop(): Promise<Action> {
   return { action: 'AIRDROP', toAddress: (await generateKeyPairSigner()).address, amount: 1 };
 }
 
-/** 256 KiB. */
+/** Requests the largest heap, 256 KiB. */
 function heap(): Instruction {
   const [limit] = computeBudget();
   if (!limit) throw new Error('There is no compute budget.');

@@ -14,20 +14,20 @@ import {
 
 const { db } = await openTestDatabase();
 
-test('a key is found by its prefix, as it was stored', async () => {
+test('an API key is found by its prefix, as it was stored', async () => {
   const key = await storeKey(await storeProject(db), { expiresAt: later(1_000), scopes: new Set(['burn']) });
   const { id, projectId, hash, scopes, expiresAt } = key;
   assert.deepEqual(await findApiKey(db, key.prefix), { id, projectId, hash, scopes, expiresAt, revokedAt: null });
   assert.equal(await findApiKey(db, 'fwk_unknown1'), null);
 });
 
-test('a prefix belongs to one key', async () => {
+test('a prefix belongs to one API key', async () => {
   const project = await storeProject(db);
   const { prefix } = await storeKey(project);
   await assert.rejects(storeKey(project, { prefix }), /api_keys_prefix_key/);
 });
 
-test('a revoked key keeps the date of its first revocation', async () => {
+test('a revoked API key keeps the date of its first revocation', async () => {
   const project = await storeProject(db);
   const key = await storeKey(project);
   assert.equal(await revokeApiKey(db, project.id, key.id, NOW), true);
@@ -35,14 +35,14 @@ test('a revoked key keeps the date of its first revocation', async () => {
   assert.deepEqual((await findApiKey(db, key.prefix))?.revokedAt, NOW);
 });
 
-test('another project’s key cannot be revoked', async () => {
+test('another project’s API key cannot be revoked', async () => {
   const key = await storeKey(await storeProject(db));
   const stranger = await storeProject(db);
   assert.equal(await revokeApiKey(db, stranger.id, key.id, NOW), false);
   assert.equal((await findApiKey(db, key.prefix))?.revokedAt, null);
 });
 
-test('use is written at most once a minute', async () => {
+test('the last use of an API key is written at most once a minute', async () => {
   const key = await storeKey(await storeProject(db));
   const lastUse = async () => {
     const { last_used_at } = await db

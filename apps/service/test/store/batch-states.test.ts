@@ -34,9 +34,9 @@ const INIT_RESULT: InitResult = {
   batchIndex: 1,
 };
 const EXECUTE_RESULT: ExecuteResult = { total: 2, totalSuccessful: 2, totalFailed: 0, successfulExecutions: [] };
-const TROUBLE = { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: ['The approval fails.'] } } as const;
+const ISSUE = { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: ['The approval fails.'] } } as const;
 
-test('setup is recorded once, and only for a batch that waits for it', async () => {
+test('the setup of a batch is recorded once, and only if the batch waits for it', async () => {
   const { batch } = await stored();
   assert.equal(await finalizeBatch(db, batch.id, INIT_RESULT, later(1)), true);
   assert.equal(await finalizeBatch(db, batch.id, { ...INIT_RESULT, total: 9 }, later(2)), false);
@@ -48,9 +48,9 @@ test('setup is recorded once, and only for a batch that waits for it', async () 
   });
 });
 
-test('an executed batch keeps its amounts, forgets its trouble and gives its nonce back', async () => {
+test('an executed batch keeps its amounts, clears its execution issue and returns its nonce', async () => {
   const { batch, project } = await stored('FINALIZED');
-  await recordExecutionIssue(db, batch.id, TROUBLE, { keepRequest: true }, NOW);
+  await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: true }, NOW);
   const ended = await endBatch(
     db,
     batch.id,
@@ -74,7 +74,7 @@ test('an executed batch keeps its amounts, forgets its trouble and gives its non
 });
 
 for (const event of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED'] as const) {
-  test(`${event} ends a batch FAILED, and what it did not use goes back to the day it came from`, async () => {
+  test(`${event} ends a batch FAILED, and its unused amounts return to the day of their reservation`, async () => {
     const { batch, project } = await stored('FINALIZED');
     await storeBatch(db, project, { day: '2026-11-22' });
     assert.equal(await endBatch(db, batch.id, { event, released: RESERVED }, later(5)), true);
@@ -85,7 +85,7 @@ for (const event of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED'] as const) {
   });
 }
 
-test('of ten that end a batch at once, over two pools, one does; amounts go back once', async () => {
+test('ten simultaneous ends of a batch over two pools end it once and return its amounts once', async () => {
   const { batch, project } = await stored('FINALIZED');
   await storeBatch(db, project);
   const other = openDb(poolConfig, quietLog);
@@ -99,7 +99,7 @@ test('of ten that end a batch at once, over two pools, one does; amounts go back
   assert.deepEqual(await used(project), { burned: 10n, airdropped: 20n });
 });
 
-test('of EXECUTED and FAILED at once one stands whole', async () => {
+test('simultaneous EXECUTED and FAILED ends of a batch store one of them completely', async () => {
   for (let i = 0; i < 10; i++) {
     const { batch, project } = await stored('FINALIZED');
     const [landed, failed] = await Promise.all([
@@ -114,7 +114,7 @@ test('of EXECUTED and FAILED at once one stands whole', async () => {
   }
 });
 
-test('a move that does not exist is an error and changes nothing', async () => {
+test('an illegal transition throws and changes nothing', async () => {
   const { batch, project } = await stored();
   await assert.rejects(
     endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW),
@@ -125,24 +125,24 @@ test('a move that does not exist is an error and changes nothing', async () => {
   assert.equal(await nonceState(batch), 'leased');
 });
 
-test('execution can be asked for again until a bundle of it is recorded', async () => {
+test('an execution can be requested again until its first bundle is recorded', async () => {
   const { batch } = await stored('FINALIZED');
   assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(1)), true);
-  assert.equal(await recordExecutionIssue(db, batch.id, TROUBLE, { keepRequest: false }, later(2)), true);
-  assert.deepEqual(await request(batch), { signedTx: null, executionError: TROUBLE, updatedAt: later(2) });
+  assert.equal(await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: false }, later(2)), true);
+  assert.deepEqual(await request(batch), { signedTx: null, executionError: ISSUE, updatedAt: later(2) });
   assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(3)), true);
   assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: null, updatedAt: later(3) });
 
   await insertBundle(db, newBundle(batch, { phase: 'execution', pipelineCounts: [2] }));
   const other = 'b3RoZXI=' as Base64EncodedWireTransaction;
   assert.equal(await requestExecution(db, batch.id, other, later(4)), false);
-  assert.equal(await recordExecutionIssue(db, batch.id, TROUBLE, { keepRequest: false }, later(5)), false);
+  assert.equal(await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: false }, later(5)), false);
   assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: null, updatedAt: later(3) });
-  assert.equal(await recordExecutionIssue(db, batch.id, TROUBLE, { keepRequest: true }, later(6)), true);
-  assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: TROUBLE, updatedAt: later(6) });
+  assert.equal(await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: true }, later(6)), true);
+  assert.deepEqual(await request(batch), { signedTx: SIGNED_TX, executionError: ISSUE, updatedAt: later(6) });
 });
 
-test('a request and the first bundle at once: the bundle is of the request that is kept', async () => {
+test('a request and the first bundle at once store the bundle of the stored request', async () => {
   for (let i = 0; i < 10; i++) {
     const { batch } = await stored('FINALIZED');
     await requestExecution(db, batch.id, SIGNED_TX, NOW);
@@ -159,17 +159,17 @@ test('a request and the first bundle at once: the bundle is of the request that 
   }
 });
 
-test('nothing is asked of, and no trouble shown on, a batch that has ended', async () => {
+test('an ended batch accepts no execution request and no issue', async () => {
   const { batch } = await stored('FINALIZED');
   await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW);
   const before = await reread(batch);
   assert.equal(await requestExecution(db, batch.id, SIGNED_TX, later(1)), false);
-  assert.equal(await recordExecutionIssue(db, batch.id, TROUBLE, { keepRequest: true }, later(1)), false);
+  assert.equal(await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: true }, later(1)), false);
   assert.equal(await finalizeBatch(db, batch.id, INIT_RESULT, later(1)), false);
   assert.deepEqual(await reread(batch), before);
 });
 
-test('bundles come back as they were recorded, in order, and settle once', async () => {
+test('bundles are read as they were recorded, in order, and settle once', async () => {
   const { batch } = await stored();
   const first = await insertBundle(db, newBundle(batch, { isAtomic: false }));
   const { createdAt: _, ...recorded } = newBundle(batch, { bundleId: first.bundleId, isAtomic: false });
@@ -188,7 +188,7 @@ test('bundles come back as they were recorded, in order, and settle once', async
   assert.deepEqual(await findBundles(db, randomUUID()), []);
 });
 
-test('no bundle is recorded for a phase that a batch is not in', async () => {
+test('a bundle is rejected for a phase that its batch is not in', async () => {
   const { batch } = await stored();
   await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'execution' })), /is AVAILABLE_TO_QUEUE/);
   await finalizeBatch(db, batch.id, INIT_RESULT, NOW);
@@ -198,7 +198,7 @@ test('no bundle is recorded for a phase that a batch is not in', async () => {
   assert.deepEqual(await findBundles(db, batch.id), []);
 });
 
-test('an end and a bundle at once: no bundle is recorded after the end', async () => {
+test('a bundle is rejected after a simultaneous end of its batch', async () => {
   for (let i = 0; i < 10; i++) {
     const { batch } = await stored('FINALIZED');
     const inserting = insertBundle(db, newBundle(batch, { phase: 'execution' })).then(

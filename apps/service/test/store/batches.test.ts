@@ -37,7 +37,7 @@ await storeNonces(db, 100);
 
 const INIT_RESULT = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [], batchIndex: 1 };
 
-test('a batch comes back as it was stored', async () => {
+test('a batch is read as it was stored', async () => {
   const project = await storeProject(db);
   const batch = await storeBatch(db, project, {
     pipelines: [
@@ -70,13 +70,13 @@ test('a batch comes back as it was stored', async () => {
   assert.deepEqual(await findBatchWithoutPipelines(db, batch.id, project.id), rest);
 });
 
-test('a thousand pipelines keep their order', async () => {
+test('pipelines keep their order, a thousand of them', async () => {
   const pipelines = Array.from({ length: 1_000 }, (_, i) => newPipeline({ payload: `{"position":${i}}` }));
   const batch = await storeBatch(db, await storeProject(db), { pipelines });
   assert.deepEqual((await findBatch(db, batch.id))?.pipelines, pipelines);
 });
 
-test('another project’s batch is found by no one who names his own', async () => {
+test('another project’s batch is not found under the caller’s project', async () => {
   const [owner, stranger] = [await storeProject(db), await storeProject(db)];
   const idempotencyKey = randomUUID();
   const batch = await storeBatch(db, owner, { idempotencyKey });
@@ -90,13 +90,13 @@ test('another project’s batch is found by no one who names his own', async () 
   assert.deepEqual(await findBatchesToSetUp(db, stranger.flywheel.id, 1_000n), []);
 });
 
-test('20 batches of one project at once get the indices 1 to 20, and those that fail leave no gap', async () => {
+test('20 simultaneous batches of a project get the indices 1 to 20, and failed ones leave no gap', async () => {
   const project = await storeProject(db);
   const attempts = await Promise.allSettled(
     Array.from({ length: 40 }, (_, i) =>
       db.transaction().execute(async (trx) => {
         const batchIndex = await takeBatchIndex(trx, project.flywheel.id);
-        if (i % 2) throw new Error('later trouble');
+        if (i % 2) throw new Error('later failure');
         return batchIndex;
       }),
     ),
@@ -108,7 +108,7 @@ test('20 batches of one project at once get the indices 1 to 20, and those that 
   );
 });
 
-test('the same idempotency key from 20 connections at once makes one batch', async () => {
+test('20 simultaneous requests with one idempotency key create one batch', async () => {
   const project = await storeProject(db);
   const idempotencyKey = randomUUID();
   const attempts = await Promise.allSettled(
@@ -120,7 +120,7 @@ test('the same idempotency key from 20 connections at once makes one batch', asy
   assert.deepEqual(await countOpen(db, project.id), { batches: 1, pipelines: 2 });
 });
 
-test('a batch is found by its idempotency key with the request’s hash and the warnings', async () => {
+test('a batch is found by its idempotency key, with the request’s hash and the warnings', async () => {
   const project = await storeProject(db);
   const [key, requestHash, warnings] = [randomUUID(), new Uint8Array(32).fill(7), [{ pipeline: 0, message: 'seen' }]];
   const stored = await db.transaction().execute(async (trx) => {
@@ -160,7 +160,7 @@ test('open batches and their pipelines are counted until they end', async () => 
   assert.deepEqual(await countOpen(db, project.id), { batches: 1, pipelines: 1 });
 });
 
-test('the current batch is the newest open one, else the newest that ended lately, else none', async () => {
+test('the current batch is the newest open one, else the newest recently ended one, else none', async () => {
   const project = await storeProject(db);
   const current = async (endedAfter: Date) => (await findCurrentBatch(db, project.id, endedAfter))?.id;
   assert.equal(await current(new Date(0)), undefined);
@@ -180,7 +180,7 @@ test('the current batch is the newest open one, else the newest that ended latel
   assert.equal(await current(later(30)), undefined);
 });
 
-test('batches to set up are those not on chain yet, in index order, up to the one asked for', async () => {
+test('batches to set up are those not yet on chain, in index order, up to the given one', async () => {
   const project = await storeProject(db);
   const batches = [];
   for (let i = 0; i < 5; i++) batches.push(await storeBatch(db, project));
@@ -196,7 +196,7 @@ test('batches to set up are those not on chain yet, in index order, up to the on
   assert.deepEqual(found[0], batches[1]);
 });
 
-test('proofs used before are known by the hash that their memo carries', async () => {
+test('used proofs are found by the hash in their memo', async () => {
   const project = await storeProject(db);
   const [used, unused] = [newPipeline({ payload: '{"half a pair":"\ud800"}' }), newPipeline({ payload: '{}' })];
   await storeBatch(db, project, { pipelines: [used, used] });
@@ -206,7 +206,7 @@ test('proofs used before are known by the hash that their memo carries', async (
   assert.deepEqual([...(await findSeenProofs(db, project.id, []))], []);
 });
 
-test('a rebuilt approval’s nonce value is kept with the batch and its lease, while the batch is open', async () => {
+test('a rebuilt approval’s nonce value is stored with the batch and its lease, while the batch is open', async () => {
   const batch = await storeBatch(db, await storeProject(db));
   const value = randomNonce();
   const values = async () => {

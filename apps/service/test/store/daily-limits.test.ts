@@ -7,7 +7,7 @@ import { releaseDailyAmounts, reserveDailyAmounts } from '../../src/store/projec
 
 const { db, poolConfig } = await openTestDatabase();
 
-test('50 reservations at once from two pools against a cap for 20 give exactly 20', async () => {
+test('50 simultaneous reservations from two pools under a limit of 20 give exactly 20', async () => {
   const project = await storeProject(db, { dailyLimits: { burnBaseUnits: 200n, airdropBaseUnits: 1_000n } });
   const other = openDb(poolConfig, quietLog);
   const answers = await Promise.all(
@@ -23,7 +23,7 @@ test('50 reservations at once from two pools against a cap for 20 give exactly 2
   assert.deepEqual(await used(project.id), { burned: 200n, airdropped: 20n });
 });
 
-test('a refusal says which limit, and what the day has', async () => {
+test('an exceeded limit is named, with the day’s use', async () => {
   const project = await storeProject(db, { dailyLimits: { burnBaseUnits: 100n, airdropBaseUnits: 100n } });
   await reserveDailyAmounts(db, project, DAY, { burnBaseUnits: 40n, airdropBaseUnits: 70n });
   assert.deepEqual(await reserveDailyAmounts(db, project, DAY, { burnBaseUnits: 61n, airdropBaseUnits: 31n }), {
@@ -37,14 +37,14 @@ test('a refusal says which limit, and what the day has', async () => {
   assert.deepEqual(await used(project.id), { burned: 40n, airdropped: 70n });
 });
 
-test('a refused transaction leaves nothing behind, and the rest of the day as it was', async () => {
+test('a rejected reservation changes nothing, and leaves the rest of the day unchanged', async () => {
   const project = await storeProject(db);
   await assert.rejects(
     db.transaction().execute(async (trx) => {
       await reserveDailyAmounts(trx, project, DAY, { burnBaseUnits: 5n, airdropBaseUnits: 5n });
-      throw new Error('later trouble');
+      throw new Error('later failure');
     }),
-    /later trouble/,
+    /later failure/,
   );
   assert.deepEqual(await used(project.id), undefined);
 });
@@ -62,14 +62,14 @@ test('amounts are exact to the last base unit of u64', async () => {
   });
 });
 
-test('a kind that is not asked for passes, even when its limit was lowered below use', async () => {
+test('a kind that is not requested passes, even if its limit was lowered below its use', async () => {
   const project = await storeProject(db);
   await reserveDailyAmounts(db, project, DAY, { burnBaseUnits: 50n, airdropBaseUnits: 0n });
   const lowered = { ...project, dailyLimits: { burnBaseUnits: 10n, airdropBaseUnits: 10n } };
   assert.equal(await reserveDailyAmounts(db, lowered, DAY, { burnBaseUnits: 0n, airdropBaseUnits: 10n }), null);
 });
 
-test('days and projects are counted apart', async () => {
+test('days and projects are counted separately', async () => {
   const limits = { burnBaseUnits: 10n, airdropBaseUnits: 10n };
   const [one, two] = [await storeProject(db, { dailyLimits: limits }), await storeProject(db, { dailyLimits: limits })];
   assert.equal(await reserveDailyAmounts(db, one, DAY, limits), null);
@@ -77,7 +77,7 @@ test('days and projects are counted apart', async () => {
   assert.equal(await reserveDailyAmounts(db, one, '2026-11-22', limits), null);
 });
 
-test('what was given back can be used again, and nothing is given back twice', async () => {
+test('released amounts can be used again, and nothing is released twice', async () => {
   const limits = { burnBaseUnits: 10n, airdropBaseUnits: 10n };
   const project = await storeProject(db, { dailyLimits: limits });
   await reserveDailyAmounts(db, project, DAY, limits);

@@ -8,7 +8,7 @@ import { closeDb, inTransaction, openDb, ping } from '../../src/store/db.ts';
 
 const { db, poolConfig } = await openTestDatabase();
 
-test('integers, days and bytes come out exactly, and the driver’s own types stay as they were', async () => {
+test('integers, days and bytes are read exactly, and the driver’s own types stay unchanged', async () => {
   const { rows } = await sql`select
     9223372036854775807::bigint as index, 18446744073709551615::numeric(20) as amount, '2026-11-21'::date as day,
     '\\x00ff'::bytea as bytes, null::bigint as nothing, 7::integer as count`.execute(db);
@@ -25,7 +25,7 @@ test('integers, days and bytes come out exactly, and the driver’s own types st
   assert.equal(pg.types.getTypeParser(pg.types.builtins.INT8, 'text')('1'), '1');
 });
 
-test('connections that are killed, idle or in a transaction, are errors of their queries, not of the process', async () => {
+test('killed connections, idle or in a transaction, fail their queries and not the process', async () => {
   let losses = 0;
   const pool = openDb({ ...poolConfig, max: 1, application_name: 'killed' }, { error: () => (losses += 1) });
   const killThem = async () => {
@@ -46,7 +46,7 @@ test('connections that are killed, idle or in a transaction, are errors of their
   await closeDb(pool);
 });
 
-test('no query, and no transaction left alone, lasts for ever', async () => {
+test('queries and idle transactions have a time limit', async () => {
   const settings = await Promise.all(
     ['statement_timeout', 'idle_in_transaction_session_timeout', 'application_name'].map(async (name) => {
       const { rows } = await sql<{ value: string }>`select current_setting(${name}) as value`.execute(db);
@@ -56,12 +56,12 @@ test('no query, and no transaction left alone, lasts for ever', async () => {
   assert.deepEqual(settings, ['30s', '1min', 'flywheel']);
 });
 
-test('a transaction within a transaction is a part of it', async () => {
+test('a nested transaction is part of the outer one', async () => {
   const failing = db.transaction().execute(async (trx) => {
     await inTransaction(trx, (inner) => storeProject(inner));
-    throw new Error('later trouble');
+    throw new Error('later failure');
   });
-  await assert.rejects(failing, /later trouble/);
+  await assert.rejects(failing, /later failure/);
   const { rows } = await sql`select from projects`.execute(db);
   assert.equal(rows.length, 0);
 });

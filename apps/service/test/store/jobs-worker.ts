@@ -1,6 +1,6 @@
 /**
- * A worker in a process of its own, for tests that kill it: takes the job and never ends it. Its one line on stdout says
- * that it has begun.
+ * A worker process, for tests that kill it: it takes the job and never ends it. Its one line on stdout says that the
+ * job has begun.
  */
 
 import { quietLog } from '@flywheel/testing/postgres';

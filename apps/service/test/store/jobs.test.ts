@@ -13,7 +13,7 @@ import { sql } from 'kysely';
 import { type Job, type JobHandler, type Jobs, startJobs } from '../../src/store/jobs/jobs.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
-test('a handler starts within 50 ms of the commit, at the median of 20', async () => {
+test('a handler starts within 50 ms of the commit, in the median of 20', async () => {
   const begun = new Map<string, number>();
   const { enqueue } = await openQueue(async (job) => {
     if (job.type !== 'refill-nonces') begun.set(job.batchId, performance.now());
@@ -30,16 +30,16 @@ test('a handler starts within 50 ms of the commit, at the median of 20', async (
   assert.ok(median < 50, `${median} ms`);
 });
 
-describe('the queue', { concurrency: true }, () => {
-  test('a job runs when its transaction commits, and never when it does not', async () => {
+describe('the job queue', { concurrency: true }, () => {
+  test('runs a job when its transaction commits, and never after a rollback', async () => {
     const { db, enqueue, ran } = await openQueue();
     const multisig = randomAddress();
     const [dropped, kept] = [newJob(multisig), newJob(multisig)];
     const failing = db.transaction().execute(async (trx) => {
       await enqueue(dropped, {}, trx);
-      throw new Error('later trouble');
+      throw new Error('later failure');
     });
-    await assert.rejects(failing, /later trouble/);
+    await assert.rejects(failing, /later failure/);
     await db.transaction().execute(async (trx) => {
       await enqueue(kept, {}, trx);
       await sleep(50);
@@ -49,7 +49,7 @@ describe('the queue', { concurrency: true }, () => {
     assert.deepEqual(ran, [kept]);
   });
 
-  test('jobs of one multisig run one at a time, in order, over two processes, while others go on', async () => {
+  test('runs jobs of one multisig one at a time, in order, over two processes, and others in parallel', async () => {
     const { queue, database, enqueue } = await openQueue(null);
     const second = await openJobs(database);
     const [slow, quick] = [randomAddress(), randomAddress()];
@@ -85,7 +85,7 @@ describe('the queue', { concurrency: true }, () => {
     assert.ok(lastQuick < 30, `the quick multisig waited for the slow one: ${lastQuick}`);
   });
 
-  test('a job for later lets those enqueued after it go first', async () => {
+  test('runs jobs enqueued later before a postponed job', async () => {
     const { enqueue, ran } = await openQueue();
     const multisig = randomAddress();
     const [deferred, next] = [newJob(multisig), newJob(multisig)];
@@ -99,7 +99,7 @@ describe('the queue', { concurrency: true }, () => {
     assert.deepEqual(ran, [next, deferred]);
   });
 
-  test('a job that failed is run again first; its multisig waits meanwhile, others do not', async () => {
+  test('retries a failed job first; its multisig waits meanwhile, others do not', async () => {
     const attempts: Job[] = [];
     const { enqueue } = await openQueue(async (job) => {
       attempts.push(job);
@@ -117,7 +117,7 @@ describe('the queue', { concurrency: true }, () => {
     assert.deepEqual(attempts, [failing, other, failing, waiting]);
   });
 
-  test('one refill waits while one runs; none overlap, and none that was asked for is lost', async () => {
+  test('keeps one refill waiting while one runs; they never overlap, and no request is lost', async () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let [begun, ended, overlapping] = [0, 0, 0];
     const handler: JobHandler = async () => {
@@ -144,11 +144,11 @@ describe('the queue', { concurrency: true }, () => {
     assert.equal(overlapping, 0);
   });
 
-  test('a worker that starts while a refill runs elsewhere takes the next one within seconds', async () => {
+  test('gives a worker that starts during another’s refill the next one within seconds', async () => {
     const gate = Promise.withResolvers<void>();
     const { queue, database, enqueue } = await openQueue(() => gate.promise);
     await enqueue({ type: 'refill-nonces' });
-    // What a worker looks up about the queue says from now on that a refill runs.
+    // From now on, what a worker reads about the queue says that a refill runs.
     await untilAsync(async () => {
       const { rows } = await sql`select from jobs.queue where cardinality(singletons_active) > 0`.execute(database.db);
       return rows.length > 0;
@@ -164,7 +164,7 @@ describe('the queue', { concurrency: true }, () => {
     await until(() => ran.length === 1, 20_000);
   });
 
-  test('a queue that only sends polls nothing: its job waits for a worker', async () => {
+  test('polls nothing if it only sends: its job waits for a worker', async () => {
     const { queue, database, enqueue } = await openQueue(null);
     const job = newJob(randomAddress());
     await enqueue(job);
@@ -178,7 +178,7 @@ describe('the queue', { concurrency: true }, () => {
     assert.deepEqual(ran, [job]);
   });
 
-  test('a stop waits for the job that runs', async () => {
+  test('waits for the running job when it stops', async () => {
     const gate = Promise.withResolvers<void>();
     const ended: Job[] = [];
     const { queue, enqueue, ran } = await openQueue(async (job) => {
@@ -194,7 +194,7 @@ describe('the queue', { concurrency: true }, () => {
     assert.equal(ended.length, 1);
   });
 
-  test('a stop gives back the job that takes too long, which then runs elsewhere', async () => {
+  test('releases a job that takes too long when it stops, and another worker runs it', async () => {
     const signals: AbortSignal[] = [];
     const { queue, database, enqueue } = await openQueue(async (_job, signal) => {
       signals.push(signal);
@@ -216,7 +216,7 @@ describe('the queue', { concurrency: true }, () => {
     assert.deepEqual(ran, [job]);
   });
 
-  test('a killed worker’s job is taken over, and its multisig waits for that', async () => {
+  test('gives a killed worker’s job to another one, and its multisig waits for that', async () => {
     const { database, enqueue, queue } = await openQueue(null);
     const worker = spawn(
       process.execPath,
@@ -246,12 +246,12 @@ interface Queue {
   readonly database: TestDatabase;
   readonly db: TestDatabase['db'];
   readonly queue: Jobs;
-  /** Jobs run, unless the test brings a handler of its own. */
+  /** Jobs that ran, unless the test brings its own handler. */
   readonly ran: Job[];
   enqueue(job: Job, options?: { readonly startAfter?: Date }, db?: TestDatabase['db']): Promise<void>;
 }
 
-/** A queue in a database of its own, being worked on unless the handler is null. */
+/** Opens a queue in a database of its own, with a worker unless the handler is null. */
 async function openQueue(handler?: JobHandler | null): Promise<Queue> {
   const database = await openTestDatabase();
   const queue = await openJobs(database);
@@ -278,20 +278,20 @@ function isSame(one: Job, other: Job): boolean {
   return 'batchId' in one && 'batchId' in other && one.batchId === other.batchId;
 }
 
-/** What `look` finds, once it finds something. */
-async function until<T>(look: () => T | undefined | false, timeoutMs = 10_000): Promise<T> {
+/** Waits until `read` returns something. @returns what it read. */
+async function until<T>(read: () => T | undefined | false, timeoutMs = 10_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
-    const found = look();
+    const found = read();
     if (found !== undefined && found !== false) return found;
     assert.ok(Date.now() < deadline, `nothing within ${timeoutMs} ms`);
     await sleep(2);
   }
 }
 
-async function untilAsync(look: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+async function untilAsync(read: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  while (!(await look())) {
+  while (!(await read())) {
     assert.ok(Date.now() < deadline, `nothing within ${timeoutMs} ms`);
     await sleep(100);
   }

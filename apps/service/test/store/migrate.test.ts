@@ -11,23 +11,23 @@ import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
 const { db, poolConfig } = await openTestDatabase();
 const NAMES = Object.keys(MIGRATIONS);
 
-test('every migration file is applied, in the order of its number', async () => {
+test('migrations are all applied, in the order of their numbers', async () => {
   const files = await readdir(new URL('../../migrations/', import.meta.url));
   assert.deepEqual(NAMES, files.map((file) => basename(file, '.ts')).toSorted());
 });
 
-test('three starts at once on an empty database migrate it once', async () => {
+test('three simultaneous starts on an empty database migrate it once', async () => {
   const databases = await emptyDatabases(3);
   const applied = await Promise.all(databases.map(migrate));
   assert.deepEqual(applied.flat(), NAMES);
   await Promise.all(databases.map(closeDb));
 });
 
-test('a database that is up to date is left as it is', async () => {
+test('an up-to-date database is not changed', async () => {
   assert.deepEqual(await migrate(db), []);
 });
 
-test('a migration that fails is named, and nothing of it remains', async () => {
+test('a failing migration is named and rolled back completely', async () => {
   const [database] = await emptyDatabases(1);
   assert.ok(database);
   await sql`create table sessions (id integer)`.execute(database);
@@ -42,7 +42,7 @@ test('a migration that fails is named, and nothing of it remains', async () => {
   await closeDb(database);
 });
 
-test('a database of a newer release is refused', async () => {
+test('a database of a newer release is rejected', async () => {
   const [database] = await emptyDatabases(1);
   assert.ok(database);
   await migrate(database);
@@ -51,7 +51,7 @@ test('a database of a newer release is refused', async () => {
   await closeDb(database);
 });
 
-test('the statement timeout holds again afterwards', async () => {
+test('the statement timeout applies again after the migrations', async () => {
   const single = openDb({ ...poolConfig, max: 1 }, quietLog);
   await migrate(single);
   const { rows } = await sql<{ statement_timeout: string }>`show statement_timeout`.execute(single);
@@ -59,7 +59,7 @@ test('the statement timeout holds again afterwards', async () => {
   await closeDb(single);
 });
 
-/** Pools on one database without any table. */
+/** Opens pools on one database without any table. */
 async function emptyDatabases(count: number): Promise<Db[]> {
   const database = `empty_${randomUUID().replaceAll('-', '')}`;
   await sql`create database ${sql.id(database)}`.execute(db);

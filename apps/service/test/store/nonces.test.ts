@@ -16,7 +16,7 @@ import { findNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src
 
 const addressOf = async () => randomAddress();
 
-test('20 batches at once and 10 nonces: each nonce is leased once, ten batches get none and none waits', async () => {
+test('nonces are leased once: of 20 simultaneous batches and 10 nonces, ten batches get none, without waiting', async () => {
   const { db } = await openTestDatabase();
   await storeNonces(db, 10);
   const projects = await Promise.all(Array.from({ length: 20 }, () => storeProject(db)));
@@ -28,25 +28,25 @@ test('20 batches at once and 10 nonces: each nonce is leased once, ten batches g
   assert.equal((await findNonces(db, 'available')).length, 0);
 });
 
-test('a lease whose transaction fails is no lease', async () => {
+test('a lease of a failed transaction is rolled back', async () => {
   const { db } = await openTestDatabase();
   await storeNonces(db, 1);
   const failing = db.transaction().execute(async (trx) => {
     assert.ok(await leaseNonce(trx, randomUUID()));
-    throw new Error('later trouble');
+    throw new Error('later failure');
   });
-  await assert.rejects(failing, /later trouble/);
+  await assert.rejects(failing, /later failure/);
   assert.equal((await findNonces(db, 'available')).length, 1);
 });
 
-test('a lease without its batch is refused at the end of the transaction', async () => {
+test('a lease without its batch is rejected at the end of the transaction', async () => {
   const { db } = await openTestDatabase();
   await storeNonces(db, 1);
   const failing = db.transaction().execute((trx) => leaseNonce(trx, randomUUID()));
   await assert.rejects(failing, /foreign key/);
 });
 
-test('a leased nonce comes back only by way of a new value', async () => {
+test('a leased nonce is free again only with a new value', async () => {
   const { db } = await openTestDatabase();
   await storeNonces(db, 1);
   const batch = await storeBatch(db, await storeProject(db));
@@ -65,7 +65,7 @@ test('a leased nonce comes back only by way of a new value', async () => {
   );
 });
 
-test('planning fills the pool up to its target, leases apart, also from three processes at once', async () => {
+test('the plan of a refill fills the pool up to its target, without leased nonces, also in three processes at once', async () => {
   const { db } = await openTestDatabase();
   const plans = await Promise.all([1, 2, 3].map(() => planNonces(db, { target: 4, addressOf })));
   assert.equal(plans.flat().length, 4);

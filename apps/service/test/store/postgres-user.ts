@@ -1,6 +1,6 @@
 /**
- * A process that uses an embedded PostgreSQL, for tests that kill it. Writes rows one after another and, after each is
- * acknowledged, a line with its number on stdout.
+ * A process that uses an embedded PostgreSQL, for tests that kill it. It writes rows one after another and, after each
+ * is acknowledged, prints its number to stdout.
  */
 
 import { quietLog } from '@flywheel/testing/postgres';

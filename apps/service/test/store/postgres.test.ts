@@ -23,7 +23,7 @@ after(async () => {
   await rm(root, { recursive: true });
 });
 
-test('three starts at once on an empty directory make one server, which stops with its last user', async () => {
+test('three simultaneous starts on an empty directory run one server, which stops with its last user', async () => {
   const dataDirectory = join(root, 'shared');
   const users = await Promise.all([1, 2, 3].map(() => start(dataDirectory)));
   assert.deepEqual(users.map(({ adopted }) => adopted).toSorted(), [false, true, true]);
@@ -38,7 +38,7 @@ test('three starts at once on an empty directory make one server, which stops wi
   assert.equal(await answers(second), false);
 });
 
-test('a server that was stopped starts again with its rows; of many that stop and start at once none is in the way', async () => {
+test('a stopped server starts again with its rows, also if many users stop and start at once', async () => {
   const dataDirectory = join(root, 'shared');
   await Promise.all(
     Array.from({ length: 3 }, async () => {
@@ -51,7 +51,7 @@ test('a server that was stopped starts again with its rows; of many that stop an
   );
 });
 
-test('only its own user can reach the socket, whose path is short however long the directory’s is', async () => {
+test('the socket can be reached only by its own user, and its path is short for any directory', async () => {
   const dataDirectory = join(root, 'a long name '.repeat(15), 'ümlaut, isn’t it');
   const home = join(root, 'a long name '.repeat(15));
   await mkdir(home, { recursive: true });
@@ -64,7 +64,7 @@ test('only its own user can reach the socket, whose path is short however long t
   await assert.rejects(stat(host), /ENOENT/);
 });
 
-test('rows acknowledged before SIGKILL, first of their writer, then of the server, are there afterwards', async () => {
+test('acknowledged rows survive SIGKILL of their writer and then of the server', async () => {
   const dataDirectory = join(root, 'killed');
   const writer = spawnUser(dataDirectory);
   const acknowledged = await killAfter(writer, 300);
@@ -99,7 +99,7 @@ test('an exclusive user is the only one of its kind until it ends, even by SIGKI
   await heir.stop();
 });
 
-test('the environment and the folder of whoever starts it take no part', async () => {
+test('the server ignores its starter’s environment and working directory', async () => {
   const user = spawnUser(join(root, 'environment'), {
     rows: 3,
     cwd: root,
@@ -110,7 +110,7 @@ test('the environment and the folder of whoever starts it take no part', async (
   dataDirectories.add(join(root, 'environment'));
 });
 
-test('a server that does not start says why', async () => {
+test('a server that cannot start reports the reason', async () => {
   const starting = start(join(root, 'shared'), { settings: { shared_buffers: 'plenty' } });
   await assert.rejects(
     starting,
@@ -137,7 +137,7 @@ function spawnUser(dataDirectory: string, { rows, ...options }: UserOptions = {}
   return spawn(process.execPath, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-/** How many rows it said were written when it was dead. */
+/** Kills the writer. @returns how many rows it had printed. */
 async function killAfter(writer: ChildProcess, rows: number): Promise<number> {
   assert.ok(writer.stdout);
   let lines = 0;

@@ -13,7 +13,7 @@ import {
 
 const { db } = await openTestDatabase();
 
-test('a project comes back as it was stored', async () => {
+test('a project is read as it was stored', async () => {
   const proofTypes: ProofType[] = [
     { type: 'PRODUCT_PURCHASE' },
     { type: 'WATCH_AD', description: 'An ad, watched.', payloadSchema: { type: 'object', required: ['adId'] } },
@@ -27,21 +27,21 @@ test('a project comes back as it was stored', async () => {
   assert.deepEqual(await findProject(db, project.id), project);
 });
 
-test('a proof type may hold any text that JSON can', async () => {
+test('a proof type may hold any text of JSON', async () => {
   const payloadSchema = { const: 'zero \u0000, half a pair \ud800' };
   const project = newProject({ proofTypes: new Map([['ODD', { type: 'ODD', payloadSchema }]]) });
   await insertProject(db, project, NOW);
   assert.deepEqual(await findProject(db, project.id), project);
 });
 
-test('nothing of a project is stored when a part is refused', async () => {
+test('a project is stored completely or not at all', async () => {
   const project = await storeProject(db);
   const second = newProject({ flywheel: { ...newProject().flywheel, multisig: project.flywheel.multisig } });
   await assert.rejects(insertProject(db, second, NOW), /flywheels_multisig_key/);
   assert.equal(await findProject(db, second.id), null);
 });
 
-test('says which part of a project is gone', async () => {
+test('a deleted part of a project is named', async () => {
   const [token, flywheel] = [await storeProject(db), await storeProject(db)];
   await db.updateTable('tokens').set({ archived_at: NOW }).where('project_id', '=', token.id).execute();
   await db.updateTable('flywheels').set({ archived_at: NOW }).where('project_id', '=', flywheel.id).execute();
@@ -51,13 +51,13 @@ test('says which part of a project is gone', async () => {
   assert.equal(await findProjectOfWallet(db, token.wallet, token.id), null);
 });
 
-test('a wallet finds its own projects only', async () => {
+test('a wallet finds only its own projects', async () => {
   const project = await storeProject(db);
   assert.deepEqual(await findProjectOfWallet(db, project.wallet, project.id), project);
   assert.equal(await findProjectOfWallet(db, randomAddress(), project.id), null);
 });
 
-test('a batch is brought to its end after its project’s token is gone', async () => {
+test('a batch can be ended after its project’s token is deleted', async () => {
   await storeNonces(db, 1);
   const project = await storeProject(db);
   const batch = await storeBatch(db, project);

@@ -17,7 +17,7 @@ const LIMITS: RateLimits['limits'] = {
   proof: { requests: 60, seconds: 60 },
 };
 
-test('of 200 requests at once over two pools exactly the limit passes', async () => {
+test('a rate limit passes exactly its number of 200 simultaneous requests over two pools', async () => {
   const other = openDb(poolConfig, quietLog);
   const limits = [createRateLimits(db, LIMITS), createRateLimits(other, LIMITS)];
   const key = randomUUID();
@@ -28,7 +28,7 @@ test('of 200 requests at once over two pools exactly the limit passes', async ()
   assert.equal(states.filter(({ allowed }) => allowed).length, 10);
 });
 
-test('says what remains and when the count starts anew', async () => {
+test('a rate limit reports what remains and when it resets', async () => {
   const rateLimits = createRateLimits(db, LIMITS);
   const key = randomUUID();
   assert.deepEqual(await rateLimits.consume('init', key), { allowed: true, remaining: 9, resetSeconds: 60 });
@@ -38,7 +38,7 @@ test('says what remains and when the count starts anew', async () => {
   assert.ok(refused.resetSeconds > 50 && refused.resetSeconds <= 60, String(refused.resetSeconds));
 });
 
-test('keys and limits are counted apart', async () => {
+test('rate limits count keys and operations separately', async () => {
   const rateLimits = createRateLimits(db, LIMITS);
   const [one, two] = [randomUUID(), randomUUID()];
   for (let i = 0; i < 11; i++) await rateLimits.consume('init', one);
@@ -47,7 +47,7 @@ test('keys and limits are counted apart', async () => {
   assert.equal((await rateLimits.consume('execute', one)).allowed, true);
 });
 
-test('a refused key passes again in its next window', async () => {
+test('a rate limit passes a rejected key again in its next window', async () => {
   const rateLimits = createRateLimits(db, LIMITS);
   const key = randomUUID();
   const states = await Promise.all([1, 2, 3, 4].map(() => rateLimits.consume('get', key)));
@@ -56,7 +56,7 @@ test('a refused key passes again in its next window', async () => {
   while (!(await rateLimits.consume('get', key)).allowed) assert.ok(Date.now() < deadline, 'still refused after 5 s');
 });
 
-test('trouble of the database is an error, neither a pass nor a refusal', async () => {
+test('a rate limit throws if the database fails, and neither passes nor rejects', async () => {
   const broken = openDb({ ...poolConfig, host: '/nowhere' }, quietLog);
   await assert.rejects(createRateLimits(broken, LIMITS).consume('init', 'key'), /ENOENT/);
   await closeDb(broken);

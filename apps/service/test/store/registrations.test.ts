@@ -8,14 +8,14 @@ import { completeRegistration, findRegistration, insertRegistration } from '../.
 
 const { db } = await openTestDatabase();
 
-test('a registration comes back to its own wallet as it was stored', async () => {
+test('a registration is read by its own wallet as it was stored', async () => {
   const registration = await storeRegistration();
   assert.deepEqual(await findRegistration(db, registration.id, registration.wallet), registration);
   assert.equal(await findRegistration(db, registration.id, randomAddress()), null);
   assert.equal(await findRegistration(db, randomUUID(), registration.wallet), null);
 });
 
-test('of two confirmations at once one makes the project, whether it claims first or last', async () => {
+test('two simultaneous confirmations create one project, in either order', async () => {
   for (const claimsFirst of [true, false]) {
     const registration = await storeRegistration();
     const { flywheel } = newProject();
@@ -32,7 +32,7 @@ test('of two confirmations at once one makes the project, whether it claims firs
   }
 });
 
-test('a claim without its project is refused at the end of the transaction', async () => {
+test('a claim without its project is rejected at the end of the transaction', async () => {
   const registration = await storeRegistration();
   const claiming = db.transaction().execute((trx) => completeRegistration(trx, registration.id, randomUUID()));
   await assert.rejects(claiming, /foreign key/);

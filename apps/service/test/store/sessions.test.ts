@@ -14,7 +14,7 @@ import {
 
 const { db } = await openTestDatabase();
 
-test('a challenge is handed out once, to one of ten that ask at once', async () => {
+test('a challenge is given to one of ten simultaneous requests', async () => {
   const challenge = newChallenge(later(1_000));
   await insertChallenge(db, challenge);
   const taken = await Promise.all(Array.from({ length: 10 }, () => takeChallenge(db, challenge.nonce)));
@@ -33,7 +33,7 @@ test('a session is found by its hash until it is deleted', async () => {
   assert.equal(await findSession(db, session.hash), null);
 });
 
-test('what is over is forgotten, the rest stays', async () => {
+test('expired sessions and challenges are deleted, and no others', async () => {
   const [over, open] = [newSession(NOW), newSession(later(1))];
   const [lapsed, valid] = [newChallenge(NOW), newChallenge(later(1))];
   for (const session of [over, open]) await insertSession(db, session);

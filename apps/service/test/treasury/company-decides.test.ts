@@ -19,7 +19,7 @@ import { findBundles } from '../../src/store/batches/bundles.ts';
 import { startJobs } from '../../src/store/jobs/jobs.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
-describe('what leaves the vault, and who decides over it', () => {
+describe('the company’s manual approval', () => {
   let world: World;
   let companyCookie: string;
   let ask: Awaited<ReturnType<typeof openConsoleWorld>>['ask'];
@@ -29,7 +29,7 @@ describe('what leaves the vault, and who decides over it', () => {
   after(() => world.stop());
 
   for (const kind of ['withdrawal', 'rotation'] as const) {
-    it(`waits for a person of the company, whatever else is done: a ${kind}`, async () => {
+    it(`is required for a ${kind}, whatever else is done`, async () => {
       const project = await createProject(world);
       const batchId = kind === 'withdrawal' ? await makeWithdrawal(project) : await makeRotation(project);
       await voteOnChain(project, batchId);
@@ -70,7 +70,7 @@ describe('what leaves the vault, and who decides over it', () => {
     return batchId;
   }
 
-  /** By the wallet itself, past the service. */
+  /** Casts the wallet's vote on chain, without the service. */
   async function voteOnChain(project: TestProject, batchId: string): Promise<void> {
     const { batch_index } = await readRow(batchId);
     const located = await locateBatch(await findMultisig(world, project), batch_index);
@@ -85,7 +85,7 @@ describe('what leaves the vault, and who decides over it', () => {
       .executeTakeFirstOrThrow();
   }
 
-  /** As if somebody had asked for its execution; resolves when that is done. */
+  /** Enqueues the execution as a request would; resolves when the job is done. */
   async function work(project: TestProject, batchId: string): Promise<void> {
     const jobs = await startJobs({
       poolConfig: { connectionString: world.databaseUrl },

@@ -37,8 +37,8 @@ before(async () => {
 });
 after(() => world.stop());
 
-describe('a new wallet', () => {
-  it('takes the old one’s place once both sides approved: it sees the project and approves its batches', async () => {
+describe('the rotation of the wallet', () => {
+  it('replaces the wallet after both sides approved: the new one sees the project and approves its batches', async () => {
     const project = await createProject(world);
     const to = await generateKeyPairSigner();
     const rotation = await setUp(project, to);
@@ -52,7 +52,7 @@ describe('a new wallet', () => {
     await executesBatch(moved);
   });
 
-  it('gives its rent back whole, and is told of in the list and the audit log', async () => {
+  it('returns its rent, and is in the list and the audit log', async () => {
     const project = await createProject(world);
     const to = await generateKeyPairSigner();
     const { batchId } = await setUp(project, to);
@@ -70,7 +70,7 @@ describe('a new wallet', () => {
     assert.ok(audit.some(({ action, actor }) => action === 'rotation.requested' && actor === project.wallet.address));
   });
 
-  it('must have signed that it takes over, and must be no member already', async () => {
+  it('needs the new wallet’s signature, and a wallet that is not a member', async () => {
     const project = await createProject(world);
     const [to, other] = [await generateKeyPairSigner(), await generateKeyPairSigner()];
     assertError(await rotateWallet(world, project, to, other), 400, 'ERR_INVALID_REQUEST', /signature is not/);
@@ -80,7 +80,7 @@ describe('a new wallet', () => {
     assertError(await rotateWallet(world, project, project.wallet), 409, 'ERR_ROTATION_REFUSED', /already/);
   });
 
-  it('waits until no batch is open, and no batch is made meanwhile', async () => {
+  it('waits until no batch is open, and rejects new batches meanwhile', async () => {
     const project = await createProject(world);
     const to = await generateKeyPairSigner();
     const batch = await setUpBatch(world, project, [burnPipeline()]);
@@ -94,7 +94,7 @@ describe('a new wallet', () => {
     const withdrawal = await withdraw(world, project, { asset: 'SOL', to: to.address, amount: '1' });
     assertError(withdrawal, 409, 'ERR_ROTATION_OPEN');
     assert.notEqual(requireOk(await getCurrent(world.url, project.apiKey))?.id, batchId);
-    // Cancelled, it leaves everything as it was.
+    // A cancelled rotation leaves everything unchanged.
     const cancel = `/console/api/projects/${project.projectId}/batches/${batchId}/cancel`;
     requireOk(await send(world.url, 'POST', cancel, { headers: { cookie: project.cookie }, body: {} }));
     const next = await setUpBatch(world, project, [burnPipeline()]);
@@ -102,10 +102,10 @@ describe('a new wallet', () => {
     assert.deepEqual(await membersOf(project), await expectedMembers(project, {}));
   });
 
-  it('leaves no rent behind in a batch that had ended before, and that nobody can vote on any more', async () => {
+  it('returns the rent of a batch that ended before and that can no longer be voted on', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
-    // Ended, and not closed yet: as when the service stops at that moment.
+    // Ended and not yet closed, as after a stop of the service at that moment.
     const ended = { status: 'FAILED', ended_at: new Date(), execute_result: '{}' } as const;
     await world.db.updateTable('batches').set(ended).where('id', '=', batch.id).execute();
     await world.db
@@ -124,7 +124,7 @@ describe('a new wallet', () => {
     await waitUntil(closed, ({ closed_at }) => closed_at !== null);
   });
 
-  it('is there after the service was stopped in the midst of it', async () => {
+  it('continues after the service was stopped in the middle of it', async () => {
     const project = await createProject(world);
     const to = await generateKeyPairSigner();
     const { batchId } = await setUp(project, to);
@@ -135,7 +135,7 @@ describe('a new wallet', () => {
     assert.deepEqual(await membersOf(project), await expectedMembers(project, { wallet: to.address }));
   });
 
-  it('is taken over from a chain that knows more than the database', async () => {
+  it('is taken from a chain that knows more than the database', async () => {
     const project = await createProject(world);
     const to = await generateKeyPairSigner();
     const { batchId } = await setUp(project, to);
@@ -151,8 +151,8 @@ describe('a new wallet', () => {
   });
 });
 
-describe('a new approver of the company', () => {
-  it('takes the old one’s place project by project, while both sign what is theirs', async () => {
+describe('the rotation of the company’s approver', () => {
+  it('replaces the approver project by project, while both sign for their own', async () => {
     const [moving, staying] = [await createProject(world), await createProject(world)];
     const old = (await findMultisig(world, moving)).company;
     const directory = await mkdtemp(join(tmpdir(), 'flywheel-rotate-'));
@@ -199,19 +199,19 @@ async function execute(project: TestProject, batchId: string): Promise<void> {
   assert.equal(ended.status, 'EXECUTED', JSON.stringify(ended));
 }
 
-function waitUntil<Seen>(look: () => Promise<Seen>, isWanted: (seen: Seen) => boolean): Promise<Seen> {
-  return untilSeen('what the database says', look, isWanted);
+function waitUntil<Seen>(read: () => Promise<Seen>, isWanted: (seen: Seen) => boolean): Promise<Seen> {
+  return untilSeen('what the database says', read, isWanted);
 }
 
 async function untilMoved({ projectId }: TestProject, wallet: Address): Promise<void> {
-  const look = () =>
+  const read = () =>
     world.db
       .selectFrom('projects')
       .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
       .select(['projects.wallet', 'flywheels.wallet as member'])
       .where('projects.id', '=', projectId)
       .executeTakeFirstOrThrow();
-  await waitUntil(look, (seen) => seen.wallet === wallet && seen.member === wallet);
+  await waitUntil(read, (seen) => seen.wallet === wallet && seen.member === wallet);
 }
 
 async function executesBatch(project: TestProject): Promise<void> {
@@ -245,7 +245,7 @@ function listRotations({ projectId, cookie }: Pick<TestProject, 'projectId' | 'c
   return send(world.url, 'GET', `/console/api/projects/${projectId}/rotations`, { headers: { cookie } });
 }
 
-/** The operator pays, whoever else signs. */
+/** Lands instructions that the operator pays and another signer signs. */
 function landSigned(instructions: Parameters<typeof land>[2], signer: TransactionSigner): Promise<void> {
   const signed = instructions.map((instruction) => addSignersToInstruction([signer], instruction));
   return land(world, world.operator, signed);

@@ -41,7 +41,7 @@ describe('a withdrawal', () => {
     return waitForWithdrawal(world, of, batchId, ({ batch }) => batch.status === 'EXECUTED');
   }
 
-  it('takes SOL out of the vault to an address that is new on chain, approved by both sides', async () => {
+  it('transfers SOL to an address that is new on chain, after both sides approved', async () => {
     const to = await newAddress();
     const vault = vaultOf(project);
     const lamports = await lamportsOf(vault);
@@ -53,7 +53,7 @@ describe('a withdrawal', () => {
     assert.equal(await lamportsOf(vault), lamports - (SOL * 3n) / 2n);
   });
 
-  it('takes tokens, more than the daily limits allow to burn, and creates the recipient’s account', async () => {
+  it('transfers tokens, over the daily limits, and creates the recipient’s account', async () => {
     const to = await newAddress();
     const batchId = await setUpWithdrawal(world, project, { asset: 'TOKEN', to, amount: '1000.000001' });
     const tokens = await tokenBalance(world, project.mint, vaultOf(project));
@@ -71,7 +71,7 @@ describe('a withdrawal', () => {
     );
   });
 
-  it('carries a proof memo of what it moved, and a ledger that takes no withdrawn SOL for rent', async () => {
+  it('has a proof memo of its amounts, and a ledger that does not count withdrawn SOL as rent', async () => {
     const to = await newAddress();
     const batchId = await setUpWithdrawal(world, project, { asset: 'SOL', to, amount: '2' });
     await executeWithdrawal(project, batchId);
@@ -85,7 +85,7 @@ describe('a withdrawal', () => {
     assert.equal(batch.status, 'EXECUTED');
   });
 
-  it('may empty the vault, but not leave it less than the chain lets an account hold', async () => {
+  it('may empty the vault, and may not leave it below the rent-exempt minimum', async () => {
     const poor = await createProject(world, { vaultLamports: SOL });
     const to = await newAddress();
     const tooMuch = await setUpWithdrawal(world, poor, { asset: 'SOL', to, amount: '0.9999' });
@@ -96,7 +96,7 @@ describe('a withdrawal', () => {
     assert.deepEqual([await lamportsOf(vaultOf(poor)), await lamportsOf(to)], [0n, SOL]);
   });
 
-  it('is warned of, then refused, where the destination could not hold so little', async () => {
+  it('warns of, then rejects, an amount below the destination’s rent-exempt minimum', async () => {
     const to = await newAddress();
     const { batchId, warnings } = requireOk(await withdraw(world, project, { asset: 'SOL', to, amount: '0.0005' }));
     const problem = new RegExp(`${to} is new on chain: it must get at least ${MIN_LAMPORTS} lamports, not 500000`);
@@ -111,7 +111,7 @@ describe('a withdrawal', () => {
     );
   });
 
-  it('is refused for what is no wallet’s address, and for amounts that are none', async () => {
+  it('is rejected for an address that is not a wallet’s, and for invalid amounts', async () => {
     const to = await newAddress();
     const multisig = await findMultisig(world, project);
     const bad = [
@@ -130,7 +130,7 @@ describe('a withdrawal', () => {
     assert.deepEqual(await openKinds(), []);
   });
 
-  it('does not exist for the project’s API keys', async () => {
+  it('is not available to API keys', async () => {
     const to = await newAddress();
     const shared = randomUUID();
     const { batchId } = requireOk(await withdraw(world, project, { asset: 'SOL', to, amount: '1' }, shared));
@@ -148,7 +148,7 @@ describe('a withdrawal', () => {
     assert.equal(current.body, null);
     const list = requireOk(await send(world.url, 'GET', '/v1/flywheel/batches', { key: project.apiKey }));
     assert.deepEqual(list.batches, []);
-    // Nor do their idempotency keys meet.
+    // Their idempotency keys are independent too.
     const { batch } = requireOk(await init(world.url, project.apiKey, [burnPipeline()], shared));
     assert.notEqual(batch.id, batchId);
     assert.equal(requireOk(await getCurrent(world.url, project.apiKey)).id, batch.id);
@@ -159,7 +159,7 @@ describe('a withdrawal', () => {
     );
   });
 
-  it('is made once for its idempotency key, however often it is asked for, and is in the audit log', async () => {
+  it('is created once for its idempotency key, and is in the audit log once', async () => {
     const own = await createProject(world);
     const key = randomUUID();
     const body = { asset: 'SOL', to: own.wallet.address, amount: '1' } as const;
@@ -179,7 +179,7 @@ describe('a withdrawal', () => {
     );
   });
 
-  it('is for the project’s own wallet: a stranger’s answers as for no project', async () => {
+  it('is available only to the project’s own wallet; others are answered as if the project did not exist', async () => {
     const stranger = await generateKeyPairSigner();
     const cookie = await signIn(world.url, stranger);
     const body = { asset: 'SOL', to: stranger.address, amount: '1' } as const;
@@ -187,7 +187,7 @@ describe('a withdrawal', () => {
     assertError(answer, 404, 'ERR_PROJECT_NOT_FOUND');
   });
 
-  it('takes its turn with batches of pipelines, and leaves no index behind when it is cancelled', async () => {
+  it('takes its turn with batches of pipelines, and leaves no index behind if it is cancelled', async () => {
     const own = await createProject(world);
     const first = requireOk(await withdraw(world, own, { asset: 'SOL', to: own.wallet.address, amount: '1' }));
     const cancelled = await send(

@@ -35,7 +35,7 @@ const deliveries = async (webhookId: string, query = ''): Promise<WebhookDeliver
 const remove = async (webhookId: string) => requireOk(await ask('DELETE', path(`/${webhookId}`), project.cookie));
 
 describe('a webhook', () => {
-  it('is created with a secret that is shown once, and sent test events that verify with it', async () => {
+  it('is created with a secret that is shown once and verifies its test events', async () => {
     await using receiver = await openReceiver((_, response) => response.writeHead(200).end('thanks'));
     const { webhook, secret } = await create(receiver.url);
     assert.match(secret, /^whsec_[\w+/]{43}=$/);
@@ -76,7 +76,7 @@ describe('a webhook', () => {
     assert.deepEqual(await list(), []);
   });
 
-  it('is changed in what is given alone', async () => {
+  it('keeps every field that a change does not name', async () => {
     const { webhook } = await create('http://one.example/');
     const { webhookId } = webhook;
     assert.deepEqual(requireOk(await change(webhookId, {})), webhook);
@@ -92,7 +92,7 @@ describe('a webhook', () => {
     await remove(webhookId);
   });
 
-  it('is disabled by a receiver that is gone, which is said, and enabled again by hand', async () => {
+  it('is disabled with a reason if its receiver is gone, and can be enabled again', async () => {
     let isGone = true;
     await using receiver = await openReceiver((_, response) => response.writeHead(isGone ? 410 : 204).end());
     const { webhook } = await create(receiver.url);
@@ -118,7 +118,7 @@ describe('a webhook', () => {
     await remove(webhook.webhookId);
   });
 
-  it('has its secret replaced: both sign until the overlap is over, the one before never again', async () => {
+  it('gets a new secret: both sign until the overlap ends, and the old one never again', async () => {
     await using receiver = await openReceiver();
     const { webhook, secret: first } = await create(receiver.url);
     const rotate = async (body: object): Promise<CreatedWebhook> =>
@@ -142,7 +142,7 @@ describe('a webhook', () => {
     await remove(webhook.webhookId);
   });
 
-  it('has its deliveries listed newest first, a page at a time, by state', async () => {
+  it('lists its deliveries newest first, page by page, by state', async () => {
     await using receiver = await openReceiver();
     const { webhook } = await create(receiver.url);
     const ids: string[] = [];
@@ -164,7 +164,7 @@ describe('a webhook', () => {
     await remove(webhook.webhookId);
   });
 
-  it('is refused with what is wrong with it', async () => {
+  it('is rejected with the reason if it is invalid', async () => {
     const cases: readonly (readonly [body: object, message: RegExp])[] = [
       [{ url: 'ftp://example.com', events: ['vault.low'] }, /body\.url begins with ftp:/],
       [{ url: 'http://me:secret@example.com', events: ['vault.low'] }, /body\.url holds a user or password/],
@@ -190,7 +190,7 @@ describe('a webhook', () => {
     await remove(webhook.webhookId);
   });
 
-  it(`is one of ${MAX_ENDPOINTS} at most, also when asked for all at once`, async () => {
+  it(`is one of ${MAX_ENDPOINTS} at most, also after simultaneous requests`, async () => {
     const asked = Array.from({ length: MAX_ENDPOINTS + 3 }, (_, i) =>
       ask('POST', path(), project.cookie, { url: `http://${i}.example`, events: ['vault.low'] }),
     );
@@ -204,7 +204,7 @@ describe('a webhook', () => {
 });
 
 describe('another project’s webhook', () => {
-  it('does not exist, for its reading and for its changing; the company reads it and changes nothing', async () => {
+  it('does not exist for reads and changes; the company reads it and changes nothing', async () => {
     await using receiver = await openReceiver();
     const { webhook } = await create(receiver.url);
     const { webhookId } = webhook;
@@ -240,8 +240,8 @@ describe('another project’s webhook', () => {
   });
 });
 
-describe('what is recorded of a webhook', () => {
-  it('is who did what, once each, and never a secret', async () => {
+describe('the audit log of a webhook', () => {
+  it('names who did what, once each, and never contains a secret', async () => {
     await using receiver = await openReceiver();
     const { webhook, secret } = await create(receiver.url);
     const { webhookId } = webhook;
@@ -267,7 +267,7 @@ describe('what is recorded of a webhook', () => {
 });
 
 describe('a service without a key for webhooks', () => {
-  it('refuses to create one or to replace its secret, and does everything else', async () => {
+  it('creates no webhook and replaces no secret, and does everything else', async () => {
     const { webhook } = await create('http://one.example/');
     await world.restart({ WEBHOOK_KEY: '' });
     const body = { url: 'http://two.example/', events: ['vault.low'] };

@@ -17,7 +17,7 @@ import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
 export const SECRETS = createWebhookSecrets(new Uint8Array(32).fill(7));
 const HERE = { allowPrivate: true };
 
-/** A worker as far as it delivers, with pauses that no test has to sit out. Stopped after the file’s tests. */
+/** Starts a worker that only delivers, with short pauses; it stops after the file's tests. */
 export function startTestDelivering(
   { db, poolConfig }: Pick<TestDatabase, 'db' | 'poolConfig'>,
   options: Partial<DeliverDeps> = {},
@@ -56,7 +56,7 @@ export async function storeEndpoint(
   return id;
 }
 
-/** An event of a batch that there need not be. */
+/** Queues an event of a batch that need not exist. */
 export async function queueEvent(db: Db, { id: projectId }: Pick<Project, 'id'>): Promise<WebhookEvent> {
   const event: WebhookEvent = {
     type: 'batch.finalized',
@@ -67,21 +67,21 @@ export async function queueEvent(db: Db, { id: projectId }: Pick<Project, 'id'>)
   return event;
 }
 
-/** Newest first. */
+/** Deliveries of an endpoint, newest first. */
 export function deliveriesOf(db: Db, endpointId: string): Promise<Delivery[]> {
   return findDeliveries(db, endpointId, { state: undefined, below: null, limit: 100 });
 }
 
-/** The newest, once it is as wanted. */
+/** Waits until the newest delivery satisfies the condition. */
 export async function untilNewest(
   db: Db,
   endpointId: string,
   isWanted: (delivery: Delivery) => boolean,
 ): Promise<Delivery> {
-  const look = async () => (await deliveriesOf(db, endpointId))[0] ?? null;
+  const readNewest = async () => (await deliveriesOf(db, endpointId))[0] ?? null;
   const seen = await waitUntil(
     `deliveries of ${endpointId}`,
-    look,
+    readNewest,
     (delivery) => delivery !== null && isWanted(delivery),
   );
   if (seen === null) throw new Error('until has seen one.');

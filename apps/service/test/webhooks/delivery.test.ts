@@ -16,7 +16,7 @@ const database = await openTestDatabase();
 const { db } = database;
 startTestDelivering(database, { timeoutMs: 400 });
 
-/** A project with one endpoint, at a receiver that answers so. */
+/** Opens a project with one endpoint, whose receiver gives this answer. */
 async function open(answer?: Answer) {
   const receiver = await openReceiver(answer);
   const project = await storeProject(db);
@@ -27,7 +27,7 @@ async function open(answer?: Answer) {
 const isOver = ({ state }: { readonly state: string }) => state !== 'waiting';
 
 describe('a delivery', () => {
-  it('carries its event, signed as Standard Webhooks says, and is told once when it is taken', async () => {
+  it('carries its event, signed as Standard Webhooks defines, and is sent once if it is accepted', async () => {
     await using at = await open((_, response) => response.writeHead(200).end('{"taken": true}'));
     const event = await queueEvent(db, at.project);
     const [received] = await at.receiver.until(1);
@@ -43,7 +43,7 @@ describe('a delivery', () => {
     assert.equal(at.receiver.received.length, 1);
   });
 
-  it('does not verify with another endpoint’s secret, another version’s, or when a byte is changed', async () => {
+  it('does not verify with another endpoint’s secret, another version’s, or a changed byte', async () => {
     await using at = await open();
     await queueEvent(db, at.project);
     const [received] = await at.receiver.until(1);
@@ -57,7 +57,7 @@ describe('a delivery', () => {
     );
   });
 
-  it('that is refused is made again under its id, each time with a signature of the day, until it is taken', async () => {
+  it('is retried under its id after errors, each time with a current signature, until it is accepted', async () => {
     await using at = await open((_, response, place) => response.writeHead(place < 3 ? 503 : 200).end(`no. ${place}`));
     await queueEvent(db, at.project);
     const received = await at.receiver.until(3);
@@ -68,7 +68,7 @@ describe('a delivery', () => {
     assert.deepEqual([state, attempts, lastError], ['delivered', 3, null]);
   });
 
-  it('that is refused to the last is given up, and says what it met', async () => {
+  it('is exhausted after its last attempt, with the reason', async () => {
     await using at = await open((_, response) => response.writeHead(500).end('<h1>no</h1>'));
     await queueEvent(db, at.project);
     const delivery = await untilNewest(db, at.endpointId, isOver);
@@ -78,7 +78,7 @@ describe('a delivery', () => {
     assert.equal(at.receiver.received.length, 4);
   });
 
-  it('that was given up, or taken, is made again under its id when somebody asks', async () => {
+  it('can be sent again on request under its id, whether exhausted or accepted', async () => {
     await using at = await open((_, response, place) => response.writeHead(place <= 4 ? 500 : 204).end());
     await queueEvent(db, at.project);
     const failed = await untilNewest(db, at.endpointId, isOver);
@@ -90,7 +90,7 @@ describe('a delivery', () => {
     assert.equal(new Set(received.map(({ id }) => id)).size, 1);
   });
 
-  it('that is answered 410 disables its endpoint, to which nothing is queued any more', async () => {
+  it('disables its endpoint on 410, and nothing is queued for that any more', async () => {
     await using at = await open((_, response) => response.writeHead(410).end());
     await queueEvent(db, at.project);
     const { state, attempts } = await untilNewest(db, at.endpointId, isOver);
@@ -102,7 +102,7 @@ describe('a delivery', () => {
     assert.equal((await deliveriesOf(db, at.endpointId)).length, 1);
   });
 
-  it('is signed by the secrets of before and after a rotation while they overlap, then by the new one alone', async () => {
+  it('is signed by both secrets of a rotation while they overlap, then by the new one alone', async () => {
     await using at = await open();
     const endpoint = await findEndpoint(db, at.project.id, at.endpointId);
     assert.ok(endpoint);
@@ -123,7 +123,7 @@ describe('a delivery', () => {
     assert.throws(() => verifyWebhook(later, first));
   });
 
-  it('waits while its endpoint is disabled, and goes out when that is enabled', async () => {
+  it('waits while its endpoint is disabled, and is sent when that is enabled', async () => {
     await using at = await open((_, response, place) => response.writeHead(place === 1 ? 500 : 204).end());
     const endpoint = await findEndpoint(db, at.project.id, at.endpointId);
     assert.ok(endpoint);
@@ -140,7 +140,7 @@ describe('a delivery', () => {
 });
 
 describe('a receiver', () => {
-  const TROUBLES: readonly { readonly name: string; readonly answer: Answer; readonly error: RegExp }[] = [
+  const ERRORS: readonly { readonly name: string; readonly answer: Answer; readonly error: RegExp }[] = [
     { name: 'hangs before its answer', answer: () => undefined, error: /no answer within 0\.4 s/ },
     {
       name: 'closes the connection before its answer',
@@ -158,8 +158,8 @@ describe('a receiver', () => {
       error: /Parse Error/,
     },
   ];
-  for (const { name, answer, error } of TROUBLES) {
-    it(`that ${name} is asked again`, async () => {
+  for (const { name, answer, error } of ERRORS) {
+    it(`that ${name} gets the event again`, async () => {
       await using at = await open((received, response, place) => {
         if (place === 1) answer(received, response, place);
         else response.writeHead(204).end();
@@ -203,7 +203,7 @@ describe('a receiver', () => {
     },
   ];
   for (const { name, answer, kept } of TAKEN) {
-    it(`that ${name} has taken the event when its status says so, and its first 1,024 bytes are kept`, async () => {
+    it(`that ${name} is judged by its status, and its first 1,024 bytes are kept`, async () => {
       await using at = await open(answer);
       await queueEvent(db, at.project);
       const { state, attempts, lastResponse } = await untilNewest(db, at.endpointId, isOver);
@@ -216,7 +216,7 @@ describe('a receiver', () => {
     });
   }
 
-  it('that is out of reach is tried again', async () => {
+  it('that cannot be reached gets the event again', async () => {
     const gone = await openReceiver();
     await gone.close();
     const project = await storeProject(db);
@@ -227,7 +227,7 @@ describe('a receiver', () => {
     assert.match(lastError ?? '', /ECONNREFUSED/);
   });
 
-  it('is asked at most two things at once, and one that hangs holds up nobody else', async () => {
+  it('gets at most two events at once, and a hanging one delays no other receiver', async () => {
     await using slow = await open(() => undefined);
     await using quick = await open();
     let most = 0;
@@ -248,7 +248,7 @@ describe('a receiver', () => {
 });
 
 describe('several workers', () => {
-  it('never make one attempt twice, and between them every one', async () => {
+  it('make every attempt, and none of them twice', async () => {
     await using at = await open();
     const workers = Array.from({ length: 3 }, () => startTestDelivering(database));
     for (let i = 0; i < 30; i += 1) await queueEvent(db, at.project);
@@ -263,7 +263,7 @@ describe('several workers', () => {
     await Promise.all(workers.map((worker) => worker.stop()));
   });
 
-  it('make an attempt again when whoever had it is gone, under the same id; the dead one’s word counts no more', async () => {
+  it('repeat the attempt of a dead worker under the same id, and ignore its late result', async () => {
     const lonely = await openTestDatabase();
     await using receiver = await openReceiver();
     const project = await storeProject(lonely.db);
@@ -275,7 +275,7 @@ describe('several workers', () => {
     assert.ok(dead);
     assert.deepEqual([more, await takeDeliveries(lonely.db, lease)], [[], []]);
     const worker = startTestDelivering(lonely);
-    // Nobody says that the lease has run out, but this does as well as the next look.
+    // The end of a lease is not announced; the next poll finds it.
     await waitUntil(
       'its lease to run out',
       async () => Date.now(),
@@ -294,7 +294,7 @@ describe('several workers', () => {
     await worker.stop();
   });
 
-  it('that stop let go of what hangs, which another makes at once', async () => {
+  it('release hanging attempts when they stop, and another worker repeats them at once', async () => {
     const lonely = await openTestDatabase();
     let isHanging = true;
     await using receiver = await openReceiver((_, response) => {
@@ -317,7 +317,7 @@ describe('several workers', () => {
 
 describe('the pauses between attempts', () => {
   const now = new Date('2026-11-21T12:00:00.000Z');
-  it('grow over ten attempts, and end within 24 h whatever chance says', () => {
+  it('grow over ten attempts, and end within 24 h for any random numbers', () => {
     for (const random of [0, 0.5, 1 - Number.EPSILON]) {
       let at = now;
       for (let tries = 1; tries <= RETRY_PAUSES_MS.length; tries += 1) {

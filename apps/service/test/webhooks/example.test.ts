@@ -12,7 +12,7 @@ import { queueEvent, SECRETS, startTestDelivering, storeEndpoint, untilNewest } 
 const EXAMPLE = fileURLToPath(new URL('../../../../examples/webhook-receiver.ts', import.meta.url));
 const isOver = ({ state }: { readonly state: string }) => state !== 'waiting';
 
-it('the example receives what is sent, does each event once, and refuses what is not signed with its secret', async () => {
+it('the example receiver handles each event once, and rejects events without a valid signature', async () => {
   const database = await openTestDatabase();
   const { db } = database;
   const project = await storeProject(db);

@@ -16,7 +16,7 @@ describe('the key of webhooks', () => {
   const configOf = (environment: Readonly<Record<string, string>> = {}) =>
     parseConfig({ FLYWHEEL_DATA_DIR: directory, ...environment });
 
-  it('is made once on the local cluster, however many start at once, and readable by its owner alone', async () => {
+  it('is created once on the local cluster, also by simultaneous starts, and readable only by its owner', async () => {
     const keys = await Promise.all(Array.from({ length: 5 }, () => openWebhookKey(configOf(), { isLocal: true })));
     const [key] = keys;
     assert.equal(key?.length, 32);
@@ -26,7 +26,7 @@ describe('the key of webhooks', () => {
     assert.equal(mode & 0o777, 0o600);
   });
 
-  it('is none elsewhere unless it is named, in a variable or in a file', async () => {
+  it('is missing on other clusters unless a variable or a file names it', async () => {
     assert.equal(await openWebhookKey(configOf(), { isLocal: false }), null);
     const bytes = new Uint8Array(48).fill(3);
     const text = Buffer.from(bytes).toString('base64');
@@ -36,7 +36,7 @@ describe('the key of webhooks', () => {
     assert.deepEqual(await openWebhookKey(configOf({ WEBHOOK_KEY: text }), { isLocal: false }), bytes);
   });
 
-  it('that cannot be read, or is none, is said by its file and never by what it holds', async () => {
+  it('that is unreadable or invalid is reported by its file and never by its content', async () => {
     const file = join(directory, 'none');
     const open = () => openWebhookKey(configOf({ WEBHOOK_KEY_FILE: file }), { isLocal: true });
     await assert.rejects(open(), /WEBHOOK_KEY_FILE .*none cannot be read/);
@@ -48,7 +48,7 @@ describe('the key of webhooks', () => {
     );
   });
 
-  it('yields a secret for each endpoint and version, the same in every process, and of no other key', () => {
+  it('yields a secret for each endpoint and version, equal in every process and different for other keys', () => {
     const [one, same, other] = [1, 1, 2].map((byte) => createWebhookSecrets(new Uint8Array(32).fill(byte)));
     assert.ok(one && same && other);
     assert.match(one.show('endpoint', 1), /^whsec_[\w+/]{43}=$/);

@@ -20,7 +20,7 @@ after(async () => {
   await world.stop();
 });
 
-it('an event that a worker has sent and not recorded, killed, is sent by another under the same id', async () => {
+it('an event that a killed worker has sent and not recorded is sent by another one under the same id', async () => {
   const work = async () => {
     const worker = await startServiceProcess('work', world.environment);
     workers.push(worker);
@@ -30,7 +30,7 @@ it('an event that a worker has sent and not recorded, killed, is sent by another
   const first = await work();
   await using receiver = await openReceiver((_, response, place) => {
     if (place > 1) response.writeHead(204).end();
-    // It has the event, and nobody will ever hear that it has.
+    // The receiver has the event, and no process will record it.
     else void first.kill().then(killed.resolve, killed.reject);
   });
   const project = await createProject(world);
@@ -45,7 +45,7 @@ it('an event that a worker has sent and not recorded, killed, is sent by another
   const newest = async (): Promise<WebhookDelivery> =>
     requireOk(await send(world.url, 'GET', `${own}/deliveries`, { headers })).deliveries[0];
   assert.equal((await newest()).state, 'waiting', 'its lease holds');
-  // As after the 30 s of its lease.
+  // Its lease of 30 s expires at once.
   await world.db
     .updateTable('webhook_deliveries')
     .set({ leased_until: new Date(0) })

@@ -19,15 +19,15 @@ before(async () => {
 });
 after(() => world.stop());
 
-interface Told extends AsyncDisposable {
+interface Hook extends AsyncDisposable {
   readonly project: TestProject;
   readonly receiver: Receiver;
-  /** The first so many events, in the order in which they happened, each verified. */
+  /** Waits for this number of events, in the order in which they happened, each verified. */
   until(count: number): Promise<WebhookEvent[]>;
 }
 
-/** A project with a webhook for everything. */
-async function openTold(options: ProjectOptions = {}): Promise<Told> {
+/** Opens a project with a webhook for all events. */
+async function openHook(options: ProjectOptions = {}): Promise<Hook> {
   const project = await createProject(world, options);
   const receiver = await openReceiver();
   const body = { url: receiver.url, events: WebhookTopic.options };
@@ -36,7 +36,7 @@ async function openTold(options: ProjectOptions = {}): Promise<Told> {
   return {
     project,
     receiver,
-    // Deliveries keep no order.
+    // Deliveries are not ordered.
     until: async (count) =>
       (await receiver.until(count))
         .slice(0, count)
@@ -47,13 +47,13 @@ async function openTold(options: ProjectOptions = {}): Promise<Told> {
 }
 
 describe('a project’s webhook', () => {
-  it('is told that a batch is finalized and executed', async () => {
-    await using told = await openTold();
-    const batch = await setUpBatch(world, told.project, [burnPipeline(2), burnPipeline(3)]);
-    requireOk(await executeSigned(world, told.project, batch));
-    const [finalized, executed] = await told.until(2);
+  it('receives that a batch is finalized and executed', async () => {
+    await using hook = await openHook();
+    const batch = await setUpBatch(world, hook.project, [burnPipeline(2), burnPipeline(3)]);
+    requireOk(await executeSigned(world, hook.project, batch));
+    const [finalized, executed] = await hook.until(2);
     const same = {
-      projectId: told.project.projectId,
+      projectId: hook.project.projectId,
       batchId: batch.id,
       batchIndex: String(batch.batchIndex),
       kind: 'pipelines',
@@ -64,46 +64,46 @@ describe('a project’s webhook', () => {
       [executed?.type, executed?.data],
       ['batch.executed', { ...same, status: 'EXECUTED', executedPipelines: 2 }],
     );
-    assert.equal(told.receiver.received.length, 2);
+    assert.equal(hook.receiver.received.length, 2);
   });
 
-  it('is told that a batch waits for the company, and why it has failed', async () => {
-    await using told = await openTold({ approvalMode: 'manual' });
-    const batch = await setUpBatch(world, told.project, [burnPipeline()]);
-    assert.equal((await executeSigned(world, told.project, batch)).status, 202);
-    const [, awaiting] = await told.until(2);
+  it('receives that a batch waits for the company, and why it failed', async () => {
+    await using hook = await openHook({ approvalMode: 'manual' });
+    const batch = await setUpBatch(world, hook.project, [burnPipeline()]);
+    assert.equal((await executeSigned(world, hook.project, batch)).status, 202);
+    const [, awaiting] = await hook.until(2);
     assert.equal(awaiting?.type, 'batch.awaiting_company_approval');
     const reject = `/company/batches/${batch.id}/reject`;
     requireOk(await ask('POST', reject, companyCookie, { reason: 'Too much for a Sunday.' }));
-    const [, , failed] = await told.until(3);
+    const [, , failed] = await hook.until(3);
     assert.ok(failed?.type === 'batch.failed');
     assert.match(failed.data.error?.message ?? '', /Too much for a Sunday/);
     assert.deepEqual([failed.data.status, failed.data.executedPipelines], ['FAILED', 0]);
   });
 
-  it('is told that a batch was cancelled, as of one that failed', async () => {
-    await using told = await openTold();
-    const cancelled = await setUpBatch(world, told.project, [burnPipeline()]);
+  it('receives the cancellation of a batch as a failure', async () => {
+    await using hook = await openHook();
+    const cancelled = await setUpBatch(world, hook.project, [burnPipeline()]);
     requireOk(
       await send(world.url, 'POST', `/v1/flywheel/batch/${cancelled.id}/cancel`, {
-        key: told.project.apiKey,
+        key: hook.project.apiKey,
         body: {},
       }),
     );
-    const [, failed] = await told.until(2);
+    const [, failed] = await hook.until(2);
     assert.ok(failed?.type === 'batch.failed');
     assert.match(failed.data.error?.message ?? '', /cancelled/);
   });
 
-  it('is told once that the vault lacks what its open batches take, and again when it was filled meanwhile', async () => {
-    await using told = await openTold({ vaultBaseUnits: 1_000_000n });
-    const { project, receiver } = told;
+  it('receives once that the vault lacks funds, and again if it was funded meanwhile', async () => {
+    await using hook = await openHook({ vaultBaseUnits: 1_000_000n });
+    const { project, receiver } = hook;
     const vault = project.vaultAddress as Address;
     const low = await setUpBatch(world, project, [burnPipeline(3)]);
     for (let i = 0; i < 2; i += 1) {
       assertError(await executeSigned(world, project, low), 409, 'ERR_VAULT_UNDERFUNDED');
     }
-    const [, first] = await told.until(2);
+    const [, first] = await hook.until(2);
     assert.deepEqual(
       [first?.type, first?.data],
       [
@@ -119,17 +119,17 @@ describe('a project’s webhook', () => {
     );
     await world.localnet.bank.mintTo(project.mint, vault, 4_000_000n);
     requireOk(await executeSigned(world, project, low));
-    await told.until(3);
+    await hook.until(3);
     const watched = () => world.db.selectFrom('vault_balance_checks').selectAll().execute();
     await waitUntil('the vault to be seen filled', watched, (all) =>
       all.every(({ notified_at }) => notified_at === null),
     );
-    // Two more open than it can pay: told when the first has ended.
+    // Two more open batches than the vault can pay: announced after the first one has ended.
     const next = await setUpBatch(world, project, [burnPipeline(2)]);
     const after = await openBatch(world, project, [burnPipeline(5)]);
     await waitForBatch(world, project, after.id, ({ status }) => status === 'FINALIZED');
     requireOk(await executeSigned(world, project, next));
-    const events = await told.until(7);
+    const events = await hook.until(7);
     const lows = events.filter(({ type }) => type === 'vault.low');
     assert.equal(lows.length, 2);
     const [, second] = lows;
@@ -138,11 +138,11 @@ describe('a project’s webhook', () => {
     assert.equal(receiver.received.length, 7);
   });
 
-  it('is told of an expiry, and by whatever process serves since', async () => {
-    await using told = await openTold();
+  it('receives an expiry from whichever process serves then', async () => {
+    await using hook = await openHook();
     await world.restart({ BATCH_EXPIRY_SECONDS: '1' });
-    const batch = await openBatch(world, told.project, [burnPipeline()]);
-    const events = await told.until(2);
+    const batch = await openBatch(world, hook.project, [burnPipeline()]);
+    const events = await hook.until(2);
     const expired = events.find(({ type }) => type === 'batch.expired');
     assert.ok(expired?.type === 'batch.expired');
     assert.deepEqual([expired.data.batchId, expired.data.status], [batch.id, 'FAILED']);

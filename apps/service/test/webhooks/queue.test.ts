@@ -23,8 +23,8 @@ async function eventsOf(endpointId: string): Promise<WebhookEvent[]> {
   return (await deliveriesOf(db, endpointId)).map(({ payload }) => WebhookEvent.parse(JSON.parse(payload)));
 }
 
-describe('what becomes of a batch', () => {
-  it('is queued for each endpoint that wants it, under one id, in the transaction in which it happens', async () => {
+describe('an event of a batch', () => {
+  it('is queued for each subscribed endpoint, under one id, in the transaction of its cause', async () => {
     const [project, stranger] = await Promise.all([storeProject(db), storeProject(db)]);
     const [one, two, other, theirs] = await Promise.all([
       storeEndpoint(db, project, 'http://one.example'),
@@ -54,7 +54,7 @@ describe('what becomes of a batch', () => {
     assert.equal(new Set(ids).size, 1);
   });
 
-  it('is not queued when it does not happen', async () => {
+  it('is not queued if the transaction rolls back', async () => {
     const project = await storeProject(db);
     const endpointId = await storeEndpoint(db, project, 'http://one.example');
     const batch = await storeBatch(db, project);
@@ -68,7 +68,7 @@ describe('what becomes of a batch', () => {
     assert.deepEqual(await deliveriesOf(db, endpointId), []);
   });
 
-  it('goes on when an endpoint is deleted meanwhile, whose deliveries go with it', async () => {
+  it('is queued if an endpoint is deleted meanwhile, without that endpoint’s deliveries', async () => {
     const project = await storeProject(db);
     const endpointId = await storeEndpoint(db, project, 'http://one.example');
     const batch = await storeBatch(db, project);
@@ -85,7 +85,7 @@ describe('what becomes of a batch', () => {
     assert.deepEqual(await deliveriesOf(db, endpointId), []);
   });
 
-  it('says how a batch has failed', async () => {
+  it('says why a batch failed', async () => {
     const project = await storeProject(db);
     const endpointId = await storeEndpoint(db, project, 'http://one.example', ['batch.failed', 'batch.expired']);
     const [failed, expired] = [await storeBatch(db, project), await storeBatch(db, project)];
@@ -106,8 +106,8 @@ describe('what becomes of a batch', () => {
   });
 });
 
-describe('deliveries that are over', () => {
-  it('are forgotten when they are old; what waits never is', async () => {
+describe('finished deliveries', () => {
+  it('are deleted when they are old; waiting ones never are', async () => {
     const project = await storeProject(db);
     const endpointId = await storeEndpoint(db, project, 'http://one.example');
     for (let i = 0; i < 3; i += 1) await queueEvent(db, project);
@@ -144,7 +144,7 @@ describe('a vault', () => {
   const emit = (project: Project, vault: Parameters<typeof emitVaultLow>[1], at: Date) =>
     emitVaultLow(db, vault, { event: lowAt(project, at), repeatBefore: new Date(at.getTime() - DAY_MS) });
 
-  it('is checked by one worker when a batch ended or lacks funds, if a webhook wants vault.low', async () => {
+  it('is checked by one worker after a batch ended or lacked funds, if a webhook subscribes to vault.low', async () => {
     const [project, indifferent] = await Promise.all([storeProject(db), storeProject(db)]);
     await storeEndpoint(db, project, 'http://one.example', ['vault.low']);
     await storeEndpoint(db, indifferent, 'http://one.example', ['batch.failed']);
@@ -160,8 +160,8 @@ describe('a vault', () => {
     assert.deepEqual([vault.projectId, more, await taken(NOW)], [project.id, [], []]);
     await recordVaultSufficient(db, vault);
     assert.deepEqual(await taken(later(DAY_MS)), []);
-    const trouble = { code: 'ERR_VAULT_UNDERFUNDED', context: { problems: [randomUUID()] } } as const;
-    await recordExecutionIssue(db, lacking.id, trouble, { keepRequest: true }, later(1));
+    const issue = { code: 'ERR_VAULT_UNDERFUNDED', context: { problems: [randomUUID()] } } as const;
+    await recordExecutionIssue(db, lacking.id, issue, { keepRequest: true }, later(1));
     const [again] = await taken(later(2));
     assert.ok(again, 'it lacks funds');
     assert.equal((await taken(later(40_000)))[0]?.projectId, project.id, 'the claim ended without a result');

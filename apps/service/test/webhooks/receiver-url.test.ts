@@ -48,14 +48,14 @@ const bracketed = (address: string) => (address.includes(':') ? `[${address}]` :
 
 describe('a receiver’s URL', () => {
   for (const address of INSIDE) {
-    it(`may not name ${address}, unless private addresses are allowed`, () => {
+    it(`cannot name ${address} unless private addresses are allowed`, () => {
       const url = `https://${bracketed(address)}/hook`;
       assert.match(findUrlFault(url, PUBLIC) ?? '', /is no public address/);
       assert.equal(findUrlFault(url, ANYWHERE), null);
     });
   }
   for (const address of OUTSIDE) {
-    it(`may name ${address}`, () =>
+    it(`can name ${address}`, () =>
       assert.equal(findUrlFault(`https://${bracketed(address)}:8443/a?b=c`, PUBLIC), null));
   }
 
@@ -69,7 +69,7 @@ describe('a receiver’s URL', () => {
     ['example.com', /is no URL/],
     ['', /is no URL/],
     [`https://example.com/${'a'.repeat(2_029)}`, /has 2049 characters; it may have 2048/],
-    // As URLs are parsed, these are 127.0.0.1.
+    // URL parsers read these as 127.0.0.1.
     ['https://2130706433/', /127\.0\.0\.1, which is no public/],
     ['https://0x7f.1/', /127\.0\.0\.1, which is no public/],
     ['https://017700000001/', /127\.0\.0\.1, which is no public/],
@@ -78,54 +78,54 @@ describe('a receiver’s URL', () => {
     ['https://[::ffff:7f00:1]/', /is no public/],
   ];
   for (const [url, fault] of FAULTY) {
-    it(`is refused: ${url.slice(0, 60)}`, () => assert.match(findUrlFault(url, PUBLIC) ?? '', fault));
+    it(`is rejected: ${url.slice(0, 60)}`, () => assert.match(findUrlFault(url, PUBLIC) ?? '', fault));
   }
 
-  it('may be http only where private addresses are allowed, and nothing else even there', () => {
+  it('can be http only if private addresses are allowed, and never another scheme', () => {
     assert.equal(findUrlFault('http://127.0.0.1:3000/', ANYWHERE), null);
     assert.match(findUrlFault('ftp://127.0.0.1/', ANYWHERE) ?? '', /must begin with https/);
   });
 });
 
-describe('a name', () => {
+describe('a receiver’s host name', () => {
   const resolving = (...addresses: string[]) =>
     guardedLookup(PUBLIC, async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
-  const look = (lookup: ReturnType<typeof guardedLookup>, all = true) =>
+  const resolveHost = (lookup: ReturnType<typeof guardedLookup>, all = true) =>
     new Promise((resolve, reject) => {
       lookup('receiver.example', { all }, (error, found) => (error ? reject(error) : resolve(found)));
     });
 
   for (const address of INSIDE) {
-    it(`that leads to ${address} is not connected to`, async () => {
-      await assert.rejects(look(resolving(address)), /receiver\.example is .*, which is no public address/);
-      await assert.rejects(look(resolving(address), false), /no public address/);
+    it(`is not connected to if it resolves to ${address}`, async () => {
+      await assert.rejects(resolveHost(resolving(address)), /receiver\.example is .*, which is no public address/);
+      await assert.rejects(resolveHost(resolving(address), false), /no public address/);
     });
   }
 
-  it('that leads outside and inside is connected to outside alone', async () => {
+  it('is connected to at its public address if it resolves to public and private ones', async () => {
     const lookup = resolving('10.0.0.1', '1.1.1.1', '::1');
-    assert.deepEqual(await look(lookup), [{ address: '1.1.1.1', family: 4 }]);
-    assert.equal(await look(lookup, false), '1.1.1.1');
+    assert.deepEqual(await resolveHost(lookup), [{ address: '1.1.1.1', family: 4 }]);
+    assert.equal(await resolveHost(lookup, false), '1.1.1.1');
   });
 
-  it('that leads nowhere is said to', async () => {
-    await assert.rejects(look(resolving()), /receiver\.example has no address/);
+  it('is reported if it does not resolve', async () => {
+    await assert.rejects(resolveHost(resolving()), /receiver\.example has no address/);
   });
 
-  it('is looked up once: the connection is made to what was looked at', async () => {
+  it('is resolved once: the connection uses the checked address', async () => {
     await using receiver = await openReceiver();
     const answers = ['127.0.0.1', '10.0.0.1'];
-    let looks = 0;
-    const lookup = guardedLookup(ANYWHERE, async () => [{ address: answers[looks++] ?? '', family: 4 }]);
+    let lookups = 0;
+    const lookup = guardedLookup(ANYWHERE, async () => [{ address: answers[lookups++] ?? '', family: 4 }]);
     const url = `http://rebinding.example:${new URL(receiver.url).port}/hook`;
     const deps = { rules: ANYWHERE, lookup, timeoutMs: 2_000 };
     const answer = await post(deps, { url, headers: {}, body: '{}' }, new AbortController().signal);
-    assert.deepEqual([answer.status, looks, receiver.received.length], [204, 1, 1]);
+    assert.deepEqual([answer.status, lookups, receiver.received.length], [204, 1, 1]);
     assert.equal(receiver.received[0]?.headers.host, new URL(url).host);
   });
 });
 
-describe('a delivery to what is inside', () => {
+describe('a delivery to a private address', () => {
   const urls = (port: string) => [
     `https://127.0.0.1:${port}/hook`,
     `https://[::ffff:127.0.0.1]:${port}/hook`,
@@ -133,7 +133,7 @@ describe('a delivery to what is inside', () => {
     `http://127.0.0.1:${port}/hook`,
   ];
 
-  it('is never made, however its URL came to be stored, by address or by name', async () => {
+  it('is never made, however its URL was stored, by address or by name', async () => {
     const database = await openTestDatabase();
     const { db } = database;
     await using receiver = await openReceiver();
