@@ -7,8 +7,8 @@ import { settingRows } from '../apps/service/src/config.ts';
 
 const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
 
-describe('deploy/', () => {
-  it('sets only variables that the service reads', async () => {
+describe('the deployment files', () => {
+  it('set only variables that the service reads', async () => {
     const known = new Set(settingRows().map((row) => row.split('`')[1]));
     assert.ok(known.has('DATABASE_URL'));
     const ours =
@@ -24,7 +24,7 @@ describe('deploy/', () => {
     }
   });
 
-  it('is YAML, and every compose service and Kubernetes container runs a command that exists', async () => {
+  it('are valid YAML, and their services and containers run existing commands', async () => {
     const [compose] = parseAllDocuments(await read('deploy/compose.yaml'), { merge: true }).map((each) => each.toJS());
     assert.deepEqual([compose.services.serve.command, compose.services.work.command], [['serve'], ['work']]);
     const objects = parseAllDocuments(await read('deploy/kubernetes/flywheel.yaml')).map((each) => each.toJS());
@@ -34,7 +34,7 @@ describe('deploy/', () => {
     assert.deepEqual(args, ['serve', 'work']);
   });
 
-  it('copies only what there is into the image', async () => {
+  it('copy only existing files into the image', async () => {
     const sources = [...(await read('deploy/Dockerfile')).matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
       ([, paths = '']) => paths.split(' '),
     );
@@ -45,7 +45,7 @@ describe('deploy/', () => {
     );
   });
 
-  it('watches only metrics that there are', async () => {
+  it('use only existing metrics', async () => {
     const code = await read('apps/service/src/telemetry/metrics.ts');
     const known = new Set(code.match(/flywheel_[a-z_]+/g));
     for (const path of ['deploy/grafana/flywheel.json', 'deploy/prometheus/alerts.yaml']) {

@@ -30,7 +30,7 @@ const OFFENCES = [
   ['apps/cli/src/commands/a.ts', "import type { A } from '../terminal/a.ts';", 'no-circles-of-folders'],
 ] as const;
 
-/** Files that break no rule: those that the others import, and one of each kind that is allowed. */
+/** Files that break no rule: those that the others import, and one of each allowed kind. */
 const ALLOWED = [
   ['packages/api/src/index.ts', "import { z } from 'zod';"],
   ['packages/sdk/src/index.ts', "import '../../api/src/index.ts';"],
@@ -78,7 +78,7 @@ describe('the import rules', () => {
 
   for (const [path, source, rule] of OFFENCES) {
     it(`find ${source} in ${path}`, () => {
-      // A circle is reported once, and of folders by their names.
+      // A circle is reported once, and a circle of folders by their names.
       const found = violations.filter(({ from, to }) => [from, to].some((end) => path.startsWith(end)));
       assert.ok(
         found.some(({ rule: { name } }) => name === rule),
@@ -87,7 +87,7 @@ describe('the import rules', () => {
     });
   }
 
-  it('find nothing in files that keep them', () => {
+  it('find nothing in valid files', () => {
     const kept: ReadonlySet<string> = new Set(ALLOWED.map(([path]) => path));
     const found = violations.filter(({ from, rule: { name } }) => kept.has(from) && name !== 'no-circles-of-files');
     assert.deepEqual(found, []);

@@ -24,16 +24,16 @@ describe('the lanes of the test suite', () => {
     for (const lane of LANES) assert.equal(scripts[`test:${lane}`], `node test/run.ts ${lane}`);
   });
 
-  it('tell files that open a database from those that do not', async () => {
+  it('distinguish files that open a database from others', async () => {
     const lanes = await findTestFiles();
     assert.ok(lanes.get('service')?.includes('apps/service/test/flow.test.ts'));
-    // Opens its database in a helper.
+    // Its helper opens the database.
     assert.ok(lanes.get('service')?.includes('apps/service/test/company/pause.test.ts'));
     assert.ok(lanes.get('unit')?.includes('test/lanes.test.ts'));
   });
 });
 
-/** `a{b,c}d` as `abd` and `acd`; braces do not nest. */
+/** Expands `a{b,c}d` to `abd` and `acd`; braces do not nest. */
 function expandBraces(pattern: string): string[] {
   const [, before = '', list, after = ''] = /^(.*?)\{([^}]*)\}(.*)$/.exec(pattern) ?? [];
   if (list === undefined) return [pattern];

@@ -8,9 +8,9 @@ export const ROOT = fileURLToPath(new URL('../', import.meta.url));
 export const LANES = ['slow', 'browser', 'docs', 'service', 'unit'] as const;
 export type Lane = (typeof LANES)[number];
 
-/** Folders and files of the lanes that a path decides; the first match counts. */
+/** Folders and files whose path decides their lane; the first match counts. */
 export const PATTERNS: Readonly<Record<Exclude<Lane, 'unit'>, readonly string[]>> = {
-  // Processes that are killed, random runs, packages that are installed.
+  // Tests that kill processes, run at random, or install packages.
   slow: [
     'apps/service/test/{soak,fleet}/**',
     'packages/localnet/test/older-sdks/**',
@@ -18,15 +18,15 @@ export const PATTERNS: Readonly<Record<Exclude<Lane, 'unit'>, readonly string[]>
     'packages/sdk/test/package/**',
     'test/npm-start.test.ts',
   ],
-  // Screens in Chromium.
+  // Tests of screens in Chromium.
   browser: ['apps/console/test/stories/**', 'apps/console/test/{build,policy,tooltip}.test.ts'],
-  // The samples of the guide, run as they stand there.
+  // Tests that run the samples of the guide as they are.
   docs: ['test/docs/**', 'packages/localnet/test/docs-example.test.ts'],
-  // Start the service as a process of its own.
+  // Tests that start the service as a process.
   service: ['apps/cli/test/{bin,demo,flow,localnet}.test.ts', 'apps/service/test/restart.test.ts'],
 };
 
-/** All other files: `service` if they or their helpers open a database, else `unit`. */
+/** Every other file belongs to `service` if it or its helpers open a database, else to `unit`. */
 const DATABASE = /@flywheel\/testing\/(world|gate|postgres)'/;
 
 /** Finds the test files of each lane, as paths below the root, in the order of their names. */

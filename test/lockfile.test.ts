@@ -11,7 +11,7 @@ describe('package-lock.json', async () => {
   const text = await readFile(new URL('../package-lock.json', import.meta.url), 'utf8');
   const { packages }: { packages: Readonly<Record<string, LockedPackage>> } = JSON.parse(text);
 
-  // npm leaves out those that the registry at hand does not have, and npm ci then refuses the lock file.
+  // npm omits packages that its registry does not have, and npm ci then rejects the lock file.
   it('has the optional packages of every platform', () => {
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).filter(

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
 describe('npm start', () => {
-  it('says where it listens, answers, and stops in order on SIGTERM', async (t) => {
+  it('prints its address, answers, and stops in order on SIGTERM', async (t) => {
     const dataDirectory = await mkdtemp(join(tmpdir(), 'flywheel-start-'));
     t.after(() => rm(dataDirectory, { recursive: true, force: true }));
     const npm = spawn('npm', ['start', '--silent'], {
@@ -25,7 +25,7 @@ describe('npm start', () => {
         LOG_LEVEL: 'error',
       },
       stdio: ['ignore', 'pipe', 'inherit'],
-      // A process group of its own: what outlives npm can be ended by it, and by nothing else.
+      // A process group of its own, so that the test can end what outlives npm, and nothing else.
       detached: true,
     });
     t.after(() => killGroup(npm));
@@ -36,7 +36,7 @@ describe('npm start', () => {
 
     npm.kill('SIGTERM');
     assert.deepEqual(await once(npm, 'exit'), [0, null]);
-    // npm must have handed the signal on: a service that outlives it would keep ports and data directory.
+    // npm must pass on the signal: a service that outlives it would keep ports and data directory.
     for (const address of [url, rpcUrl]) await assert.rejects(fetch(address), address);
   });
 });
@@ -47,7 +47,7 @@ function killGroup({ pid, stdout }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // Nobody is left in it: as it should be.
+    // An empty group means that everything has ended, as it should.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

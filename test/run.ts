@@ -1,6 +1,6 @@
 /**
- * Runs the lanes and files that the arguments name, or all lanes: `node test/run.ts unit apps/cli/test/demo.test.ts`.
- * `--watch` runs files again when they or what they import change.
+ * Runs the lanes and files in the arguments, or all lanes: `node test/run.ts unit apps/cli/test/demo.test.ts`. With
+ * `--watch`, files run again when they or their imports change.
  */
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -10,11 +10,11 @@ import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { findTestFiles, globAll, LANES, type Lane, ROOT } from './lanes.ts';
 
-/** Files mostly wait for slots and for the database: with one file a core, a core is idle half of the time. */
+/** Files mostly wait for slots and for the database: with one file per core, a core is idle half of the time. */
 const FILES_PER_CORE = 2;
-/** Each file may hold some thirty connections, and the server of the tests takes 300. */
+/** Each file may use some thirty connections, and the test server allows 300. */
 const MAX_CONCURRENCY = 8;
-/** For one test. The slowest takes a minute on quiet cores. */
+/** Limit for one test. The slowest takes a minute on idle cores. */
 const TIMEOUT_MS = 300_000;
 const SLOWEST_SHOWN = 10;
 
@@ -26,9 +26,9 @@ const byLane = await findTestFiles();
 const files = [...lanes.flatMap((lane) => byLane.get(lane) ?? []), ...named];
 if (files.length === 0) throw new Error(`No test file is named. Name files, or lanes: ${LANES.join(', ')}.`);
 
-// Inherited by the files' processes and by what those start. Nothing in a test may reach the internet.
+// Inherited by the test processes and their children. No test may reach the internet.
 process.env.FLYWHEEL_OFFLINE = '1';
-// Half of a short file's time is compiling what it imports.
+// Half of a short file's time is spent on compiling its imports.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/node-compile');
 
 if (files.some((file) => !byLane.get('unit')?.includes(file))) {
@@ -36,7 +36,7 @@ if (files.some((file) => !byLane.get('unit')?.includes(file))) {
   if (build.status !== 0) process.exit(1);
 }
 
-// One browser for all files: each has contexts of its own, and launching takes a second.
+// One browser for all files: each has its own contexts, and a launch takes a second.
 const needsBrowser = files.some((file) => byLane.get('browser')?.includes(file));
 const browser = needsBrowser ? await (await import('../apps/console/test/browser.ts')).launchSharedBrowser() : null;
 

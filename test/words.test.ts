@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { globAll, ROOT } from './lanes.ts';
 
-/** A word that sources may use in some folders alone; what imports cannot tell. */
+/** A word that sources may use only in some folders, which import rules cannot check. */
 interface WordRule {
   readonly pattern: RegExp;
   readonly what: string;
   readonly isAllowed: (path: string) => boolean;
 }
 
-/** Folders whose results depend on their arguments alone. */
+/** Folders whose results depend only on their arguments. */
 const PURE = /^(packages\/(api|protocol|squads)\/src|apps\/service\/src\/(model|squads|compile))\//;
 
 const RULES: readonly WordRule[] = [
@@ -41,7 +41,7 @@ const RULES: readonly WordRule[] = [
     pattern: /\bfetch\(|\bprocess\b|\bcrypto\.(getRandomValues|randomUUID)\b|\bgenerateKeyPair\w*/,
     isAllowed: (path) => !PURE.test(path),
   },
-  // A name that is computed would hide an import from the import rules.
+  // A computed name would hide an import from the import rules.
   { what: 'an import by a computed name', pattern: /\bimport\((?!\s*['"])/, isAllowed: () => false },
 ];
 
@@ -53,13 +53,13 @@ function findWords(path: string, source: string): string[] {
   });
 }
 
-/** Comments as spaces, so that positions stay. Enough for sources that Biome has formatted. */
+/** Replaces comments by spaces, which keeps positions. Sufficient for sources that Biome has formatted. */
 function blankComments(source: string): string {
   return source.replace(/^\s*(\/\*\*?[\s\S]*?\*\/|\/\/.*)|\s\/\/ .*/gm, (comment) => comment.replace(/[^\n]/g, ' '));
 }
 
-describe('the words of the sources', () => {
-  it('stand only where they may', async () => {
+describe('restricted words', () => {
+  it('occur only in allowed folders', async () => {
     const files = await globAll(['{packages,apps}/*/{src,bin}/**/*.{ts,tsx,js}', 'apps/service/migrations/*.ts']);
     assert.ok(files.length > 100, `only ${files.length} files were found`);
     const found = await Promise.all(
@@ -85,7 +85,7 @@ describe('the words of the sources', () => {
     });
   }
 
-  it('may stand in comments', () => {
+  it('are allowed in comments', () => {
     const source =
       '/** Never new Date(): the time is passed in. */\n// process.env and fetch( neither\nexport const a = 1; // fetch(\n';
     assert.deepEqual(findWords('apps/service/src/model/amount.ts', source), []);

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseMarkdown } from '../../apps/service/src/http/docs/guide.ts';
 
-/** The repository's. */
+/** Root folder of the repository. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Code between fences, with what the comment before it says of how it is tested (CONTRIBUTING.md). */
+/** Code between fences, with the comment before it that says how it is tested (CONTRIBUTING.md). */
 export interface CodeBlock {
-  /** From the root: `docs/tutorial.md`. */
+  /** Path from the root, e.g. `docs/tutorial.md`. */
   readonly page: string;
-  /** Of the first line of code, counted from one. */
+  /** Number of the first line of code, counted from one. */
   readonly line: number;
   readonly language: string;
   readonly text: string;
@@ -19,16 +19,16 @@ export interface CodeBlock {
 
 export type Note =
   | { readonly kind: 'none' }
-  /** It cannot be run here, for this reason. */
+  /** Cannot be run here, for this reason. */
   | { readonly kind: 'not run'; readonly reason: string }
-  /** The reader saves it under this name; what comes after it on the page uses it. */
+  /** Saved by the reader under this name, for later code on the page. */
   | { readonly kind: 'file'; readonly name: string }
-  /** It ends with this exit code. */
+  /** Ends with this exit code. */
   | { readonly kind: 'exits'; readonly code: number }
-  /** JSON of this shape: `initBatch body`, `executeBatch 200`, or what the wire's module exports. */
+  /** JSON of this shape: `initBatch body`, `executeBatch 200`, or an export of the API's schemas. */
   | { readonly kind: 'is'; readonly shape: string };
 
-/** The pages whose code is tested: every one that tells a reader what to type. */
+/** Reads the pages whose code is tested: every page that tells a reader what to type. */
 export async function readPages(): Promise<Map<string, string>> {
   const pages = new Map<string, string>();
   for await (const page of glob(['README.md', 'CONTRIBUTING.md', 'docs/*.md', 'docs/how-to/*.md'], { cwd: ROOT })) {
@@ -37,7 +37,7 @@ export async function readPages(): Promise<Map<string, string>> {
   return new Map([...pages].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** @throws Error naming page and line of a note that is none of ours. */
+/** Collects the code blocks of a page. @throws Error with page and line of an unknown note. */
 export function codeBlocksOf(page: string, markdown: string): CodeBlock[] {
   const tokens = parseMarkdown(markdown);
   return tokens.flatMap((token, index) => {

@@ -3,7 +3,7 @@ import * as sdk from '@flywheel/sdk';
 import * as kit from '@solana/kit';
 import { ROOT } from './code-blocks.ts';
 
-/** Where a name is taken from when a page uses it without saying so; the first that has it. */
+/** Modules from which undeclared names of a page are imported; the first that has the name is used. */
 const SOURCES: readonly { readonly from: string; readonly names: readonly string[] }[] = [
   {
     from: join(ROOT, 'test/docs/fragment-world.ts'),
@@ -17,8 +17,8 @@ const SOURCES: readonly { readonly from: string; readonly names: readonly string
 ];
 
 /**
- * A part of a program made whole: names that it neither declares nor imports are imported from where its page means
- * them to come from. A whole program stays as it is.
+ * Completes a part of a program: names that it neither declares nor imports are imported from where its page takes
+ * them. A complete program stays unchanged.
  */
 export function completeFragment(text: string): string {
   const missing = new Map<string, string[]>();
@@ -34,7 +34,7 @@ export function completeFragment(text: string): string {
   return [...imports, text, 'export {};', ''].join('\n');
 }
 
-/** Not as a property, a key, or part of a text. */
+/** Searches for a use of the name, except as a property, a key, or part of a text. */
 function isUsed(text: string, name: string): boolean {
   const code = text.replaceAll(/'[^'\n]*'|\/\/.*$/gm, '');
   return new RegExp(`(?<![.\\w$])${name}(?![\\w$]|: )`).test(code);

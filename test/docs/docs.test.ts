@@ -24,7 +24,7 @@ describe('the documents', () => {
     assert.deepEqual(broken, []);
   });
 
-  it('are all in the list that stands beside every page', async () => {
+  it('are all in the list beside every page', async () => {
     const list = await readFile(join(ROOT, 'docs/README.md'), 'utf8');
     const listed = new Set([...list.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/gm)].map(([, target]) => target));
     const pages = await Array.fromAsync(glob(['*.md', 'how-to/*.md'], { cwd: join(ROOT, 'docs') }));
@@ -38,12 +38,12 @@ describe('the documents', () => {
     assert.deepEqual(listed, (await Array.fromAsync(glob('0*.md', { cwd: join(ROOT, 'docs/decisions') }))).toSorted());
   });
 
-  it('list every setting of the service with its default, as its configuration states them', async () => {
+  it('list every setting of the service with its default in the configuration', async () => {
     const operating = await readFile(join(ROOT, 'docs/operating.md'), 'utf8');
     assert.deepEqual(operating.match(/^\| `[A-Z][A-Z_]+` \|.*$/gm), settingRows());
   });
 
-  it('give the line that runs the tests, which .ci/run runs', async () => {
+  it('contain the command that runs the tests, which .ci/run runs', async () => {
     const [readme, run] = await Promise.all(['README.md', '.ci/run'].map((path) => readFile(join(ROOT, path), 'utf8')));
     assert.match(readme ?? '', /^npm ci && npm test$/m);
     assert.match(run ?? '', /'npm ci && npm test'/);
@@ -54,7 +54,7 @@ function withoutCode(text: string): string {
   return text.replaceAll(/^```[\s\S]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '`code`');
 }
 
-/** Ids of a page's headings, on GitHub and below /docs alike. */
+/** Collects ids of a page's headings, on GitHub and below /docs. */
 async function anchorsOf(file: string): Promise<ReadonlySet<string>> {
   if (!file.endsWith('.md')) return new Set();
   const tokens = parseMarkdown(await readFile(join(ROOT, file), 'utf8'));

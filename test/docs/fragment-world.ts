@@ -1,4 +1,4 @@
-// What a fragment of a page takes for granted: names that its prose introduces. Read by programs that the test writes.
+// Names that the prose of a page introduces and its fragments use. Imported by programs that the test writes.
 import { readFile } from 'node:fs/promises';
 import { airdrop, type BatchProgress, burn, createFlywheelClient, type Pipeline, pipeline } from '@flywheel/sdk';
 import { createKeyPairSignerFromBytes } from '@solana/kit';

@@ -15,13 +15,13 @@ import { type ScratchService, startScratchService } from './scratch-service.ts';
 
 const SHELL = ['sh', 'bash'];
 const PROGRAMS = ['ts', 'js'];
-/** Shown, and never typed or sent by a reader. */
+/** Languages that are shown, and never typed or sent by a reader. */
 const NOT_CODE = ['', 'text'];
 
-/** Pages that begin with nothing. */
+/** Pages that need no other page. */
 const FROM_NOTHING = ['README.md', 'docs/tutorial.md', 'docs/cli.md'];
 
-/** A page takes seconds; one that waits for something waits for ever. */
+/** A page takes seconds; a longer wait means that a step hangs. */
 const PAGE_TIMEOUT_MS = 60_000;
 
 const pages = await readPages();
@@ -32,7 +32,7 @@ const of = (languages: readonly string[]) =>
 const placeOf = ({ page, line }: CodeBlock) => `${page}:${line}`;
 
 describe('the samples of the documents', () => {
-  it('are all of a kind that is tested, or say why not', (t) => {
+  it('are all of a tested kind, or state why not', (t) => {
     const tested = [...SHELL, ...PROGRAMS, ...NOT_CODE, 'json', 'yaml'];
     assert.deepEqual(blocks.filter((block) => isRun(block) && !tested.includes(block.language)).map(placeOf), []);
     for (const block of blocks) {
@@ -56,7 +56,7 @@ describe('the samples of the documents', () => {
   }
 });
 
-/** `initBatch body`, `executeBatch 200`, or the name of an exported schema. */
+/** Finds the schema of `initBatch body`, `executeBatch 200`, or an exported name. */
 function schemaOf(shape: string): z.ZodType {
   const [name = '', part = ''] = shape.split(' ');
   const table: Readonly<Record<string, api.Operation>> = { ...api.OPERATIONS, ...api.CONSOLE_OPERATIONS };
@@ -70,7 +70,7 @@ function schemaOf(shape: string): z.ZodType {
   throw new Error(`There is no schema ${shape}.`);
 }
 
-describe('a reader who follows the pages', { concurrency: 2, timeout: 240_000 }, () => {
+describe('a reader of the documents', { concurrency: 2, timeout: 240_000 }, () => {
   let service: ScratchService;
   before(async () => {
     service = await startScratchService();
@@ -82,9 +82,9 @@ describe('a reader who follows the pages', { concurrency: 2, timeout: 240_000 },
     ({ page }) => page,
   );
   for (const [page, steps] of typed) {
-    it(`can type what ${page} says, from its first line to its last`, async () => {
+    it(`can type ${page} from its first line to its last`, async () => {
       const cwd = await service.openDirectory(page);
-      // What comes after the tutorial may take for granted what that leaves behind.
+      // Pages after the tutorial may use the project that it creates.
       const left = FROM_NOTHING.includes(page) ? {} : (await createScratchProject(service, cwd)).environment;
       const script = join(cwd, '.script.sh');
       await writeFile(
@@ -98,7 +98,7 @@ describe('a reader who follows the pages', { concurrency: 2, timeout: 240_000 },
           timeout: PAGE_TIMEOUT_MS,
         });
       } catch (error) {
-        // What failed is the last step that was begun.
+        // The last step that began is the one that failed.
         const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }; // execFile's
         assert.fail(`${stderr.trim()}\n${stdout.slice(-2_000)}`);
       }
@@ -122,7 +122,7 @@ describe('a reader who follows the pages', { concurrency: 2, timeout: 240_000 },
         FRAGMENT_PROJECT: JSON.stringify({ ...project, url: service.url, rpcUrl: service.rpcUrl }),
       };
       for (const { block, file } of programs) {
-        // The shell runs what is saved.
+        // The shell runs the saved file.
         if (block.note.kind === 'file') continue;
         await promisify(execFile)(process.execPath, [file], { cwd: directory, env }).catch((error) =>
           assert.fail(`${placeOf(block)}: ${error.stderr}`),
@@ -134,12 +134,12 @@ describe('a reader who follows the pages', { concurrency: 2, timeout: 240_000 },
   });
 });
 
-/** What npx takes to find a command that is on the PATH as well is taken once, on the first page. */
+/** Lets only the first page use npx for a command that is also on the PATH, because npx is slow. */
 function shortened({ page, text }: CodeBlock): string {
   return page === 'README.md' ? text : text.replaceAll('npx flywheel', 'flywheel');
 }
 
-/** A step as a line of its page's script; what it prints before it begins says where the script stopped. */
+/** Writes a step as a line of its page's script; the name that it prints first says where the script stopped. */
 function stepOf(text: string, block: CodeBlock): string {
   const { note } = block;
   if (note.kind === 'file') return `cat > '${note.name}' <<'END OF FILE'\n${text}\nEND OF FILE`;

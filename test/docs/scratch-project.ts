@@ -4,17 +4,17 @@ import { createProject, type ProjectWorld } from '@flywheel/testing/project';
 import { type Address, createKeyPairSignerFromPrivateKeyBytes, getAddressEncoder } from '@solana/kit';
 import type { ScratchService } from './scratch-service.ts';
 
-/** What the tutorial leaves behind: a project with a token, a vault that can pay, and files that say so. */
+/** Result of the tutorial: a project with a token, a vault that can pay, and files with their addresses. */
 export interface ScratchProject {
   readonly apiKey: string;
   readonly walletFile: string;
   readonly mintAddress: string;
   readonly vaultAddress: string;
-  /** The variables that the tutorial sets. */
+  /** Variables that the tutorial sets. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Makes a project, and leaves its files in a directory that was opened. */
+/** Creates a project and writes its files into an opened directory. */
 export async function createScratchProject(
   { url, rpcUrl }: Pick<ScratchService, 'url' | 'rpcUrl'>,
   directory: string,
@@ -22,7 +22,7 @@ export async function createScratchProject(
   const keyBytes = crypto.getRandomValues(new Uint8Array(32));
   const wallet = await createKeyPairSignerFromPrivateKeyBytes(keyBytes);
   const walletFile = join(directory, '.flywheel/wallet.json');
-  // As solana-keygen writes them: the key, then the address.
+  // solana-keygen's format: the private key, then the address.
   await writeFile(walletFile, JSON.stringify([...keyBytes, ...getAddressEncoder().encode(wallet.address)]));
   const project = await createProject({ url, localnet: { bank: bankAt(rpcUrl) } }, { wallet });
   await writeFile(join(directory, '.flywheel/project.json'), JSON.stringify(project));
@@ -36,7 +36,7 @@ export async function createScratchProject(
   };
 }
 
-/** The bank of a cluster in another process. */
+/** Calls the bank of a cluster in another process. */
 function bankAt(rpcUrl: string): ProjectWorld['localnet']['bank'] {
   const call = async (method: string, params: Readonly<Record<string, unknown>>) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [params] });

@@ -7,15 +7,17 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ROOT } from './code-blocks.ts';
 
-/** What `npm start` runs, on ports and in a directory of its own. */
+/** The service of `npm start`, on ports and in a directory of its own. */
 export interface ScratchService extends AsyncDisposable {
   readonly url: string;
   readonly rpcUrl: string;
-  /** For whoever reads the pages at a terminal. */
+  /** Environment of a terminal in which the pages are followed. */
   readonly environment: NodeJS.ProcessEnv;
-  /** A directory that looks like the repository's to what the pages say: its programs, and nothing of what was done in it. */
+  /**
+   * Creates a directory with the programs that the pages use, as in the repository, and no results of earlier pages.
+   */
   openDirectory(name: string): Promise<string>;
-  /** Text of a page, its addresses replaced by this service's. */
+  /** Replaces the addresses in the text of a page by this service's. */
   localize(text: string): string;
 }
 
@@ -66,7 +68,7 @@ export async function startScratchService(): Promise<ScratchService> {
   };
 }
 
-/** For what a page starts beside the service. */
+/** Finds a port for a program that a page starts beside the service. */
 async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -89,7 +91,7 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
   return line;
 }
 
-/** What the pages name of the repository. */
+/** Files of the repository that the pages use. */
 const LINKED = ['node_modules', 'examples', 'vectors', 'docs', 'deploy'];
 
 async function openDirectory(directory: string, name: string): Promise<string> {

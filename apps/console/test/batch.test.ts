@@ -31,13 +31,13 @@ describe('a batch on the page', () => {
     );
   });
 
-  it('forgets what held it up once it goes on', () => {
+  it('clears the execution issue once the batch continues', () => {
     const heldUp = { ...detailOf(1), failure: { message: '', remedy: '', isFinal: false }, expiresAt: 'then' };
     const after = applyProgress(heldUp, progressOf({ executedPipelines: 0 }));
     assert.deepEqual([after.failure, after.expiresAt], [undefined, undefined]);
   });
 
-  it('closes the ring as it goes', () => {
+  it('fills the ring as pipelines are executed', () => {
     const standings = [
       { status: 'AVAILABLE_TO_QUEUE', waitsFor: 'setup', executedPipelines: 0 },
       { status: 'FINALIZED', waitsFor: 'wallet', executedPipelines: 0 },
@@ -54,7 +54,7 @@ describe('a batch on the page', () => {
     assert.equal(closed.at(-1), 1);
   });
 
-  it('asks the wallet only when it is its turn', () => {
+  it('asks for the wallet’s signature only when it is needed', () => {
     const stageOf = (status: 'FINALIZED' | 'EXECUTED', waitsFor: BatchProgress['waitsFor']) =>
       approvalStage({ ...progressOf({ executedPipelines: 0, status }), waitsFor });
     assert.equal(stageOf('FINALIZED', 'wallet'), 'wallet');
@@ -63,7 +63,7 @@ describe('a batch on the page', () => {
     assert.equal(stageOf('EXECUTED', 'close'), 'over');
   });
 
-  it('adds amounts up to the last digit', () => {
+  it('adds amounts to the last digit', () => {
     const actions = [
       { action: 'BURN' as const, amount: 0.1 },
       { action: 'BURN' as const, amount: 0.2 },
@@ -78,7 +78,7 @@ describe('a batch on the page', () => {
     });
   });
 
-  it('writes a receipt of every airdrop, with the transaction that made it', () => {
+  it('writes a receipt of every airdrop with its transaction', () => {
     const pipelines = applyProgress(detailOf(4), progressOf({ executedPipelines: 3 })).pipelines;
     const text = writeReceipt({ pipelines, linkOf: (signature) => `https://explorer/tx/${signature}?a=1,2` });
     assert.deepEqual(text.split('\r\n'), [

@@ -17,7 +17,7 @@ describe('a composed batch', () => {
     assert.deepEqual(batches.flat(), pipelines);
   });
 
-  it('is split before a request exceeds the size that the service accepts', () => {
+  it('is split before a request exceeds the service’s limit', () => {
     const payload = JSON.stringify({ text: 'x'.repeat(60_000) });
     const batches = splitPipelines(Array.from({ length: 70 }, () => ({ ...burnOf(1), payload })));
     assert.equal(batches.length, 3);
@@ -26,7 +26,7 @@ describe('a composed batch', () => {
     }
   });
 
-  it('is read from what is typed, or names the first issue', () => {
+  it('is read from the form, or names the first issue', () => {
     const action = { key: 'a', kind: 'AIRDROP', amount: '1.25', toAddress: WALLET, message: '' } as const;
     const draft = { key: 'p', type: 'WATCH_AD', payload: '{"adId":"1"}', actions: [action] };
     const rules = {
@@ -55,7 +55,7 @@ describe('a composed batch', () => {
     }
   });
 
-  it('is checked against the limits and the vault as a whole when it is several batches', () => {
+  it('is checked against the limits and the vault as a whole if it is split', () => {
     const sums = totalPreviews([preview({ asked: '60' }), preview({ asked: '60.5' })]);
     assert.equal(sums.airdrop.asked, '120.5');
     assert.deepEqual(sums.tokens, { available: '100', needed: '120.5', missing: '20.5' });
@@ -64,7 +64,7 @@ describe('a composed batch', () => {
     assert.equal(totalPreviews([preview({ asked: '60' })]).isBlocked, false);
   });
 
-  it('can be created while the vault lacks tokens, but not while a pipeline has an issue', () => {
+  it('can be created while the vault lacks tokens, and not while a pipeline has an issue', () => {
     const withProblem = (code: string) =>
       totalPreviews([{ ...preview({ asked: '1' }), problems: [{ code, message: '' }] }]);
     assert.equal(withProblem('ERR_VAULT_UNDERFUNDED').isBlocked, false);

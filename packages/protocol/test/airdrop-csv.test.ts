@@ -29,7 +29,7 @@ describe('readAirdropCsv', () => {
     assert.deepEqual(readAirdropCsv(`${ALICE},1`, OPTIONS).issues, []);
   });
 
-  it('takes semicolons and tabs where the heading is separated by them, and nowhere else', () => {
+  it('accepts semicolons and tabs only if they separate the heading', () => {
     for (const delimiter of [';', '\t']) {
       const text = `Wallet${delimiter}Amount\n${ALICE}${delimiter}1.5\n`;
       assert.deepEqual(
@@ -47,7 +47,7 @@ describe('readAirdropCsv', () => {
     ]);
   });
 
-  it('names every wrong row by its line', () => {
+  it('names every invalid row by its line', () => {
     const lines = [
       `nobody,1`,
       `${ALICE},1,5`,
@@ -98,7 +98,7 @@ describe('readAirdropCsv', () => {
     );
   });
 
-  it('merges, keeps or refuses rows of one address', () => {
+  it('merges, keeps or rejects rows of one address', () => {
     const csv = `${ALICE},1\n${BOB},5\n${ALICE},0.25\n`;
     const read = (duplicates: ReadAirdropOptions['duplicates']) => readAirdropCsv(csv, { decimals: 6, duplicates });
     const shownOf = ({ rows }: ReturnType<typeof read>) => rows.map(({ lines, amount }) => [lines, amount]);
@@ -118,7 +118,7 @@ describe('readAirdropCsv', () => {
     }
   });
 
-  it('refuses a sum that a JSON number cannot carry', () => {
+  it('rejects a sum that a JSON number cannot hold', () => {
     const merged = readAirdropCsv(`${ALICE},1234567890\n${BOB},1\n${ALICE},0.000001`, {
       decimals: 6,
       duplicates: 'merge',
@@ -132,7 +132,7 @@ describe('readAirdropCsv', () => {
     assert.deepEqual(readAirdropCsv(`${ALICE},100000000000000000`, OPTIONS).issues, []);
   });
 
-  it('checks no address against the curve in a file of more rows than asked', () => {
+  it('checks no address against the curve in a file with more rows than the given limit', () => {
     const csv = `${PROGRAM_ACCOUNT},1\n${ALICE},1\n`;
     assert.equal(readAirdropCsv(csv, { ...OPTIONS, maxCurveChecks: 1 }).issues.length, 0);
     assert.equal(readAirdropCsv(csv, { ...OPTIONS, maxCurveChecks: 2 }).issues.length, 1);
@@ -143,7 +143,7 @@ describe('writeCsv', () => {
   it('writes cells that readCsvCells reads back', () => {
     const cells = ['a', 'with, comma', 'with "quotes"', '', 'z'];
     assert.deepEqual(readCsvCells(writeCsv([cells, cells])), [cells, cells]);
-    // A row of one empty cell is an empty line, which readers skip.
+    // Readers skip a row of one empty cell as an empty line.
     const cell = fc.string().map((text) => text.trim().replaceAll('\r', '').replace(/^"|"$/g, ''));
     fc.assert(
       fc.property(fc.array(fc.tuple(cell, fc.constant('x'), cell), { minLength: 1 }), (rows) => {

@@ -26,7 +26,7 @@ describe('parseAmount', () => {
     );
   });
 
-  it('refuses what is not plain decimal, is too fine, or exceeds u64', () => {
+  it('rejects text that is not plain decimal, is too fine, or exceeds u64', () => {
     assert.equal(parseAmount('18446744073709551615', 0), MAX_BASE_UNITS);
     assert.equal(parseAmount(`${'0'.repeat(30)}1.50`, 1), 15n);
     assert.throws(
@@ -71,14 +71,14 @@ describe('parseAmountNumber', () => {
     );
   });
 
-  it('refuses one digit more than the mint has, and takes one base unit', () => {
+  it('rejects one digit more than the mint has, and accepts one base unit', () => {
     assert.equal(parseAmountNumber(0.000001, 6), 1n);
     assert.equal(parseAmountNumber(1e-9, 9), 1n);
     assert.throws(() => parseAmountNumber(0.0000001, 6), /1e-7 has more than the 6 fraction digits/);
     assert.throws(() => parseAmountNumber(1.5, 0), /1.5 has more than the 0 fraction digits/);
   });
 
-  it('refuses numbers that are not positive, not finite or above u64', () => {
+  it('rejects numbers that are not positive, not finite or above u64', () => {
     assert.throws(() => parseAmountNumber(1e300, 6), /^RangeError: 1e\+300 exceeds 18446744073709.551615/);
     for (const amount of [0, -1, Number.NaN, -0]) {
       assert.throws(() => parseAmountNumber(amount, 6), /is not greater than zero/);

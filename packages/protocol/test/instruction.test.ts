@@ -60,7 +60,7 @@ describe('describeInstruction', () => {
     );
   });
 
-  it('claims nothing about an instruction that it does not know, or of another length', () => {
+  it('claims nothing about an unknown instruction, or one of another length', () => {
     const unchecked = getBurnInstruction({ account: B, mint: C, authority: signer, amount: 1n });
     assert.equal(words(unchecked), 'Token is called with 9 bytes and 3 accounts');
     const sol = getTransferSolInstruction({ source: signer, destination: B, amount: 1n });
@@ -88,7 +88,7 @@ describe('decodeInstruction', () => {
     assert.deepEqual(decodeInstruction(encodeInstruction(instruction)), instruction);
   });
 
-  it('throws if bytes are missing or left over', () => {
+  it('throws for missing and remaining bytes', () => {
     const bytes = getBase64Codec().encode(encodeInstruction(instruction));
     const text = (part: ArrayLike<number>) => getBase64Codec().decode(Uint8Array.from(part));
     assert.throws(() => decodeInstruction(text([...bytes, 0])), /1 bytes after it/);
@@ -97,7 +97,7 @@ describe('decodeInstruction', () => {
 });
 
 describe('addressEncoder', () => {
-  it('writes what kit’s encoder writes, the first and the second time', () => {
+  it('equals kit’s encoder, also for a cached address', () => {
     for (const known of [A, B, A, B]) {
       assert.deepEqual(addressEncoder.encode(known), new Uint8Array(getAddressEncoder().encode(known)));
     }

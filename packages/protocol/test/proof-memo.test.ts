@@ -11,7 +11,7 @@ describe('proofMemo', () => {
     for (const { type, payload, memo } of golden.proofMemos) assert.equal(await proofMemo({ type, payload }), memo);
   });
 
-  it('carries what sha256sum prints for type, zero byte and payload', async () => {
+  it('contains what sha256sum prints for type, zero byte and payload', async () => {
     // printf 'WATCH_AD\0{"adId":"123"}' | sha256sum
     assert.equal(
       await proofMemo({ type: 'WATCH_AD', payload: '{"adId":"123"}' }),
@@ -19,7 +19,7 @@ describe('proofMemo', () => {
     );
   });
 
-  it('hashes the payload exactly as it was sent: white space and Unicode forms count', async () => {
+  it('hashes the payload exactly as sent, white space and Unicode forms included', async () => {
     const texts = ['{"a":1}', '{ "a": 1 }', '{"name":"Zoë"}', '{"name":"Zoe\u0308"}', '{"city":"東京"}'];
     const memos = await Promise.all(texts.map((payload) => proofMemo({ type: 'A', payload })));
     assert.equal(new Set(memos).size, texts.length);
@@ -44,7 +44,7 @@ describe('parseProofMemo', () => {
     );
   });
 
-  it('takes any type that is not empty, colons and line breaks included', () => {
+  it('accepts any type that is not empty, colons and line breaks included', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.string(), (type, payload) => {
         const memo = { type, hash: sha256(`${type}\0${payload}`) };

@@ -5,15 +5,15 @@ import { airdrop, burn, memo, pipeline } from '@flywheel/sdk';
 
 const WALLET = '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9';
 
-describe('the builders of a pipeline', () => {
-  it('make what the wire takes, objects as their JSON', () => {
+describe('the pipeline builders', () => {
+  it('build the wire format, with objects as JSON text', () => {
     const made = pipeline('WATCH_AD', { adId: 'ä 1' }, burn(0.25), airdrop(WALLET, '1.5'), memo('thank you'));
     assert.deepEqual(Pipeline.parse(made), made);
     assert.equal(made.payload, '{"adId":"ä 1"}');
     assert.equal(pipeline('A', ' {"a": 1.0} ', burn(1)).payload, ' {"a": 1.0} ');
   });
 
-  it('take decimal text exactly, and no amount that a JSON number would change', () => {
+  it('accept decimal text exactly, and reject amounts that a JSON number would change', () => {
     assert.deepEqual(burn('0.000000001'), { action: 'BURN', amount: 1e-9 });
     assert.deepEqual(burn('123456789.012345'), { action: 'BURN', amount: 123456789.012345 });
     assert.throws(() => burn('1234567890.0123456'), /has 17 significant digits; an amount may have 15/);

@@ -32,7 +32,7 @@ export interface ApprovalOptions {
   readonly extra?: readonly Instruction[];
 }
 
-/** An approval as the service builds it: nonce advance, compute budget, two votes; signed by the operator. */
+/** Builds an approval like the service: nonce advance, compute budget, two votes; signed by the operator. */
 export async function buildApproval(options: ApprovalOptions): Promise<Base64EncodedWireTransaction> {
   const { operator, wallet, company, feePayer = operator.address, extra = [] } = options;
   const message = pipe(
@@ -59,7 +59,7 @@ export async function buildApproval(options: ApprovalOptions): Promise<Base64Enc
   );
 }
 
-/** Lamports from one account to another. */
+/** Builds a transfer of lamports from one account to another. */
 export function transfer(from: Address, to: Address): Instruction {
   return {
     programAddress: SYSTEM_PROGRAM,

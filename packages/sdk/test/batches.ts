@@ -20,7 +20,7 @@ export const BATCH: Batch = {
   dateUpdated: '2026-11-18T14:02:11.000Z',
 };
 
-/** Init’s answer, asking for the signature of `proposalApproveTx`. */
+/** Init's answer, which asks for a signature of `proposalApproveTx`. */
 export function initAnswer(proposalApproveTx: string): InitBatchResponse {
   const pipelines = PIPELINES.map((pipeline) => ({ ...pipeline, instructions: [] }));
   const { id, flywheelId, status, dateCreated } = BATCH;

@@ -6,8 +6,8 @@ import { type Answer, type Respond, type StubService, startStubService } from '.
 
 const INIT_ANSWER = initAnswer('AQID');
 
-describe('a call', () => {
-  it('carries the API key, and init a fresh UUID as idempotency key', async () => {
+describe('a client’s request', () => {
+  it('has the API key, and init a fresh UUID as idempotency key', async () => {
     await using service = await startStubService(() => ({ status: 200, body: INIT_ANSWER }));
     const client = createFlywheelClient({ url: `${service.url}/`, apiKey: 'fw_key' });
     await client.initBatch({ pipelines: PIPELINES });
@@ -21,31 +21,31 @@ describe('a call', () => {
     assert.deepEqual(JSON.parse(first?.body ?? ''), { pipelines: PIPELINES });
   });
 
-  it('sends an init given as JSON text byte for byte', async () => {
+  it('sends an init of JSON text byte for byte', async () => {
     await using service = await startStubService(() => ({ status: 200, body: INIT_ANSWER }));
     const requestText = '{ "pipelines": [{"type":"A","payload":"{}","actions":[{"action":"BURN","amount":0.10}]}] }';
     await client(service).initBatch(requestText);
     assert.equal(service.received[0]?.body, requestText);
   });
 
-  it('hands answers on as they came, with fields newer than this client', async () => {
+  it('returns answers unchanged, with fields newer than this client', async () => {
     const body = { ...BATCH, rentReturnedLamports: '4906800' };
     await using service = await startStubService(() => ({ status: 200, body }));
     assert.deepEqual(await client(service).getBatch(BATCH_ID), body);
   });
 
-  it('names what get shall include and escapes what it puts into a path', async () => {
+  it('names the parts for get to include, and escapes path parameters', async () => {
     await using service = await startStubService(() => ({ status: 200, body: BATCH }));
     await client(service).getBatch('a/b', { include: ['pipelines', 'approval'] });
     assert.equal(service.received[0]?.path, '/v1/flywheel/batch/a%2Fb?include=pipelines%2Capproval');
   });
 
-  it('takes null as the current batch', async () => {
+  it('accepts null as the current batch', async () => {
     await using service = await startStubService(() => ({ status: 200, body: 'null' }));
     assert.equal(await client(service).getCurrentBatch(), null);
   });
 
-  it('says how long execute may wait, and takes an answer that it goes on', async () => {
+  it('names how long execute may wait, and accepts an answer that the execution continues', async () => {
     const pending = { batchId: BATCH_ID, status: 'FINALIZED' };
     await using service = await startStubService(() => ({ status: 202, body: pending }));
     const answer = await client(service).executeBatch({ batchId: BATCH_ID, signedTx: 'AQID' }, { waitSeconds: 5 });
@@ -54,8 +54,8 @@ describe('a call', () => {
   });
 });
 
-describe('a failure', () => {
-  it('carries code, status, message and request id, and is narrowed by its code', async () => {
+describe('a client’s error', () => {
+  it('has code, status, message and request id, and is narrowed by its code', async () => {
     await using service = await startStubService(() => ({
       status: 404,
       body: { error: 'ERR_BATCH_NOT_FOUND', message: `No batch ${BATCH_ID}.` },
@@ -68,21 +68,21 @@ describe('a failure', () => {
     assert.equal(service.received.length, 1, 'a refusal is not asked for again');
   });
 
-  it('says when an answer is none of the wire', async () => {
+  it('says if an answer does not have the wire format', async () => {
     await using service = await startStubService(() => ({ status: 502, body: '<html>Bad gateway</html>' }));
     const error = await rejection(client(service, { maxAttempts: 1 }).getBatch(BATCH_ID));
     assert.ok(isFlywheelError(error, 'ERR_UNEXPECTED_REPLY'));
     assert.match(error.message, /GET \/v1\/flywheel\/batch\/\{batchId\} answered 502/);
   });
 
-  it('names the place where a success has another shape', async () => {
+  it('names the position at which a successful answer has another shape', async () => {
     await using service = await startStubService(() => ({ status: 200, body: { ...BATCH, status: 'DONE' } }));
     const error = await rejection(client(service, { maxAttempts: 1 }).getBatch(BATCH_ID));
     assert.ok(isFlywheelError(error, 'ERR_UNEXPECTED_REPLY'));
     assert.match(error.message, /status/);
   });
 
-  it('says when nothing answers', async () => {
+  it('says if nothing answers', async () => {
     const url = await unusedUrl();
     const error = await rejection(createFlywheelClient({ url, apiKey: 'k', maxAttempts: 1 }).getCurrentBatch());
     assert.ok(isFlywheelError(error, 'ERR_UNREACHABLE'));
@@ -91,8 +91,8 @@ describe('a failure', () => {
   });
 });
 
-describe('a repetition', () => {
-  it('asks for a lost init answer with the same idempotency key', async () => {
+describe('a client’s retry', () => {
+  it('sends a lost init again with the same idempotency key', async () => {
     await using service = await startStubService((_, count) =>
       count === 1 ? 'hangUp' : { status: 200, body: INIT_ANSWER },
     );
@@ -116,7 +116,7 @@ describe('a repetition', () => {
     );
   });
 
-  it('is left to the caller when the wait is longer than a minute, or when no time is named', async () => {
+  it('is left to the caller if the wait exceeds a minute, or has no time', async () => {
     for (const retryAfter of ['61', undefined]) {
       await using service = await startStubService(() => rateLimited(retryAfter));
       const error = await rejection(client(service).getBatch(BATCH_ID));
@@ -134,7 +134,7 @@ describe('a repetition', () => {
     assert.equal(service.received.length, 4);
   });
 
-  it('ends at once when the caller aborts, while waiting and while asking', async () => {
+  it('ends at once when the caller aborts, during a wait and during a request', async () => {
     const waiting = new AbortController();
     await using limiting = await startStubService(() => rateLimited('30'));
     const onRetry = () => waiting.abort(new Error('enough'));

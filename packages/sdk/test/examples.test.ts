@@ -36,7 +36,7 @@ describe('the examples', () => {
     client = createFlywheelClient({ url: world.url, apiKey: project.apiKey });
     folder = await mkdtemp(join(tmpdir(), 'flywheel-examples-'));
     walletFile = join(folder, 'wallet.json');
-    // As solana-keygen writes them: the key, then the address.
+    // solana-keygen's format: the private key, then the address.
     await writeFile(walletFile, JSON.stringify([...keyBytes, ...getAddressEncoder().encode(wallet.address)]));
   });
   after(async () => {
@@ -58,7 +58,7 @@ describe('the examples', () => {
     assert.equal(JSON.parse(await runExample('run-batch.ts', [walletFile])).totalSuccessful, 1);
   });
 
-  it('verify-proof verifies what is proven and nothing else', async () => {
+  it('verify-proof verifies what is proven, and nothing else', async () => {
     const result = JSON.parse(await runExample('run-batch.ts', [walletFile]));
     const signature = result.successfulExecutions[0].txHashes.at(-1);
     const payload = '{"adId":"ad-7731","userId":"u-48211"}';
@@ -70,7 +70,7 @@ describe('the examples', () => {
     });
   });
 
-  it('burn-on-purchase answers a purchase once, however often it is reported', async () => {
+  it('burn-on-purchase burns once for a purchase, however often it is reported', async () => {
     const shop = spawn(process.execPath, [pathOf('burn-on-purchase.ts'), walletFile], {
       env: environment({ PORT: '0' }),
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -87,7 +87,7 @@ describe('the examples', () => {
     await once(shop, 'exit');
   });
 
-  it('airdrop-watch-ad pays everything out, and once, though it was interrupted', async () => {
+  it('airdrop-watch-ad pays everything once, also after an interruption', async () => {
     const viewers = await Promise.all(Array.from({ length: 9 }, async () => (await generateKeyPairSigner()).address));
     const events = viewers.map((viewer, i) => JSON.stringify({ adId: `ad-${i}`, viewer, seconds: 30 }));
     await writeFile(join(folder, 'events.jsonl'), `${events.join('\n')}\n`);
@@ -106,7 +106,7 @@ describe('the examples', () => {
     assert.deepEqual(JSON.parse(await readFile(join(folder, 'done.json'), 'utf8')), { lines: 9 });
   });
 
-  it('approve-with-kms approves a batch with a key of a key service, for the vault that it is told', async () => {
+  it('approve-with-kms approves a batch with a key of a key service, for the given vault', async () => {
     const kms = createServer(async (request, response) => {
       const message = await buffer(request);
       response.end(await signBytes(project.wallet.keyPair.privateKey, message));

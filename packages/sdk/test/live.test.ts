@@ -134,14 +134,14 @@ describe('the SDK with a service and its cluster', () => {
     assert.equal(status, 'FAILED');
   });
 
-  it('signs with whatever signs bytes', async () => {
+  it('runBatch signs with any signer of bytes', async () => {
     const { keyPair, address } = project.wallet;
     const kms = byteSigner(address, (message) => signBytes(keyPair.privateKey, message));
     const batch = await runBatch(client, await pipelines(), { wallet: kms, verify: { rpcUrl } });
     assert.equal(batch.status, 'EXECUTED');
   });
 
-  it('signs with a Wallet Standard wallet, for the chain that it is told', async () => {
+  it('runBatch signs with a Wallet Standard wallet, for the given chain', async () => {
     const chains: string[] = [];
     const signTransaction = async (...inputs: { transaction: Uint8Array; chain: string }[]) =>
       Promise.all(
@@ -162,7 +162,7 @@ describe('the SDK with a service and its cluster', () => {
     assert.deepEqual(chains, ['solana:localnet']);
   });
 
-  it('tells every event of a batch once, on from any of them, and ends after the last', async () => {
+  it('streamEvents yields every event of a batch once, from any event on, and ends after the last', async () => {
     const [batch] = (await client.listBatches({ status: 'EXECUTED', limit: 1 })).batches;
     assert.ok(batch);
     const events: BatchEvent[] = [];
@@ -177,14 +177,14 @@ describe('the SDK with a service and its cluster', () => {
       later,
       events.slice(2).map(({ id }) => id),
     );
-    // After the last there is nothing to follow.
+    // The stream ends at once after the last event.
     const last = events.at(-1)?.id ?? '';
     for await (const { type } of client.streamBatchEvents(batch.id, { after: last })) assert.fail(type);
     const unknown = client.streamBatchEvents(crypto.randomUUID()).next();
     await assert.rejects(unknown, (error) => isFlywheelError(error, 'ERR_BATCH_NOT_FOUND'));
   });
 
-  it('lists every batch, page by page', async () => {
+  it('listBatches lists every batch, page by page', async () => {
     const listed: string[] = [];
     for await (const { id } of client.allBatches({ limit: 2 })) listed.push(id);
     const { batches } = await client.listBatches({ limit: 100 });

@@ -20,14 +20,14 @@ const TOKEN_PROGRAM = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
 
 type Target = Parameters<typeof compilePipeline>[2];
 
-describe('the size of a pipeline', () => {
+describe('pipelineSize', () => {
   let wallets: Address[];
   before(async () => {
     wallets = await Promise.all(Array.from({ length: 6 }, async () => (await generateKeyPairSigner()).address));
   });
 
   for (const tokenProgram of [TOKEN_PROGRAM, TOKEN_2022_PROGRAM_ADDRESS]) {
-    it(`is what the service counts, to the byte, with ${tokenProgram}`, async () => {
+    it(`equals the service’s count, to the byte, with ${tokenProgram}`, async () => {
       const project = await projectOf(tokenProgram);
       const { mint } = project.token;
       const recipient = fc.constantFrom(...wallets, mint, TOKEN_PROGRAM, TOKEN_2022_PROGRAM_ADDRESS);
@@ -54,13 +54,13 @@ describe('the size of a pipeline', () => {
     });
   }
 
-  it('has the service’s bounds', () => {
+  it('has the service’s limits', () => {
     assert.equal(SDK_MAX_PIPELINE_BYTES, MAX_PIPELINE_BYTES);
     assert.equal(pipelineSize({ type: 'A', actions: Array.from({ length: 58 }, () => memo('m')) }).instructions, 64);
     assert.equal(MAX_PIPELINE_INSTRUCTIONS, 64);
   });
 
-  it('lets items be packed, in order and undivided, into as few pipelines as hold them', async () => {
+  it('packs items in order and undivided into as few pipelines as possible', async () => {
     const many = await Promise.all(Array.from({ length: 20 }, async () => (await generateKeyPairSigner()).address));
     const pipelines = packActions(many, {
       type: 'SEASON_1',
@@ -81,7 +81,7 @@ describe('the size of a pipeline', () => {
   });
 });
 
-/** What the service counted, or refused for. It says one of both numbers when it refuses. */
+/** Reads the service's count, of an accepted or rejected pipeline. An error states one of both numbers. */
 async function countedByService(pipeline: Pipeline, project: Target) {
   try {
     const { vaultMessage } = await compilePipeline(pipeline, 0, project);

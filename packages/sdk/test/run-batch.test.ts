@@ -21,7 +21,7 @@ before(async () => {
 });
 
 describe('runBatch', () => {
-  it('inits, waits for the setup, signs the approval of the moment, executes and answers the end', async () => {
+  it('inits, waits for the setup, signs the current approval, executes and returns the end', async () => {
     await using service = await startStubService(
       walkThrough({ reads: ['AVAILABLE_TO_QUEUE', 'FINALIZED', 'FINALIZED', 'EXECUTED'], executes: ['EXECUTED'] }),
     );
@@ -37,7 +37,7 @@ describe('runBatch', () => {
     assert.equal(signedTx.slice(-100), rebuiltApproveTx.slice(-100), 'what was signed is the rebuilt approval');
   });
 
-  it('says what hinders an execution, once, and goes on until it has ended', async () => {
+  it('reports an execution issue once, and continues until the end', async () => {
     const executionError = { code: 'ERR_BATCH_EXECUTE_FAILED', message: 'The cluster takes no bundle.' };
     await using service = await startStubService(
       walkThrough({
@@ -55,7 +55,7 @@ describe('runBatch', () => {
     assert.equal(service.received.filter(({ path }) => path.endsWith('/execute')).length, 3);
   });
 
-  it('fails with the reason when the service gives the request back', async () => {
+  it('throws the reason if the service releases the request', async () => {
     const walk = walkThrough({ reads: ['FINALIZED'], executes: [] });
     await using service = await startStubService((request, count) =>
       request.path.endsWith('/execute')
@@ -68,7 +68,7 @@ describe('runBatch', () => {
     assert.ok(isFlywheelError(error, 'ERR_VAULT_UNDERFUNDED'));
   });
 
-  it('answers a batch that failed in its setup, and signs nothing', async () => {
+  it('returns a batch that failed in its setup, and signs nothing', async () => {
     await using service = await startStubService(
       walkThrough({ reads: ['AVAILABLE_TO_QUEUE', 'FAILED'], executes: [] }),
     );
@@ -79,7 +79,7 @@ describe('runBatch', () => {
 });
 
 describe('watchBatch', () => {
-  it('ends with ERR_TIMED_OUT when the batch has not ended in time', async () => {
+  it('throws ERR_TIMED_OUT if the batch has not ended in time', async () => {
     await using service = await startStubService(() => ({ status: 200, body: BATCH }));
     const error: unknown = await watchBatch(client(service), BATCH_ID, { timeoutMs: 50 }).catch((caught) => caught);
     assert.ok(isFlywheelError(error, 'ERR_TIMED_OUT'));
@@ -88,14 +88,14 @@ describe('watchBatch', () => {
 });
 
 interface Walk {
-  /** What the batch is whenever it is read; the last one stays. */
+  /** Status of the batch at each read; the last one repeats. */
   readonly reads: readonly Batch['status'][];
-  /** What execute answers, in turn. */
+  /** Status that each execute answers. */
   readonly executes: readonly Batch['status'][];
   readonly executionError?: Batch['executionError'];
 }
 
-/** A service whose batch goes this way. */
+/** Answers like a service whose batch has these statuses. */
 function walkThrough({ reads, executes, executionError }: Walk): Respond {
   let [read, executed] = [0, 0];
   return ({ path }) => {

@@ -24,7 +24,7 @@ before(async () => {
 });
 
 describe('signApproval', () => {
-  it('adds the wallet’s signature, keeps the operator’s and leaves the company’s open', async () => {
+  it('adds the wallet’s signature, keeps the operator’s and leaves the company’s empty', async () => {
     const signed = decode(await signApproval(await approval(), wallet));
     assert.deepEqual(signed.messageBytes, decode(await approval()).messageBytes);
     for (const { keyPair, address } of [wallet, operator]) {
@@ -34,12 +34,12 @@ describe('signApproval', () => {
     assert.equal(signed.signatures[company.address], null);
   });
 
-  it('ignores white space around the text, as files and pipes leave it', async () => {
+  it('ignores white space around the text, which files and pipes add', async () => {
     const text = await approval();
     assert.equal(await signApproval(`\n${text}\n`, wallet), await signApproval(text, wallet));
   });
 
-  it('refuses a transaction that does anything but vote', async () => {
+  it('rejects a transaction that does anything but vote', async () => {
     const text = await approval({ extra: [transfer(wallet.address, operator.address)] });
     await assert.rejects(
       signApproval(text, wallet),
@@ -47,12 +47,12 @@ describe('signApproval', () => {
     );
   });
 
-  it('refuses a transaction that the wallet would pay for', async () => {
+  it('rejects a transaction that the wallet would pay for', async () => {
     const text = await approval({ feePayer: wallet.address });
     await assert.rejects(signApproval(text, wallet), refusal(/your wallet \w+ would pay the fee/));
   });
 
-  it('refuses a wallet that the transaction does not ask for', async () => {
+  it('rejects a wallet that the transaction does not need', async () => {
     const stranger = await generateKeyPairSigner();
     await assert.rejects(
       signApproval(await approval(), stranger),
@@ -60,7 +60,7 @@ describe('signApproval', () => {
     );
   });
 
-  it('refuses a text that is no transaction', async () => {
+  it('rejects a text that is not a transaction', async () => {
     const text = await approval();
     for (const bad of ['', 'hello', 'AAAA', text.slice(0, 200)]) {
       await assert.rejects(signApproval(bad, wallet), refusal(/it is not a base64 transaction/));
@@ -69,7 +69,7 @@ describe('signApproval', () => {
 });
 
 describe('signTransaction', () => {
-  it('signs whatever asks for the signer', async () => {
+  it('signs any transaction that needs the signer', async () => {
     const text = await approval({ extra: [transfer(wallet.address, operator.address)] });
     const signed = decode(await signTransaction(text, wallet));
     assert.ok(signed.signatures[wallet.address]);

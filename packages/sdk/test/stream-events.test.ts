@@ -3,20 +3,20 @@ import { describe, it } from 'node:test';
 import { createFlywheelClient, type Retry } from '@flywheel/sdk';
 import { BATCH_ID } from './batches.ts';
 
-/** What a connection says, piece by piece, and whether it then breaks off instead of ending. */
+/** Chunks of a connection, and whether it then breaks instead of ending. */
 interface Line {
   readonly pieces: readonly string[];
   readonly breaks?: boolean;
 }
 
-describe('the events of a batch', () => {
-  it('arrive whole, however they are cut, with comments and what is not known yet left out', async () => {
+describe('streamEvents', () => {
+  it('yields whole events from any chunks, without comments and unknown events', async () => {
     const text = `retry: 1000\n\n:\n\n${frame(1, 'batch.initialized')}${frame(2, 'batch.yet_unknown')}${frame(3, 'batch.closed')}`;
     const { client } = clientOf([{ pieces: [...text] }]);
     assert.deepEqual(await idsOf(client.streamBatchEvents(BATCH_ID)), ['1', '3']);
   });
 
-  it('go on after the last one when a connection ends or breaks off, until there is nothing more', async () => {
+  it('continues after the last event when a connection ends or breaks, until the stream has ended', async () => {
     const { client, asked, retries } = clientOf([
       { pieces: [frame(1, 'batch.initialized'), 'id: 2\ndata: {"id"'], breaks: true },
       { pieces: [frame(2, 'batch.finalized')] },
@@ -27,7 +27,7 @@ describe('the events of a batch', () => {
     assert.equal(retries.length, 1);
   });
 
-  it('are not sent any more to whoever leaves', async () => {
+  it('closes the connection when the caller leaves the loop', async () => {
     const { client, signals } = clientOf([{ pieces: [frame(1, 'batch.initialized'), frame(2, 'batch.finalized')] }]);
     for await (const { id } of client.streamBatchEvents(BATCH_ID)) {
       assert.equal(id, '1');
@@ -36,7 +36,7 @@ describe('the events of a batch', () => {
     assert.ok(signals.every(({ aborted }) => aborted));
   });
 
-  it('end with the reason of the signal', async () => {
+  it('throws the reason of the signal', async () => {
     const stop = new AbortController();
     const { client } = clientOf([{ pieces: [frame(1, 'batch.initialized')] }]);
     const events = client.streamBatchEvents(BATCH_ID, { signal: stop.signal });

@@ -15,7 +15,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What to answer to a request; `hangUp` closes the connection, `silence` never answers. */
+/** The answer to a request; `hangUp` closes the connection, `silence` never answers. */
 export type Respond = (request: Received, count: number) => Answer | 'hangUp' | 'silence';
 
 export interface StubService extends AsyncDisposable {
@@ -23,7 +23,7 @@ export interface StubService extends AsyncDisposable {
   readonly received: readonly Received[];
 }
 
-/** A real HTTP server that answers as it is told and remembers what it was sent. */
+/** Starts a real HTTP server that answers as `respond` says and records its requests. */
 export async function startStubService(respond: Respond): Promise<StubService> {
   const received: Received[] = [];
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {

@@ -167,7 +167,7 @@ function withNonceAuthority(wire: string, authority: string): string {
   });
 }
 
-/** The first account pays: two that both sign change places, and what each of them does. */
+/** Makes another signer the fee payer: both accounts change places, and so do their roles. */
 function withFeePayer(wire: string, payer: string): string {
   return rewritten(wire, (message) => {
     const staticAccounts = [...message.staticAccounts];
@@ -181,7 +181,7 @@ function withFeePayer(wire: string, payer: string): string {
   });
 }
 
-/** An RPC node that shows every proposal as a draft. */
+/** Starts an RPC node that shows every proposal as a draft. */
 async function openDraftProxy(rpcUrl: string): Promise<{ readonly url: string; stop(): void }> {
   const proxy = createServer(async (request, response) => {
     const body = await text(request);
@@ -195,7 +195,7 @@ async function openDraftProxy(rpcUrl: string): Promise<{ readonly url: string; s
   return { url: `http://127.0.0.1:${address.port}`, stop: () => proxy.close() };
 }
 
-/** Anchor’s discriminator of a proposal; its status stands after its multisig and its index. */
+/** Anchor's discriminator of a proposal; its status follows its multisig and its index. */
 const PROPOSAL = Buffer.from([26, 94, 189, 187, 116, 136, 53, 33]);
 const STATUS_OFFSET = 8 + 32 + 8;
 const DRAFT = 0;

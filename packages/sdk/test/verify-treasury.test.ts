@@ -14,7 +14,7 @@ describe('verifyApproval of withdrawals and rotations', () => {
   });
   after(() => world.stop());
 
-  /** The input that the console makes. */
+  /** Builds the input that the console passes. */
   async function inputOf(project: TestProject, batchId: string): Promise<VerificationInput> {
     const { batch, pipelines } = await readWithdrawal(world, project, batchId);
     const path = `/console/api/projects/${project.projectId}/batches/${batchId}/approval`;
@@ -24,7 +24,7 @@ describe('verifyApproval of withdrawals and rotations', () => {
     return { wallet: project.wallet.address, batch: { ...batch, pipelines }, proposalApproveTx };
   }
 
-  /** The same input with changes in the action of its only pipeline. */
+  /** Copies the input with changes in the action of its only pipeline. */
   function altered(
     { batch, ...input }: VerificationInput,
     changes: Readonly<Record<string, string>>,
@@ -69,7 +69,7 @@ describe('verifyApproval of withdrawals and rotations', () => {
       new RegExp(`Shown: ${stranger} is added with a vote.*On chain: ${to.address} is added with the permissions 2`),
     );
     assert.match(await textOf(altered(input, { from: stranger })), /Shown: .*On chain: /);
-    // The chain matches; only the side whose vote changes is shown wrongly.
+    // The chain matches; only the side whose vote changes is shown wrong.
     assert.match(await textOf(altered(input, { approver: 'company' })), /the company’s vote, .* your own wallet/);
     const asBurn = { action: 'MEMO', message: 'thank you' };
     await assert.rejects(textOf(altered(input, asBurn)), /is not a Squads Batch/);

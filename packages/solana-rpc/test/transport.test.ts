@@ -10,7 +10,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse, count: numbe
 const servers: (() => Promise<void>)[] = [];
 after(() => Promise.all(servers.map((stop) => stop())));
 
-/** A node that answers as the handler does, and a transport to it whose waits take no time. */
+/** Starts a node that answers as the handler does. @returns a transport to it whose waits take no time. */
 async function nodeThat(handle: Handler, options: Partial<TransportOptions> & { readonly path?: string } = {}) {
   let count = 0;
   const server = createServer((request, response) => {
@@ -52,7 +52,7 @@ async function errorOf(call: Promise<unknown>): Promise<RpcError> {
 }
 
 describe('createRpcTransport', () => {
-  it('serves kit’s client and callRpc alike', async () => {
+  it('serves kit’s client and callRpc', async () => {
     const { transport } = await nodeThat(result('42'));
     assert.equal(await createSolanaRpcFromTransport(transport).getSlot().send(), 42n);
     assert.equal(await callRpc(transport, 'getSlot'), 42);
@@ -63,7 +63,7 @@ describe('createRpcTransport', () => {
     assert.deepEqual(await callRpc(transport, 'get'), [18446744073709551615n, 7, 1.5]);
   });
 
-  it('retries HTTP 500 with growing waits, and gives up after the last attempt', async () => {
+  it('retries HTTP 500 with growing waits, and throws after the last attempt', async () => {
     const node = await nodeThat(respond(503, 'overloaded'));
     const error = await errorOf(callRpc(node.transport, 'getSlot'));
     assert.equal(error.message, `${node.host} answered HTTP 503: overloaded (attempt 4 of 4)`);
@@ -72,7 +72,7 @@ describe('createRpcTransport', () => {
     assert.equal(node.requests(), 4);
   });
 
-  it('waits as long as Retry-After asks for, but not a minute', async () => {
+  it('waits as long as Retry-After says, but not a minute', async () => {
     const patient = await nodeThat((request, response, count) =>
       count < 3
         ? respond(429, '', { 'retry-after': '3' })(request, response, count)
@@ -104,14 +104,14 @@ describe('createRpcTransport', () => {
     assert.equal(error.reason, 'timeout');
   });
 
-  it('rejects with the signal’s reason when the caller aborts', async () => {
+  it('rejects with the signal’s reason if the caller aborts', async () => {
     const node = await nodeThat(() => abort.abort(new Error('enough')));
     const abort = new AbortController();
     await assert.rejects(callRpc(node.transport, 'getSlot', [], abort.signal), /^Error: enough$/);
     assert.equal(node.requests(), 1);
   });
 
-  it('has the node’s own words for a JSON-RPC error, and does not retry it', async () => {
+  it('throws the node’s own message for a JSON-RPC error, and does not retry it', async () => {
     const data = '{"err":{"InstructionError":[3,{"Custom":6008}]},"logs":[]}';
     const node = await nodeThat(respond(200, `{"error":{"code":-32002,"message":"Simulation failed","data":${data}}}`));
     const error = await errorOf(callRpc(node.transport, 'sendTransaction'));
@@ -123,7 +123,7 @@ describe('createRpcTransport', () => {
     assert.equal(node.requests(), 1);
   });
 
-  it('refuses an answer that is not JSON-RPC', async () => {
+  it('rejects an answer that is not JSON-RPC', async () => {
     for (const text of ['<html>', 'null', '{}', '{"error":"no"}', '[]']) {
       const { transport } = await nodeThat(respond(200, text));
       const error = await errorOf(callRpc(transport, 'getSlot'));
@@ -132,7 +132,7 @@ describe('createRpcTransport', () => {
     }
   });
 
-  it('starts requests no closer together than intervalMs', async () => {
+  it('starts requests at least intervalMs apart', async () => {
     const node = await nodeThat(result('1'), { intervalMs: 1_000 });
     await Promise.all([callRpc(node.transport, 'a'), callRpc(node.transport, 'b'), callRpc(node.transport, 'c')]);
     assert.deepEqual(node.sleeps, [1_000, 1_000, 1_000]);
@@ -143,7 +143,10 @@ describe('errors of the transport', () => {
   const SECRETS = ['in-the-path-00', 'in-the-query-0', 'the-user-0', 'the-pass 0', 'in-the-hash-00'];
   const PATH = '//the-user-0:the-pass%200@HOST/v2/in-the-path-00?api-key=in-the-query-0#in-the-hash-00';
 
-  /** Everything of an error that a log or a terminal could print: message, stack, causes, own properties. */
+  /**
+   * Asserts that nothing of an error that a log or a terminal could print contains the secret: message, stack, causes,
+   * own properties.
+   */
   function assertNoSecret(value: unknown): void {
     const printed = inspect(value, { depth: 20, showHidden: true, maxStringLength: null });
     for (const secret of SECRETS) {
@@ -151,7 +154,7 @@ describe('errors of the transport', () => {
     }
   }
 
-  it('contain no more of the URL than its host, whatever the failure', async () => {
+  it('contain only the host of the URL, for every kind of failure', async () => {
     const warnings: unknown[] = [];
     const log = { warn: (...warning: unknown[]) => void warnings.push(warning) };
     const echo = SECRETS.concat(SECRETS.map(encodeURIComponent)).join(' ');
@@ -178,7 +181,7 @@ describe('errors of the transport', () => {
     assertNoSecret(error);
   });
 
-  it('do not quote a URL that is not valid', () => {
+  it('do not quote an invalid URL', () => {
     assert.throws(
       () => createRpcTransport({ url: `in-the-path-00` }),
       (error: unknown) => {
@@ -188,7 +191,7 @@ describe('errors of the transport', () => {
     );
   });
 
-  it('are not needed for a URL with user and password: they are sent as Basic authorization', async () => {
+  it('do not occur for a URL with user and password, which are sent as Basic authorization', async () => {
     let authorization: string | undefined;
     const node = await nodeThat(
       (request, response, count) => {

@@ -52,7 +52,7 @@ describe('planTransactions', () => {
     assert.deepEqual(counts(planTransactions([group, group], LIMITS)), [1, 1]);
   });
 
-  it('refuses a group that alone is too large, with its size', () => {
+  it('rejects a group that is too large alone, with its size', () => {
     assert.deepEqual(plan([ROOM]), [1]);
     assert.throws(
       () => plan([10, ROOM + 1]),
@@ -60,9 +60,9 @@ describe('planTransactions', () => {
     );
   });
 
-  it('plans nothing for no groups', () => assert.deepEqual(plan([]), []));
+  it('plans no transactions for no groups', () => assert.deepEqual(plan([]), []));
 
-  it('holds to a number of groups', () => {
+  it('keeps to a maximum number of groups', () => {
     const groups = [10, 10, 10].map((bytes) => groupOf([instructionOf(bytes)]));
     assert.deepEqual(counts(planTransactions(groups, { ...LIMITS, maxGroups: 2 })), [2, 1]);
   });
@@ -79,7 +79,7 @@ describe('planTransactions', () => {
     }
   });
 
-  it('asks for no more units than the groups need, and lets nobody ask for more than a transaction may use', () => {
+  it('requests only the units that the groups need, up to a transaction’s maximum', () => {
     // [ 600,000 | 600,000 ] [ 600,000 ]
     const heavy = groupOf([instructionOf(10)], { computeUnits: 600_000 });
     const planned = planTransactions([heavy, heavy, heavy], LIMITS);
@@ -91,7 +91,7 @@ describe('planTransactions', () => {
     assert.deepEqual(planTransactions([heavy], { ...LIMITS, computeUnitLimit: 7 }).map(limitOf), [7]);
   });
 
-  it('holds to 64 traced instructions and to 64 accounts', () => {
+  it('keeps to 64 traced instructions and to 64 accounts', () => {
     // [ 30 | 30 ] [ 30 ]
     const deep = groupOf([instructionOf(10)], { traceLength: 30 });
     assert.deepEqual(counts(planTransactions([deep, deep, deep], LIMITS)), [2, 1]);
@@ -110,7 +110,7 @@ describe('planTransactions', () => {
     assert.deepEqual(counts(planTransactions(crowded, { ...LIMITS, version: 1 })), [2, 1]);
   });
 
-  it('version 1 takes 4,096 bytes, says its budget in full, pays in lamports and has no lookup tables', () => {
+  it('of version 1 uses 4,096 bytes, states the whole budget, pays in lamports and has no lookup tables', () => {
     // [ 1250 | 1250 | 1250 ] [ 1250 ]
     const groups = [1_250, 1_250, 1_250, 1_250].map((bytes) => groupOf([instructionOf(bytes)]));
     const table = { address: addressOf(5), addresses: [PROGRAM] };
@@ -126,7 +126,7 @@ describe('planTransactions', () => {
     assert.equal(first.message.instructions.length, 3);
   });
 
-  it('names accounts by the lookup table, but not signers, nor a program it calls', () => {
+  it('names accounts by the lookup table, except signers and called programs', () => {
     const [signer, listed] = [addressOf(3), addressOf(4)];
     const group = groupOf([
       {
@@ -146,7 +146,7 @@ describe('planTransactions', () => {
     assert.equal(getTransactionMessageSize(withTable.message) - getTransactionMessageSize(without.message), -32 + 35);
   });
 
-  it('appends a tip where there is room, and says where there is none', () => {
+  it('appends a tip if there is space, and says if there is none', () => {
     const [roomy] = planTransactions([groupOf([instructionOf(100)])], LIMITS);
     const [full] = planTransactions([groupOf([instructionOf(ROOM)])], LIMITS);
     assert.ok(roomy && full);
@@ -154,7 +154,7 @@ describe('planTransactions', () => {
     assert.equal(appendIfFits(full.message, [instructionOf(12)]), null);
   });
 
-  it('keeps every group, in order, once, in transactions that fit', () => {
+  it('keeps every group once, in order, in transactions that fit', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: ROOM }), { maxLength: 40 }), (sizes) => {
         const planned = planTransactions(

@@ -22,12 +22,12 @@ import {
   vaultMessage,
 } from './values.ts';
 
-// Everything of the package, held to the library of Squads' authors byte for byte.
+// Compares everything of the package with the library of Squads' authors, byte for byte.
 
-describe('addresses', () => {
+describe('addresses of the package', () => {
   const index = fc.bigInt({ min: 0n, max: 2n ** 53n - 1n });
 
-  it('are those of @sqds/multisig', async () => {
+  it('equal those of @sqds/multisig', async () => {
     assert.equal(squads.SQUADS_PROGRAM_ADDRESS, sqds.PROGRAM_ADDRESS);
     assert.equal(await squads.programConfigAddress(), String(sqds.getProgramConfigPda({})[0]));
     await fc.assert(
@@ -67,7 +67,7 @@ describe('addresses', () => {
   });
 });
 
-describe('account layouts', () => {
+describe('account layouts of the package', () => {
   for (const [name, values] of Object.entries(accounts)) {
     it(`encode and decode ${name} as @sqds/multisig does`, () => {
       const theirs = memberOf<{ fromArgs(value: unknown): { serialize(): [Buffer] } }>(sqds.accounts, name);
@@ -97,7 +97,7 @@ describe('account layouts', () => {
             memberOf<{ fromArgs(value: unknown): { serialize(): [Buffer] } }>(sqds.accounts, name)
               .fromArgs(toBeet(value))
               .serialize()[0].length;
-          // The program keeps room for a rent collector and for every member's vote.
+          // The program keeps space for a rent collector and for every member's vote.
           const rentCollector = multisig.createKey;
           assert.equal(squads.multisigBytes(keys.length), size('Multisig', { ...multisig, rentCollector }));
           const status = { __kind: 'Active', timestamp: 0n };
@@ -115,7 +115,7 @@ describe('account layouts', () => {
     assert.equal(squads.batchBytes(), sqds.accounts.Batch.byteSize);
   });
 
-  it('reject accounts of other programs, other kinds and too few bytes', () => {
+  it('reject accounts of other programs, of other kinds and with too few bytes', () => {
     const [address, programAddress] = [squads.SQUADS_PROGRAM_ADDRESS, squads.SQUADS_PROGRAM_ADDRESS];
     const data = Uint8Array.of(...squads.BATCH_DISCRIMINATOR, 1, 2, 3);
     const stranger = '11111111111111111111111111111111' as Address;
@@ -125,7 +125,7 @@ describe('account layouts', () => {
   });
 });
 
-describe('instructions', () => {
+describe('instructions of the package', () => {
   const config = ['multisig', 'configAuthority', 'rentPayer?'];
   const create = (subject: string) => ['multisig', subject, 'creator', 'rentPayer'];
   const vote = ['multisig', 'member', 'proposal'];
@@ -189,14 +189,14 @@ describe('instructions', () => {
     });
   }
 
-  it('are all of those that the package exports', () => {
+  it('are all compared here', () => {
     const exported = Object.keys(squads).flatMap((name) => /^get(\w+)Instruction$/.exec(name)?.[1] ?? []);
     assert.deepEqual(exported.toSorted(), Object.keys(instructions).toSorted());
   });
 });
 
-describe('vault message', () => {
-  it('has the bytes of @sqds/multisig in the form that an instruction takes', () => {
+describe('a vault message', () => {
+  it('has the bytes of @sqds/multisig in its instruction form', () => {
     fc.assert(
       fc.property(vaultMessage, (message) => {
         const [theirs] = sqds.types.transactionMessageBeet.serialize(toBeet(message, 'array') as never);
@@ -208,14 +208,14 @@ describe('vault message', () => {
   });
 });
 
-/** Reads a member by its computed name, which has to exist. */
+/** Reads a member by its computed name, which must exist. */
 function memberOf<T>(library: object, name: string): T {
   const found: unknown = Reflect.get(library, name);
   assert.ok(found, `There is no ${name}.`);
   return found as T;
 }
 
-/** Accounts by their names, which `ProposalCancelV2` prefixes. */
+/** Collects accounts by their names, which `ProposalCancelV2` prefixes. */
 function keysOf(accountsByName: Readonly<Record<string, unknown>>): object {
   const present = Object.entries(accountsByName).filter(([, address]) => address !== null);
   const keys = Object.fromEntries(present.map(([name, address]) => [name, toBeet(address)]));
@@ -226,7 +226,7 @@ function keysOf(accountsByName: Readonly<Record<string, unknown>>): object {
   return { ...keys, ...Object.fromEntries(prefixed), systemProgram: SystemProgram.programId };
 }
 
-/** Turns our values into those of beet: keys for addresses, strings for memos, numbers of BN's shape for bigints. */
+/** Converts values to those of beet: keys for addresses, strings for memos, objects like BN for bigints. */
 function toBeet(value: unknown, byteLists: 'bytes' | 'array' = 'bytes', name = ''): unknown {
   if (typeof value === 'bigint') return toBn(value);
   if (typeof value === 'string') return name === '__kind' ? value : new PublicKey(value);

@@ -1,9 +1,9 @@
 import { type Address, getAddressDecoder } from '@solana/kit';
 import fc from 'fast-check';
 
-// Random values of every type that Squads' accounts and instructions hold, as the package has them in memory.
+// Random values of every type of Squads' accounts and instructions, as the package represents them.
 
-/** Plain objects, so that they are strictly equal to decoded ones. */
+/** Creates plain objects, so that they are strictly equal to decoded ones. */
 export function record<T>(model: { readonly [Key in keyof T]: fc.Arbitrary<T[Key]> }): fc.Arbitrary<T> {
   return fc.record(model, { noNullPrototype: true }) as fc.Arbitrary<T>;
 }
@@ -20,7 +20,7 @@ export const bytes = fc.uint8Array({ maxLength: 40 });
 const addresses = fc.array(anyAddress, { maxLength: 4 });
 export const optionalAddress = fc.option(anyAddress);
 
-/** Bytes of a memo, which has to be text for the other implementation. */
+/** Bytes of a memo, which must be text for the other implementation. */
 export const memo = fc.option(
   fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => new TextEncoder().encode(text)),
 );
@@ -67,7 +67,7 @@ const proposalStatus = fc.oneof(
   fc.constant({ __kind: 'Executing' }),
 );
 
-/** By the account's name. */
+/** Arbitrary accounts by the account's name. */
 export const accounts = {
   ProgramConfig: record({
     authority: anyAddress,

@@ -36,7 +36,7 @@ const instruction = fc.record({
 });
 const instructions = fc.array(instruction, { minLength: 1, maxLength: 8 });
 
-describe('vault message', () => {
+describe('a vault message', () => {
   it('decodes to the instructions it was compiled from', () => {
     fc.assert(
       fc.property(instructions, (given) => {
@@ -64,7 +64,7 @@ describe('vault message', () => {
     );
   });
 
-  it('hands the vault and all other accounts to the execution as non-signers', () => {
+  it('passes the vault and all other accounts to the execution as non-signers', () => {
     fc.assert(
       fc.property(instructions, (given) => {
         const accounts = vaultMessageAccounts(compileVaultMessage(given, CONTEXT), CONTEXT);
@@ -74,7 +74,7 @@ describe('vault message', () => {
     );
   });
 
-  it('has the length that vaultMessageSize states, and encodes to the bytes it was decoded from', () => {
+  it('has the length of vaultMessageSize, and encodes to the bytes it was decoded from', () => {
     fc.assert(
       fc.property(instructions, (given) => {
         const bytes = compileVaultMessage(given, CONTEXT);
@@ -84,7 +84,7 @@ describe('vault message', () => {
     );
   });
 
-  it('has a stated length even where its counts exceed one byte', () => {
+  it('has that length also if its counts exceed one byte', () => {
     const memo: Instruction = { programAddress: addressOf(3), data: new Uint8Array(1) };
     const memos = (count: number) =>
       vaultMessageSize(
@@ -102,7 +102,7 @@ describe('vault message', () => {
     assert.throws(() => compileVaultMessage([signing], CONTEXT), /would have to sign a vault message/);
   });
 
-  it('cannot be read with bytes left over, an unknown lookup table, or an entry that the table lacks', () => {
+  it('cannot be decoded with remaining bytes, an unknown lookup table, or a missing table entry', () => {
     const bytes = compileVaultMessage([{ programAddress: addressOf(3) }], CONTEXT);
     assert.throws(() => decodeVaultMessage(Uint8Array.of(...bytes, 0)), /followed by 1 more/);
     assert.throws(() => vaultMessageAccounts(bytes, { vault: VAULT, lookupTables: [] }), /which is not given/);
@@ -114,7 +114,10 @@ describe('vault message', () => {
   });
 });
 
-/** Indices of a message count all looked-up writable accounts before the read-only ones, an execution each table's. */
+/**
+ * Orders accounts as the message's indices count them: all looked-up writable accounts before the read-only ones. An
+ * execution lists each table's accounts together.
+ */
 function inMessageOrder(keys: readonly Address[], accounts: readonly AccountMeta[]): Address[] {
   const lookedUp = accounts.slice(keys.length);
   const withRole = (wanted: AccountRole) =>

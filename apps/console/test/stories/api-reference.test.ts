@@ -16,7 +16,7 @@ describe('the API reference in a browser', { skip: noBrowser }, () => {
   });
   after(() => story.stop());
 
-  it('shows every operation, and contacts this service alone', async () => {
+  it('shows every operation, and contacts only this service', async () => {
     const { page } = person;
     const hosts = new Set<string>();
     page.on('request', (request) => {
@@ -41,7 +41,7 @@ describe('the API reference in a browser', { skip: noBrowser }, () => {
     assert.deepEqual([response.status(), (await response.json()).error], [401, 'ERR_UNAUTHORIZED']);
   });
 
-  it('gives a script on its page no way to read /console/api, though the visitor is signed in', async () => {
+  it('gives a script on its page no access to /console/api, even if the visitor is signed in', async () => {
     // A page of its own: the attempts violate the policy, which a story's page must never do.
     const page = await person.visit.context.newPage();
     await page.goto('/');

@@ -21,7 +21,7 @@ import {
   tokensOf,
 } from './story.ts';
 
-describe('by hand, in a browser', { skip: noBrowser }, () => {
+describe('a batch composed by hand in a browser', { skip: noBrowser }, () => {
   let story: Story;
   let person: Person;
   let project: Registered;
@@ -34,7 +34,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
   });
   after(() => story.stop());
 
-  it('a proof type is written, its schema tried as it is typed', async () => {
+  it('uses a proof type whose schema was tried out while it was entered', async () => {
     const { page } = person;
     await page.goto(`/p/${project.projectId}/settings`);
     await page.getByRole('button', { name: 'Change proof types' }).click();
@@ -57,7 +57,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     assert.equal(await page.locator('code', { hasText: /^WATCH_AD$/ }).count(), 1);
   });
 
-  it('a batch is written, said what is wrong with it, measured, approved and executed', async () => {
+  it('is composed, shows its issues and sizes, is approved and executed', async () => {
     const { page } = person;
     const recipient = (await generateKeyPairSigner()).address;
     await page.goto(`/p/${project.projectId}/new`);
@@ -93,7 +93,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     assert.equal(await tokensOf(story, project, recipient), (BASE_UNITS * 3n) / 2n);
   });
 
-  it('everything is reached by keys alone, and always shows where one is', async () => {
+  it('needs only the keyboard, and the focus is always visible', async () => {
     const { page } = person;
     const { projectId } = project;
     const batchId = await initByApi(story, project, [
@@ -115,7 +115,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
       await page.keyboard.press(chord);
       await page.getByRole('dialog', { name: 'Command palette' }).waitFor();
       await page.keyboard.press('Escape');
-      // By its tag: one that is closed has no role, a moment before it is gone.
+      // Found by its tag: a closed dialog has no role just before it is removed.
       await page.locator('dialog[aria-label="Command palette"]').waitFor({ state: 'detached' });
     }
     await page.keyboard.press('Control+k');
@@ -144,7 +144,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
     await page.getByText('1 of 1 pipeline executed.').waitFor();
   });
 
-  it('nothing moves for who wants nothing to move', async () => {
+  it('shows no motion to visitors who prefer reduced motion', async () => {
     const { page } = person;
     const batchId = await initByApi(story, project, [
       { ...burnPipeline(1), type: 'WATCH_AD', payload: '{"adId":"still"}' },
@@ -166,7 +166,7 @@ describe('by hand, in a browser', { skip: noBrowser }, () => {
   });
 });
 
-/** What the first pipeline takes of its transaction, as the page has measured it. */
+/** Reads how many bytes of its transaction the first pipeline takes, as the page shows. */
 async function bytesOf({ page }: Person): Promise<number> {
   const text = await page
     .getByText(/^[\d,]+ of [\d,]+ bytes$/)
@@ -175,10 +175,10 @@ async function bytesOf({ page }: Person): Promise<number> {
   return Number((text ?? '').split(' ')[0]?.replaceAll(',', ''));
 }
 
-/** More than this and nobody would get there. */
+/** A user would give up after so many. */
 const MAX_TABS = 40;
 
-/** Goes from one thing to the next until the one of that name, each seen to be where one is. */
+/** Presses Tab until the element of that name has the focus; asserts that each focused element is visible as such. */
 async function tabTo({ page }: Person, name: string): Promise<void> {
   for (let tabs = 0; tabs < MAX_TABS; tabs += 1) {
     await page.keyboard.press('Tab');

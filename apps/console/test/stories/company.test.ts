@@ -19,7 +19,7 @@ import {
   signIn,
 } from './story.ts';
 
-describe('the company’s desk in a browser', { skip: noBrowser }, () => {
+describe('the company’s console in a browser', { skip: noBrowser }, () => {
   let story: Story;
   let operator: Person;
   let owner: Person;
@@ -31,21 +31,21 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
   });
   after(() => story.stop());
 
-  it('tells a wallet how to act for the company, and is open once it does', async () => {
+  it('explains to a wallet how to act for the company, and opens for an operator', async () => {
     const { page } = operator;
     const wallet = await signIn(operator);
     await page.goto('/company');
     await page.getByText(`COMPANY_OPERATORS=${wallet}`).waitFor();
     await checkScreenOnBoth(operator, 'company-become');
     assert.equal((await askApi(operator, '/company')).status, 403);
-    // On the port that the browser knows, with its session still good.
+    // The same port keeps the browser's address and session valid.
     await story.world.restart({ PORT: new URL(story.world.url).port, COMPANY_OPERATORS: wallet });
     await page.reload();
     await page.getByText('No batches waiting for the company').waitFor();
     await checkScreenOnBoth(operator, 'company-idle');
   });
 
-  it('has a batch wait for a person, who approves it: it is executed', async () => {
+  it('lists a batch that waits for manual approval, which is executed after the approval', async () => {
     await signIn(owner);
     project = await register(owner, { isManual: true });
     await fund(owner, project);
@@ -61,7 +61,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await owner.page.getByText('1 of 1 pipeline executed.').waitFor();
   });
 
-  it('has the project read why its batch was rejected', async () => {
+  it('shows the project the reason of a rejection', async () => {
     await approveForTheCompany();
     const { page } = operator;
     await page.reload();
@@ -76,7 +76,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await checkScreenOnBoth(owner, 'company-rejected');
   });
 
-  it('pauses a project by its name, and resumes it', async () => {
+  it('pauses a project after its name is entered, and resumes it', async () => {
     const { page } = operator;
     await page.goto('/company/projects');
     await setPause('Pause', 'Looking into it.');
@@ -93,7 +93,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await initByApi(story, project, [burnPipeline()]);
   });
 
-  it('reads a project, and is offered nothing that only its wallet may do', async () => {
+  it('shows a project without actions that only its wallet may take', async () => {
     const { page } = operator;
     await page.goto(`/p/${project.projectId}/keys`);
     await page.getByText('You are viewing this project as a company operator').waitFor();
@@ -101,7 +101,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await checkScreen(operator, 'keys-for-the-company');
   });
 
-  it('names a job that is stuck, and why, and retries it', async () => {
+  it('shows a stuck job with its reason, and retries it', async () => {
     const { page } = operator;
     const error = { message: 'The cluster answered nothing for an hour.' };
     await sql`
@@ -116,7 +116,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await page.getByText(error.message).first().waitFor({ state: 'detached' });
   });
 
-  it('logs who did what, and why', async () => {
+  it('logs who did what, with the reason', async () => {
     const { page } = operator;
     await page.goto('/company/audit');
     for (const text of [
@@ -132,7 +132,7 @@ describe('the company’s desk in a browser', { skip: noBrowser }, () => {
     await checkScreenOnBoth(operator, 'company-audit');
   });
 
-  /** A batch with the owner’s vote: the company’s is missing. */
+  /** Requests an execution with the owner's vote; the company's is missing. */
   async function approveForTheCompany(): Promise<void> {
     const batchId = await initByApi(story, project, [burnPipeline(2)]);
     await openApproval(owner, project, batchId);

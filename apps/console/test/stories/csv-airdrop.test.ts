@@ -42,7 +42,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         await fund(person, project);
       });
 
-      it('a file with errors names every wrong line and cannot be reviewed', async () => {
+      it('names every invalid line of a file and cannot be reviewed', async () => {
         const { page } = person;
         const rows = [
           'address,amount',
@@ -69,7 +69,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         await checkScreen(person, 'csv-wrong');
       });
 
-      it('a repeated address is named with its lines, and added up or treated as an error', async () => {
+      it('names the lines of a repeated address, and adds them up or treats them as an error', async () => {
         const { page } = person;
         await openFile(person, project, 'twice.csv', [`${alice},1`, `${bob},2`, `${alice},3.5`]);
         await page.getByText('1 address appears more than once').waitFor();
@@ -83,7 +83,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         assert.equal(await review.isDisabled(), true);
       });
 
-      it('a file over the daily limit cannot be created', async () => {
+      it('cannot be created from a file over the daily limit', async () => {
         const { page } = person;
         await openFile(person, project, 'too-much.csv', [`${alice},300`, `${bob},201`]);
         await page.getByRole('button', { name: 'Review' }).click();
@@ -92,7 +92,7 @@ describe('an airdrop from a file', { skip: noBrowser, concurrency: 2 }, () => {
         assert.equal(await page.getByRole('button', { name: 'Create the batch' }).isDisabled(), true);
       });
 
-      it('a file is packed, approved and executed, and its receipt matches the chain', async () => {
+      it('is packed, approved and executed, and its receipt matches the chain', async () => {
         const { page } = person;
         const recipients = await newAddresses(30);
         const rows = recipients.map((recipient, position) => `${recipient},${position + 1}.25`);

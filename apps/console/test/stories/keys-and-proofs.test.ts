@@ -23,7 +23,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
   });
   after(() => story.stop());
 
-  it('rotates a key so that both work, and revokes one by its name', async () => {
+  it('rotate a key so that both keys work, and revoke one after its name is entered', async () => {
     const person = await story.visit();
     const { page } = person;
     await signIn(person);
@@ -39,7 +39,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await checkScreen(person, 'keys-overlap');
     assert.deepEqual([await answers(project.apiKey), await answers(next)], [true, true]);
 
-    // The old one: the new one stands above it.
+    // The old key, below the new one.
     await page
       .getByRole('button', { name: /^Revoke/ })
       .last()
@@ -53,7 +53,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     assert.deepEqual([await answers(project.apiKey), await answers(next)], [false, true]);
   });
 
-  it('changes a limit, and says who did, from what and to what', async () => {
+  it('change a limit, and show by whom, from what and to what', async () => {
     const person = await story.visit(PHONE);
     const { page } = person;
     await signIn(person);
@@ -69,7 +69,7 @@ describe('keys, limits and proofs in a browser', { skip: noBrowser }, () => {
     await checkScreen(person, 'settings-changed');
   });
 
-  it('lets a stranger follow a link to a proof and look at the vault, to the byte', async () => {
+  it('show everyone with the link a proof and the vault, to the byte', async () => {
     const owner = await story.visit();
     await signIn(owner);
     const project = await register(owner);

@@ -32,7 +32,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
   });
   after(() => story.stop());
 
-  it('that ends while a batch is looked at asks to sign in, and the batch is there again and signed', async () => {
+  it('that ends on an open batch asks to sign in, and then the batch is shown again and signed', async () => {
     const { page } = person;
     await openApproval(person, project, batchId);
     await story.world.db.deleteFrom('sessions').execute();
@@ -52,7 +52,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await page.getByText('1 of 1 pipeline executed.').waitFor();
   });
 
-  it('keeps what was typed while it ends', async () => {
+  it('that ends keeps what was entered', async () => {
     const { page } = person;
     await page.goto(`/p/${project.projectId}/new`);
     await page.getByLabel('Whole tokens').fill('12.5');
@@ -67,7 +67,7 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Whole tokens').inputValue(), '12.5');
   });
 
-  it('shows another wallet nothing: not a project, not a batch, not a key', async () => {
+  it('shows another wallet no project, batch or key', async () => {
     const stranger = await story.visit();
     const { page } = stranger;
     await signIn(stranger);
@@ -96,12 +96,12 @@ describe('a session in a browser', { skip: noBrowser }, () => {
       const { status, text } = await askApi(stranger, `/projects/${projectId}/batches/${batchId}${path}`);
       assert.equal(status, 404, `${path}: ${text}`);
     }
-    // Nor by way of a project of one’s own.
+    // A project of its own gives no access either.
     const own = await register(stranger);
     assert.equal((await askApi(stranger, `/projects/${own.projectId}/batches/${batchId}`)).status, 404);
   });
 
-  it('that is left is over on every screen, and in the service', async () => {
+  it('that is signed out has ended on every screen and in the service', async () => {
     const { page } = person;
     await page.goto(`/p/${project.projectId}`);
     await page.getByRole('button', { name: /^Signed in as/ }).click();

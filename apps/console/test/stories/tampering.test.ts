@@ -27,7 +27,7 @@ import {
   signIn,
 } from './story.ts';
 
-describe('what was tampered with', { skip: noBrowser }, () => {
+describe('the approval page', { skip: noBrowser }, () => {
   let story: Story;
   let person: Person;
   let wallet: Address;
@@ -50,16 +50,16 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     await openApproval(person, project, otherBatchId);
     const { text } = await askApi(person, `/projects/${project.projectId}/batches/${otherBatchId}/approval`);
     otherApproval = text;
-    // Looked at once as it is, so that whatever is found below was brought in below.
+    // The approval is opened once unchanged, so that every mismatch below comes from an alteration below.
     await openApproval(person, project, batchId);
   });
   after(() => story.stop());
 
-  /** Opens the approval while answers are altered, and holds the page to not having it signed. */
+  /** Opens the approval while answers are altered, and asserts that the page does not sign it. */
   async function openAltered(alteration: Alteration, expected: RegExp, options: AlteredOptions = {}): Promise<void> {
     const { page } = person;
     const { of = batchId, name } = options;
-    // What an earlier test left, if it failed.
+    // Alterations that an earlier test left if it failed.
     await page.unrouteAll();
     const undo = await alterAnswers(page, alteration);
     await page.goto(`/p/${project.projectId}/approve/${of}`);
@@ -76,7 +76,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     await button.waitFor();
     assert.equal(await button.isDisabled(), true, 'the button can be pressed');
     assert.equal(await page.getByText('Verified: the chain matches this page').count(), 0);
-    // As someone who wants it signed at any price.
+    // Simulates a visitor who clicks the disabled button by force.
     await button.dispatchEvent('click');
     assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet has signed');
     const { signed_tx: signed } = await story.world.db
@@ -91,7 +91,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
   const approvalAnswer = () => `/batches/${batchId}/approval`;
   const chainAnswer = () => story.world.localnet.url;
 
-  describe('by the service, is red and not signed:', () => {
+  describe('is red and does not sign if the service changes', () => {
     it('an amount', () =>
       openAltered(
         { of: batchAnswer(), change: (text) => text.replace('"amount":2', '"amount":1') },
@@ -134,7 +134,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
         new RegExp(`The vault shown is ${stranger}; the vault of the multisig is ${project.vault}`),
       ));
 
-    it('an amount, after the page has looked', async () => {
+    it('an amount after the verification', async () => {
       const { page } = person;
       await page.clock.install();
       await openApproval(person, project, batchId);
@@ -142,19 +142,19 @@ describe('what was tampered with', { skip: noBrowser }, () => {
         of: batchAnswer(),
         change: (text) => text.replace('"amount":2', '"amount":1'),
       });
-      // Whoever comes back to the page has it read again.
+      // Returning to the page verifies it again.
       await page.clock.fastForward('00:10');
       await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
       await assertUnsignable(/Pipeline 0\..*Shown: Token burns 1 tokens of .*On chain: Token burns 2 tokens of/);
       await undo();
     });
 
-    it('the approval, being another batch’s', () =>
+    it('the approval to another batch’s', () =>
       openAltered({ of: approvalAnswer(), change: () => otherApproval }, /approves another proposal/, {
         name: 'tampered-approval',
       }));
 
-    it('the approval, taking something from the wallet besides', () =>
+    it('the approval to one that also takes SOL from the wallet', () =>
       openAltered(
         {
           of: approvalAnswer(),
@@ -167,7 +167,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
       ));
   });
 
-  describe('by the RPC, is red and not signed:', () => {
+  describe('is red and does not sign if the RPC node changes', () => {
     it('an amount', async () => {
       const { decimals } = await story.world.db
         .selectFrom('tokens')
@@ -182,38 +182,38 @@ describe('what was tampered with', { skip: noBrowser }, () => {
       );
     });
 
-    it('the vault that is moved', () => {
+    it('the vault', () => {
       const change = alterAccount('Batch', (bytes) => bytes.writeUInt8(1, OFFSETS.vaultIndex));
       return openAltered({ of: chainAnswer(), change }, /The batch spends from vault 1, not from vault 0/);
     });
 
-    it('a proposal to which messages may still be added', () => {
+    it('a proposal to one that still accepts messages', () => {
       const change = alterAccount('Proposal', (bytes) => bytes.writeUInt8(0, OFFSETS.status));
       return openAltered({ of: chainAnswer(), change }, /The proposal on chain is Draft, not Active/);
     });
 
-    it('a multisig that one vote moves', () => {
+    it('a multisig to one that needs a single vote', () => {
       const change = alterAccount('Multisig', (bytes) => bytes.writeUInt16LE(1, OFFSETS.threshold));
       return openAltered({ of: chainAnswer(), change }, /The multisig needs 1 votes, not 2/);
     });
 
-    it('a multisig that somebody can change alone', () => {
+    it('a multisig to one with a config authority', () => {
       const change = alterAccount('Multisig', (bytes) => bytes.fill(7, OFFSETS.configAuthority, OFFSETS.threshold));
       return openAltered({ of: chainAnswer(), change }, /alone can change the multisig/);
     });
 
-    it('accounts that are there, said not to be', () => {
+    it('existing accounts to missing ones', () => {
       const change = (text: string) =>
         text.replace(/"value":\[.*\]/s, (found) => found.replaceAll(/\{[^{}]*\}/g, 'null'));
       return openAltered({ of: chainAnswer(), change }, /does not exist on this cluster/);
     });
 
-    it('an answer that is none', () =>
+    it('an answer to an invalid one', () =>
       openAltered({ of: chainAnswer(), change: () => '<h1>Bad gateway</h1>', status: 400 }, /answered HTTP 400/));
   });
 
-  describe('in the database, after it was set up on chain,', () => {
-    it('is red and not signed', async () => {
+  describe('is red and does not sign if the database changes', () => {
+    it('a batch after its setup on chain', async () => {
       const { page } = person;
       const stored = await story.world.db
         .selectFrom('pipelines')
@@ -236,7 +236,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     });
   });
 
-  it('is forgotten once it is mended: the same batch is signed and executed', async () => {
+  it('verifies again after the change is undone: the same batch is signed and executed', async () => {
     await person.page.unrouteAll();
     await openApproval(person, project, batchId);
     await approve(person);
@@ -244,7 +244,7 @@ describe('what was tampered with', { skip: noBrowser }, () => {
     assert.equal(await person.page.evaluate('globalThis.signaturesMade'), 1);
   });
 
-  it('in a withdrawal or a rotation is red and not signed', async () => {
+  it('is red and does not sign a changed withdrawal or rotation', async () => {
     const post = (path: string, body: unknown) => change(`/projects/${project.projectId}${path}`, body);
     await post(`/batches/${otherBatchId}/cancel`, {});
     const withdrawal = await post('/withdrawals', { asset: 'SOL', amount: '0.25', to: recipient });
@@ -296,13 +296,13 @@ describe('what was tampered with', { skip: noBrowser }, () => {
 });
 
 interface AlteredOptions {
-  /** The batch that is opened. */
+  /** Batch that is opened. */
   readonly of?: string;
-  /** What its picture is called. */
+  /** Name of the screenshot. */
   readonly name?: string;
 }
 
-/** Counts what the page’s wallet signs since it was loaded. */
+/** Counts the signatures of the page's wallet since the page was loaded. */
 async function countSignatures({ visit }: Person): Promise<void> {
   await visit.context.addInitScript(`
     globalThis.signaturesMade = 0;

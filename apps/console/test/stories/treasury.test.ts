@@ -19,7 +19,7 @@ import {
   takeScreenshot,
 } from './story.ts';
 
-describe('the vault and who decides over it, in a browser', { skip: noBrowser, concurrency: 2 }, () => {
+describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () => {
   let story: Story;
   let companyCookie: string;
   before(async () => {
@@ -33,7 +33,7 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
     { size: 'desktop', colorScheme: 'light' },
     { size: 'phone', colorScheme: 'dark' },
   ] as const) {
-    it(`withdraws SOL, warned of a new address, and replaces the wallet, ${options.size}, ${options.colorScheme}`, async () => {
+    it(`withdraws SOL with a warning of a new address, and rotates the wallet, ${options.size}, ${options.colorScheme}`, async () => {
       const person = await story.visit(options);
       const { page } = person;
       const from = await signIn(person);
@@ -81,7 +81,7 @@ describe('the vault and who decides over it, in a browser', { skip: noBrowser, c
     });
   }
 
-  /** By the wallet in the browser, then by an operator of the company. */
+  /** Approves by the wallet in the browser, then by an operator of the company. */
   async function approveByBoth(person: Person): Promise<void> {
     await approve(person);
     await person.page.getByText('Waiting for the company').first().waitFor();

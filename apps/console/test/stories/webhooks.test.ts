@@ -19,7 +19,7 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     await receiver.close();
   });
 
-  it('are created with a secret shown once, tried, and say what the server answered', async () => {
+  it('are created with a secret that is shown once, and tested, and show the receiver’s answer', async () => {
     const person = await story.visit();
     const { page } = person;
     await signIn(person);
@@ -55,7 +55,7 @@ describe('webhooks in a browser', { skip: noBrowser }, () => {
     assert.equal(second?.id, first?.id);
   });
 
-  it('show what was given up and why, are disabled and enabled, and deleted by their name', async () => {
+  it('show exhausted deliveries with reasons, are disabled and enabled, and deleted after their name is entered', async () => {
     const person = await story.visit({ size: 'phone', colorScheme: 'dark' });
     const { page } = person;
     await signIn(person);

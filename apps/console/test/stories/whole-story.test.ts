@@ -35,7 +35,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
       let project: Registered;
       let batchId: string;
 
-      it('from signing in to a batch executed', async () => {
+      it('goes from signing in to an executed batch', async () => {
         person = await story.visit(options);
         const { page } = person;
         await checkScreen(person, 'home');
@@ -53,7 +53,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await checkScreen(person, 'batch');
       });
 
-      it('what it came to is on every screen', async () => {
+      it('shows the results on every screen', async () => {
         const { page } = person;
         await page.goto(`/p/${project.projectId}`);
         await page.getByText('of 1,000').first().waitFor();
@@ -71,7 +71,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await checkScreen(person, 'projects');
       });
 
-      it('what it proves is found by payload and by signature, and nothing else is', async () => {
+      it('finds its proof by payload and by signature, and no other', async () => {
         const { page } = person;
         const [{ type, payload }] = pipelines;
         const check = async (asked: { readonly type: string; readonly payload: string }) => {
@@ -102,7 +102,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
     });
   }
 
-  it('goes on though the first answer about a batch was late and old', async () => {
+  it('continues after a late and outdated first answer about a batch', async () => {
     const person = await story.visit();
     const { page } = person;
     await signIn(person);
@@ -123,7 +123,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
       const answer = await route.fetch();
       const text = await answer.text();
       await isAskedAgain.promise;
-      // Nobody may want it any more.
+      // The page may have cancelled the request.
       await route.fulfill({ response: answer, body: old(text) }).catch(() => undefined);
     });
     await openApproval(person, project, batchId);

@@ -27,7 +27,7 @@ const EXPECTED = {
   sameKeyTwice: true,
 };
 
-/** Bytes of a bundle, compressed, with everything that it depends on. */
+/** Maximum size of a compressed bundle with all its dependencies. */
 const MAX_BYTES = {
   "export * from '@flywheel/sdk'": 66_000,
   "export { createFlywheelClient, runBatch } from '@flywheel/sdk'": 63_000,
@@ -54,16 +54,16 @@ describe('the published SDK', () => {
     assert.deepEqual(messages, []);
   });
 
-  it('has types that resolve as its code does, for every way to import a module', async () => {
+  it('has types that resolve like its code, for every way to import a module', async () => {
     const analysis = await checkPackage(createPackageFromTarballData(await readFile(installed.tarball)));
     assert.ok('problems' in analysis, 'the package has no types');
-    // As attw’s profile `esm-only`: there is no CommonJS build, and Node 10 knew no exports.
+    // Profile `esm-only` of attw: there is no CommonJS build, and Node 10 has no exports.
     const isOurs = ({ kind, resolutionKind }: { readonly kind: string; readonly resolutionKind?: string }) =>
       kind !== 'CJSResolvesToESM' && resolutionKind !== 'node10' && resolutionKind !== 'node16-cjs';
     assert.deepEqual(analysis.problems.filter(isOurs), []);
   });
 
-  it('imports public packages only, each one a dependency, and no module of Node', async () => {
+  it('imports only public packages, each one a dependency, and no module of Node', async () => {
     const { stdout } = await run('grep', ['-rhoE', `from ['"][^'"]+['"]`, installed.packagePath, '--include=*.js']);
     const packages = new Set([...stdout.matchAll(/from ['"]([^.'"][^'"]*)['"]/g)].map(([, name]) => name));
     const { dependencies } = JSON.parse(await readFile(join(installed.packagePath, 'package.json'), 'utf8'));
@@ -115,7 +115,7 @@ describe('the published SDK', () => {
   for (const [entry, maxBytes] of Object.entries(MAX_BYTES)) {
     it(`takes at most ${maxBytes} bytes of a page for “${entry}”`, async () => {
       const bytes = gzipSync(await bundle(installed.path, entry)).length;
-      // A measurement worth reading.
+      // Printed, so that its growth is noticed.
       process.stdout.write(`# ${bytes} bytes for ${entry}\n`);
       assert.ok(bytes <= maxBytes, `${bytes} bytes`);
     });

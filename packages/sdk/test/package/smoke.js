@@ -1,4 +1,4 @@
-// Runs wherever the package runs: it may use what every JavaScript runtime has, and nothing else.
+// Runs wherever the package runs: it may use only what every JavaScript runtime has.
 import {
   airdrop,
   burn,
@@ -12,7 +12,7 @@ import {
 
 const WALLET = '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9';
 
-/** What each feature answers, for the test to compare; a runtime that lacks something throws. */
+/** Collects the result of each feature, for the test to compare; a runtime that lacks something throws. */
 export async function smoke() {
   const made = pipeline('WATCH_AD', { adId: '123' }, burn('0.25'), airdrop(WALLET, 1.5));
   const requests = [];
