@@ -1,9 +1,9 @@
-import { ApiError, type ErrorCode, type ErrorContext } from './errors.ts';
+import { ApiError, type ErrorCode, type ErrorContext, errorBody } from './errors.ts';
 
 /** Builds an example of an error's body from the context in `ERROR_NOTES`. */
 export function errorExample(code: ErrorCode) {
   // ERROR_NOTES pairs each code with its own context, which the union of codes cannot express.
-  return { error: code, message: new ApiError(code, ERROR_NOTES[code].example as never).message };
+  return errorBody(new ApiError(code, ERROR_NOTES[code].example as never));
 }
 
 /** Documents each code: what a caller should do about it, and a context that makes an example of its sentence. */
@@ -115,7 +115,19 @@ export const ERROR_NOTES: {
   },
   ERR_BATCH_WOULD_FAIL: {
     remedy: 'Correct every issue in the list, then execute again with the same `signedTx`. Nothing was sent.',
-    example: { problems: ['Pipeline 3: 4mKx…c2Pz is a token account, not a wallet.'] },
+    example: {
+      problems: [
+        'pipelines[3].actions[0].toAddress: 9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin is a mint, not a wallet.',
+      ],
+      details: [
+        {
+          code: 'ERR_BATCH_WOULD_FAIL',
+          place: 'pipelines[3].actions[0].toAddress',
+          message: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin is a mint, not a wallet.',
+          recipient: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin',
+        },
+      ],
+    },
   },
   ERR_REGISTRATION_FAILED: {
     remedy: 'Start the registration again. Make sure that the wallet holds enough SOL.',

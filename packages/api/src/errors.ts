@@ -1,3 +1,5 @@
+import type { Problem } from './schemas.ts';
+
 /**
  * The catalogue of errors: for each code its HTTP status, a summary, and a sentence that is built from typed context.
  * Four readers share it: the handlers (`new ApiError(code, context)`), OpenAPI, the SDK, and docs/errors.md.
@@ -150,13 +152,13 @@ export const ERRORS = {
   ERR_VAULT_UNDERFUNDED: define(
     409,
     'The vault does not hold enough; nothing was sent.',
-    (c: { problems: readonly string[] }) =>
+    (c: ProblemList) =>
       `${c.problems.join(' ')} Deposit the missing amount, then execute again: the approval stays valid.`,
   ),
   ERR_BATCH_WOULD_FAIL: define(
     409,
     'The check before approval found errors; nothing was sent.',
-    (c: { problems: readonly string[] }) => `The batch would fail on chain: ${c.problems.join(' ')}`,
+    (c: ProblemList) => `The batch would fail on chain: ${c.problems.join(' ')}`,
   ),
   ERR_REGISTRATION_FAILED: define(
     409,
@@ -255,6 +257,13 @@ export interface RequestIssue {
   readonly problem: string;
 }
 
+/** Sentences for people, and the same as data. Batches of older releases have only the sentences. */
+interface ProblemList {
+  /** Each names its place. Long lists are cut. */
+  readonly problems: readonly string[];
+  readonly details?: readonly Problem[];
+}
+
 export type ErrorCode = keyof typeof ERRORS;
 
 /** Context that the sentence of a code is built from; `void` when it needs none. */
@@ -288,6 +297,27 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
 /** Narrows a value to an ApiError, and to one code if `code` is given. */
 export function isApiError<Code extends ErrorCode = ErrorCode>(error: unknown, code?: Code): error is ApiError<Code> {
   return error instanceof ApiError && (code === undefined || error.code === code);
+}
+
+/** Builds the body that answers an error: its code, its sentence, and the problems whose place is known. */
+export function errorBody(error: Pick<ApiError, 'code' | 'message' | 'context'>) {
+  const problems = problemsOf(error);
+  return { error: error.code, message: error.message, ...(problems.length > 0 && { problems: [...problems] }) };
+}
+
+function problemsOf({ code, message, context }: Pick<ApiError, 'code' | 'message' | 'context'>) {
+  if (typeof context !== 'object') return [];
+  if ('problems' in context) return context.details ?? [];
+  const place = placeOf(code, context);
+  if (place === null) return [];
+  const about = message.startsWith(place) ? message.slice(place.length).replace(/^:? /, '') : message;
+  return [{ code, place, message: about }];
+}
+
+function placeOf(code: ErrorCode, context: object): string | null {
+  if ('place' in context && typeof context.place === 'string') return context.place;
+  if (!('pipeline' in context)) return null;
+  return `pipelines[${context.pipeline}]${code === 'ERR_FLYWHEEL_ACTIONS_EMPTY' ? '.actions' : ''}`;
 }
 
 function define<Parameters extends readonly unknown[]>(

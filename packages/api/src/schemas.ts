@@ -93,10 +93,24 @@ export const ExecuteResult = z
   })
   .meta({ id: 'ExecuteResult', description: 'Result of executing the batch; counts are pipelines.' });
 
-export const ExecutionError = z.object({ code: z.string(), message: z.string() }).meta({
-  id: 'ExecutionError',
-  description: 'Why execution cannot continue at the moment, found after execute returned 202.',
-});
+export const Problem = z
+  .object({
+    code: z.string().describe('Error code that the answer has, or that init or execute would answer.'),
+    place: z
+      .string()
+      .optional()
+      .describe('E.g. `pipelines[3].actions[0].toAddress`; absent if it does not concern a part of the request.'),
+    message: z.string().describe('A sentence that does not repeat the place.'),
+    recipient: z.string().optional().describe('Address of the recipient that causes it; absent for other causes.'),
+  })
+  .meta({ id: 'Problem' });
+
+export const ExecutionError = z
+  .object({ code: z.string(), message: z.string(), problems: z.array(Problem).optional() })
+  .meta({
+    id: 'ExecutionError',
+    description: 'Why execution cannot continue at the moment, found after execute returned 202.',
+  });
 
 export const LedgerEntry = z
   .object({
@@ -215,17 +229,6 @@ const PreviewedPipeline = z
   })
   .meta({ id: 'PreviewedPipeline' });
 
-export const PreviewProblem = z
-  .object({
-    code: z.string().describe('Error code that init or execute would return.'),
-    place: z
-      .string()
-      .optional()
-      .describe('E.g. `pipelines[3].actions[0].toAddress`; absent if it does not concern a part of the request.'),
-    message: z.string(),
-  })
-  .meta({ id: 'PreviewProblem' });
-
 const PreviewedLimit = z
   .object({
     cap: wholeTokens,
@@ -254,7 +257,7 @@ const PreviewedCost = z
 export const PreviewBatchResponse = z
   .object({
     pipelines: z.array(PreviewedPipeline),
-    problems: z.array(PreviewProblem).describe('Empty when the batch would succeed now.'),
+    problems: z.array(Problem).describe('Empty when the batch would succeed now.'),
     warnings: z.array(InitWarning).optional(),
     funds: z.object({
       tokens: z.object({ needed: wholeTokens, available: wholeTokens, missing: wholeTokens }),
@@ -265,7 +268,13 @@ export const PreviewBatchResponse = z
   })
   .meta({ id: 'PreviewBatchResponse' });
 
-export const ErrorBody = z.object({ error: z.string(), message: z.string() }).meta({ id: 'Error' });
+export const ErrorBody = z
+  .object({
+    error: z.string(),
+    message: z.string(),
+    problems: z.array(Problem).optional().describe('What is wrong at which place, where that is known.'),
+  })
+  .meta({ id: 'Error' });
 
 export const Scope = z.enum(['burn', 'airdrop']).meta({ id: 'Scope' });
 
@@ -288,5 +297,6 @@ export type CancelBatchResponse = z.output<typeof CancelBatchResponse>;
 export type PreviewBatchResponse = z.output<typeof PreviewBatchResponse>;
 export type Ledger = z.output<typeof Ledger>;
 export type BatchList = z.output<typeof BatchList>;
+export type Problem = z.output<typeof Problem>;
 export type ErrorBody = z.output<typeof ErrorBody>;
 export type Scope = z.output<typeof Scope>;

@@ -1,4 +1,5 @@
 import type { ErrorCode, InitWarning } from '@flywheel/api';
+import type { Address } from '@solana/kit';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
 import { checkPipelines } from '../compile/request/check-pipelines.ts';
 import { parseInitRequest } from '../compile/request/parse-request.ts';
@@ -31,6 +32,8 @@ export interface PreviewIssue {
   /** Path in the request, e.g. `pipelines[3]`; null for an issue of the whole batch. */
   readonly place: string | null;
   readonly message: string;
+  /** The recipient that causes it; null for other causes. */
+  readonly recipient: Address | null;
 }
 
 /**
@@ -54,7 +57,12 @@ export async function previewBatch(
   const limitErrors = [limits.burn, limits.airdrop]
     .filter(isExceeded)
     .map((limit) => dailyLimitError(limit, project.token));
-  const errors = [...limitErrors, ...fairUseErrors].map(({ code, message }) => ({ code, place: null, message }));
+  const errors = [...limitErrors, ...fairUseErrors].map(({ code, message }) => ({
+    code,
+    place: null,
+    message,
+    recipient: null,
+  }));
   return { pipelines, issues: [...errors, ...check.issues], warnings, funds: check.funds, limits, cost };
 }
 

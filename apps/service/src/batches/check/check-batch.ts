@@ -1,7 +1,10 @@
+import type { ErrorCode, Problem } from '@flywheel/api';
+import type { Address } from '@solana/kit';
 import { movesTokens } from '../../compile/totals.ts';
 import type { CompiledPipeline, ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { Deps } from '../deps.ts';
+import { findFailedAction } from './failed-action.ts';
 import { describeMissingFunds, type Funds, isShortOfFunds, readFunds } from './funds.ts';
 import { checkNewAccounts, checkRecipients, type RecipientsCheck } from './recipients.ts';
 import { type SimulatedFailure, simulatePipelines } from './simulate.ts';
@@ -20,6 +23,8 @@ export interface BatchIssue {
   readonly place: string | null;
   /** A sentence that does not repeat the place. */
   readonly message: string;
+  /** The recipient that causes it; null for other causes. */
+  readonly recipient: Address | null;
 }
 
 /**
@@ -42,13 +47,15 @@ export async function checkBatch(
   const shortages = describeMissingFunds(funds, project, pipelines);
   return {
     issues: [
-      ...shortages.map((message) => ({ code: 'ERR_VAULT_UNDERFUNDED', place: null, message }) as const),
+      ...shortages.map(
+        (message) => ({ code: 'ERR_VAULT_UNDERFUNDED', place: null, message, recipient: null }) as const,
+      ),
       ...(pipelines.some(needsTokens) ? vaultIssues(recipients) : []),
-      ...recipients.issues.map(({ place, message }) => wouldFail(place, message)),
+      ...recipients.issues.map(({ place, message, recipient }) => wouldFail(place, message, recipient)),
       ...newAccountIssues.map((message) => wouldFail(null, message)),
       ...failures
         .filter(({ err }) => shortages.length + newAccountIssues.length === 0 || !isShortOfFunds(err))
-        .map((failure) => wouldFail(`pipelines[${failure.pipeline}]`, describeFailure(failure))),
+        .map((failure) => simulationIssue(failure, pipelines[failure.pipeline])),
     ],
     funds,
     computeUnits,
@@ -58,6 +65,9 @@ export async function checkBatch(
 /** An error lists this many issues and counts the rest: a thousand pipelines may all have the same issue. */
 const MAX_ISSUES_NAMED = 20;
 
+/** As data an error lists more, so that a program can leave out all recipients at once. Each takes about 250 bytes. */
+const MAX_DETAILS = 1_000;
+
 /** Combines issues into the error that execute answers; null for none. A deposit helps only if all issues are about funds. */
 export function toExecutionIssue(issues: readonly BatchIssue[]): ExecutionIssue | null {
   if (issues.length === 0) return null;
@@ -65,9 +75,22 @@ export function toExecutionIssue(issues: readonly BatchIssue[]): ExecutionIssue 
     .slice(0, MAX_ISSUES_NAMED)
     .map(({ place, message }) => (place === null ? message : `${place}: ${message}`));
   const more = issues.length - sentences.length;
-  const context = { problems: more > 0 ? [...sentences, `And ${more} more.`] : sentences };
+  const context = {
+    problems: more > 0 ? [...sentences, `And ${more} more.`] : sentences,
+    details: issues.slice(0, MAX_DETAILS).map(toProblem),
+  };
   const isOnlyFunds = issues.every(({ code }) => code === 'ERR_VAULT_UNDERFUNDED');
   return { code: isOnlyFunds ? 'ERR_VAULT_UNDERFUNDED' : 'ERR_BATCH_WOULD_FAIL', context };
+}
+
+/** Presents an issue as data. */
+export function toProblem({
+  code,
+  place,
+  message,
+  recipient,
+}: Omit<BatchIssue, 'code'> & { readonly code: ErrorCode }): Problem {
+  return { code, ...(place !== null && { place }), message, ...(recipient !== null && { recipient }) };
 }
 
 /** Leaves out pipelines that have an issue already: their simulation would only report it again. */
@@ -93,10 +116,16 @@ function vaultIssues({ isVaultFrozen, vaultTokenAccount }: RecipientsCheck): Bat
   return [wouldFail(null, message)];
 }
 
-function wouldFail(place: string | null, message: string): BatchIssue {
-  return { code: 'ERR_BATCH_WOULD_FAIL', place, message };
+function wouldFail(place: string | null, message: string, recipient: Address | null = null): BatchIssue {
+  return { code: 'ERR_BATCH_WOULD_FAIL', place, message, recipient };
 }
 
-function describeFailure({ err, reason }: SimulatedFailure): string {
-  return `its simulation fails${reason === null ? '' : ` (${reason})`}: ${err}.`;
+function simulationIssue(
+  { pipeline: position, instruction, err, reason }: SimulatedFailure,
+  pipeline: CompiledPipeline | undefined,
+): BatchIssue {
+  const failed = pipeline && instruction !== null ? findFailedAction(pipeline, instruction, err) : null;
+  const place = `pipelines[${position}]${failed === null ? '' : `.actions[${failed.position}]`}`;
+  const message = `its simulation fails${reason === null ? '' : ` (${reason})`}: ${err}.`;
+  return wouldFail(place, message, failed?.recipient);
 }

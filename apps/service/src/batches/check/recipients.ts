@@ -12,6 +12,7 @@ import type { Deps } from '../deps.ts';
 export interface RecipientIssue {
   /** Zero-based position. */
   readonly pipeline: number;
+  readonly recipient: Address;
   /** Path in the request, e.g. `pipelines[3].actions[0].toAddress`. */
   readonly place: string;
   /** A sentence that does not repeat the place. */
@@ -62,7 +63,7 @@ export async function checkRecipients(
       const { recipient, facts } = found.get(owner) ?? {};
       if (!recipient || !facts) throw new Error(`The accounts of ${owner} were not read.`);
       const message = describeOwner(recipient, facts) ?? describeTokenAccount(recipient, facts, action, createdAt);
-      return message === null ? [] : [{ pipeline, place, message }];
+      return message === null ? [] : [{ pipeline, recipient: owner, place, message }];
     }),
     isVaultFrozen: facts[0]?.tokenAccount.state === 'frozen',
     vaultTokenAccount: vault.tokenAccount,

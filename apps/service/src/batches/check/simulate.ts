@@ -8,6 +8,8 @@ import type { Deps } from '../deps.ts';
 export interface SimulatedFailure {
   /** Zero-based position. */
   readonly pipeline: number;
+  /** Zero-based position of the failed instruction in the pipeline; null when the error names none. */
+  readonly instruction: number | null;
   /** The TransactionError as JSON text. */
   readonly err: string;
   /** Error message that the failing program logged; null if it logged none. */
@@ -55,7 +57,9 @@ export async function simulatePipelines(
         continue;
       }
       if (isOperatorUnable(err)) throw new Error(`The operator ${multisig.operator} cannot pay a fee: ${err}`);
-      failures.push({ pipeline, err, reason: reasonOf(logs) });
+      // The compute budget's instructions come first.
+      const first = planned.message.instructions.length - instructions.length;
+      failures.push({ pipeline, instruction: instructionOf(err, first), err, reason: reasonOf(logs) });
     }
   };
   await Promise.all(Array.from({ length: MAX_PARALLEL_SIMULATIONS }, simulateRest));
@@ -64,6 +68,11 @@ export async function simulatePipelines(
 
 function isOperatorUnable(err: string): boolean {
   return err.includes('InsufficientFundsForFee') || err === '"AccountNotFound"';
+}
+
+function instructionOf(err: string, first: number): number | null {
+  const index = /^\{"InstructionError":\[(\d+),/.exec(err)?.[1];
+  return index === undefined || Number(index) < first ? null : Number(index) - first;
 }
 
 const REASON = /^Program log: Error: (.+)$/;

@@ -1,14 +1,16 @@
-import type {
-  CompiledPipeline,
-  ExecutionError,
-  InitBatchResponse,
-  InitWarning,
-  PreviewBatchResponse,
-  Batch as WireBatch,
-  Ledger as WireLedger,
+import {
+  type CompiledPipeline,
+  type ExecutionError,
+  errorBody,
+  type InitBatchResponse,
+  type InitWarning,
+  type PreviewBatchResponse,
+  type Batch as WireBatch,
+  type Ledger as WireLedger,
 } from '@flywheel/api';
 import { encodeInstruction, MAX_PIPELINE_BYTES, toDecimal } from '@flywheel/protocol';
 import type { DailyLimit } from '../../batches/admission.ts';
+import { toProblem } from '../../batches/check/check-batch.ts';
 import type { Preview } from '../../batches/preview.ts';
 import type { Ledger } from '../../batches/read.ts';
 import {
@@ -116,7 +118,7 @@ export function presentPreview(preview: Preview, { decimals }: Pick<Token, 'deci
       bytes: vaultMessage.length,
       maxBytes: MAX_PIPELINE_BYTES,
     })),
-    problems: issues.map(({ code, place, message }) => ({ code, ...(place !== null && { place }), message })),
+    problems: issues.map(toProblem),
     ...(warnings.length > 0 && { warnings: [...warnings] }),
     funds: { tokens: presentBalance(funds.tokens, tokens), lamports: presentBalance(funds.lamports, String) },
     limits: { burn: presentLimit(limits.burn, tokens), airdrop: presentLimit(limits.airdrop, tokens) },
@@ -160,8 +162,8 @@ function presentLimit(
 }
 
 function presentExecutionIssue(issue: ExecutionIssue): ExecutionError {
-  const { code, message } = toApiError(issue);
-  return { code, message };
+  const { error: code, ...rest } = errorBody(toApiError(issue));
+  return { code, ...rest };
 }
 
 /** Presents pipelines for API keys: without the actions that exist in the console only. */

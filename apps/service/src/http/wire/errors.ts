@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ApiError, type ErrorCode, type ErrorContext, isApiError } from '@flywheel/api';
+import { ApiError, type ErrorCode, type ErrorContext, errorBody, isApiError } from '@flywheel/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 
@@ -53,12 +53,11 @@ export function answerError(
     reply.header('retry-after', String(answer.context.retryAfterSeconds));
   }
   if (isApiError(answer, 'ERR_METHOD_NOT_ALLOWED')) reply.header('allow', answer.context.allow);
-  reply.status(answer.status).header('content-type', 'application/json; charset=utf-8').send(errorBody(answer));
+  reply
+    .status(answer.status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify(errorBody(answer)));
   return answer.code;
-}
-
-function errorBody({ code, message }: Pick<ApiError, 'code' | 'message'>): string {
-  return JSON.stringify({ error: code, message });
 }
 
 /** Translates Fastify's own errors about a request; null for an error that no caller caused. */
@@ -89,7 +88,7 @@ export function answerClientError(error: Error & { readonly code?: string }, soc
     return;
   }
   const answer = invalid('request', clientErrorSentence(error.code));
-  const body = errorBody(answer);
+  const body = JSON.stringify(errorBody(answer));
   const headers = {
     ...SECURITY_HEADERS,
     'content-type': 'application/json; charset=utf-8',
