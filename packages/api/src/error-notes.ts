@@ -211,6 +211,24 @@ export const ERROR_NOTES: {
     remedy: 'Ask the operator of the service to set `WEBHOOK_KEY_FILE`. Everything else works without it.',
     example: undefined,
   },
+  ERR_RECIPIENT_HELD_BACK: {
+    remedy:
+      'Split the batch: `problems` names every pipeline that pays such a recipient. A recipient is held back until a pipeline that pays it is executed, at most 30 days.',
+    example: {
+      problems: [
+        'pipelines[3].actions[0].toAddress: 9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin stopped batch 5b1c7f6e-6a0d-4a57-9d0e-1f1f0c9e2a44 on 2026-11-21T14:02:11.000Z.',
+      ],
+      details: [
+        {
+          code: 'ERR_RECIPIENT_HELD_BACK',
+          place: 'pipelines[3].actions[0].toAddress',
+          message:
+            '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin stopped batch 5b1c7f6e-6a0d-4a57-9d0e-1f1f0c9e2a44 on 2026-11-21T14:02:11.000Z.',
+          recipient: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin',
+        },
+      ],
+    },
+  },
   ERR_ROTATION_OPEN: {
     remedy: 'Wait until the rotation is executed, or cancel it in the console; then send the request again.',
     example: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },

@@ -133,6 +133,12 @@ export const ERRORS = {
     'The batch was executed before it could be cancelled.',
     (c: { batchId: string }) => `Batch ${c.batchId} was executed. A transaction on chain cannot be undone.`,
   ),
+  ERR_RECIPIENT_HELD_BACK: define(
+    409,
+    'The batch pays a recipient who made an earlier batch fail, and others as well.',
+    (c: ProblemList) =>
+      `${c.problems.join(' ')} Send the pipelines that pay such a recipient in a batch of their own: they cannot stop the others then.`,
+  ),
   ERR_ROTATION_OPEN: define(
     409,
     'The project’s wallet or the company’s approver is being replaced.',

@@ -45,6 +45,7 @@ export const OPERATIONS = {
       'ERR_KEY_SCOPES_UNAUTHORIZED',
       'ERR_DUPLICATE_IDEMPOTENCY_KEY',
       'ERR_TOO_MANY_OPEN_BATCHES',
+      'ERR_RECIPIENT_HELD_BACK',
       'ERR_ROTATION_OPEN',
       'ERR_PAUSED',
       'ERR_NONCE_POOL_EMPTY',
@@ -169,12 +170,12 @@ export const OPERATIONS = {
       include: z
         .string()
         .regex(
-          /^(pipelines|approval|ledger)(,(pipelines|approval|ledger))*$/,
-          'must be pipelines, approval or ledger, separated by commas',
+          /^(pipelines|approval|ledger|rest)(,(pipelines|approval|ledger|rest))*$/,
+          'must be pipelines, approval, ledger or rest, separated by commas',
         )
         .optional()
         .describe(
-          'Comma-separated: `pipelines` adds the compiled pipelines, `approval` the current proposalApproveTx, `ledger` the costs.',
+          'Comma-separated: `pipelines` adds the compiled pipelines, `approval` the current proposalApproveTx, `ledger` the costs, `rest` what a FAILED batch did not execute.',
         ),
     }),
     responses: { 200: { description: 'The batch.', schema: Batch } },

@@ -78,6 +78,15 @@ export const InitResult = z
   })
   .meta({ id: 'InitResult', description: 'Result of setting the batch up on chain; counts are transactions.' });
 
+export const RecipientFailure = z
+  .object({
+    pipeline: z.int().describe('Zero-based position of the pipeline.'),
+    action: z.int().describe('Zero-based position of the action in its pipeline.'),
+    recipient: z.string().describe('Address of the recipient.'),
+    reason: z.string(),
+  })
+  .meta({ id: 'RecipientFailure', description: 'The recipient whose account refused the tokens.' });
+
 export const ExecuteResult = z
   .object({
     total: z.int(),
@@ -90,6 +99,7 @@ export const ExecuteResult = z
       .optional()
       .describe('Zero-based position of the first pipeline of its bundle.'),
     failedTxMsg: z.string().optional(),
+    failedRecipient: RecipientFailure.optional().describe('Present when a recipient made the pipeline fail.'),
   })
   .meta({ id: 'ExecuteResult', description: 'Result of executing the batch; counts are pipelines.' });
 
@@ -139,6 +149,19 @@ export const Ledger = z
   })
   .meta({ id: 'Ledger', description: 'Costs of a batch. Amounts are lamports as decimal strings.' });
 
+export const InitBatchRequest = z
+  .strictObject({ pipelines: z.array(Pipeline).min(1).max(MAX_PIPELINES_PER_BATCH) })
+  .meta({ id: 'InitBatchRequest' });
+
+const restFields = {
+  rest: InitBatchRequest.optional().describe(
+    'Body for init with the pipelines that were not executed, without those in `heldBack`; absent when there are none.',
+  ),
+  heldBack: InitBatchRequest.optional().describe(
+    'Body for init with the pipelines that were not executed and pay a recipient who made a batch fail. Send it as a batch of its own.',
+  ),
+};
+
 export const Batch = z
   .object({
     id: z.guid(),
@@ -158,12 +181,14 @@ export const Batch = z
     pipelines: z.array(CompiledPipeline).optional().describe('With ?include=pipelines.'),
     proposalApproveTx: z.base64().optional().describe('With ?include=approval, while the batch awaits approval.'),
     ledger: Ledger.optional().describe('With ?include=ledger.'),
+    rest: restFields.rest.describe(
+      'With ?include=rest, of a FAILED batch: body for init with the pipelines that were not executed.',
+    ),
+    heldBack: restFields.heldBack.describe(
+      'With ?include=rest, of a FAILED batch: body for init with those that pay a recipient who made a batch fail.',
+    ),
   })
   .meta({ id: 'Batch' });
-
-export const InitBatchRequest = z
-  .strictObject({ pipelines: z.array(Pipeline).min(1).max(MAX_PIPELINES_PER_BATCH) })
-  .meta({ id: 'InitBatchRequest' });
 
 export const InitWarning = z
   .object({ pipeline: z.int(), message: z.string() })
@@ -191,7 +216,7 @@ export const ExecuteBatchRequest = z
   .meta({ id: 'ExecuteBatchRequest' });
 
 export const ExecuteBatchResponse = z
-  .object({ batchId: z.guid(), status: BatchStatus, result: ExecuteResult })
+  .object({ batchId: z.guid(), status: BatchStatus, result: ExecuteResult, ...restFields })
   .meta({ id: 'ExecuteBatchResponse' });
 
 export const ExecuteBatchPending = z
@@ -208,6 +233,7 @@ export const CancelBatchResponse = z
       .describe(
         'Present when the chain also needs the wallet’s vote to cancel: the wallet signs it, pays the fee, and sends it within a minute.',
       ),
+    ...restFields,
   })
   .meta({ id: 'CancelBatchResponse' });
 
@@ -285,6 +311,7 @@ export type BatchStatus = z.output<typeof BatchStatus>;
 export type BundleExecution = z.output<typeof BundleExecution>;
 export type InitResult = z.output<typeof InitResult>;
 export type ExecuteResult = z.output<typeof ExecuteResult>;
+export type RecipientFailure = z.output<typeof RecipientFailure>;
 export type ExecutionError = z.output<typeof ExecutionError>;
 export type Batch = z.output<typeof Batch>;
 export type InitBatchRequest = z.output<typeof InitBatchRequest>;

@@ -39,6 +39,13 @@ describe('openapi()', () => {
     assert.deepEqual(responses[400].content['application/json'].examples.ERR_FLYWHEEL_ACTIONS_EMPTY.value, {
       error: 'ERR_FLYWHEEL_ACTIONS_EMPTY',
       message: 'pipelines[2].actions is empty. A pipeline needs at least one action.',
+      problems: [
+        {
+          code: 'ERR_FLYWHEEL_ACTIONS_EMPTY',
+          place: 'pipelines[2].actions',
+          message: 'is empty. A pipeline needs at least one action.',
+        },
+      ],
     });
   });
 

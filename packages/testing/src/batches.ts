@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Batch, Pipeline } from '@flywheel/api';
+import { type Batch, ErrorBody, type Pipeline } from '@flywheel/api';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { type Answer, execute, getBatch, init } from './client.ts';
 import { requireOk, signWith, type TestProject } from './project.ts';
@@ -98,6 +98,6 @@ function describe(seen: unknown): string {
 
 export function assertError({ status, body }: Answer, expectedStatus: number, code: string, message?: RegExp): void {
   assert.deepEqual({ status, error: body.error }, { status: expectedStatus, error: code }, JSON.stringify(body));
-  assert.deepEqual(Object.keys(body).toSorted(), ['error', 'message']);
+  ErrorBody.strict().parse(body);
   if (message) assert.match(body.message, message);
 }

@@ -11,6 +11,7 @@ import { scheduleBalanceCheck } from '../store/webhooks/vault-balance-checks.ts'
 import { requireUnpausedProject } from './admission.ts';
 import { checkBatch, toExecutionIssue } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
+import { holdRecipients } from './held-recipients.ts';
 import { awaitBatch, readBatch, readBatchWithoutPipelines, type Wait } from './read.ts';
 
 export interface ExecutionRequest extends ExecuteBatchRequest {
@@ -67,9 +68,13 @@ async function checkAndRequest(
 ): Promise<'awaits company' | 'in progress'> {
   const { multisig } = project.flywheel;
   await checkApproval(signedTx, { batchId: batch.id, batchIndex: batch.batchIndex, multisig, nonce: batch.nonce });
-  const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).issues);
+  const { issues } = await checkBatch(deps, project, batch.pipelines);
+  const issue = toExecutionIssue(issues);
   if (issue?.code === 'ERR_VAULT_UNDERFUNDED') await scheduleBalanceCheck(deps.db, project.id, deps.clock.now());
-  if (issue !== null) throw toApiError(issue);
+  if (issue !== null) {
+    await holdRecipients(deps, batch, issues);
+    throw toApiError(issue);
+  }
   return deps.db.transaction().execute(async (trx) => {
     const wire = signedTx as Base64EncodedWireTransaction; // checkApproval has decoded it
     const now = deps.clock.now();

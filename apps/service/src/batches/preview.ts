@@ -12,6 +12,7 @@ import { type DailyLimit, dailyLimitError, findFairUseErrors, findRepeatedProofs
 import { type BatchCheck, checkBatch } from './check/check-batch.ts';
 import type { Funds } from './check/funds.ts';
 import type { Deps } from './deps.ts';
+import { findMixedRecipients } from './held-recipients.ts';
 import type { InitRequest } from './init.ts';
 import { type OperatorCost, type PredictCostDeps, predictCost } from './predict-cost.ts';
 
@@ -48,10 +49,11 @@ export async function previewBatch(
   const request = parseInitRequest(body);
   checkPipelines(request.pipelines, { ...project, scopes });
   const pipelines = await compilePipelines(request.pipelines, project);
-  const [{ check, cost }, limits, fairUseErrors, warnings] = await Promise.all([
+  const [{ check, cost }, limits, fairUseErrors, heldRecipients, warnings] = await Promise.all([
     checkAndPrice(deps, project, pipelines),
     readLimits(deps, project, pipelines),
     findFairUseErrors(deps.db, deps.fairUse, project, pipelines.length),
+    findMixedRecipients(deps, project, request.pipelines),
     findRepeatedProofs(deps.db, project, pipelines),
   ]);
   const limitErrors = [limits.burn, limits.airdrop]
@@ -63,7 +65,14 @@ export async function previewBatch(
     message,
     recipient: null,
   }));
-  return { pipelines, issues: [...errors, ...check.issues], warnings, funds: check.funds, limits, cost };
+  return {
+    pipelines,
+    issues: [...errors, ...heldRecipients, ...check.issues],
+    warnings,
+    funds: check.funds,
+    limits,
+    cost,
+  };
 }
 
 /** The cost depends on the check: the compute units it measures decide how many pipelines share a transaction. */

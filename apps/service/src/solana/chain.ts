@@ -33,6 +33,8 @@ export interface Chain {
   signatureOutcomes(signatures: readonly Signature[]): Promise<readonly SignatureOutcome[]>;
   /** A confirmed transaction’s fee and what it did to balances; null when the node does not know it (yet, or any more). */
   transactionCosts(signature: Signature): Promise<TransactionCosts | null>;
+  /** Logs of a confirmed transaction; empty when the node does not know it (yet, or any more). */
+  transactionLogs(signature: Signature): Promise<readonly string[]>;
   /** null when the node does not know it (yet, or any more). */
   landedTransaction(signature: Signature): Promise<LandedTransaction | null>;
   /** Every instruction of the confirmed transactions that named an address and succeeded, oldest first. */
@@ -129,6 +131,11 @@ export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
     transactionCosts: (signature) => {
       const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
       return ask('getTransaction', rpc.getTransaction(signature, config), TransactionAnswer);
+    },
+
+    transactionLogs: async (signature) => {
+      const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
+      return (await ask('getTransaction', rpc.getTransaction(signature, config), LogsAnswer))?.meta.logMessages ?? [];
     },
 
     landedTransaction,
@@ -240,6 +247,8 @@ const TransactionAnswer = z
     };
   })
   .nullable();
+
+const LogsAnswer = z.object({ meta: z.object({ logMessages: z.array(z.string()).nullish() }) }).nullable();
 
 const HistoryAnswer = z.array(z.object({ signature: shapes.signature, err: shapes.transactionError }));
 

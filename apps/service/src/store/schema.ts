@@ -31,6 +31,8 @@ export interface Schema {
   bundles: BundlesTable;
   ledger_entries: LedgerEntriesTable;
   created_token_accounts: CreatedTokenAccountsTable;
+  held_recipients: HeldRecipientsTable;
+  non_wallets: NonWalletsTable;
   nonces: NoncesTable;
   registrations: RegistrationsTable;
   sign_in_challenges: SignInChallengesTable;
@@ -208,6 +210,20 @@ interface CreatedTokenAccountsTable {
   token_account: Address;
   project_id: string;
   created_at: Date | null;
+}
+
+interface HeldRecipientsTable {
+  project_id: string;
+  address: Address;
+  batch_id: string;
+  reason: string;
+  held_at: Date;
+}
+
+interface NonWalletsTable {
+  address: Address;
+  kind: 'mint' | 'token account' | 'program';
+  seen_at: Date;
 }
 
 interface NoncesTable {

@@ -37,7 +37,7 @@ describe('migration 0008', () => {
     await sql`
       insert into vault_watch (project_id, look_at, told_at) values (${PROJECT_ID}, ${SCHEDULED_AT}, ${NOTIFIED_AT})
     `.execute(db);
-    assert.deepEqual(await migrate(db), ['0008-vault-balance-checks']);
+    assert.ok((await migrate(db)).includes('0008-vault-balance-checks'));
   });
   after(() => closeDb(db));
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ApiError } from '@flywheel/api';
+import { ApiError, ErrorBody } from '@flywheel/api';
 import { BATCH_ID, json, PROJECT, startTestServer, type TestServer } from '@flywheel/testing/test-server';
 import { createApiKey } from '../../src/projects/api-key.ts';
 
@@ -262,8 +262,7 @@ async function refused(
   assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
   assert.match(response.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/);
   assert.equal(response.headers.get('x-powered-by'), null);
-  const body: { error: string; message: string } = JSON.parse(text);
-  assert.deepEqual(Object.keys(body), ['error', 'message']);
+  const body = ErrorBody.strict().parse(JSON.parse(text));
   assert.equal(body.error, code);
   assert.match(body.message, message);
   return body.message;

@@ -13,7 +13,7 @@ import { fencedTransaction, type RunDeps, type WorkerDeps } from '../deps.ts';
 export type Landing =
   | { readonly state: 'landed' }
   /** The transaction at this position landed and failed. Those before it may have succeeded. */
-  | { readonly state: 'failed'; readonly position: number; readonly err: string }
+  | { readonly state: 'failed'; readonly position: number; readonly signature: Signature; readonly err: string }
   /** At least one of its transactions can no longer land, or the block engine says so: send it again. */
   | { readonly state: 'lost' };
 
@@ -116,8 +116,10 @@ export async function followBundle(
     const landed = signatures.filter((_, i) => confirmed[i] && errorOf(outcomes[i]) === null);
     const position = outcomes.findIndex((outcome, i) => confirmed[i] && errorOf(outcome) !== null);
     if (landed.length === signatures.length) return settle(deps, bundle, landed, { state: 'landed' });
-    if (position >= 0) {
-      return settle(deps, bundle, landed, { state: 'failed', position, err: errorOf(outcomes[position]) ?? '' });
+    const signature = signatures[position];
+    if (signature !== undefined) {
+      const err = errorOf(outcomes[position]) ?? '';
+      return settle(deps, bundle, landed, { state: 'failed', position, signature, err });
     }
     if (blockHeight > bundle.lastValidBlockHeight) return settle(deps, bundle, landed, { state: 'lost' });
     if (trustEngine && polls % POLLS_PER_ENGINE_STATUS === 0 && (await engineStatus(deps, bundle)) === 'failed') {

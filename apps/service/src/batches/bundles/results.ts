@@ -14,7 +14,7 @@ export interface Execution {
 /** The failure that ended an execution. The positions are absent if nothing was attempted. */
 export type ExecutionFailure = Pick<
   ExecuteResult,
-  'failedTxMsg' | 'failedOnTransactionIndex' | 'failedStartTransactionIndex'
+  'failedTxMsg' | 'failedOnTransactionIndex' | 'failedStartTransactionIndex' | 'failedRecipient'
 >;
 
 /** Builds the result of an ended batch. Pipelines that were not attempted after a failed one count as failed. */

@@ -12,6 +12,8 @@ import type { Deps } from '../deps.ts';
 export interface RecipientIssue {
   /** Zero-based position. */
   readonly pipeline: number;
+  /** Zero-based position in its pipeline. */
+  readonly action: number;
   readonly recipient: Address;
   /** Path in the request, e.g. `pipelines[3].actions[0].toAddress`. */
   readonly place: string;
@@ -39,6 +41,7 @@ export async function checkRecipients(
         ? [
             {
               pipeline,
+              position,
               place: `pipelines[${pipeline}].actions[${position}].toAddress`,
               owner: address(action.toAddress),
               action,
@@ -59,11 +62,11 @@ export async function checkRecipients(
   const createdAt = await findCreatedTokenAccounts(db, project.id, missing, since);
   const found = new Map(recipients.map((recipient, i) => [recipient.owner, { recipient, facts: facts[i] }]));
   return {
-    issues: transfers.flatMap(({ pipeline, place, owner, action }) => {
+    issues: transfers.flatMap(({ pipeline, position, place, owner, action }) => {
       const { recipient, facts } = found.get(owner) ?? {};
       if (!recipient || !facts) throw new Error(`The accounts of ${owner} were not read.`);
       const message = describeOwner(recipient, facts) ?? describeTokenAccount(recipient, facts, action, createdAt);
-      return message === null ? [] : [{ pipeline, recipient: owner, place, message }];
+      return message === null ? [] : [{ pipeline, action: position, recipient: owner, place, message }];
     }),
     isVaultFrozen: facts[0]?.tokenAccount.state === 'frozen',
     vaultTokenAccount: vault.tokenAccount,

@@ -69,6 +69,7 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/"Custom":3\}/, 'a token account is of another mint'],
   [/"Custom":4\}/, 'a token account belongs to another owner'],
   [/"Custom":17\}/, 'a token account that it needs is frozen'],
+  [/"Custom":36\}/, 'a token account demands a memo with each transfer'],
   [/InsufficientFundsForRent/, 'an account would be left with less than its rent'],
   [/ComputationalBudgetExceeded|ProgramFailedToComplete/, 'it takes more compute units than a transaction may'],
   [/InvalidAccountData|UninitializedAccount/, 'an account that it needs is closed or has changed'],
@@ -115,10 +116,15 @@ function describeExecuted(executed: number): string {
   return executed === 1 ? 'The first pipeline was executed. ' : `The first ${executed} pipelines were executed. `;
 }
 
-function remedyOfEnd({ company, endCause }: BatchRecord, pipeline: number | null, left: number): string {
+function remedyOfEnd({ company, endCause, executeResult }: BatchRecord, pipeline: number | null, left: number): string {
   const limits = 'Its unused part of the daily limits was released.';
+  const failedRecipient = executeResult?.failedRecipient;
   if (pipeline !== null) {
     const rest = left > 1 ? ` and the ${left - 1} after it` : '';
+    if (failedRecipient) {
+      const others = left > 1 ? `Send the ${left - 1} after pipelines[${pipeline}] in a new batch. ` : '';
+      return `${others}A batch with ${failedRecipient.recipient} may not pay others until it was paid. ${limits}`;
+    }
     return `Fix pipelines[${pipeline}], then send it${rest} in a new batch. ${limits}`;
   }
   if (company.reason !== null) return `Change what the company criticized, and send a new batch. ${limits}`;

@@ -13,6 +13,7 @@ import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, toExecutionIssue } from '../check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../check/mismatches.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { holdRecipients } from '../held-recipients.ts';
 import { end } from './end.ts';
 import { releaseRequest } from './execution-issues.ts';
 import { type Progress, readProgress } from './progress.ts';
@@ -42,7 +43,11 @@ export async function approve(
   if (mismatch !== null) return stopForGood(deps, project, batch, describeMismatch(mismatch, batch));
   const { issues, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
   const issue = toExecutionIssue(issues);
-  if (issue !== null) return stop(deps, project, batch, issue);
+  if (issue !== null) {
+    const stopped = await stop(deps, project, batch, issue);
+    if (stopped === 'stopped') await holdRecipients(deps, batch, issues);
+    return stopped;
+  }
   const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
   const awaitsCompany = await fencedTransaction(deps, async (trx) => {
     await planTokenAccounts(trx, batch, toCreate);

@@ -1,3 +1,5 @@
+import type { RecipientFailure } from '@flywheel/api';
+import { address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
 import { type Batch, type BatchEvent, type EndCause, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
@@ -6,9 +8,11 @@ import { findBundles } from '../../store/batches/bundles.ts';
 import { markTokenAccountsCreated } from '../../store/batches/created-token-accounts.ts';
 import { replaceApprover, replacementOf } from '../../store/batches/rotations.ts';
 import type { Db } from '../../store/db.ts';
+import { releaseRecipients } from '../../store/projects/held-recipients.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
+import { holdRecipients, recipientsOf } from '../held-recipients.ts';
 import { readProgress } from './progress.ts';
 
 export interface Ending {
@@ -80,10 +84,25 @@ export async function recordEnd(
     created.map(({ address }) => address),
     clock.now(),
   );
+  await recordRecipients({ clock }, trx, batch, executed, failure?.failedRecipient);
   if (batch.kind === 'rotation' && event === 'EXECUTION_LANDED') {
     await replaceApprover(trx, batch.flywheelId, replacementOf(batch));
   }
   await jobs.enqueue(trx, { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address });
   log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');
   return true;
+}
+
+/** Releases the recipients that were paid, and holds back the one that made the batch fail. */
+async function recordRecipients(
+  { clock }: Pick<Deps, 'clock'>,
+  trx: Db,
+  batch: Batch,
+  executed: number,
+  failed: RecipientFailure | undefined,
+): Promise<void> {
+  await releaseRecipients(trx, batch.projectId, batch.pipelines.slice(0, executed).flatMap(recipientsOf));
+  if (!failed) return;
+  const issue = { recipient: address(failed.recipient), message: failed.reason };
+  await holdRecipients({ db: trx, clock }, batch, [issue]);
 }

@@ -1,6 +1,8 @@
+import type { RecipientFailure } from '@flywheel/api';
 import { type InstructionGroup, MAX_COMPUTE_UNITS, planTransactions } from '@flywheel/squads';
 import { type Batch, type ExecutionIssue, isFinal } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
+import type { Simulation } from '../../solana/chain.ts';
 import { type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import { batchExecutionGroup } from '../../squads/groups.ts';
 import { findBatch } from '../../store/batches/batches.ts';
@@ -8,6 +10,7 @@ import { askCompany } from '../../store/batches/company-approvals.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { assembleBundle, operatorLimits, simulationLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle, settleBundles } from '../bundles/land.ts';
+import { findFailedRecipient } from '../check/failed-recipient.ts';
 import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.ts';
 import { simulatePipelines } from '../check/simulate.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
@@ -78,6 +81,7 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
         failedTxMsg: failure.message,
         failedOnTransactionIndex: failure.pipeline,
         failedStartTransactionIndex: executed,
+        ...(failure.recipient && { failedRecipient: failure.recipient }),
       },
     });
   }
@@ -171,7 +175,13 @@ type Failure =
   /** Trying again later may succeed, e.g. after a deposit. */
   | { readonly isTemporary: true; readonly issue: ExecutionIssue }
   /** This pipeline fails whenever it is tried. */
-  | { readonly isTemporary: false; readonly pipeline: number; readonly message: string };
+  | {
+      readonly isTemporary: false;
+      readonly pipeline: number;
+      readonly message: string;
+      /** The recipient that causes it; null for other causes. */
+      readonly recipient: RecipientFailure | null;
+    };
 
 /**
  * Finds out why a bundle did not land completely. Null when it should simply be sent again: its blockhash expired, or it
@@ -188,14 +198,18 @@ async function explainFailure(
   const { executed: pipeline, status } = await readProgress(deps, project.flywheel.multisig, batch);
   // The cursor has moved on: an earlier bundle with this pipeline landed, and this one failed as its repetition.
   if (pipeline > executed || status !== 'Approved') return null;
-  const err = landing.state === 'failed' ? landing.err : await simulatePipeline(deps, project, batch, pipeline);
+  const { err, logs } =
+    landing.state === 'failed'
+      ? { err: landing.err, logs: await deps.chain.transactionLogs(landing.signature) }
+      : await simulatePipeline(deps, project, batch, pipeline);
   if (err === null) return null;
   const problems = isShortOfFunds(err) ? await findMissingFunds(deps, project, batch, pipeline) : [];
   if (problems.length > 0) {
     return { isTemporary: true, issue: { code: 'ERR_VAULT_UNDERFUNDED', context: { problems } } };
   }
   if (!isCausedByPipeline(err)) return { isTemporary: true, issue: OWN_ISSUE };
-  return { isTemporary: false, pipeline, message: `pipelines[${pipeline}] failed on chain: ${err}` };
+  const recipient = await findFailedRecipient(deps, project, batch, { pipeline, err, logs });
+  return { isTemporary: false, pipeline, message: `pipelines[${pipeline}] failed on chain: ${err}`, recipient };
 }
 
 async function simulatePipeline(
@@ -203,12 +217,12 @@ async function simulatePipeline(
   { flywheel: { multisig } }: Project,
   batch: Batch,
   position: number,
-): Promise<string | null> {
+): Promise<Pick<Simulation, 'err' | 'logs'>> {
   const group = await batchExecutionGroup(multisig, batch, position, MAX_COMPUTE_UNITS);
   const [planned] = planTransactions([group], simulationLimits(multisig));
   if (!planned) throw new Error('The execution of a pipeline takes one transaction.');
   const { wire } = await signTransaction(planned.message, await deps.chain.latestBlockhash(), [deps.operator]);
-  return (await deps.chain.simulate(wire, { sigVerify: false, replaceRecentBlockhash: true })).err;
+  return deps.chain.simulate(wire, { sigVerify: false, replaceRecentBlockhash: true });
 }
 
 /** Describes what the vault lacks for the pipelines from this position on. */

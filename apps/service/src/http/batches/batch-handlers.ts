@@ -9,6 +9,7 @@ import {
   readCurrentBatch,
   readLedger,
 } from '../../batches/read.ts';
+import { readRest } from '../../batches/rest.ts';
 import { isFinal } from '../../model/batch.ts';
 import type { Handlers } from '../operations/handlers.ts';
 import {
@@ -51,7 +52,12 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       );
       const { id: batchId, status, executeResult } = batch;
       if (!isFinal(status) || executeResult === null) return pendingReply(batch, preferred, locationOf(batchId));
-      return { status: 200, body: { batchId, status, result: executeResult }, headers: appliedPreference(preferred) };
+      const rest = await readRest(deps, project, batch);
+      return {
+        status: 200,
+        body: { batchId, status, result: executeResult, ...rest },
+        headers: appliedPreference(preferred),
+      };
     },
 
     cancelBatch: ({ project, closing: signal }, { headers: { prefer }, params: { batchId } }) =>
@@ -69,6 +75,7 @@ export function createBatchHandlers(deps: PreviewDeps & StreamDeps): Handlers<ty
       const included = {
         ...(include.pipelines && { pipelines: presentPipelines(await readBatch(deps, project, batchId, KIND)) }),
         ...(include.ledger && { ledger: presentLedger(await readLedger(deps, batch)) }),
+        ...(include.rest && (await readRest(deps, project, batch))),
         ...(include.approval && { proposalApproveTx: await readApproval(deps, project, batch) }),
       };
       return { status: 200, body: presentBatch(batch, project, included) };

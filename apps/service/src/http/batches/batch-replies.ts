@@ -5,6 +5,7 @@ import { type EventDeps, readEvents, streamEvents } from '../../batches/events.t
 import { type InitRequest, initBatch } from '../../batches/init.ts';
 import { type PreviewDeps, previewBatch } from '../../batches/preview.ts';
 import { buildApproval, readApproval } from '../../batches/read.ts';
+import { readRest } from '../../batches/rest.ts';
 import { type BatchWithoutPipelines, isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { StreamLimit } from '../operations/events.ts';
@@ -54,6 +55,7 @@ export async function replyToCancel(deps: Deps, project: Project, { prefer, sign
     batchId: batch.id,
     status: batch.status,
     ...(cancelTx !== null && { cancelTx }),
+    ...(await readRest(deps, project, batch)),
   };
   return { status: 200 as const, body, headers: appliedPreference(preferred) };
 }

@@ -13,6 +13,7 @@ import type { DailyLimit } from '../../batches/admission.ts';
 import { toProblem } from '../../batches/check/check-batch.ts';
 import type { Preview } from '../../batches/preview.ts';
 import type { Ledger } from '../../batches/read.ts';
+import type { Rest } from '../../batches/rest.ts';
 import {
   type Batch,
   type BatchWithoutPipelines,
@@ -25,7 +26,7 @@ import type { Project, Token } from '../../model/project.ts';
 import type { Balance } from '../../model/vault-balance.ts';
 
 /** Optional fields that a caller may request with `?include=`. */
-export interface Included {
+export interface Included extends Rest {
   /** Their instructions are encoded. */
   readonly pipelines?: readonly CompiledPipeline[];
   /** null once the batch has ended; the field is then absent. */
@@ -53,6 +54,8 @@ export function presentBatch(batch: BatchWithoutPipelines, project: Project, inc
     dateUpdated: batch.updatedAt.toISOString(),
     ...(included.pipelines && { pipelines: [...included.pipelines] }),
     ...(included.ledger && { ledger: included.ledger }),
+    ...(included.rest && { rest: included.rest }),
+    ...(included.heldBack && { heldBack: included.heldBack }),
     ...(included.proposalApproveTx && { proposalApproveTx: included.proposalApproveTx }),
   };
 }
@@ -137,9 +140,15 @@ export function parseInclude(include: string | undefined): {
   readonly pipelines: boolean;
   readonly approval: boolean;
   readonly ledger: boolean;
+  readonly rest: boolean;
 } {
   const words = new Set(include?.split(','));
-  return { pipelines: words.has('pipelines'), approval: words.has('approval'), ledger: words.has('ledger') };
+  return {
+    pipelines: words.has('pipelines'),
+    approval: words.has('approval'),
+    ledger: words.has('ledger'),
+    rest: words.has('rest'),
+  };
 }
 
 function presentBalance({ needed, available, missing }: Balance, present: (amount: bigint) => string) {

@@ -1,0 +1,108 @@
+import { ApiError, type Pipeline } from '@flywheel/api';
+import { type Address, address } from '@solana/kit';
+import type { BatchWithoutPipelines, CompiledPipeline, VaultPipeline } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import {
+  findHeldRecipients,
+  type HeldRecipient,
+  holdRecipients as insertHeld,
+} from '../store/projects/held-recipients.ts';
+import { type BatchIssue, toProblem } from './check/check-batch.ts';
+import type { Deps } from './deps.ts';
+
+/**
+ * Holds the recipients back that keep a batch from being executed: until a pipeline that pays them is executed, a batch
+ * that pays them may pay no others.
+ */
+export async function holdRecipients(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { id: batchId, projectId }: Pick<BatchWithoutPipelines, 'id' | 'projectId'>,
+  issues: readonly Pick<BatchIssue, 'recipient' | 'message'>[],
+): Promise<void> {
+  const heldAt = clock.now();
+  const held = new Map<Address, HeldRecipient>();
+  for (const { recipient, message: reason } of issues) {
+    if (recipient !== null) held.set(recipient, { address: recipient, batchId, reason, heldAt });
+  }
+  await insertHeld(db, projectId, [...held.values()]);
+}
+
+/** @throws ApiError ERR_RECIPIENT_HELD_BACK for pipelines of which some pay a held recipient and others do not. */
+export async function requireSeparated(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  project: Pick<Project, 'id'>,
+  pipelines: readonly VaultPipeline[],
+): Promise<void> {
+  const issues = await findMixedRecipients(deps, project, pipelines);
+  if (issues.length === 0) return;
+  const named = issues.slice(0, MAX_ISSUES_NAMED).map(({ place, message }) => `${place}: ${message}`);
+  const more = issues.length - named.length;
+  throw new ApiError('ERR_RECIPIENT_HELD_BACK', {
+    problems: more > 0 ? [...named, `And ${more} more.`] : named,
+    details: issues.map(toProblem),
+  });
+}
+
+const MAX_ISSUES_NAMED = 5;
+
+export interface HeldRecipientIssue extends Omit<BatchIssue, 'code'> {
+  readonly code: 'ERR_RECIPIENT_HELD_BACK';
+}
+
+/** Finds the held recipients of pipelines of which others pay none; empty if all or none of the pipelines pay one. */
+export async function findMixedRecipients(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  project: Pick<Project, 'id'>,
+  pipelines: readonly VaultPipeline[],
+): Promise<HeldRecipientIssue[]> {
+  const held = await findHeld(deps, project, pipelines);
+  if (pipelines.every((pipeline) => pays(pipeline, held))) return [];
+  return pipelines.flatMap(({ actions }, index) =>
+    actions.flatMap((action, position) => {
+      const found = action.action === 'AIRDROP' ? held.get(address(action.toAddress)) : undefined;
+      if (found === undefined) return [];
+      const { address: recipient, batchId, heldAt, reason } = found;
+      const place = `pipelines[${index}].actions[${position}].toAddress`;
+      const message = `${recipient} stopped batch ${batchId} on ${heldAt.toISOString()}: ${reason}`;
+      return [{ code: 'ERR_RECIPIENT_HELD_BACK', place, message, recipient }] as const;
+    }),
+  );
+}
+
+/** Separates the pipelines that pay a held recipient from the others. */
+export async function separate<P extends Pipeline>(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  project: Pick<Project, 'id'>,
+  pipelines: readonly P[],
+): Promise<{ readonly rest: P[]; readonly heldBack: P[] }> {
+  const held = await findHeld(deps, project, pipelines);
+  return {
+    rest: pipelines.filter((pipeline) => !pays(pipeline, held)),
+    heldBack: pipelines.filter((pipeline) => pays(pipeline, held)),
+  };
+}
+
+const MS_PER_DAY = 86_400_000;
+/** Long enough that stopping batches is not worth the wait; a recipient that is paid is released at once. */
+const HOLD_MS = 30 * MS_PER_DAY;
+
+type HeldRecipients = ReadonlyMap<Address, HeldRecipient>;
+
+async function findHeld(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { id }: Pick<Project, 'id'>,
+  pipelines: readonly VaultPipeline[],
+): Promise<HeldRecipients> {
+  const recipients = new Set(pipelines.flatMap(recipientsOf));
+  if (recipients.size === 0) return new Map();
+  return findHeldRecipients(db, id, [...recipients], new Date(clock.now().getTime() - HOLD_MS));
+}
+
+function pays(pipeline: VaultPipeline, held: HeldRecipients): boolean {
+  return recipientsOf(pipeline).some((recipient) => held.has(recipient));
+}
+
+/** Lists the recipients of a pipeline's airdrops. */
+export function recipientsOf({ actions }: Pick<CompiledPipeline, 'actions'>): Address[] {
+  return actions.flatMap((action) => (action.action === 'AIRDROP' ? [address(action.toAddress)] : []));
+}

@@ -1,0 +1,38 @@
+import type { InitBatchRequest, Pipeline } from '@flywheel/api';
+import type { BatchWithoutPipelines, CompiledPipeline } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import type { Deps } from './deps.ts';
+import { separate } from './held-recipients.ts';
+import { readBatch } from './read.ts';
+
+/** Bodies for init with what a batch did not execute. */
+export interface Rest {
+  /** Absent when there are none. */
+  readonly rest?: InitBatchRequest;
+  /** Those that pay a recipient who stopped a batch; absent when there are none. */
+  readonly heldBack?: InitBatchRequest;
+}
+
+/** Reads what a failed batch of pipelines did not execute; empty for every other batch. */
+export async function readRest(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  project: Project,
+  { id, kind, status, executeResult }: BatchWithoutPipelines,
+): Promise<Rest> {
+  if (kind !== 'pipelines' || status !== 'FAILED') return {};
+  const { pipelines } = await readBatch(deps, project, id);
+  const left = pipelines.slice(executeResult?.totalSuccessful ?? 0).map(toPipeline);
+  const { rest, heldBack } = await separate(deps, project, left);
+  return {
+    ...(rest.length > 0 && { rest: { pipelines: rest } }),
+    ...(heldBack.length > 0 && { heldBack: { pipelines: heldBack } }),
+  };
+}
+
+function toPipeline({ type, payload, actions }: CompiledPipeline): Pipeline {
+  return {
+    type,
+    payload,
+    actions: actions.filter((action) => action.action !== 'WITHDRAW' && action.action !== 'ROTATE'),
+  };
+}
