@@ -5,7 +5,7 @@ import { openWorld, type World, type WorldDatabase, type WorldOptions } from '@f
 import { createLog } from '../apps/service/src/log.ts';
 import { startPostgres } from '../apps/service/src/store/postgres.ts';
 
-/** A whole service as in production: the database flushes every commit to disk. */
+/** Opens a service as in production: the database flushes every commit to disk. */
 export function openBenchWorld(
   environment: Readonly<Record<string, string>> = {},
   options: WorldOptions = {},

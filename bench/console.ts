@@ -5,7 +5,7 @@ import { type Figures, ms, percentile } from './figures.ts';
 
 const VISITS = 5;
 
-/** The first page as a newcomer gets it: nothing cached, from this machine, and as over a slow line to a slow phone. */
+/** Measures the first page for a new visitor, with an empty cache: from this machine, and on a slow line and phone. */
 export async function benchConsole(): Promise<Figures> {
   if (noBrowser !== false) throw new Error(noBrowser);
   await import('../apps/console/build-if-stale.ts');
@@ -35,7 +35,7 @@ interface Visited {
   readonly scriptBytes: number;
   readonly totalBytes: number;
   readonly requests: number;
-  /** From the beginning of the navigation. */
+  /** Time since the start of the navigation. */
   readonly paintMs: number;
   readonly interactiveMs: number;
 }
@@ -51,7 +51,7 @@ async function visitOften(
     await prepare(await context.newCDPSession(page));
     await page.addInitScript(NOTE_INTERACTIVE);
     await page.goto('/', { waitUntil: 'networkidle' });
-    // A slow phone still runs scripts when its network has long been idle.
+    // A slow phone still runs scripts after its network has become idle.
     await page.locator('main button').first().waitFor();
     visited.push(await page.evaluate<Visited>(READ_TIMES));
     await close();
@@ -59,7 +59,7 @@ async function visitOften(
   return visited;
 }
 
-/** Lighthouse’s slow 4G and its slowed phone (lighthouse, core/config/constants.js, throttling.mobileSlow4G). */
+/** Applies Lighthouse's slow 4G and slow phone (lighthouse, core/config/constants.js, throttling.mobileSlow4G). */
 async function slowDown(session: CDPSession): Promise<void> {
   await session.send('Network.enable');
   await session.send('Network.emulateNetworkConditions', {
@@ -71,7 +71,7 @@ async function slowDown(session: CDPSession): Promise<void> {
   await session.send('Emulation.setCPUThrottlingRate', { rate: 4 });
 }
 
-/** React listens from its root before it draws: a button that is there takes clicks. */
+/** React listens at its root before it renders: a visible button accepts clicks. */
 const NOTE_INTERACTIVE = `
   new MutationObserver((_changes, observer) => {
     if (!document.querySelector('main button')) return;

@@ -28,8 +28,8 @@ import { makePipelines } from './init.ts';
 const PIPELINES = 200;
 
 /**
- * Pipelines executed per second through the service and the local cluster, beside the rate at which LiteSVM alone
- * executes the very same transactions from the very same accounts.
+ * Measures the pipelines executed per second through the service and the local cluster, and the rate at which LiteSVM
+ * alone executes the same transactions from the same accounts.
  */
 export async function benchExecution(): Promise<Figures> {
   const world = await openBenchWorld();
@@ -67,7 +67,7 @@ async function measure(world: World): Promise<Figures> {
   };
 }
 
-/** A batch that is set up on chain and awaits its approval. */
+/** Sets up a batch on chain, ready for its approval. */
 async function finalize(world: World, { apiKey }: TestProject): Promise<Batch> {
   const { batch } = requireOk(await init(world.url, apiKey, await makePipelines(PIPELINES)));
   for (;;) {
@@ -85,7 +85,7 @@ async function approvalOf(world: World, { apiKey }: TestProject, { id }: Batch):
   return requireOk(await getBatch(world.url, apiKey, id, '?include=approval')).proposalApproveTx;
 }
 
-/** Everything that approving and executing a batch may touch. */
+/** Lists every account that approving and executing a batch may use. */
 async function accountsOf(batch: Batch, multisig: Multisig): Promise<Address[]> {
   const groups = await Promise.all(
     batch.pipelines.map((pipeline, position) =>
@@ -115,20 +115,20 @@ async function readAccounts({ rpc }: World, addresses: readonly Address[]): Prom
   const accounts: EncodedAccount[] = [];
   for (let i = 0; i < addresses.length; i += MAX_ACCOUNTS) {
     const found = await fetchEncodedAccounts(rpc, addresses.slice(i, i + MAX_ACCOUNTS), { commitment: 'confirmed' });
-    // Programs are LiteSVM's own.
+    // LiteSVM has the programs already.
     for (const account of found) if (account.exists && !account.executable) accounts.push(account);
   }
   return accounts;
 }
 
-/** Solana RPC, getMultipleAccounts. */
+/** Maximum of getMultipleAccounts (Solana RPC). */
 const MAX_ACCOUNTS = 100;
 
 function decode(wire: string): Transaction {
   return getTransactionDecoder().decode(getBase64Encoder().encode(wire));
 }
 
-/** Milliseconds that LiteSVM takes for the transactions, one after the other, on a state of its own. */
+/** Measures the milliseconds that LiteSVM takes for the transactions in sequence, on a state of its own. */
 async function replay(
   before: readonly EncodedAccount[],
   transactions: readonly Transaction[],
@@ -145,7 +145,7 @@ async function replay(
   return performance.now() - start;
 }
 
-/** Past the slot in which the lookup table was extended, so that it serves. */
+/** After the slot in which the lookup table was extended, so that it can be used. */
 const REPLAY_SLOT = 1_000_000n;
 
 function emptyRuntime(program: Runtime['program']): { readonly svm: LiteSVM; readonly runtime: Runtime } {

@@ -1,4 +1,4 @@
-/** What a benchmark found: rows of a table, the unit in each name. */
+/** Results of a benchmark: rows of a table, with the unit in each name. */
 export interface Figures {
   readonly title: string;
   readonly note: string;
@@ -11,7 +11,7 @@ export function printFigures({ title, note, rows }: Figures): void {
   process.stdout.write(`\n${title}\n${lines.join('\n')}\n  ${note}\n`);
 }
 
-/** The value below which the given share of the sample lies (nearest rank). */
+/** Computes the value below which the given share of the sample lies (nearest rank). */
 export function percentile(sample: readonly number[], share: number): number {
   const sorted = [...sample].sort((a, b) => a - b);
   const value = sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)];

@@ -1,20 +1,20 @@
 import { connect } from 'node:net';
 
-/** Stands between the head and the body of an HTTP message. */
+/** Separates head and body of an HTTP message. */
 const HEAD_END = '\r\n\r\n';
 
 export interface Load {
   readonly port: number;
-  /** Connections that stay open; each has one request under way at a time. */
+  /** Number of open connections; each sends one request at a time. */
   readonly senders: number;
   readonly bodies: readonly string[];
-  /** Told each answer's body. What it throws ends the load. */
+  /** Receives the body of each answer. If it throws, the load ends. */
   readonly check: (answer: string) => void;
 }
 
 /**
- * Posts bodies over keep-alive connections until all are answered. Written on bare sockets, since a client that spends
- * more on a request than the server does would measure itself. Answers must tell their length.
+ * Posts bodies over keep-alive connections until all are answered. It uses bare sockets, since a client that spends
+ * more on a request than the server would measure itself. Answers must have a Content-Length.
  */
 export async function sendLoad({ port, senders, bodies, check }: Load): Promise<void> {
   const requests = bodies.map(
@@ -55,7 +55,7 @@ function runSender(port: number, take: () => string | undefined, check: (answer:
   });
 }
 
-/** The body once all of it is there. */
+/** Extracts the body; null until it is complete. */
 function readAnswer(received: string): string | null {
   const headEnd = received.indexOf(HEAD_END);
   if (headEnd < 0) return null;

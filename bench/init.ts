@@ -21,7 +21,7 @@ const SAMPLES = 200;
 const WARM_UP = 20;
 const PIPELINES = 10;
 
-/** POST /init of ten pipelines, whole and in its parts: no chain round trip is in it. */
+/** Measures POST /init of ten pipelines, in total and by parts; it makes no call to the chain. */
 export async function benchInit(): Promise<Figures> {
   const world = await openBenchWorld();
   try {
@@ -51,7 +51,7 @@ async function measure(world: World): Promise<Figures> {
     fairUse: { maxOpenBatches: 10_000, maxOpenPipelines: 1_000_000 },
   };
   const [http, useCase, compile]: [number[], number[], number[]] = [[], [], []];
-  // In turn, so that a slow moment of the machine hits all three.
+  // In turn, so that a slow moment of the machine affects all three.
   for (let i = 0; i < SAMPLES + WARM_UP; i++) {
     const [one, other, third] = await Promise.all([makePipelines(), makePipelines(), makePipelines()]);
     http.push(await timeMs(async () => requireOk(await init(world.url, apiKey, one))));

@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { startLocalnet } from '../packages/localnet/src/index.ts';
 
-// A cluster in a process of its own, so that nothing else takes its thread or its memory. It tells its port once it
-// runs, its memory when asked to measure, and the time that stopping took when it is over.
+// A cluster in a process of its own, which shares its thread and memory with nothing else. It reports its port at
+// start, its memory on request, and at the end the time that stopping took.
 const began = performance.now();
 const localnet = await startLocalnet({ stateDirectory: process.argv[2] ?? null, squadsProgram: 'emulation' });
 setFlagsFromString('--expose-gc');

@@ -27,17 +27,17 @@ import { type Figures, ms, percent, timeMs } from './figures.ts';
 import { sendLoad } from './http-load.ts';
 
 const SENDERS = 16;
-/** Calls in one JSON-RPC request, where calls are sent in arrays. */
+/** Calls in one JSON-RPC array. */
 const CALLS = 32;
-/** Signed at a time, so that what is measured is not the making of keys and signatures. */
+/** Transactions signed at a time, so that the creation of keys and signatures is not measured. */
 const BLOCK = 4_000;
 const DEFAULT_TRANSACTIONS = 100_000;
 const FUNDS_LAMPORTS = 1_000_000_000_000_000n;
-/** What an account without content must hold. */
+/** Rent-exempt minimum of an account without data. */
 const TRANSFER_LAMPORTS = 890_880n;
 
 /**
- * Transfers, each to an account that did not exist, through JSON-RPC into a cluster in a process of its own: one call a
+ * Measures transfers, each to a new account, through JSON-RPC into a cluster in a process of its own: one call per
  * request, then arrays of calls; and the same transfers on LiteSVM alone, with its signature check.
  */
 export async function benchLocalnet(transactions = DEFAULT_TRANSACTIONS): Promise<Figures> {
@@ -94,7 +94,7 @@ async function measure(cluster: Cluster, transactions: number): Promise<[string,
           throw new Error('A transfer failed.');
       }
     });
-    // The first blocks warm up.
+    // The first blocks are a warm-up.
     for (const [kind, tookMs] of done < 2 * BLOCK
       ? []
       : ([
@@ -126,7 +126,7 @@ interface Cluster {
   readonly port: number;
   readonly startMs: number;
   measure(): Promise<z.output<typeof measured>>;
-  /** Ends the process; how long stopping took. */
+  /** Ends the process. @returns how long stopping took. */
   stop(): Promise<number>;
 }
 

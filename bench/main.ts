@@ -14,7 +14,7 @@ const BENCHES = {
 };
 type Name = keyof typeof BENCHES;
 
-// These machines are noisy: read ratios, not single figures. Each benchmark runs beside what it is measured against.
+// Machines are noisy: compare ratios, not single figures. Each benchmark runs beside its reference.
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !(name in BENCHES));
 if (unknown !== undefined) throw new Error(`${unknown} is no benchmark: ${Object.keys(BENCHES).join(', ')}.`);

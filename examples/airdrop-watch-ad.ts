@@ -1,6 +1,6 @@
-// A queue's worker: takes what viewers have earned and pays it out, a batch at a time, surviving any interruption.
+// Pays rewards from a queue, one batch at a time. It can be interrupted at any moment and pays everything once.
 // FLYWHEEL_API_KEY=… node examples/airdrop-watch-ad.ts queue-folder wallet.json
-// The folder holds events.jsonl, a line for each ad watched: {"adId":"ad-7731","viewer":"12Zg…","seconds":30}
+// The folder holds events.jsonl, a line for each watched ad: {"adId":"ad-7731","viewer":"12Zg…","seconds":30}
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,11 +13,14 @@ interface AdWatched {
   readonly seconds: number;
 }
 
-/** What the worker has taken from the queue and not finished. The key makes it one batch, however often it is begun. */
+/**
+ * Lines that the worker has taken from the queue and not finished. Its key makes them one batch, however often it
+ * starts.
+ */
 interface Claim {
   readonly idempotencyKey: string;
   readonly pipelines: readonly Pipeline[];
-  /** How many lines of the queue were done when this was taken, and how many it took. */
+  /** Number of finished lines when this claim was taken, and number of its own lines. */
   readonly from: number;
   readonly count: number;
 }
@@ -40,11 +43,14 @@ for (let claim = await nextClaim(); claim !== null; claim = await nextClaim()) {
   await rm(join(folder, 'claim.json'));
 }
 
-/** What was begun and not finished comes first; else the next events, written down before anything is sent. */
+/**
+ * Returns the unfinished claim if there is one; otherwise takes the next events, and stores them before anything is
+ * sent.
+ */
 async function nextClaim(): Promise<Claim | null> {
   const done: { readonly lines: number } = (await readJson('done.json')) ?? { lines: 0 };
   const begun: Claim | null = await readJson('claim.json');
-  // Finished, and interrupted before it was put away.
+  // A claim below the finished lines was paid, and interrupted before it was deleted.
   if (begun && begun.from >= done.lines) return begun;
   const lines = (await readFile(join(folder, 'events.jsonl'), 'utf8')).split('\n').filter((line) => line !== '');
   const events = lines.slice(done.lines, done.lines + EVENTS_A_BATCH).map((line): AdWatched => JSON.parse(line));
@@ -67,7 +73,7 @@ async function readJson<T>(name: string): Promise<T | null> {
   return json === null ? null : JSON.parse(json);
 }
 
-/** All of it or nothing, wherever the power goes. */
+/** Writes the file completely or not at all, also if the power fails. */
 async function writeWhole(name: string, value: unknown): Promise<void> {
   await writeFile(join(folder, `${name}.new`), JSON.stringify(value), { flush: true });
   await rename(join(folder, `${name}.new`), join(folder, name));

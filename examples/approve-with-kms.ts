@@ -1,10 +1,10 @@
-// Approves a batch that was made elsewhere, with a key that never leaves its key service, within limits of its own:
+// Approves a batch of another program within its own limits, with a key that never leaves its key service:
 // FLYWHEEL_API_KEY=… KMS_URL=… node examples/approve-with-kms.ts <batch id> <wallet address> <vault address>
-// The key service here takes bytes to sign by POST and answers the 64 bytes of an Ed25519 signature. A cloud's client
-// goes in the same place.
+// This key service accepts bytes by POST and answers their Ed25519 signature, 64 bytes. Put your cloud's client in its
+// place.
 import { byteSigner, createFlywheelClient, type Pipeline, verifyAndSign } from '@flywheel/sdk';
 
-/** What this approver lets pass without asking anybody. */
+/** Maximum that this approver signs by itself. */
 const MAX_TOKENS_A_BATCH = 10_000;
 
 const [batchId = '', walletAddress = '', vaultAddress = ''] = process.argv.slice(2);
@@ -32,7 +32,7 @@ if (tokensOf(pipelines) > MAX_TOKENS_A_BATCH) {
     `Batch ${batchId} moves ${tokensOf(pipelines)} tokens; a person must approve more than ${MAX_TOKENS_A_BATCH}.`,
   );
 }
-// The service says what the batch does; the chain is asked whether that is so, before the key service is.
+// Before the key service signs, the chain must hold what the service says that the batch does.
 const signedTx = await verifyAndSign(rpcUrl, {
   wallet,
   proposalApproveTx,

@@ -1,6 +1,6 @@
 // Burns a hundredth of every purchase: FLYWHEEL_API_KEY=… node examples/burn-on-purchase.ts wallet.json
 // curl -d '{"orderId":"SO-20418","customer":"12Zg…","totalCents":31800}' http://127.0.0.1:3000
-// `createPurchaseHandler` makes a handler of Request and Response alone, as Next, Hono, Deno and workers take it.
+// `createPurchaseHandler` returns a handler from Request to Response, which works in Next, Hono, Deno and workers.
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -19,12 +19,15 @@ import { createKeyPairSignerFromBytes } from '@solana/kit';
 
 interface Purchase {
   readonly orderId: string;
-  /** The customer's wallet, for the tokens that come back to him. */
+  /** The customer's wallet, which receives the tokens. */
   readonly customer: string;
   readonly totalCents: number;
 }
 
-/** What a shop's webhook calls. An order that is reported twice is one batch: its id makes the idempotency key. */
+/**
+ * Creates the handler of a shop's webhook. An order that is reported twice is one batch: its id makes the idempotency
+ * key.
+ */
 export function createPurchaseHandler(client: FlywheelClient, options: Pick<RunBatchOptions, 'wallet' | 'verify'>) {
   return async (request: Request): Promise<Response> => {
     const { orderId, customer, totalCents }: Purchase = JSON.parse(await request.text());
@@ -42,7 +45,7 @@ export function createPurchaseHandler(client: FlywheelClient, options: Pick<RunB
       return Response.json({ batchId: id, status, executeResult }, { status: status === 'EXECUTED' ? 200 : 502 });
     } catch (error) {
       if (!isFlywheelError(error)) throw error;
-      // The shop reports the order again later, and the same batch goes on.
+      // The shop reports the order again later, and the same batch continues.
       const { code, message } = error;
       return Response.json({ error: code, message }, { status: 503, headers: { 'retry-after': '60' } });
     }

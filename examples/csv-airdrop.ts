@@ -1,5 +1,5 @@
 // Airdrops a file of recipients: FLYWHEEL_API_KEY=… node examples/csv-airdrop.ts recipients.csv wallet.json
-// Each line holds an address, a comma and an amount of whole tokens. The same file is never sent twice: its hash is in
+// Each line has an address, a comma and an amount of whole tokens. The same file is never sent twice: its hash is in
 // the proofs and makes the idempotency keys.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -8,13 +8,13 @@ import { airdrop, createFlywheelClient, idempotencyKeyOf, packActions, runBatch 
 import { createKeyPairSignerFromBytes, isAddress } from '@solana/kit';
 
 interface Row {
-  /** Counted from one. */
+  /** Number of the line, counted from one. */
   readonly line: number;
   readonly recipient: string;
   readonly amount: string;
 }
 
-/** What init takes at most. */
+/** Maximum of pipelines in one init. */
 const PIPELINES_A_BATCH = 1_000;
 
 const [csvFile = 'recipients.csv', walletFile = 'wallet.json'] = process.argv.slice(2);

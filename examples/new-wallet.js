@@ -1,5 +1,5 @@
-// Makes a wallet as a Solana CLI keypair file and prints its address: node examples/new-wallet.js wallet.json
-// `solana-keygen new` does the same, for who has Solana's tools. Plain JavaScript: any Node from 20 on runs it.
+// Creates a wallet as a Solana CLI keypair file and prints its address: node examples/new-wallet.js wallet.json
+// `solana-keygen new` of Solana's own tools does the same. Plain JavaScript for Node 20 and later.
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
@@ -10,7 +10,7 @@ const [path] = process.argv.slice(2);
 if (path === undefined) throw new Error('Say where to: node examples/new-wallet.js wallet.json');
 const { d: privateKey, x: publicKey } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
 const bytes = [privateKey, publicKey].flatMap((half) => [...Buffer.from(half, 'base64url')]);
-// Never over a wallet that is there, and for its owner's eyes only.
+// Never overwrites a wallet, and only the owner can read it.
 writeFileSync(path, JSON.stringify(bytes), { flag: 'wx', mode: 0o600 });
 process.stdout.write(`${toBase58(Buffer.from(publicKey, 'base64url'))}\n`);
 

@@ -1,6 +1,6 @@
 // Runs a batch with the SDK, from init to its end: FLYWHEEL_API_KEY=… node examples/run-batch.ts wallet.json
-// The wallet is the one the project was registered with. FLYWHEEL_URL and SOLANA_RPC_URL name another service and
-// another node than npm start's.
+// The wallet is the one that registered the project. FLYWHEEL_URL and SOLANA_RPC_URL replace the service and the node
+// of npm start.
 import { readFile } from 'node:fs/promises';
 import { airdrop, burn, createFlywheelClient, isFlywheelError, pipeline, runBatch } from '@flywheel/sdk';
 import { createKeyPairSignerFromBytes } from '@solana/kit';
@@ -23,7 +23,7 @@ try {
         airdrop('12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9', 1.5),
       ),
     ],
-    // What the chain holds is read at the node and compared with the pipelines before the wallet signs.
+    // The batch is read from the node and compared with the pipelines before the wallet signs.
     { wallet, verify: { rpcUrl }, onProgress: ({ stage }) => process.stderr.write(`${stage}\n`) },
   );
   process.stdout.write(`${JSON.stringify(batch.executeResult, null, 2)}\n`);

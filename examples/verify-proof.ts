@@ -1,4 +1,4 @@
-// Checks a proof against the chain, without the service: anyone can.
+// Checks a proof on chain without the service, as anyone can.
 // node examples/verify-proof.ts <signature> <vault address> WATCH_AD '{"adId":"123"}'
 import { proof } from '@flywheel/sdk';
 

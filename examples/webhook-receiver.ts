@@ -1,28 +1,28 @@
 // Receives a project's webhooks: WEBHOOK_SECRET=whsec_… node examples/webhook-receiver.ts 3000
 // The secret is shown when the webhook is created: flywheel webhooks create --receiver http://127.0.0.1:3000/ …
-// `createReceiver` makes a handler of Request and Response alone, as Next, Hono, Deno and workers take it.
+// `createReceiver` returns a handler from Request to Response, which works in Next, Hono, Deno and workers.
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { WebhookEvent } from '@flywheel/sdk';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 
-/** What your own code keeps and does. */
+/** Storage and work of your own code. */
 interface Inbox {
-  /** Keeps an event under its id, once: false when it is there already. A table with a unique column does. */
+  /** Stores an event under its id; false if it is already stored. A table with a unique column does that. */
   keep(eventId: string, event: WebhookEvent): Promise<boolean>;
-  /** Woken for each event that is new; may take as long as it takes. */
+  /** Starts the work on a new event; it may take any time. */
   work(event: WebhookEvent): void;
 }
 
-/** An event is sent at least once, in no certain order: what was had before is answered just as well. */
+/** Creates the receiver. An event is sent at least once, in any order: a repeated one gets the same answer. */
 export function createReceiver(secret: string, inbox: Inbox) {
   const webhook = new Webhook(secret);
   return async (request: Request): Promise<Response> => {
-    // The signature is over these very bytes: parse nothing before it is checked.
+    // The signature covers these exact bytes: parse nothing before it is checked.
     const body = await request.text();
     let event: WebhookEvent;
     try {
-      // What this secret has signed was made by the service.
+      // Only the service signs with this secret.
       event = webhook.verify(body, Object.fromEntries(request.headers)) as WebhookEvent;
     } catch (error) {
       if (!(error instanceof WebhookVerificationError)) throw error;
@@ -30,7 +30,7 @@ export function createReceiver(secret: string, inbox: Inbox) {
     }
     const isNew = await inbox.keep(request.headers.get('webhook-id') ?? '', event);
     if (isNew) inbox.work(event);
-    // Within 15 s, or it is sent again.
+    // Answer within 15 s, or the event is sent again.
     return new Response(null, { status: 204 });
   };
 }

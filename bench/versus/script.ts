@@ -18,9 +18,9 @@ import {
 import * as multisig from '@sqds/multisig';
 
 /**
- * What a developer would write without the service: the SDK of Squads and web3.js, one instruction a transaction, one after
- * the other. A program of its own. Prints its vault; when somebody has funded it and says so on standard input, runs one
- * batch and prints what it took.
+ * A program that a developer would write without the service: the SDK of Squads and web3.js, one instruction per
+ * transaction, in sequence. It prints its vault; after a line on standard input says that the vault is funded, it runs
+ * one batch and prints its cost and time.
  */
 const [url = '', wsEndpoint = '', mintText = '', countText = ''] = process.argv.slice(2);
 const connection = new Connection(url, { commitment: 'confirmed', wsEndpoint });
@@ -30,7 +30,7 @@ const count = Number(countText);
 const MEMO_PROGRAM = new PublicKey('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
 const DECIMALS = 6;
 const TOKEN = 10n ** 6n;
-/** Locked in each pipeline's account until somebody closes it, which this script never does. */
+/** Locked in each pipeline's account until the account is closed, which this script never does. */
 const OPERATOR_SOL_PER_PIPELINE = 0.006;
 
 const [operator, company, wallet, createKey] = [
@@ -110,7 +110,7 @@ const netLamports = before - (await balances());
 process.stdout.write(`${JSON.stringify({ setupTransactions, totalTransactions: sent, netLamports, wallMs })}\n`);
 process.exit(0);
 
-/** A memo, a burn, an airdrop to a new wallet. */
+/** Builds a memo, a burn, and an airdrop to a new wallet. */
 function pipelineInstructions(i: number): TransactionInstruction[] {
   const recipient = Keypair.generate().publicKey;
   const [from, to] = [vault, recipient].map((owner) => getAssociatedTokenAddressSync(mint, owner, true));
@@ -134,7 +134,7 @@ function pipelineInstructions(i: number): TransactionInstruction[] {
   ];
 }
 
-/** With a blockhash of its own: the one that a Connection keeps for half a minute is too old where slots are short. */
+/** Uses a fresh blockhash: the one that a Connection caches for half a minute is too old when slots are short. */
 async function land(signers: Keypair[], instruction: TransactionInstruction): Promise<void> {
   const latest = await connection.getLatestBlockhash();
   const transaction = new Transaction({ ...latest, feePayer: operator.publicKey }).add(instruction);

@@ -18,15 +18,15 @@ const POLL_MS = 20;
 interface Taken {
   readonly setupTransactions: number;
   readonly totalTransactions: number;
-  /** What the signers have less of in the end; recipients' token accounts are the vault's on both sides. */
+  /** Lamports that the signers have lost in the end; the vault pays recipients' token accounts on both sides. */
   readonly netLamports: number;
   readonly wallMs: number;
 }
 
 /**
- * The same pipelines (a memo, a burn, an airdrop to a new wallet) by the service, with transactions of version 1 and
- * without, and by a script as one would write it with the SDK of Squads, on one local cluster, from the first request to
- * the last execution.
+ * Measures the same pipelines (a memo, a burn, an airdrop to a new wallet) through the service, with transactions of
+ * version 1 and without, and through a script that a developer would write with the SDK of Squads, on one local
+ * cluster, from the first request to the last execution.
  */
 export async function benchVersus(): Promise<Figures> {
   const withV1 = await onCluster(true, async (world) => ({
@@ -124,7 +124,7 @@ async function byScript({ localnet }: World, count: number): Promise<Taken> {
   await localnet.bank.airdrop(vault, 10_000_000_000n);
   child.stdin.write('go\n');
   const taken: Taken = JSON.parse(await nextLine());
-  ended.catch(() => undefined); // its end is no fault any more
+  ended.catch(() => undefined); // its end is expected from here on
   return taken;
 }
 

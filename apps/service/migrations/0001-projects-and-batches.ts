@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Amounts are numeric(20): u64 base units. Indices are bigint. Times are timestamptz. JSON is json, not jsonb: it is
- * never looked into, and jsonb refuses texts that JSON allows (a zero character, half a surrogate pair).
+ * Creates the first tables. Amounts are numeric(20) because u64 base units exceed bigint; indices are bigint and times
+ * timestamptz. JSON is json, not jsonb: it is never queried, and jsonb rejects texts that JSON allows (a zero
+ * character, half a surrogate pair).
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`

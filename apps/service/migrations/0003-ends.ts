@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** How a batch ends on chain as well: its accounts closed, its lamports accounted for, by one worker at a time. */
+/** Adds how a batch ends on chain: its accounts are closed and its lamports accounted for, by one worker at a time. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     alter table flywheels add column run_number bigint not null default 0;

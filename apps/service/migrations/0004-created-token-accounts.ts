@@ -1,6 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Which recipients' token accounts a vault paid for: one that was closed since is not paid for again at once. */
+/**
+ * Records the recipients' token accounts that a vault paid for, so that one that was closed is not paid again at once.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table created_token_accounts (

@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
-/** A transaction may execute several pipelines: how many each of a bundle's does. The sum alone is written no more. */
+/**
+ * A transaction may execute several pipelines: stores the count of each transaction of a bundle. The sum alone is no
+ * longer written.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     alter table bundles add column pipeline_counts integer[] not null default '{}';

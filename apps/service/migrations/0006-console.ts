@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
-/** What the console needs: approval by a person, pauses, rotation of keys, who did what, and proofs found by anyone. */
+/**
+ * Adds tables and columns of the console: manual approval, pauses, rotation of keys, the audit log, and the search for
+ * proofs.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     alter table projects

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Whom a project has told of what becomes of its batches, what is told, and how far that has come. */
+/** Adds webhook endpoints, their events, and the state of each delivery. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table webhook_endpoints (

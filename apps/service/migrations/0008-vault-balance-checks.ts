@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Names the table and its columns for what they hold. Processes of the previous release keep running during an upgrade,
- * so they find the old names in a view, through which they read and write the same rows. A later release drops the view.
+ * Names the table and its columns by their content. Processes of the previous release keep running during an upgrade; a
+ * view with the old names reads and writes the same rows for them. A later release drops the view.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`

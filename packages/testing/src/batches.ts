@@ -11,11 +11,11 @@ export interface OpenBatch {
   readonly id: string;
   readonly idempotencyKey: string;
   readonly proposalApproveTx: Base64EncodedWireTransaction;
-  /** The same, signed by the project's wallet. */
+  /** The approval, signed by the project's wallet. */
   readonly signedTx: string;
 }
 
-/** Initializes a batch and signs its approval. It may still be being set up. */
+/** Initializes a batch and signs its approval; the setup may still be running. */
 export async function openBatch(
   { url }: Pick<World, 'url'>,
   project: Pick<TestProject, 'apiKey' | 'wallet'>,
@@ -59,14 +59,17 @@ export async function readBatch(
   return requireOk(await getBatch(url, apiKey, batchId));
 }
 
-/** Between two polls: short at first, then longer, because polls of several files take the time they wait for. */
+/**
+ * Interval between two polls: short at first, then longer, because the polls of several files slow down what they wait
+ * for.
+ */
 const MIN_POLL_INTERVAL_MS = 20;
 const MAX_POLL_INTERVAL_MS = 100;
 const POLL_INTERVAL_GROWTH = 1.25;
 /** No test depends on an idle machine: what takes a second there may take a minute beside other work. */
 const TIMEOUT_MS = 120_000;
 
-/** Reads a batch until it is as wanted. */
+/** Polls a batch until it satisfies the condition. */
 export async function waitForBatch(
   world: Pick<World, 'url'>,
   project: Pick<TestProject, 'apiKey'>,
@@ -76,7 +79,7 @@ export async function waitForBatch(
   return waitUntil(`batch ${batchId}`, () => readBatch(world, project, batchId), isWanted);
 }
 
-/** Reads a state until it is as wanted; throws with the state read last when that takes too long. */
+/** Polls a state until it satisfies the condition. @throws Error with the last state after the timeout. */
 export async function waitUntil<Seen>(
   subject: string,
   read: () => Promise<Seen>,

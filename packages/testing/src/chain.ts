@@ -25,7 +25,7 @@ import { findAssociatedTokenPda, getMintDecoder, getTokenDecoder } from '@solana
 import type { TestProject } from './project.ts';
 import type { World } from './world.ts';
 
-/** Lands a transaction that the first signer pays for; throws when it fails. */
+/** Lands a transaction that the first signer pays for; throws if it fails. */
 export async function land(
   { rpc }: Pick<World, 'rpc'>,
   payer: TransactionSigner,
@@ -42,7 +42,7 @@ export async function land(
   await rpc.sendTransaction(getBase64EncodedWireTransaction(transaction), { encoding: 'base64' }).send();
 }
 
-/** Base units in an owner's associated token account; 0 when there is none. */
+/** Reads the base units in an owner's associated token account; 0 without an account. */
 export async function tokenBalance(world: Pick<World, 'rpc'>, mint: Address, owner: Address): Promise<bigint> {
   const account = await fetchEncodedAccount(world.rpc, await tokenAccountOf(world, mint, owner));
   return account.exists ? getTokenDecoder().decode(account.data).amount : 0n;
@@ -64,7 +64,7 @@ export async function findMultisig({ db }: World, { projectId }: TestProject): P
   return project.flywheel.multisig;
 }
 
-/** A batch that was set up, as the chain holds it: finalized, unless told. */
+/** Reads a set-up batch from the chain, at `finalized` by default. */
 export async function readBatchOnChain(
   world: World,
   project: TestProject,

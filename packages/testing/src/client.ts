@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pipeline } from '@flywheel/api';
 
-/** An answer as it came over the wire. */
+/** An answer as it was received. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -12,13 +12,13 @@ export interface Answer {
 export interface RequestOptions {
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
+  /** Body that is sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it stands. */
+  /** Body that is sent unchanged. */
   readonly text?: string;
 }
 
-/** One request, exactly as given. */
+/** Sends one request, exactly as given. */
 export async function send(url: string, method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
   const { key, headers = {}, body, text = body === undefined ? undefined : JSON.stringify(body) } = options;
   const response = await fetch(new URL(path, url), {
@@ -62,7 +62,7 @@ export function getCurrent(url: string, key: string): Promise<Answer> {
   return send(url, 'GET', '/v1/flywheel/batch/current', { key });
 }
 
-/** A pipeline of one burn, different each time. */
+/** Builds a pipeline of one burn, different each time. */
 export function burnPipeline(amount = 1): Pipeline {
   return {
     type: 'PRODUCT_PURCHASE',

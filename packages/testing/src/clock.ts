@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '@flywheel/service/internal/model/clock.ts';
 
-/** A clock whose sleeps take no time and are written down. */
+/** Creates a clock whose sleeps take no time and are recorded. */
 export function instantClock(): Clock & { readonly sleeps: readonly number[] } {
   const sleeps: number[] = [];
   let passedMs = 0;
@@ -16,7 +16,7 @@ export function instantClock(): Clock & { readonly sleeps: readonly number[] } {
   };
 }
 
-/** The machine’s own time. */
+/** Real time. */
 export const realClock: Clock = {
   now: () => new Date(),
   sleep: (ms, signal) => sleep(ms, undefined, { signal }),

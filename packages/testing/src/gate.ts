@@ -9,11 +9,11 @@ import { openWorld, type World, type WorldOptions } from './world.ts';
 export interface Gate {
   /** Variables that point a service at this proxy instead of the cluster's RPC and block engine. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Hands the calls of a method to a handler from now on; `*` stands for all other methods. The rest passes. */
+  /** Passes calls of a method to a handler from now on; `*` stands for all other methods. All others pass. */
   intercept(method: string, handler: CallHandler): void;
-  /** Holds all calls of a method, later ones too, until they are released; then all of them pass. */
+  /** Holds all calls of a method, later ones included, until they are released; then all of them pass. */
   hold(method: string): HeldCalls;
-  /** Lets everything pass again, and drops the connections of calls that a handler still holds. */
+  /** Lets all calls pass again, and drops the connections of calls that a handler still holds. */
   clear(): void;
   stop(): Promise<void>;
 }
@@ -110,7 +110,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** A request without a body is for one of the block engine's pages. */
+/** Parses a call. A request without a body is for one of the block engine's pages. */
 function callOf(body: string): Call {
   if (body === '') return { method: '', params: [] };
   const { method, params = [] } = JSON.parse(body);
@@ -131,18 +131,21 @@ export const ENGINES = [
 export type Engine = (typeof ENGINES)[number];
 
 export interface Hold {
-  /** Resolves when something is held up, and how many pipelines have been executed then. Nothing is on its way. */
+  /** Resolves when a call is held, with the number of pipelines executed by then. Nothing is in flight. */
   readonly reached: Promise<number>;
-  /** Lets everything pass again. What is refused or dropped is dead at once: slots fly until its blockhash has run out. */
+  /**
+   * Lets all calls pass again. Rejected and dropped transactions expire at once: slots are skipped until their
+   * blockhash has expired.
+   */
   release(): void;
 }
 
-/** Past the life of any blockhash (Agave, MAX_PROCESSING_AGE). */
+/** More slots than the life of any blockhash (Agave, MAX_PROCESSING_AGE). */
 const EXPIRY_SLOTS = 151n;
 
 /**
- * Holds up what goes out once the first pipelines of a batch have been executed: there is time for something to happen
- * in the middle of an execution, however busy the machine is.
+ * Holds what is sent after the first pipelines of a batch were executed, so that a test can act in the middle of an
+ * execution, however busy the machine is.
  */
 export function holdSends(world: GatedWorld, { environment }: Engine, project: TestProject, batchIndex: bigint): Hold {
   const { gate, localnet } = world;

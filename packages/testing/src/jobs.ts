@@ -8,12 +8,12 @@ import type { World } from './world.ts';
 
 export type { Job, Jobs };
 
-/** Opens the queue of a database, with counts and log lines that go nowhere. */
+/** Opens the queue of a database, with counts and log lines that are discarded. */
 export function startTestJobs({ poolConfig }: Pick<TestDatabase, 'poolConfig'>): Promise<Jobs> {
   return startJobs({ poolConfig, log: quietLog, metrics: createMetrics() });
 }
 
-/** The queue finds out that jobs are held by nobody any more: as after ten seconds without a word of their process. */
+/** Expires the heartbeats of jobs, as after ten seconds without a heartbeat of their process. */
 export async function expireHeartbeats({ db }: World, jobIds: readonly string[]): Promise<void> {
   await sql`
     update jobs.job set heartbeat_on = heartbeat_on - interval '1 minute'
@@ -21,7 +21,7 @@ export async function expireHeartbeats({ db }: World, jobIds: readonly string[])
   `.execute(db);
 }
 
-/** Lets the queue’s pauses pass, expiries aside, until the signal: a job that failed or was put off is taken up at once. */
+/** Skips the queue's retry delays, but no expiries, until the signal: a failed or postponed job runs at once. */
 export async function skipRetryDelays({ db }: World, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sql`
@@ -32,7 +32,7 @@ export async function skipRetryDelays({ db }: World, signal: AbortSignal): Promi
   }
 }
 
-/** As if the time for which a job was put off had passed. */
+/** Ends the postponement of a job at once. */
 export async function makeDue({ db }: World, type: string, batchId: string): Promise<void> {
   await sql`
     update jobs.job set start_after = now()
@@ -40,12 +40,12 @@ export async function makeDue({ db }: World, type: string, batchId: string): Pro
   `.execute(db);
 }
 
-/** How many jobs of a type and a batch have yet to be done. */
+/** Counts the unfinished jobs of a type and a batch. */
 export async function countOpenJobs(world: World, type: string, batchId: string): Promise<number> {
   return (await findJobIds(world, type, batchId)).length;
 }
 
-/** The jobs of a type and a batch that have yet to be done. */
+/** Lists the unfinished jobs of a type and a batch. */
 export async function findJobIds({ db }: World, type: string, batchId: string): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from jobs.job
@@ -56,8 +56,8 @@ export async function findJobIds({ db }: World, type: string, batchId: string): 
 }
 
 /**
- * What the queue still has to do. Expiries of batches that have ended, and closings of closed ones, find nothing to do; a
- * refill is given up where its process died and another one was waiting to be run again.
+ * Lists the jobs that the queue still has to run. It omits expiries of ended batches and closings of closed ones, which
+ * do nothing, and a refill that is abandoned because its process died while another one waited to be retried.
  */
 export async function pendingJobs({ db }: World): Promise<readonly object[]> {
   const { rows } = await sql<object>`
@@ -72,7 +72,7 @@ export async function pendingJobs({ db }: World): Promise<readonly object[]> {
   return rows;
 }
 
-/** What may become of every job in the queue, as the queue's own table has it. */
+/** States that a test can set for all jobs, as columns of the queue's own table. */
 const CONDITIONS = {
   failed: sql`state = 'failed', completed_on = now()`,
   abandoned: sql`state = 'active', started_on = now(), heartbeat_on = now() - interval '5 minutes'`,

@@ -24,7 +24,7 @@ import type { World } from './world.ts';
 
 type Cluster = Pick<World, 'rpc' | 'localnet'>;
 
-/** A mint that the test may freeze. */
+/** A mint that the test can freeze. */
 export interface OwnMint {
   readonly address: Address;
   readonly programAddress: Address;
@@ -32,7 +32,7 @@ export interface OwnMint {
   readonly authority: KeyPairSigner;
 }
 
-/** Of either token program; 6 decimals. */
+/** Creates a mint of either token program with 6 decimals. */
 export async function createOwnMint(cluster: Cluster, isToken2022: boolean): Promise<OwnMint> {
   const programAddress = isToken2022 ? TOKEN_2022_PROGRAM_ADDRESS : TOKEN_PROGRAM_ADDRESS;
   const [authority, mint] = await Promise.all([fundedSigner(cluster), generateKeyPairSigner()]);
@@ -53,7 +53,7 @@ export async function createOwnMint(cluster: Cluster, isToken2022: boolean): Pro
   return { address: mint.address, programAddress, authority };
 }
 
-/** Mints base units to an owner's associated token account, creating it. */
+/** Mints base units to an owner's associated token account, which it creates. */
 export async function mintTo(cluster: Cluster, mint: OwnMint, owner: Address, amount: bigint): Promise<Address> {
   const token = await associatedTokenAccount(mint, owner);
   await land(cluster, mint.authority, [
@@ -72,14 +72,14 @@ export async function mintTo(cluster: Cluster, mint: OwnMint, owner: Address, am
   return token;
 }
 
-/** Nothing goes into or out of the token account any more. */
+/** Freezes a token account: it can neither send nor receive. */
 export function freeze(cluster: Cluster, mint: OwnMint, account: Address): Promise<void> {
   const { address, authority, programAddress } = mint;
   const instruction = getFreezeAccountInstruction({ account, mint: address, owner: authority }, { programAddress });
   return land(cluster, authority, [instruction]);
 }
 
-/** A token account that is nobody's associated one, so that its address is on the curve, as a wallet's. */
+/** Creates a token account that is not an associated one, so that its address is on the curve, like a wallet's. */
 export async function createPlainTokenAccount(cluster: Cluster, mint: OwnMint): Promise<Address> {
   const { authority, programAddress } = mint;
   const account = await generateKeyPairSigner();
@@ -109,7 +109,7 @@ export async function fundedSigner({ localnet }: Cluster): Promise<KeyPairSigner
   return signer;
 }
 
-/** A Token-2022 mint, 6 decimals, whose authority may also burn what others hold: the vault's tokens, for one. */
+/** Creates a Token-2022 mint with 6 decimals whose authority can burn the tokens of others, such as the vault's. */
 export async function createSeizableMint(world: World): Promise<OwnMint> {
   const [authority, mint] = await Promise.all([fundedSigner(world), generateKeyPairSigner()]);
   const extension: ExtensionArgs = { __kind: 'PermanentDelegate', delegate: authority.address };
@@ -124,7 +124,7 @@ export async function createSeizableMint(world: World): Promise<OwnMint> {
   return { address: mint.address, programAddress, authority };
 }
 
-/** Burns base units that somebody else holds. */
+/** Burns base units of another owner. */
 export async function seize(
   world: World,
   { address: mint, authority }: { readonly address: Address; readonly authority: KeyPairSigner },

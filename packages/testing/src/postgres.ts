@@ -16,22 +16,22 @@ export { migrate };
 
 export interface TestDatabase {
   readonly db: Db;
-  /** For whatever opens connections of its own. */
+  /** Options for connections of the test's own. */
   readonly poolConfig: pg.PoolConfig;
-  /** The same as a DATABASE_URL. */
+  /** The same options as a DATABASE_URL. */
   readonly url: string;
-  /** Called by itself after the file's tests. */
+  /** Called automatically after the file's tests. */
   close(): Promise<void>;
 }
 
 /**
- * A migrated, empty database of its own on a real PostgreSQL, for one test file or one test. All files of a test run
- * share one server: the first starts it, the rest adopt it, and it is gone right after the run, however that ends.
+ * Opens a migrated, empty database of its own on a real PostgreSQL, for one test file or one test. All files of a test
+ * run share one server: the first starts it, the others adopt it, and it stops right after the run, however that ends.
  */
 export async function openTestDatabase(): Promise<TestDatabase> {
   server ??= startTestServer();
   template ??= server.then(provideTemplate);
-  // A file that is done ends without waiting for its pools to notice.
+  // A finished file ends without waiting until its pools are idle.
   const poolConfig = { ...(await copyTemplate(await server, await template)), allowExitOnIdle: true };
   const db = openDb(poolConfig, quietLog);
   const close = once(() => closeDb(db));
@@ -48,21 +48,21 @@ export async function countLockWaits(db: Db): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** For what a test provokes on purpose. */
+/** A log for errors that a test provokes on purpose. */
 export const quietLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 let server: Promise<EmbeddedPostgres> | undefined;
 let template: Promise<string> | undefined;
 
-/** Whose end is the end of the run: the runner's that started this file, or this process's own. */
+/** The process whose end is the end of the run: the runner that started this file, or this process. */
 const RUN_PROCESS = process.env.NODE_TEST_CONTEXT === undefined ? process.pid : process.ppid;
 
 const SETTINGS = {
-  // The rows are worth nothing once the machine has crashed.
+  // The rows have no value after a crash of the machine.
   fsync: 'off',
   full_page_writes: 'off',
   synchronous_commit: 'off',
-  // Many files at once, with some pools each.
+  // Many files run at once, with some pools each.
   max_connections: '300',
 };
 
@@ -74,8 +74,8 @@ async function startTestServer(): Promise<EmbeddedPostgres> {
 }
 
 /**
- * Waits outside for the run to end: files come and go, none knows that it is the last, and any may be killed. SIGQUIT
- * stops a server without writing anything back; its lock file goes last.
+ * Waits in a process of its own for the end of the run: files come and go, none knows that it is the last, and any may
+ * be killed. SIGQUIT stops a server without writing anything back; its lock file is deleted last.
  */
 const STOP_AFTER_RUN = `
   while kill -0 "$1" 2>/dev/null; do sleep 0.1; done
@@ -91,7 +91,10 @@ function stopAfterRun(dataDirectory: string, { directory, poolConfig }: Embedded
   spawn('sh', args, { detached: true, stdio: 'ignore', cwd: '/' }).unref();
 }
 
-/** Migrations and queues take many times longer than copying their outcome. Made once a server and set of migrations. */
+/**
+ * Creates the template of a server and a set of migrations once, because migrations and queues take many times longer
+ * than a copy of their result.
+ */
 async function provideTemplate(started: EmbeddedPostgres): Promise<string> {
   const name = `template_${await hashOfMigrations()}`;
   await onServer(started, async (client) => {

@@ -21,18 +21,18 @@ export interface TestProject extends RegisteredProject {
 }
 
 export interface ProjectOptions extends Partial<Omit<RegistrationRequest, 'mint'>> {
-  /** A mint that exists already, of the local cluster's bank unless the vault is to hold no tokens; a new one by default. */
+  /** An existing mint, of the local cluster's bank unless the vault holds no tokens; a new one by default. */
   readonly mint?: Address;
-  /** One whose key the test has as bytes; a new one by default. */
+  /** A wallet whose key bytes the test has; a new one by default. */
   readonly wallet?: KeyPairSigner;
   readonly decimals?: number;
   readonly token2022?: boolean;
-  /** What the vault is given, base units; nothing at all when 0. */
+  /** Base units that the vault receives; 0 leaves it empty, without SOL. */
   readonly vaultBaseUnits?: bigint;
   readonly vaultLamports?: bigint;
 }
 
-/** Where a project can be registered and funded. */
+/** A world in which a project can be registered and funded. */
 export interface ProjectWorld {
   readonly url: string;
   readonly localnet: Pick<Localnet, 'bank'>;
@@ -40,7 +40,7 @@ export interface ProjectWorld {
 
 const WALLET_LAMPORTS = 1_000_000_000n;
 
-/** Registers a project over HTTP, as a newcomer would, and funds its vault. */
+/** Registers a project over HTTP, as a new user would, and funds its vault. */
 export async function createProject(world: ProjectWorld, options: ProjectOptions = {}): Promise<TestProject> {
   const { bank } = world.localnet;
   const {
@@ -69,7 +69,7 @@ export async function createProject(world: ProjectWorld, options: ProjectOptions
   return { ...project, wallet, mint, cookie };
 }
 
-/** The session cookie of a wallet that signs in. */
+/** Signs a wallet in. @returns its session cookie. */
 export async function signIn(url: string, wallet: KeyPairSigner): Promise<string> {
   const challenge = await send(url, 'POST', '/console/api/sign-in/challenge', { body: { wallet: wallet.address } });
   const { message } = requireOk(challenge);

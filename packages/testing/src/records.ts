@@ -59,7 +59,7 @@ export async function storeProject(db: Db, changes: Partial<Project> = {}): Prom
   return project;
 }
 
-/** With `count` nonces ready to be leased. */
+/** Stores `count` nonces that can be leased. */
 export async function storeNonces(db: Db, count: number): Promise<void> {
   const planned = await planNonces(db, { target: count, addressOf: async () => randomAddress() });
   for (const { address } of planned) await setNonceAvailable(db, address, randomNonce());
@@ -98,7 +98,7 @@ export interface BatchOptions {
   readonly day?: string;
 }
 
-/** As init stores it, with a nonce made for it. */
+/** Stores a batch as init does, with a nonce created for it. */
 export async function storeBatch(db: Db, project: Project, options: BatchOptions = {}): Promise<Batch> {
   const { totals = RESERVED, createdAt = NOW, day = DAY } = options;
   const id = randomUUID();
@@ -131,7 +131,7 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
   });
 }
 
-/** What a batch reserves unless told otherwise. */
+/** Amounts that a batch reserves by default. */
 export const RESERVED: DailyTotals = { burnBaseUnits: 10n, airdropBaseUnits: 20n };
 export const SIGNED_TX = 'c2lnbmVk' as Base64EncodedWireTransaction;
 

@@ -46,13 +46,13 @@ export const PROJECT: Project = {
 export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly apiKey: string;
-  /** Every line logged so far. */
+  /** All lines logged so far. */
   readonly log: () => string;
   readonly server: ReturnType<typeof createServer>;
-  /** Adds a key that opens the project, as it stands in a store. */
+  /** Adds a key that opens the project, in the form that a store holds. */
   addKey(key?: Partial<FoundApiKey>): string;
   fetch(path: string, init?: RequestInit & { readonly apiKey?: string | null }): Promise<Response>;
-  /** Sends bytes as they are, and nothing after; resolves with all that came back once the connection is closed. */
+  /** Sends these bytes and nothing after them; resolves with everything received once the connection is closed. */
   send(bytes: string | Uint8Array): Promise<string>;
 }
 
@@ -62,7 +62,7 @@ export interface TestServerOptions extends Partial<Omit<ServerDeps, 'handlers' |
   readonly requestsPerWindow?: number;
 }
 
-/** A server on a free port with handlers in memory: what this folder promises, without what stands behind it. */
+/** Starts a server on a free port with handlers in memory: the HTTP layer without what is behind it. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const keys = new Map<string, FoundApiKey>();
   const lines: string[] = [];
@@ -116,7 +116,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   };
 }
 
-/** A JSON body and what must come with it. */
+/** Builds a JSON body and the headers that it needs. */
 export function json(body: unknown, headers: { readonly [name: string]: string } = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return { method: 'POST', body: text, headers: { 'content-type': 'application/json', ...headers } };
@@ -152,7 +152,7 @@ function exchange(port: string, bytes: string | Uint8Array): Promise<string> {
       received += chunk.toString('latin1');
     });
     socket.on('close', () => resolve(received));
-    // A server that refuses what is still being sent may reset the connection after its answer.
+    // A server that rejects a body while it is being sent may reset the connection after its answer.
     socket.on('error', (error) => (received === '' ? reject(error) : resolve(received)));
     socket.write(bytes);
   });
@@ -220,7 +220,7 @@ const HANDLERS: Handlers<typeof OPERATIONS> = {
   }),
 };
 
-/** What no test of the server's own looks at is refused with a code that every operation has. */
+/** Operations that no server test uses are rejected with a code that every operation has. */
 const CONSOLE_HANDLERS: Handlers<typeof CONSOLE_OPERATIONS> = {
   ...unanswered(CONSOLE_OPERATIONS),
   createSignInChallenge: async () => ({ status: 200, body: { message: 'm', expiresAt: NOW.toISOString() } }),
@@ -264,6 +264,6 @@ function unanswered<Rows extends OperationTable>(rows: Rows): Handlers<Rows> {
   const refuse = async () => {
     throw new ApiError('ERR_RATE_LIMITED', { requests: 0, seconds: 1, retryAfterSeconds: 1 });
   };
-  // One handler for each row, whose types no caller meets: it answers nothing.
+  // One handler for every row, whose types no caller sees: it never returns an answer.
   return Object.fromEntries(Object.keys(rows).map((id) => [id, refuse])) as unknown as Handlers<Rows>;
 }

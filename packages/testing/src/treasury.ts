@@ -19,7 +19,7 @@ export function withdraw(
   return send(url, 'POST', `/console/api/projects/${projectId}/withdrawals`, { headers, body });
 }
 
-/** As `withdraw`, on chain whole; answers the batch's id. */
+/** Requests a withdrawal and waits for its setup on chain. @returns the batch's id. */
 export async function setUpWithdrawal(
   world: Pick<World, 'url'>,
   project: Owner,
@@ -30,7 +30,7 @@ export async function setUpWithdrawal(
   return batchId;
 }
 
-/** Hands in the approval that the project's wallet has signed: a person of the company is asked next. */
+/** Submits the approval that the project's wallet has signed; a company operator approves next. */
 export async function approve(world: Pick<World, 'url'>, project: Owner, batchId: string): Promise<Answer> {
   const path = `/console/api/projects/${project.projectId}/batches/${batchId}`;
   const headers = { cookie: project.cookie };
@@ -39,7 +39,7 @@ export async function approve(world: Pick<World, 'url'>, project: Owner, batchId
   return send(world.url, 'POST', `${path}/execute`, { headers, body });
 }
 
-/** Approves, as an operator of the company, what the project's wallet has approved. */
+/** Approves, as an operator of the company, a batch that the project's wallet has approved. */
 export function approveForCompany(
   { url }: Pick<World, 'url'>,
   companyCookie: string,
@@ -75,7 +75,7 @@ function readBatches(
   return send(url, 'GET', `/console/api/projects/${projectId}/batches${path}`, { headers: { cookie } });
 }
 
-/** Asks, as the project's wallet, for another to take its place, which `signer` signs for. */
+/** Requests, as the project's wallet, its replacement by another one, for which `signer` signs. */
 export async function rotateWallet(
   world: World,
   project: TestProject,
@@ -93,7 +93,7 @@ export async function rotateWallet(
   return send(world.url, 'POST', `/console/api/projects/${projectId}/rotations`, { headers, body });
 }
 
-/** Asks, as an operator of the company, for its present approver to take the place of a project's. */
+/** Requests, as an operator of the company, that its present approver replaces a project's one. */
 export function rotateCompany(
   { url }: Pick<World, 'url'>,
   { projectId }: Pick<TestProject, 'projectId'>,

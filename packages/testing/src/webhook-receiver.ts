@@ -3,20 +3,20 @@ import type { AddressInfo } from 'node:net';
 import { WebhookEvent } from '@flywheel/api';
 import { Webhook } from 'standardwebhooks';
 
-/** Something that was posted to a receiver. */
+/** A request that was posted to a receiver. */
 export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly id: string;
 }
 
-/** A receiver of webhooks on loopback, as a project has one. */
+/** A receiver of webhooks on loopback, as a project runs it. */
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly received: readonly Received[];
-  /** Requests that have begun and are not answered. */
+  /** Counts requests that have started and are not yet answered. */
   readonly open: () => number;
-  /** Resolves once so many were received. */
+  /** Resolves once this number of requests was received. */
   until(count: number): Promise<readonly Received[]>;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export type Answer = (received: Received, response: ServerResponse, place: numbe
 
 const TIMEOUT_MS = 30_000;
 
-/** Answers 204 to everything unless told otherwise. */
+/** Opens a receiver that by default answers 204 to everything. */
 export async function openReceiver(answer: Answer = (_, response) => response.writeHead(204).end()): Promise<Receiver> {
   const received: Received[] = [];
   const waiting = new Set<() => void>();
@@ -72,9 +72,9 @@ export async function openReceiver(answer: Answer = (_, response) => response.wr
   };
 }
 
-/** What was received, as a receiver reads it. @throws where the signature does not verify with this secret. */
+/** Verifies a request as a receiver does. @throws if the signature does not verify with this secret. */
 export function verifyWebhook({ body, headers }: Received, secret: string): WebhookEvent {
-  // Those that it reads are single.
+  // The headers that it reads occur once.
   return WebhookEvent.parse(new Webhook(secret).verify(body, headers as Record<string, string>));
 }
 

@@ -17,26 +17,26 @@ export interface World {
   readonly url: string;
   readonly localnet: Localnet;
   readonly rpc: ReturnType<typeof createSolanaRpc>;
-  /** The service's own database, to look behind the wire and to bring about what no request can. */
+  /** The service's own database, to check rows and to create states that no request can create. */
   readonly db: Db;
   readonly databaseUrl: string;
-  /** The service's variables, for further processes of it. */
+  /** The service's variables, for other processes of it. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The service's own, for what nobody else can bring about on chain. */
+  /** The service's operator, for acts on chain that only it can take. */
   readonly operator: TransactionPartialSigner;
   readonly app: App;
-  /** Stops the service and starts it again on the same data, with other variables if any are given. */
+  /** Stops the service and starts it again on the same data, with changed variables if any are given. */
   restart(environment?: Readonly<Record<string, string>>): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface WorldDatabase {
-  /** A DATABASE_URL. */
+  /** The database as a DATABASE_URL. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Rate limits that no test reaches by accident, and slots short enough not to be waited for. */
+/** Rate limits that no test reaches by accident, and short slots. */
 const ENVIRONMENT = {
   HOST: '127.0.0.1',
   PORT: '0',
@@ -53,9 +53,9 @@ const SLOT_MS = 50;
 const ROLES: ReadonlySet<Role> = new Set(['http', 'worker']);
 
 export interface WorldOptions {
-  /** Another database than the tests' own, which forgoes fsync. */
+  /** Replaces the tests' own database, which works without fsync. */
   readonly openDatabase?: () => Promise<WorldDatabase>;
-  /** What runs in this process; HTTP and a worker by default. */
+  /** Roles of this process; HTTP and worker by default. */
   readonly roles?: ReadonlySet<Role>;
   /** Whether the cluster has transactions of version 1; it has by default. */
   readonly v1?: boolean;
@@ -95,7 +95,7 @@ export async function openWorld(
   try {
     app = await start({});
   } catch (error) {
-    // What was opened keeps the process alive: the test would hang instead of failing.
+    // An open resource keeps the process alive: the test would hang instead of failing.
     await close();
     throw error;
   }
@@ -137,7 +137,7 @@ function requireUrl({ url }: App): string {
   return url;
 }
 
-/** A world whose console has someone of the company in it. */
+/** A world with a company operator in the console. */
 export interface ConsoleWorld {
   readonly world: World;
   /** Session of a wallet that COMPANY_OPERATORS lists and that owns no project, as a Cookie header. */
