@@ -37,8 +37,14 @@ export interface Chain {
   transactionLogs(signature: Signature): Promise<readonly string[]>;
   /** null when the node does not know it (yet, or any more). */
   landedTransaction(signature: Signature): Promise<LandedTransaction | null>;
-  /** Every instruction of the confirmed transactions that named an address and succeeded, oldest first. */
-  instructionsNaming(address: Address): Promise<readonly Instruction[]>;
+  /**
+   * Reads the transactions that named an address and succeeded, oldest first, with the instructions that they called.
+   * @throws Error if the node lists a transaction that it does not have.
+   */
+  transactionsNaming(
+    address: Address,
+    options: { readonly commitment: 'confirmed' | 'finalized' },
+  ): Promise<readonly NamingTransaction[]>;
   /** Simulates at commitment `confirmed`. A transaction that would fail is an answer, not an error. */
   simulate(transaction: Base64EncodedWireTransaction, options: SimulateOptions): Promise<Simulation>;
   /**
@@ -64,6 +70,12 @@ export interface ChainAccount {
   /** The program that owns it. */
   readonly programAddress: Address;
   readonly data: Uint8Array;
+}
+
+export interface NamingTransaction {
+  readonly signature: Signature;
+  /** The transaction's own instructions, without those that they called in turn. */
+  readonly instructions: readonly Instruction[];
 }
 
 /** Lamports. A failed transaction changes nothing but its fee payer’s balance. */
@@ -101,8 +113,8 @@ export interface ChainOptions extends Pick<TransportOptions, 'clock' | 'log' | '
 
 export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
   const rpc = createSolanaRpcFromTransport(createRpcTransport({ ...options, url: rpcUrl }));
-  const landedTransaction = (signature: Signature) => {
-    const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
+  const landedTransaction = (signature: Signature, commitment: 'confirmed' | 'finalized' = 'confirmed') => {
+    const config = { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
     return ask('getTransaction', rpc.getTransaction(signature, config), LandedTransactionAnswer);
   };
   const rentLamports = new Map<number, bigint>();
@@ -138,16 +150,16 @@ export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
       return (await ask('getTransaction', rpc.getTransaction(signature, config), LogsAnswer))?.meta.logMessages ?? [];
     },
 
-    landedTransaction,
+    landedTransaction: (signature) => landedTransaction(signature),
 
-    instructionsNaming: async (address) => {
-      const instructions: Instruction[] = [];
-      for (const signature of await succeededSignatures(rpc, address)) {
-        const found = await landedTransaction(signature);
+    transactionsNaming: async (address, { commitment }) => {
+      const transactions: NamingTransaction[] = [];
+      for (const signature of await succeededSignatures(rpc, address, commitment)) {
+        const found = await landedTransaction(signature, commitment);
         if (!found) throw new Error(`getTransaction: ${signature} of the history of ${address} is not known.`);
-        instructions.push(...found.calls.map(({ instruction }) => instruction));
+        transactions.push({ signature, instructions: found.calls.map(({ instruction }) => instruction) });
       }
-      return instructions;
+      return transactions;
     },
 
     simulate: async (transaction, { sigVerify, replaceRecentBlockhash }) => {
@@ -255,10 +267,14 @@ const HistoryAnswer = z.array(z.object({ signature: shapes.signature, err: shape
 /** Most entries of one answer (Solana RPC, getSignaturesForAddress). */
 const MAX_HISTORY = 1_000;
 
-async function succeededSignatures(rpc: ChainRpc, address: Address): Promise<Signature[]> {
+async function succeededSignatures(
+  rpc: ChainRpc,
+  address: Address,
+  commitment: 'confirmed' | 'finalized',
+): Promise<Signature[]> {
   const newestFirst: z.output<typeof HistoryAnswer> = [];
   for (let before: Signature | undefined; ; before = newestFirst.at(-1)?.signature) {
-    const config = { commitment: 'confirmed', limit: MAX_HISTORY, ...(before && { before }) } as const;
+    const config = { commitment, limit: MAX_HISTORY, ...(before && { before }) } as const;
     const page = await ask('getSignaturesForAddress', rpc.getSignaturesForAddress(address, config), HistoryAnswer);
     newestFirst.push(...page);
     if (page.length < MAX_HISTORY) break;

@@ -1,53 +1,163 @@
 import {
+  BATCH_ACCOUNTS_CLOSE_DISCRIMINATOR,
   BATCH_ADD_TRANSACTION_DISCRIMINATOR,
+  BATCH_CREATE_DISCRIMINATOR,
   BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR,
   batchAddTransactionArgsDecoder,
+  batchTransactionAddress,
+  CONFIG_TRANSACTION_ACCOUNTS_CLOSE_DISCRIMINATOR,
   CONFIG_TRANSACTION_CREATE_DISCRIMINATOR,
   CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR,
   configTransactionCreateArgsDecoder,
   DISCRIMINATOR_BYTES,
   encodeConfigActions,
+  PROPOSAL_APPROVE_DISCRIMINATOR,
+  PROPOSAL_CANCEL_DISCRIMINATOR,
   SQUADS_PROGRAM_ADDRESS,
+  VAULT_BATCH_TRANSACTION_ACCOUNT_CLOSE_DISCRIMINATOR,
 } from '@flywheel/squads';
-import type { Address, Instruction, ReadonlyUint8Array } from '@solana/kit';
+import { type Address, bytesEqual, type Instruction, type ReadonlyUint8Array } from '@solana/kit';
+import type { Batch } from '../model/batch.ts';
+import type { Multisig } from '../model/project.ts';
+import { type LocatedBatch, locateBatch } from './instructions.ts';
 
-/** The past of a batch, read from the transactions that name it, for when its accounts are closed. */
-export interface BatchHistory {
-  /** The vault messages that `batchAddTransaction` added, in order. */
-  readonly vaultMessages: readonly ReadonlyUint8Array[];
-  /** Number of vault messages that were executed. */
-  readonly executed: number;
-}
+/**
+ * The past of a closed batch: `executed` pipelines of ours; `foreign` if its index held other content; `incomplete` if the
+ * instructions do not show its whole life, which decides nothing.
+ */
+export type BatchHistory = { readonly executed: number } | 'foreign' | 'incomplete';
 
-/** Reads a batch's history from all instructions of the successful transactions that name it, oldest first. */
-export function readBatchHistory(batch: Address, instructions: readonly Instruction[]): BatchHistory {
-  const adds = callsOf(BATCH_ADD_TRANSACTION_DISCRIMINATOR, batch, instructions);
-  return {
-    vaultMessages: adds.map(
-      (data) => batchAddTransactionArgsDecoder.decode(data, DISCRIMINATOR_BYTES).transactionMessage,
-    ),
-    executed: callsOf(BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR, batch, instructions).length,
-  };
-}
-
-/** Reads a rotation's history in the same way: its list of config actions stands for its only vault message. */
-export function readRotationHistory(rotation: Address, instructions: readonly Instruction[]): BatchHistory {
-  const creations = callsOf(CONFIG_TRANSACTION_CREATE_DISCRIMINATOR, rotation, instructions);
-  return {
-    vaultMessages: creations.map((data) =>
-      encodeConfigActions(configTransactionCreateArgsDecoder.decode(data, DISCRIMINATOR_BYTES).actions),
-    ),
-    executed: callsOf(CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR, rotation, instructions).length,
-  };
-}
-
-function callsOf(
-  discriminator: ReadonlyUint8Array,
-  account: Address,
+/**
+ * Reads the past of a batch from the instructions of the successful transactions that name its proposal. Anyone can name
+ * our addresses anywhere in instructions of a multisig of their own, so an instruction counts only if the addresses that we
+ * derive stand at their exact positions, and each pipeline counts once.
+ */
+export async function readBatchHistory(
+  multisig: Multisig,
+  batch: Pick<Batch, 'kind' | 'batchIndex' | 'pipelines'>,
   instructions: readonly Instruction[],
-): ReadonlyUint8Array[] {
-  return instructions.flatMap(({ programAddress, accounts = [], data }) => {
-    const isNamed = programAddress === SQUADS_PROGRAM_ADDRESS && accounts.some(({ address }) => address === account);
-    return isNamed && data && discriminator.every((byte, index) => data[index] === byte) ? [data] : [];
+): Promise<BatchHistory> {
+  const located = await locateBatch(multisig, batch.batchIndex);
+  return batch.kind === 'rotation'
+    ? rotationHistory(located, batch, instructions)
+    : pipelineHistory(located, batch, instructions);
+}
+
+async function pipelineHistory(
+  { multisig, batchIndex, address, proposal }: LocatedBatch,
+  { pipelines }: Pick<Batch, 'pipelines'>,
+  instructions: readonly Instruction[],
+): Promise<BatchHistory> {
+  const find = finder(instructions);
+  // The order of each list of accounts is the program's (IDL of @sqds/multisig).
+  const isConfig = find(CONFIG_TRANSACTION_CREATE_DISCRIMINATOR, [multisig.address, address]).length > 0;
+  const adds = find(BATCH_ADD_TRANSACTION_DISCRIMINATOR, [multisig.address, proposal, address]);
+  const executes = find(BATCH_EXECUTE_TRANSACTION_DISCRIMINATOR, [multisig.address, null, proposal, address]);
+  const closes = find(VAULT_BATCH_TRANSACTION_ACCOUNT_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]);
+  const ends = find(BATCH_ACCOUNTS_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]);
+
+  const addresses = await Promise.all(
+    pipelines.map((_, position) => batchTransactionAddress(multisig.address, batchIndex, position)),
+  );
+  const positionOf = new Map(addresses.map((transaction, position) => [transaction, position]));
+  const added = new Map(adds.map((add) => [positionOf.get(accountAt(add, 3)), messageIn(add)]));
+  const isOurs = [...added].every(([position, message]) => {
+    const compiled = position === undefined ? undefined : pipelines[position]?.vaultMessage;
+    return compiled !== undefined && bytesEqual(message, compiled);
   });
+  if (isConfig || !isOurs) return 'foreign';
+
+  const executed = distinctPositions(executes, 4, positionOf);
+  const closed = distinctPositions(closes, 3, positionOf);
+  // Every message that was added has to be closed before the batch is: the closes tell how many there were.
+  const isWhole = ends.length > 0 && added.size === closed.size && isPrefix(new Set(added.keys())) && isPrefix(closed);
+  if (!isWhole || !isPrefix(executed) || executed.size > added.size) return 'incomplete';
+  // The service opens a batch for votes only when it is whole.
+  if (executed.size > 0 && added.size < pipelines.length) return 'incomplete';
+  if (executed.size < added.size && !canCloseUnexecuted(find, multisig.address, proposal)) return 'incomplete';
+  // An index that was created and closed empty: this service uses up indices like this.
+  return added.size === 0 ? 'foreign' : { executed: executed.size };
+}
+
+/** Reads a rotation's past: its list of config actions stands for its only vault message. */
+function rotationHistory(
+  { multisig, address, proposal }: LocatedBatch,
+  { pipelines }: Pick<Batch, 'pipelines'>,
+  instructions: readonly Instruction[],
+): BatchHistory {
+  const find = finder(instructions);
+  const creations = find(CONFIG_TRANSACTION_CREATE_DISCRIMINATOR, [multisig.address, address]);
+  const executes = find(CONFIG_TRANSACTION_EXECUTE_DISCRIMINATOR, [multisig.address, null, proposal, address]);
+  const ends = find(CONFIG_TRANSACTION_ACCOUNTS_CLOSE_DISCRIMINATOR, [multisig.address, proposal, address]);
+  const isBatch = find(BATCH_CREATE_DISCRIMINATOR, [multisig.address, address]).length > 0;
+  const compiled = pipelines[0]?.vaultMessage;
+  const isOurs = creations.every(
+    (creation) => compiled !== undefined && bytesEqual(configActionsIn(creation), compiled),
+  );
+  if (isBatch || !isOurs) return 'foreign';
+  if (creations.length === 0 || ends.length === 0) return 'incomplete';
+  if (executes.length > 0) return { executed: 1 };
+  return canCloseUnexecuted(find, multisig.address, proposal) ? { executed: 0 } : 'incomplete';
+}
+
+/** Votes that a proposal of this service needs: the company's and the wallet's. */
+const THRESHOLD = 2;
+
+/** True unless both have approved and no one cancelled: Squads closes such a proposal only after its execution. */
+function canCloseUnexecuted(find: Find, multisig: Address, proposal: Address): boolean {
+  const approvals = find(PROPOSAL_APPROVE_DISCRIMINATOR, [multisig, null, proposal]);
+  const members = new Set(approvals.map((approval) => accountAt(approval, 1)));
+  return members.size < THRESHOLD || find(PROPOSAL_CANCEL_DISCRIMINATOR, [multisig, null, proposal]).length > 0;
+}
+
+type Find = ReturnType<typeof finder>;
+
+interface SquadsCall {
+  readonly accounts: readonly Address[];
+  readonly data: ReadonlyUint8Array;
+}
+
+/** Finds the Squads instructions of a kind whose first accounts are the given ones; null stands for any account. */
+function finder(instructions: readonly Instruction[]) {
+  const calls = instructions
+    .filter(({ programAddress }) => programAddress === SQUADS_PROGRAM_ADDRESS)
+    .map(({ accounts = [], data = new Uint8Array() }): SquadsCall => {
+      return { accounts: accounts.map(({ address }) => address), data };
+    });
+  return (discriminator: ReadonlyUint8Array, expected: readonly (Address | null)[]): SquadsCall[] =>
+    calls.filter(
+      ({ accounts, data }) =>
+        discriminator.every((byte, index) => data[index] === byte) &&
+        expected.every((address, position) => address === null || accounts[position] === address),
+    );
+}
+
+function accountAt({ accounts }: SquadsCall, position: number): Address {
+  const account = accounts[position];
+  if (account === undefined) throw new Error(`A Squads instruction has ${accounts.length} accounts.`);
+  return account;
+}
+
+function messageIn({ data }: SquadsCall): ReadonlyUint8Array {
+  return batchAddTransactionArgsDecoder.decode(data, DISCRIMINATOR_BYTES).transactionMessage;
+}
+
+function configActionsIn({ data }: SquadsCall): ReadonlyUint8Array {
+  return encodeConfigActions(configTransactionCreateArgsDecoder.decode(data, DISCRIMINATOR_BYTES).actions);
+}
+
+/** The pipelines whose own accounts stand at a position of the calls; other accounts there count for nothing. */
+function distinctPositions(
+  calls: readonly SquadsCall[],
+  accountPosition: number,
+  positionOf: ReadonlyMap<Address, number>,
+): Set<number | undefined> {
+  const positions = new Set(calls.map((call) => positionOf.get(accountAt(call, accountPosition))));
+  positions.delete(undefined);
+  return positions;
+}
+
+/** True if the positions are 0, 1, … without a gap. */
+function isPrefix(positions: ReadonlySet<number | undefined>): boolean {
+  return Array.from({ length: positions.size }, (_, position) => position).every((position) => positions.has(position));
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { InstructionGroup } from '@flywheel/squads';
-import { executeSigned, openBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
+import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
+import { openStranger } from '@flywheel/testing/stranger';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner, type Instruction, lamports } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
@@ -91,6 +93,49 @@ describe('a batch that others act on', () => {
   async function closedAt(id: string): Promise<Date | null> {
     const row = await world.db.selectFrom('batches').select('closed_at').where('id', '=', id).executeTakeFirstOrThrow();
     return row.closed_at;
+  }
+});
+
+describe('a stranger who forges the history of an executed batch and closes its accounts before the worker reads it', () => {
+  let world: GatedWorld;
+  before(async () => {
+    world = await openGatedWorld();
+  });
+  after(() => world.stop());
+
+  // Two accounts of vault messages, then the batch with its proposal.
+  for (const closes of [0, 1, 2, 3]) {
+    it(`cannot change its result after ${closes} of 3 closing instructions`, () =>
+      attack({ closes, isRecorded: true }));
+  }
+  it('cannot change its result where only the history is left to read', () => attack({ closes: 3, isRecorded: false }));
+
+  async function attack({ closes, isRecorded }: { closes: number; isRecorded: boolean }): Promise<void> {
+    const project = await createProject(world);
+    const multisig = await findMultisig(world, project);
+    const { signer, forge } = await openStranger(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    const supply = await tokenSupply(world, project.mint);
+    const held = world.gate.hold('getSignatureStatuses');
+    const executing = executeSigned(world, project, batch, { prefer: 'wait=60' });
+    await held.reached;
+    await waitUntil(
+      'the execution',
+      () => readBatchOnChain(world, project, batch.batchIndex, 'confirmed'),
+      ({ proposal }) => proposal.status === 'Executed',
+    );
+    const { address, proposal } = await locateBatch(multisig, batch.batchIndex);
+    await forge([address, proposal]);
+    const closing = await closeGroups(multisig, { batchIndex: batch.batchIndex, pipelines: [] }, 2);
+    for (const instruction of flat(closing).slice(0, closes)) await land(world, signer, [instruction]);
+    await forge([address, proposal]);
+    if (!isRecorded) await world.db.deleteFrom('bundles').where('batch_id', '=', batch.id).execute();
+    held.release();
+    const { status, result } = requireOk(await executing);
+    world.gate.clear();
+    const { total, totalSuccessful, totalFailed } = result;
+    assert.deepEqual([status, total, totalSuccessful, totalFailed], ['EXECUTED', 2, 2, 0]);
+    assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
   }
 });
 

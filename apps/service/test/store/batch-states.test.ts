@@ -16,6 +16,7 @@ import {
   storeProject,
 } from '@flywheel/testing/records';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
+import { executeResultOf } from '../../src/batches/bundles/results.ts';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch, findBatch } from '../../src/store/batches/batches.ts';
@@ -84,6 +85,36 @@ for (const event of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED'] as const) {
     assert.equal(await nonceState(batch), 'refreshing');
   });
 }
+
+for (const [event, counts, reason] of [
+  ['EXECUTION_FAILED', [3, 4, -1], 'negative'],
+  ['EXECUTION_FAILED', [3, 1, 1], 'short of the total'],
+  ['EXECUTION_FAILED', [2, 2, 0], 'of a failed batch whose pipelines were all executed'],
+  ['EXECUTION_LANDED', [2, 1, 1], 'of an executed batch with a failed pipeline'],
+] as const) {
+  test(`the database refuses a result whose counts are ${reason}`, async () => {
+    const { batch } = await stored('FINALIZED');
+    const [total, totalSuccessful, totalFailed] = counts;
+    const executeResult = { total, totalSuccessful, totalFailed, successfulExecutions: [] };
+    await assert.rejects(endBatch(db, batch.id, { event, released: RESERVED, executeResult }, NOW), {
+      constraint: 'batches_execute_result_counts',
+    });
+    assert.equal((await reread(batch)).status, 'FINALIZED');
+  });
+}
+
+test('a result is made only of counts that are possible', async () => {
+  const { batch } = await stored('FINALIZED');
+  const failure = { failedTxMsg: 'pipelines[0] failed on chain.' };
+  for (const [executed, cause] of [
+    [batch.pipelines.length + 1, failure],
+    [-1, failure],
+    [batch.pipelines.length, failure],
+    [0, null],
+  ] as const) {
+    assert.throws(() => executeResultOf(batch, { bundles: [], executed, failure: cause }), RangeError);
+  }
+});
 
 test('ten simultaneous ends of a batch over two pools end it once and return its amounts once', async () => {
   const { batch, project } = await stored('FINALIZED');

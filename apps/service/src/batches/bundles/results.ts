@@ -17,8 +17,18 @@ export type ExecutionFailure = Pick<
   'failedTxMsg' | 'failedOnTransactionIndex' | 'failedStartTransactionIndex' | 'failedRecipient'
 >;
 
-/** Builds the result of an ended batch. Pipelines that were not attempted after a failed one count as failed. */
-export function executeResultOf({ pipelines }: Batch, { bundles, executed, failure }: Execution): ExecuteResult {
+/**
+ * Builds the result of an ended batch. Pipelines that were not attempted after a failed one count as failed.
+ * @throws RangeError if more pipelines were executed than there are, or if all were executed and there is a failure.
+ */
+export function executeResultOf({ id, pipelines }: Batch, { bundles, executed, failure }: Execution): ExecuteResult {
+  if (executed < 0 || executed > pipelines.length) {
+    throw new RangeError(`Batch ${id} has ${pipelines.length} pipelines; ${executed} cannot have been executed.`);
+  }
+  if ((executed === pipelines.length) !== (failure === null)) {
+    const said = failure === null ? 'no failure' : `the failure "${failure.failedTxMsg}"`;
+    throw new RangeError(`Batch ${id} has ${executed} of ${pipelines.length} pipelines executed, and ${said}.`);
+  }
   return {
     total: pipelines.length,
     totalSuccessful: executed,

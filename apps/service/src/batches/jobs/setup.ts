@@ -137,12 +137,12 @@ async function landMissing(
  * closed after so many pipelines.
  */
 async function readSetupCursor(
-  { chain }: RunDeps,
+  deps: RunDeps,
   multisig: Multisig,
   batch: Batch,
 ): Promise<SetupCursor | 'finished' | 'taken' | { readonly executed: number }> {
   const { batchIndex, pipelines } = batch;
-  const [multisigAccount, batchAccount, proposalAccount] = await chain.accounts([
+  const [multisigAccount, batchAccount, proposalAccount] = await deps.chain.accounts([
     multisig.address,
     await transactionAddress(multisig.address, batchIndex),
     await proposalAddress(multisig.address, batchIndex),
@@ -154,8 +154,8 @@ async function readSetupCursor(
     throw new Error(`The multisig ${multisig.address} is at ${transactionIndex}; ${batchIndex} is not next.`);
   }
   if (!batchAccount || !proposalAccount) {
-    const executed = await readClosed({ chain }, multisig, batch);
-    return executed === null ? 'taken' : { executed };
+    const executed = await readClosed(deps, multisig, batch);
+    return executed === 'foreign' ? 'taken' : { executed };
   }
   if (batch.kind === 'rotation') return isRotation(batchAccount, batch, multisig) ? 'finished' : 'taken';
   // One transaction creates the batch and its draft, so both exist and the operator is the creator.
@@ -163,7 +163,9 @@ async function readSetupCursor(
   if (creator !== multisig.operator || size > pipelines.length) return 'taken';
   const { status } = decodeProposal(proposalAccount);
   if (status.__kind === 'Draft') return { isCreated: true, size };
-  return size === pipelines.length ? 'finished' : 'taken';
+  // Anyone may close the accounts of an ended batch, one vault message after the other: its size falls meanwhile.
+  const isClosing = status.__kind === 'Executed' || status.__kind === 'Rejected' || status.__kind === 'Cancelled';
+  return size === pipelines.length || isClosing ? 'finished' : 'taken';
 }
 
 async function finalize(deps: RunDeps, batch: Batch): Promise<null> {

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { compileVaultMessage, type SquadsInstruction } from '@flywheel/squads';
+import { AccountRole, type Address, createNoopSigner, generateKeyPairSigner, type Instruction } from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
+import type { Batch, CompiledPipeline } from '../../src/model/batch.ts';
+import type { Multisig } from '../../src/model/project.ts';
+import { closeGroups, executionGroup, setupGroups } from '../../src/squads/groups.ts';
+import { readBatchHistory } from '../../src/squads/history.ts';
+import { locateBatch, proposalApprove, proposalCancel } from '../../src/squads/instructions.ts';
+import {
+  configTransactionExecute,
+  encodeReplacement,
+  rotationCloseGroup,
+  rotationSetupGroup,
+} from '../../src/squads/rotation.ts';
+
+type HistoryBatch = Pick<Batch, 'kind' | 'batchIndex' | 'pipelines'>;
+
+describe('the history of a closed batch', () => {
+  let ours: Multisig;
+  let theirs: Multisig;
+  let batch: HistoryBatch;
+  let life: readonly Instruction[];
+  before(async () => {
+    [ours, theirs] = [await multisig(), await multisig()];
+    batch = { kind: 'pipelines', batchIndex: 7n, pipelines: [await pipeline(ours, 1n), await pipeline(ours, 2n)] };
+    life = await lifeOf(ours, batch, 2);
+  });
+
+  it('counts each executed pipeline once', async () => {
+    assert.deepEqual(await readBatchHistory(ours, batch, life), { executed: 2 });
+    assert.deepEqual(await readBatchHistory(ours, batch, [...life, ...life]), { executed: 2 });
+    const cancelled = [...(await lifeOf(ours, batch, 1)), proposalCancel(await locateBatch(ours, 7n), ours.company)];
+    assert.deepEqual(await readBatchHistory(ours, batch, cancelled), { executed: 1 });
+  });
+
+  it('counts nothing of another multisig that names the batch among its own accounts', async () => {
+    const { address } = await locateBatch(ours, batch.batchIndex);
+    const forged = (await lifeOf(theirs, batch, 2)).map((instruction) => naming(instruction, address));
+    assert.deepEqual(await readBatchHistory(ours, batch, [...forged, ...life, ...forged]), { executed: 2 });
+    const unexecuted = await lifeOf(ours, batch, 0);
+    assert.deepEqual(await readBatchHistory(ours, batch, [...forged, ...unexecuted]), { executed: 0 });
+    assert.equal(await readBatchHistory(ours, batch, forged), 'incomplete');
+  });
+
+  it('counts nothing where only some of the addresses stand at their positions', async () => {
+    const [a, b] = [await locateBatch(ours, 7n), await locateBatch(theirs, 7n)];
+    const executes = life.filter((instruction) => instruction.accounts?.[3]?.address === a.address);
+    const unexecuted = await lifeOf(ours, batch, 0);
+    for (const [from, to] of [
+      [ours.address, theirs.address],
+      [a.proposal, b.proposal],
+      [a.address, b.address],
+    ] as const) {
+      const forged = executes.map((instruction) => naming(replacing(instruction, from, to), a.address));
+      assert.deepEqual(await readBatchHistory(ours, batch, [...unexecuted, ...forged]), { executed: 0 });
+    }
+  });
+
+  it('never says that fewer were executed, whichever instructions the node lacks', async () => {
+    // All but the creation, which is where a history begins, and the votes.
+    const others = life.slice(2).filter(({ accounts }) => accounts?.length !== 3);
+    for (let lacking = 0; lacking < 2 ** others.length; lacking += 1) {
+      const kept = life.filter((instruction) => {
+        const i = others.indexOf(instruction);
+        return i === -1 || (lacking & (1 << i)) === 0;
+      });
+      const read = await readBatchHistory(ours, batch, kept);
+      assert.ok(
+        ['incomplete', 'foreign', '{"executed":2}'].includes(typeof read === 'string' ? read : JSON.stringify(read)),
+      );
+    }
+    assert.equal(await readBatchHistory(ours, batch, []), 'incomplete');
+    assert.equal(await readBatchHistory(ours, batch, life.slice(0, -1)), 'incomplete');
+  });
+
+  it('is foreign where the index held other content', async () => {
+    const other = { ...batch, pipelines: [await pipeline(ours, 3n), await pipeline(ours, 4n)] };
+    assert.equal(await readBatchHistory(ours, other, life), 'foreign');
+    assert.equal(await readBatchHistory(ours, { ...batch, pipelines: batch.pipelines.slice(0, 1) }, life), 'foreign');
+    assert.equal(await readBatchHistory(ours, await rotation(), life), 'foreign');
+    assert.equal(await readBatchHistory(ours, batch, await rotationLife(ours, await rotation())), 'foreign');
+  });
+
+  it('of a batch that was closed before all of its messages were added says that nothing was executed', async () => {
+    const partial = { ...batch, pipelines: batch.pipelines.slice(0, 1) };
+    assert.deepEqual(await readBatchHistory(ours, batch, await lifeOf(ours, partial, 0)), { executed: 0 });
+  });
+
+  it('of a rotation counts only its own execution', async () => {
+    const replaced = await rotation();
+    const whole = await rotationLife(ours, replaced);
+    assert.deepEqual(await readBatchHistory(ours, replaced, whole), { executed: 1 });
+    const { address } = await locateBatch(ours, replaced.batchIndex);
+    const forged = (await rotationLife(theirs, replaced)).map((instruction) => naming(instruction, address));
+    const closing = await rotationCloseGroup(ours, replaced);
+    const rejected = [...(await rotationSetupGroup(ours, replaced)).instructions, ...closing.instructions];
+    assert.deepEqual(await readBatchHistory(ours, replaced, [...forged, ...rejected]), { executed: 0 });
+    assert.equal(await readBatchHistory(ours, replaced, forged), 'incomplete');
+  });
+});
+
+/** All instructions of a batch's life on chain, with so many pipelines executed. */
+async function lifeOf(owner: Multisig, batch: HistoryBatch, executed: number): Promise<Instruction[]> {
+  const { batchIndex, pipelines } = batch;
+  const executions = pipelines
+    .slice(0, executed)
+    .map((compiled, position) => executionGroup(owner, { batchIndex, position }, compiled, 0));
+  const groups = [
+    ...(await setupGroups(owner, batch)),
+    { instructions: executed > 0 ? await votes(owner, batch) : [] },
+    ...(await Promise.all(executions)),
+    ...(await closeGroups(owner, batch, pipelines.length)),
+  ];
+  return groups.flatMap(({ instructions }) => instructions);
+}
+
+async function votes(owner: Multisig, { batchIndex }: HistoryBatch): Promise<SquadsInstruction[]> {
+  const located = await locateBatch(owner, batchIndex);
+  return [proposalApprove(located, owner.company), proposalApprove(located, owner.wallet)];
+}
+
+async function rotationLife(owner: Multisig, rotation: HistoryBatch): Promise<Instruction[]> {
+  const { instructions } = await rotationSetupGroup(owner, rotation);
+  const execute = configTransactionExecute(await locateBatch(owner, rotation.batchIndex));
+  return [
+    ...instructions,
+    ...(await votes(owner, rotation)),
+    execute,
+    ...(await rotationCloseGroup(owner, rotation)).instructions,
+  ];
+}
+
+async function rotation(): Promise<HistoryBatch> {
+  const vaultMessage = encodeReplacement({ from: await anAddress(), to: await anAddress() });
+  const compiled: CompiledPipeline = { type: 'ROTATE', payload: '{}', actions: [], instructions: [], vaultMessage };
+  return { kind: 'rotation', batchIndex: 7n, pipelines: [compiled] };
+}
+
+async function pipeline({ vault, lookupTable }: Multisig, amount: bigint): Promise<CompiledPipeline> {
+  const transfer = getTransferSolInstruction({
+    source: createNoopSigner(vault),
+    destination: await anAddress(),
+    amount,
+  });
+  const instructions = [plain(transfer)];
+  const vaultMessage = compileVaultMessage(instructions, { vault, lookupTables: [lookupTable] });
+  return { type: 'TEST', payload: '{}', actions: [], instructions, vaultMessage };
+}
+
+/** An instruction without signer objects. */
+function plain({ programAddress, accounts = [], data }: Instruction): Instruction {
+  const bare = accounts.map(({ address, role }) => ({ address, role }));
+  return { programAddress, accounts: bare, ...(data && { data }) };
+}
+
+function naming(instruction: Instruction, address: Address): Instruction {
+  const named = { address, role: AccountRole.READONLY };
+  return { ...instruction, accounts: [...(instruction.accounts ?? []), named] };
+}
+
+function replacing(instruction: Instruction, from: Address, to: Address): Instruction {
+  const accounts = (instruction.accounts ?? []).map((meta) =>
+    meta.address === from ? { ...meta, address: to } : meta,
+  );
+  return { ...instruction, accounts };
+}
+
+async function multisig(): Promise<Multisig> {
+  const [address, vault, operator, company, wallet, table] = await Promise.all(Array.from({ length: 6 }, anAddress));
+  if (!address || !vault || !operator || !company || !wallet || !table) throw new Error('Six addresses are needed.');
+  return { address, vaultIndex: 0, vault, operator, company, wallet, lookupTable: { address: table, addresses: [] } };
+}
+
+async function anAddress(): Promise<Address> {
+  return (await generateKeyPairSigner()).address;
+}
