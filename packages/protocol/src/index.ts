@@ -1,3 +1,4 @@
+export * from './address-encoder.ts';
 export * from './amounts.ts';
 export * from './describe-instruction.ts';
 export * from './instruction-data.ts';

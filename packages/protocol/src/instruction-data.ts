@@ -3,9 +3,7 @@ import {
   type Address,
   addCodecSizePrefix,
   combineCodec,
-  createEncoder,
   getAddressDecoder,
-  getAddressEncoder,
   getArrayCodec,
   getBase64Codec,
   getBooleanCodec,
@@ -17,6 +15,7 @@ import {
   isWritableRole,
   type ReadonlyUint8Array,
 } from '@solana/kit';
+import { addressEncoder } from './address-encoder.ts';
 
 /** An instruction that was read from its wire form, with nothing missing. */
 export interface WireInstruction {
@@ -54,32 +53,6 @@ export function decodeInstruction(encoded: string): WireInstruction {
     accounts: accounts.map(({ address, isSigner, isWritable }) => ({ address, role: roleOf(isSigner, isWritable) })),
     data,
   };
-}
-
-/**
- * Encodes an address as kit does, and remembers the latest. Base58 takes 14 µs an address, and one batch names the same
- * dozen addresses hundreds of times.
- */
-export const addressEncoder = createEncoder({
-  fixedSize: 32,
-  write: (address: Address, bytes, offset) => {
-    bytes.set(bytesOf(address), offset);
-    return offset + 32;
-  },
-});
-
-/** More addresses than a full batch names; about 500 KiB. */
-const MAX_REMEMBERED = 4_096;
-
-const remembered = new Map<Address, ReadonlyUint8Array>();
-
-function bytesOf(address: Address): ReadonlyUint8Array {
-  const known = remembered.get(address);
-  if (known) return known;
-  const bytes = getAddressEncoder().encode(address);
-  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-  remembered.set(address, bytes);
-  return bytes;
 }
 
 const addressCodec = combineCodec(addressEncoder, getAddressDecoder());

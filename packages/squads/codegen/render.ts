@@ -238,9 +238,9 @@ function file(declarations: readonly string[]): string {
     (name) => !declared.has(name.replace('type ', '')) && !name.startsWith('fix'),
   );
   const imports = [
+    importOf(used(['addressEncoder']), '@flywheel/protocol'),
     importOf([...used(KIT_VALUES), ...functions, ...used(KIT_TYPES).map((name) => `type ${name}`)], '@solana/kit'),
     importOf(used(['SYSTEM_PROGRAM_ADDRESS']), '@solana-program/system'),
-    importOf(used(['addressEncoder']), '../address-encoder.ts'),
     importOf(used(PROGRAM_NAMES), '../program.ts'),
     importOf(local, './types.ts'),
   ];

@@ -1,3 +1,4 @@
+import { addressEncoder } from '@flywheel/protocol';
 import {
   type Address,
   getProgramDerivedAddress,
@@ -5,7 +6,6 @@ import {
   getU64Encoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { addressEncoder } from './address-encoder.ts';
 import { SQUADS_PROGRAM_ADDRESS } from './program.ts';
 
 /** Derives the program's one global account, which holds creation fee and treasury. */

@@ -14,7 +14,6 @@ export {
   proposalBytes,
   vaultBatchTransactionBytes,
 } from './accounts.ts';
-export { addressEncoder } from './address-encoder.ts';
 export * from './addresses.ts';
 export { decodeConfigActions, encodeConfigActions } from './config-actions.ts';
 export { feeLamports, LAMPORTS_PER_SIGNATURE, priorityFeeLamports, type UnsignedMessage } from './fee.ts';

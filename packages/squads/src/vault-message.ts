@@ -1,3 +1,4 @@
+import { addressEncoder } from '@flywheel/protocol';
 import {
   type AccountMeta,
   AccountRole,
@@ -24,7 +25,6 @@ import {
   mergeRoles,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { addressEncoder } from './address-encoder.ts';
 import type { VaultBatchTransactionAccount } from './generated/accounts.ts';
 import type { MultisigMessageAddressTableLookup, VaultTransactionMessage } from './generated/types.ts';
 

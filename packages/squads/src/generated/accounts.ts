@@ -1,5 +1,6 @@
 // Generated from the IDL of @sqds/multisig by `npm run generate`. Do not edit.
 
+import { addressEncoder } from '@flywheel/protocol';
 import {
   type Address,
   addDecoderSizePrefix,
@@ -29,7 +30,6 @@ import {
   getU64Encoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { addressEncoder } from '../address-encoder.ts';
 import {
   type ConfigAction,
   configActionDecoder,

@@ -1,5 +1,6 @@
 // Generated from the IDL of @sqds/multisig by `npm run generate`. Do not edit.
 
+import { addressEncoder } from '@flywheel/protocol';
 import {
   AccountRole,
   type Address,
@@ -23,7 +24,6 @@ import {
   type ReadonlyUint8Array,
 } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import { addressEncoder } from '../address-encoder.ts';
 import { instruction, optional, type SquadsInstruction } from '../program.ts';
 import { type Member, memberDecoder, memberEncoder } from './types.ts';
 

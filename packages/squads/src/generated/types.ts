@@ -1,5 +1,6 @@
 // Generated from the IDL of @sqds/multisig by `npm run generate`. Do not edit.
 
+import { addressEncoder } from '@flywheel/protocol';
 import {
   type Address,
   addDecoderSizePrefix,
@@ -33,7 +34,6 @@ import {
   getUnitEncoder,
   type ReadonlyUint8Array,
 } from '@solana/kit';
-import { addressEncoder } from '../address-encoder.ts';
 
 /** Bitmask for permissions. */
 export interface Permissions {

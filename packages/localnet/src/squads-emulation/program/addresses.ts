@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { addressEncoder } from '@flywheel/protocol';
 import {
-  addressEncoder,
   batchTransactionSeeds,
   ephemeralSignerSeeds,
   multisigSeeds,
