@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { land } from '@flywheel/testing/chain';
-import { airdropPipeline, burnPipeline, execute, init } from '@flywheel/testing/client';
+import { airdropPipeline, burnPipeline, execute, init, send } from '@flywheel/testing/client';
 import {
   associatedTokenAccount,
   createOwnMint,
@@ -65,11 +65,11 @@ for (const isToken2022 of [false, true]) {
       await land(world, authority, [
         getFreezeAccountInstruction({ account, mint: mint.address, owner: authority }, { programAddress }),
       ]);
-      const plain = await createPlainTokenAccount(world, mint);
+      const [plain, otherMint] = [await createPlainTokenAccount(world, mint), await createOwnMint(world, isToken2022)];
       const pipelines = [
         airdropPipeline(frozen.address),
         burnPipeline(1),
-        airdropPipeline(mint.address),
+        airdropPipeline(otherMint.address),
         airdropPipeline(plain),
       ];
       const { status, body } = await request(project, pipelines);
@@ -143,13 +143,49 @@ for (const isToken2022 of [false, true]) {
     });
 
     it('names twenty issues and counts the rest', async () => {
+      const otherMint = await createOwnMint(world, isToken2022);
       const { status, body } = await request(
         project,
-        Array.from({ length: 25 }, () => airdropPipeline(mint.address)),
+        Array.from({ length: 25 }, () => airdropPipeline(otherMint.address)),
       );
       assert.deepEqual([status, body.error], [409, 'ERR_BATCH_WOULD_FAIL']);
       assert.equal(body.message.match(/pipelines\[/g)?.length, 20);
       assert.match(body.message, /And 5 more\.$/);
+      assert.equal(body.problems.length, 25);
+      assert.deepEqual(body.problems[24], {
+        code: 'ERR_BATCH_WOULD_FAIL',
+        place: 'pipelines[24].actions[0].toAddress',
+        message: `${otherMint.address} is a mint, not a wallet.`,
+        recipient: otherMint.address,
+      });
+    });
+
+    it('teaches init which addresses are no wallets, until a preview finds them to be', async () => {
+      const plain = await createPlainTokenAccount(world, mint);
+      const preview = (address: string) =>
+        send(world.url, 'POST', '/v1/flywheel/batch/preview', {
+          key: project.apiKey,
+          body: { pipelines: [airdropPipeline(address)] },
+        });
+      const initialize = (address: string) =>
+        init(world.url, project.apiKey, [burnPipeline(), airdropPipeline(address)]);
+      const { problems } = requireOk(await preview(plain));
+      assert.deepEqual(
+        problems.map(({ place, recipient }: Record<string, string>) => [place, recipient]),
+        [['pipelines[0].actions[0].toAddress', plain]],
+      );
+      const refused = await initialize(plain);
+      const place = 'pipelines[1].actions[0].toAddress';
+      assert.deepEqual([refused.status, refused.body.error], [400, 'ERR_FLYWHEEL_INVALID_ACTION']);
+      assert.deepEqual(refused.body.problems[0].place, place);
+      assert.match(refused.body.message, /is a token account, not a wallet/);
+      assert.match((await initialize(mint.address)).body.message, /is a mint, not a wallet/);
+
+      const wallet = (await generateKeyPairSigner()).address;
+      await world.db.insertInto('non_wallets').values({ address: wallet, kind: 'mint', seen_at: new Date() }).execute();
+      assert.equal((await initialize(wallet)).status, 400);
+      requireOk(await preview(wallet));
+      requireOk(await initialize(wallet));
     });
   });
 }

@@ -16,7 +16,7 @@ import {
 } from '@solana-program/token-2022';
 
 /** More than one bundle holds, so that the execution can be held up in the middle. */
-const BURNS = 60;
+const BURNS = 100;
 
 for (const engine of ENGINES) {
   describe(`a recipient who stops every batch, ${engine.name}`, () => {

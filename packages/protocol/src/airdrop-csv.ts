@@ -1,6 +1,7 @@
 import { type Address, isAddress, isOffCurveAddress } from '@solana/kit';
 import papaparse from 'papaparse';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits, toDecimal } from './amounts.ts';
+import { describeReservedAddress } from './reserved-addresses.ts';
 
 /** One recipient. */
 export interface AirdropRow {
@@ -154,6 +155,8 @@ function readRow(
   if (!isAddress(address)) {
     return { issue: `“${address.slice(0, MAX_QUOTED)}” is not an address: base58 of 32 bytes is needed.` };
   }
+  const reserved = describeReservedAddress(address);
+  if (reserved !== null) return { issue: `${address} is ${reserved}, not a wallet.` };
   if (checksCurve && isOffCurveAddress(address)) return { issue: `${address} belongs to a program, not to a wallet.` };
   if (!/^\d+(\.\d+)?$/.test(amount)) {
     const given = amount === '' ? 'The amount is missing' : `“${amount.slice(0, MAX_QUOTED)}” is not an amount`;

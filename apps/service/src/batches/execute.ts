@@ -11,8 +11,8 @@ import { scheduleBalanceCheck } from '../store/webhooks/vault-balance-checks.ts'
 import { requireUnpausedProject } from './admission.ts';
 import { checkBatch, toExecutionIssue } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
-import { holdRecipients } from './held-recipients.ts';
 import { awaitBatch, readBatch, readBatchWithoutPipelines, type Wait } from './read.ts';
+import { holdRecipients } from './recipients.ts';
 
 export interface ExecutionRequest extends ExecuteBatchRequest {
   /** Hides batches of other kinds; absent: a batch of any kind is executed. */

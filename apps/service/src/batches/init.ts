@@ -7,7 +7,7 @@ import type { Project } from '../model/project.ts';
 import { requireUnpausedProject } from './admission.ts';
 import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from './create-batch.ts';
 import type { Deps } from './deps.ts';
-import { requireSeparated } from './held-recipients.ts';
+import { requireSeparated, requireWallets } from './recipients.ts';
 
 export interface InitRequest {
   readonly project: Project;
@@ -35,6 +35,7 @@ export async function initBatch(deps: Deps, request: InitRequest): Promise<Creat
 
   const { pipelines: requested } = parseInitRequest(body);
   checkPipelines(requested, { ...project, scopes });
+  await requireWallets(deps, requested);
   await requireSeparated(deps, project, requested);
   const pipelines = await compilePipelines(requested, project);
 

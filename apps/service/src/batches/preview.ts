@@ -12,9 +12,9 @@ import { type DailyLimit, dailyLimitError, findFairUseErrors, findRepeatedProofs
 import { type BatchCheck, checkBatch } from './check/check-batch.ts';
 import type { Funds } from './check/funds.ts';
 import type { Deps } from './deps.ts';
-import { findMixedRecipients } from './held-recipients.ts';
 import type { InitRequest } from './init.ts';
 import { type OperatorCost, type PredictCostDeps, predictCost } from './predict-cost.ts';
+import { findMixedRecipients } from './recipients.ts';
 
 export type PreviewDeps = Deps & PredictCostDeps;
 

@@ -2,8 +2,8 @@ import type { InitBatchRequest, Pipeline } from '@flywheel/api';
 import type { BatchWithoutPipelines, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import type { Deps } from './deps.ts';
-import { separate } from './held-recipients.ts';
 import { readBatch } from './read.ts';
+import { separate } from './recipients.ts';
 
 /** Bodies for init with what a batch did not execute. */
 export interface Rest {

@@ -69,6 +69,8 @@ export interface ChainAccount {
   readonly lamports: bigint;
   /** The program that owns it. */
   readonly programAddress: Address;
+  /** True for a program. */
+  readonly executable: boolean;
   readonly data: Uint8Array;
 }
 
@@ -205,7 +207,7 @@ const MAX_SIGNATURES = 256;
 const AccountsAnswer = z.object({
   value: z.array(
     z
-      .object({ lamports: shapes.u64, owner: shapes.address, data: shapes.bytes })
+      .object({ lamports: shapes.u64, owner: shapes.address, executable: z.boolean(), data: shapes.bytes })
       .transform(({ owner: programAddress, ...rest }) => ({ ...rest, programAddress }))
       .nullable(),
   ),

@@ -1,12 +1,13 @@
-import type { Address } from '@solana/kit';
+import { type Address, unwrapOption } from '@solana/kit';
 import {
   AccountState,
   getMintSize,
   getMultisigSize,
   getTokenDecoder,
+  getTokenSize,
   TOKEN_PROGRAM_ADDRESS,
 } from '@solana-program/token';
-import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import { getTokenDecoder as getToken2022Decoder, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { Token } from '../model/project.ts';
 import type { Chain, ChainAccount } from './chain.ts';
 import { ACCOUNT_TYPE_MINT, ACCOUNT_TYPE_OFFSET } from './mint.ts';
@@ -26,11 +27,11 @@ export interface RecipientFacts {
 /** Kind of account at a recipient's address. Only the chain can tell: any account may lie on the curve. */
 export type OwnerKind =
   | { readonly kind: 'wallet' }
-  | { readonly kind: 'mint' }
+  | { readonly kind: 'mint' | 'program' }
   | { readonly kind: 'token account'; readonly owner: Address };
 
 export type TokenAccountState =
-  | { readonly state: 'missing' | 'usable' | 'frozen' }
+  | { readonly state: 'missing' | 'usable' | 'frozen' | 'demands memos' }
   /** Its owner made another address the owner: a transfer would reach that one. */
   | { readonly state: 'given away'; readonly owner: Address };
 
@@ -48,6 +49,7 @@ export async function readRecipients(
 }
 
 function ownerKind(account: ChainAccount | null): OwnerKind {
+  if (account?.executable) return { kind: 'program' };
   if (account?.programAddress !== TOKEN_PROGRAM_ADDRESS && account?.programAddress !== TOKEN_2022_PROGRAM_ADDRESS) {
     return { kind: 'wallet' };
   }
@@ -66,5 +68,18 @@ function tokenAccountState(
   if (account?.programAddress !== programAddress) return { state: 'missing' };
   const { owner, state } = getTokenDecoder().decode(account.data);
   if (owner !== meant) return { state: 'given away', owner };
-  return { state: state === AccountState.Frozen ? 'frozen' : 'usable' };
+  if (state === AccountState.Frozen) return { state: 'frozen' };
+  return { state: demandsMemos(account) ? 'demands memos' : 'usable' };
+}
+
+/** Extensions of Token-2022 follow the 165 bytes that both programs share. */
+function demandsMemos({ programAddress, data }: ChainAccount): boolean {
+  if (programAddress !== TOKEN_2022_PROGRAM_ADDRESS || data.length <= getTokenSize()) return false;
+  try {
+    const extensions = unwrapOption(getToken2022Decoder().decode(data).extensions) ?? [];
+    return extensions.some((found) => found.__kind === 'MemoTransfer' && found.requireIncomingTransferMemos);
+  } catch {
+    // An extension that the client does not know: the simulation of the transfer shows what it does.
+    return false;
+  }
 }

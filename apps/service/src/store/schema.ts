@@ -220,7 +220,7 @@ interface HeldRecipientsTable {
   held_at: Date;
 }
 
-interface NonWalletsTable {
+export interface NonWalletsTable {
   address: Address;
   kind: 'mint' | 'token account' | 'program';
   seen_at: Date;

@@ -193,6 +193,10 @@ describe('checkPipelines', () => {
       checkRefused(to(text), 'ERR_FLYWHEEL_INVALID_ACTION', /toAddress is not an address: base58 of 32 bytes/);
     }
     checkRefused(to(OFF_CURVE), 'ERR_FLYWHEEL_INVALID_ACTION', /toAddress BSTq.* is off the curve/);
+    const clock = 'SysvarC1ock11111111111111111111111111111111';
+    checkRefused(to(clock), 'ERR_FLYWHEEL_INVALID_ACTION', /toAddress SysvarC\w+ is the sysvar Clock, not a wallet/);
+    const system = '11111111111111111111111111111111';
+    checkRefused(to(system), 'ERR_FLYWHEEL_INVALID_ACTION', /toAddress 1+ is the System program, not a wallet/);
   });
 
   it('requires the scope of each action, and none for a memo', () => {

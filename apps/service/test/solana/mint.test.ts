@@ -19,7 +19,7 @@ const FIELDS = { mintAuthority: SOMEONE, supply: 1_000_000n, decimals: 6, isInit
 const NO_FEE = { epoch: 0n, maximumFee: 0n, transferFeeBasisPoints: 0 };
 
 function read(programAddress: Address, data: ReadonlyUint8Array): Promise<MintFacts | MintProblem> {
-  const account = { address: MINT, lamports: 1n, programAddress, data: Uint8Array.from(data) };
+  const account = { address: MINT, lamports: 1n, executable: false, programAddress, data: Uint8Array.from(data) };
   return readMint({ accounts: async () => [account] }, MINT);
 }
 

@@ -88,6 +88,7 @@ function featureOf(data: Uint8Array): ChainAccount {
     address: 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL' as Address,
     programAddress: 'Feature111111111111111111111111111111111111' as Address,
     lamports: 1n,
+    executable: false,
     data,
   };
 }

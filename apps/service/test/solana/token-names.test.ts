@@ -148,7 +148,7 @@ async function open({ mint, metadata: beside, fail = false, until }: Options) {
     await until;
     return addresses.map((each) => {
       const account = held.get(each) ?? null;
-      return account && { ...account, address: each, lamports: 1n };
+      return account && { ...account, address: each, lamports: 1n, executable: false };
     });
   };
   const names = createTokenNames({

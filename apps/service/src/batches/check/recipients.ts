@@ -6,6 +6,7 @@ import type { BatchAction, CompiledPipeline } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { type Recipient, type RecipientFacts, readRecipients } from '../../solana/recipients.ts';
 import { findCreatedTokenAccounts } from '../../store/batches/created-token-accounts.ts';
+import { findNonWallets, forgetNonWallets, recordNonWallets } from '../../store/non-wallets.ts';
 import type { Deps } from '../deps.ts';
 
 /** An issue with the recipient of an airdrop or a withdrawal. */
@@ -55,6 +56,7 @@ export async function checkRecipients(
     owners.map(async (owner) => ({ owner, tokenAccount: await vault.tokenAccountOf(owner) })),
   );
   const facts = await readRecipients(chain, project.token, recipients);
+  await recordOwners({ db, clock }, owners, facts);
   const missing = recipients.flatMap(({ tokenAccount }, i) =>
     facts[i]?.tokenAccount.state === 'missing' ? [tokenAccount] : [],
   );
@@ -73,6 +75,24 @@ export async function checkRecipients(
   };
 }
 
+/** Remembers for init, which reads no accounts, which addresses are no wallets, and forgets those that are by now. */
+async function recordOwners(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  owners: readonly Address[],
+  facts: readonly RecipientFacts[],
+): Promise<void> {
+  const kinds = new Map(owners.map((owner, i) => [owner, facts[i]?.owner.kind ?? 'wallet']));
+  const recorded = await findNonWallets(db, owners);
+  await forgetNonWallets(
+    db,
+    owners.filter((owner) => recorded.has(owner) && kinds.get(owner) === 'wallet'),
+  );
+  const seen = [...kinds].flatMap(([address, kind]) =>
+    kind === 'wallet' || recorded.has(address) ? [] : [{ address, kind }],
+  );
+  await recordNonWallets(db, seen, clock.now());
+}
+
 const MS_PER_DAY = 86_400_000;
 /** Closing an account pays its rent to its owner. Without this pause, closing it again and again would drain the vault. */
 const RECREATION_PAUSE_MS = 30 * MS_PER_DAY;
@@ -83,6 +103,8 @@ function describeOwner({ owner }: Recipient, facts: RecipientFacts): string | nu
       return null;
     case 'token account':
       return `${owner} is a token account, not a wallet. It belongs to ${facts.owner.owner}.`;
+    case 'program':
+      return `${owner} is a program, not a wallet.`;
     case 'mint':
       return `${owner} is a mint, not a wallet.`;
     default:
@@ -102,6 +124,8 @@ function describeTokenAccount(
       return null;
     case 'frozen':
       return `${owner} has a frozen token account, ${tokenAccount}. The mint’s freeze authority can thaw it.`;
+    case 'demands memos':
+      return `${owner} demands a memo with each transfer to its token account ${tokenAccount}, which airdrops do not have. The recipient can switch that off.`;
     case 'given away':
       return `${owner} gave its token account ${tokenAccount} to ${facts.tokenAccount.owner}, who would get the tokens. Use another wallet.`;
     case 'missing': {

@@ -13,7 +13,7 @@ import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, toExecutionIssue } from '../check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../check/mismatches.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
-import { holdRecipients } from '../held-recipients.ts';
+import { holdRecipients } from '../recipients.ts';
 import { end } from './end.ts';
 import { releaseRequest } from './execution-issues.ts';
 import { type Progress, readProgress } from './progress.ts';

@@ -12,7 +12,7 @@ import { releaseRecipients } from '../../store/projects/held-recipients.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
-import { holdRecipients, recipientsOf } from '../held-recipients.ts';
+import { holdRecipients, recipientsOf } from '../recipients.ts';
 import { readProgress } from './progress.ts';
 
 export interface Ending {

@@ -1,5 +1,5 @@
 import { type Action, ApiError, type Pipeline, type Scope } from '@flywheel/api';
-import { parseAmountNumber } from '@flywheel/protocol';
+import { describeReservedAddress, parseAmountNumber } from '@flywheel/protocol';
 import { isAddress, isOffCurveAddress } from '@solana/kit';
 import type { Project } from '../../model/project.ts';
 import { formatPath, type RequestIssue } from '../../model/request-issue.ts';
@@ -41,6 +41,8 @@ function checkAction(action: Action, path: Path, decimals: number): void {
 function checkRecipient(toAddress: string, path: Path): void {
   const invalid = (problem: string) => invalidAction({ place: formatPath([...path, 'toAddress']), problem });
   if (!isAddress(toAddress)) throw invalid('is not an address: base58 of 32 bytes is needed.');
+  const reserved = describeReservedAddress(toAddress);
+  if (reserved !== null) throw invalid(`${toAddress} is ${reserved}, not a wallet.`);
   // Only a program, if anyone, could move tokens that are sent to an address off the curve.
   if (isOffCurveAddress(toAddress)) throw invalid(`${toAddress} is off the curve: no wallet has this address.`);
 }

@@ -2,6 +2,7 @@ import { ApiError, type Pipeline } from '@flywheel/api';
 import { type Address, address } from '@solana/kit';
 import type { BatchWithoutPipelines, CompiledPipeline, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
+import { findNonWallets } from '../store/non-wallets.ts';
 import {
   findHeldRecipients,
   type HeldRecipient,
@@ -9,6 +10,21 @@ import {
 } from '../store/projects/held-recipients.ts';
 import { type BatchIssue, toProblem } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
+
+/** @throws ApiError ERR_FLYWHEEL_INVALID_ACTION for the first airdrop to an address that was seen to be no wallet. */
+export async function requireWallets({ db }: Pick<Deps, 'db'>, pipelines: readonly VaultPipeline[]): Promise<void> {
+  const known = await findNonWallets(db, [...new Set(pipelines.flatMap(recipientsOf))]);
+  if (known.size === 0) return;
+  for (const [index, { actions }] of pipelines.entries()) {
+    for (const [position, action] of actions.entries()) {
+      const kind = action.action === 'AIRDROP' ? known.get(address(action.toAddress)) : undefined;
+      if (action.action !== 'AIRDROP' || kind === undefined) continue;
+      const place = `pipelines[${index}].actions[${position}].toAddress`;
+      const problem = `${action.toAddress} is a ${kind}, not a wallet. If that has changed since, preview the batch first.`;
+      throw new ApiError('ERR_FLYWHEEL_INVALID_ACTION', { place, problem });
+    }
+  }
+}
 
 /**
  * Holds the recipients back that keep a batch from being executed: until a pipeline that pays them is executed, a batch

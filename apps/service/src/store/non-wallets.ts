@@ -1,0 +1,40 @@
+import type { Address } from '@solana/kit';
+import { sql } from 'kysely';
+import type { Db } from './db.ts';
+import type { NonWalletsTable } from './schema.ts';
+
+/** What the chain held at an address that is no wallet's. */
+export interface NonWallet {
+  readonly address: Address;
+  readonly kind: NonWalletsTable['kind'];
+}
+
+/** Finds the addresses that were seen to be no wallets; registered mints are among them. */
+export async function findNonWallets(
+  db: Db,
+  addresses: readonly Address[],
+): Promise<ReadonlyMap<Address, NonWallet['kind']>> {
+  if (addresses.length === 0) return new Map();
+  const { rows } = await sql<NonWallet>`
+    select address, kind from non_wallets where address = any(${addresses}::text[])
+    union
+    select mint, 'mint' from tokens where mint = any(${addresses}::text[])
+  `.execute(db);
+  return new Map(rows.map(({ address, kind }) => [address, kind]));
+}
+
+export async function recordNonWallets(db: Db, seen: readonly NonWallet[], now: Date): Promise<void> {
+  if (seen.length === 0) return;
+  const rows = seen.map(({ address, kind }) => ({ address, kind, seen_at: now }));
+  await db
+    .insertInto('non_wallets')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Forgets addresses that are wallets by now: a token account or a mint may be closed. */
+export async function forgetNonWallets(db: Db, addresses: readonly Address[]): Promise<void> {
+  if (addresses.length === 0) return;
+  await db.deleteFrom('non_wallets').where(sql<boolean>`address = any(${addresses}::text[])`).execute();
+}
