@@ -203,7 +203,7 @@ export const ERROR_NOTES: {
     remedy: 'Enable the webhook when its receiver accepts events again.',
     example: {
       webhookId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d',
-      reason: 'The receiver answered 410: it wants no more.',
+      reason: 'The receiver answered 410 Gone: it wants no more events.',
     },
   },
   ERR_TOO_MANY_WEBHOOKS: { remedy: 'Delete a webhook that you no longer need.', example: { max: 10 } },

@@ -1,7 +1,7 @@
 import { ApiError } from '@flywheel/api';
 
 /** First letter of a cursor, so that the cursor of one list is not accepted by another. */
-export type CursorKind = 'b' | 'e';
+export type CursorKind = 'b' | 'd' | 'e';
 
 export interface Page<Row> {
   readonly rows: readonly Row[];

@@ -1,5 +1,6 @@
 import { ApiError, type WebhookDelivery, type WebhookDeliveryPage } from '@flywheel/api';
 import type { Address } from '@solana/kit';
+import { pageOf, parseCursor } from '../model/page.ts';
 import { requireVisibleProject } from '../projects/access.ts';
 import {
   type Delivery,
@@ -12,14 +13,14 @@ import { type Endpoint, findEndpoint } from '../store/webhooks/endpoints.ts';
 import { change, type EndpointDeps, type EndpointIds, record } from './endpoints.ts';
 
 /**
- * A page of an endpoint’s deliveries, newest first. The cursor is the id of the last one seen, in our own words.
- * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND; ERR_INVALID_REQUEST for a cursor that is none of ours
+ * Reads a page of an endpoint’s deliveries, newest first.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND; ERR_INVALID_REQUEST for a cursor of another list
  */
 export async function listDeliveries(
   deps: EndpointDeps,
   wallet: Address,
   { projectId, webhookId }: EndpointIds,
-  asked: {
+  input: {
     readonly state: DeliveryState | undefined;
     readonly cursor: string | undefined;
     readonly limit: number;
@@ -28,14 +29,10 @@ export async function listDeliveries(
   const { db } = deps;
   await requireVisibleProject(deps, wallet, projectId);
   if (!(await findEndpoint(db, projectId, webhookId))) throw new ApiError('ERR_WEBHOOK_NOT_FOUND', { webhookId });
-  const { state, cursor, limit } = asked;
-  const found = await findDeliveries(db, webhookId, { state, below: parseCursor(cursor), limit: limit + 1 });
-  const page = found.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    deliveries: page.map(presentDelivery),
-    ...(found.length > limit && last && { nextCursor: `d${last.id}` }),
-  };
+  const { state, cursor, limit } = input;
+  const found = await findDeliveries(db, webhookId, { state, below: parseCursor('d', cursor), limit: limit + 1 });
+  const { rows, nextCursor } = pageOf('d', found, { limit, numberOf: ({ id }) => id });
+  return { deliveries: rows.map(presentDelivery), ...(nextCursor !== null && { nextCursor }) };
 }
 
 /**
@@ -45,13 +42,13 @@ export async function listDeliveries(
 export async function redeliver(
   deps: EndpointDeps,
   wallet: Address,
-  place: EndpointIds,
+  ids: EndpointIds,
   deliveryId: string,
 ): Promise<WebhookDelivery> {
-  return change(deps, wallet, place, async (trx, endpoint) => {
+  return change(deps, wallet, ids, async (trx, endpoint) => {
     const repeated = await repeatDelivery(trx, endpoint.id, BigInt(deliveryId), deps.clock.now());
     if (!repeated) throw new ApiError('ERR_WEBHOOK_DELIVERY_NOT_FOUND', { deliveryId });
-    // What is thrown takes it back.
+    // The error rolls the delivery back.
     requireActive(endpoint);
     const after = { eventId: repeated.eventId };
     await record(trx, deps, wallet, endpoint, { action: 'webhook.redelivered', after });
@@ -63,8 +60,8 @@ export async function redeliver(
  * Sends an endpoint a test event.
  * @throws ApiError ERR_PROJECT_NOT_FOUND, ERR_WEBHOOK_NOT_FOUND, ERR_WEBHOOK_DISABLED
  */
-export async function sendTest(deps: EndpointDeps, wallet: Address, place: EndpointIds): Promise<WebhookDelivery> {
-  return change(deps, wallet, place, async (trx, endpoint) => {
+export async function sendTest(deps: EndpointDeps, wallet: Address, ids: EndpointIds): Promise<WebhookDelivery> {
+  return change(deps, wallet, ids, async (trx, endpoint) => {
     requireActive(endpoint);
     const delivery = await insertDelivery(trx, endpoint.id, {
       type: 'webhook.test',
@@ -79,16 +76,6 @@ export async function sendTest(deps: EndpointDeps, wallet: Address, place: Endpo
 
 function requireActive({ id: webhookId, state, disabledReason: reason }: Endpoint): void {
   if (state !== 'active') throw new ApiError('ERR_WEBHOOK_DISABLED', { webhookId, reason });
-}
-
-function parseCursor(cursor: string | undefined): bigint | null {
-  if (cursor === undefined) return null;
-  const id = /^d([1-9]\d{0,17})$/.exec(cursor)?.[1];
-  if (id !== undefined) return BigInt(id);
-  throw new ApiError('ERR_INVALID_REQUEST', {
-    place: 'query.cursor',
-    problem: 'is none that this operation answered.',
-  });
 }
 
 function presentDelivery(delivery: Delivery): WebhookDelivery {

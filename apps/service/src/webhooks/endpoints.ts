@@ -25,8 +25,7 @@ import {
   type NewestDelivery,
   updateEndpoint,
 } from '../store/webhooks/endpoints.ts';
-import type { ReceiverRules } from './receiver/allowed-address.ts';
-import { findUrlFault } from './receiver/check-url.ts';
+import { findUrlIssue, type ReceiverRules } from './receiver-address.ts';
 import type { WebhookSecrets } from './secrets.ts';
 
 export interface EndpointDeps {
@@ -196,7 +195,7 @@ function requireSecrets({ webhooks }: EndpointDeps): WebhookSecrets {
 }
 
 function requireUrl({ webhooks }: EndpointDeps, url: string): void {
-  const problem = findUrlFault(url, webhooks.rules);
+  const problem = findUrlIssue(url, webhooks.rules);
   if (problem !== null) throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.url', problem });
 }
 

@@ -2,11 +2,10 @@ import type { Clock } from '../model/clock.ts';
 import type { FundsDeps } from '../projects/vault-funds.ts';
 import type { ListenDeps } from '../store/listen.ts';
 import { startWebhookFeed } from '../store/webhooks/queue-deliveries.ts';
-import { RETRY_PAUSES_MS } from './delivery/retry-schedule.ts';
-import { type DeliverDeps, startDelivering } from './delivery/start-delivering.ts';
-import type { ReceiverRules } from './receiver/allowed-address.ts';
-import { guardedLookup } from './receiver/guarded-lookup.ts';
+import { RETRY_PAUSES_MS } from './attempt.ts';
+import { guardedLookup, type ReceiverRules } from './receiver-address.ts';
 import type { WebhookSecrets } from './secrets.ts';
+import { type DeliverDeps, startDelivering } from './start-delivering.ts';
 import { watchVaults } from './watch-vaults.ts';
 
 export interface WebhooksDeps extends FundsDeps, Pick<ListenDeps, 'poolConfig'> {

@@ -178,7 +178,12 @@ describe('a webhook', () => {
       assertError(await ask('POST', path(), project.cookie, body), 400, 'ERR_INVALID_REQUEST', message);
     }
     const { webhook } = await create('http://one.example/');
-    assertError(await change(webhook.webhookId, { url: 'nowhere' }), 400, 'ERR_INVALID_REQUEST', /body\.url is no URL/);
+    assertError(
+      await change(webhook.webhookId, { url: 'nowhere' }),
+      400,
+      'ERR_INVALID_REQUEST',
+      /body\.url is not a URL/,
+    );
     const rotate = path(`/${webhook.webhookId}/rotate`);
     for (const overlapSeconds of [-1, 1.5, 30 * 86_400 + 1]) {
       const refused = await ask('POST', rotate, project.cookie, { overlapSeconds });
@@ -279,7 +284,7 @@ describe('a service without a key for webhooks', () => {
     await world.restart({ WEBHOOK_ALLOW_PRIVATE: '' });
     for (const url of ['http://example.com/', 'https://127.0.0.1/', 'https://[::1]/', 'https://169.254.169.254/']) {
       const refused = await ask('POST', path(), project.cookie, { url, events: ['vault.low'] });
-      assertError(refused, 400, 'ERR_INVALID_REQUEST', /body\.url (begins with http:|names .*no public address)/);
+      assertError(refused, 400, 'ERR_INVALID_REQUEST', /body\.url (begins with http:|names .*not a public address)/);
     }
   });
 });

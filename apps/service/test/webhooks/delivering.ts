@@ -10,9 +10,9 @@ import { type Delivery, findDeliveries } from '../../src/store/webhooks/deliveri
 import { insertEndpoint } from '../../src/store/webhooks/endpoints.ts';
 import { queueDeliveries, startWebhookFeed } from '../../src/store/webhooks/queue-deliveries.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { type DeliverDeps, type Delivering, startDelivering } from '../../src/webhooks/delivery/start-delivering.ts';
-import { guardedLookup } from '../../src/webhooks/receiver/guarded-lookup.ts';
+import { guardedLookup } from '../../src/webhooks/receiver-address.ts';
 import { createWebhookSecrets } from '../../src/webhooks/secrets.ts';
+import { type DeliverDeps, type Delivering, startDelivering } from '../../src/webhooks/start-delivering.ts';
 
 export const SECRETS = createWebhookSecrets(new Uint8Array(32).fill(7));
 const HERE = { allowPrivate: true };

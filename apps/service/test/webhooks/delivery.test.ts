@@ -7,9 +7,9 @@ import { storeProject } from '@flywheel/testing/records';
 import { type Answer, openReceiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
 import { systemClock } from '../../src/clock.ts';
 import { repeatDelivery } from '../../src/store/webhooks/deliveries.ts';
-import { settleDelivery, takeDeliveries } from '../../src/store/webhooks/due-deliveries.ts';
+import { claimDueDeliveries, settleDelivery } from '../../src/store/webhooks/due-deliveries.ts';
 import { findEndpoint, updateEndpoint } from '../../src/store/webhooks/endpoints.ts';
-import { RETRY_PAUSES_MS, retryAt } from '../../src/webhooks/delivery/retry-schedule.ts';
+import { RETRY_PAUSES_MS, retryAt } from '../../src/webhooks/attempt.ts';
 import { deliveriesOf, queueEvent, SECRETS, startTestDelivering, storeEndpoint, untilNewest } from './delivering.ts';
 
 const database = await openTestDatabase();
@@ -132,7 +132,7 @@ describe('a delivery', () => {
       await updateEndpoint(trx, { ...endpoint, state: 'disabled' });
     });
     const now = systemClock.now();
-    assert.deepEqual(await takeDeliveries(db, { now, leasedUntil: now, limit: 10 }), []);
+    assert.deepEqual(await claimDueDeliveries(db, { now, leasedUntil: now, limit: 10 }), []);
     await updateEndpoint(db, endpoint);
     await at.receiver.until(2);
     assert.equal((await untilNewest(db, at.endpointId, isOver)).state, 'delivered');
@@ -271,9 +271,9 @@ describe('several workers', () => {
     await queueEvent(lonely.db, project);
     const now = new Date();
     const lease = { now, leasedUntil: new Date(now.getTime() + 300), limit: 10 };
-    const [dead, ...more] = await takeDeliveries(lonely.db, lease);
+    const [dead, ...more] = await claimDueDeliveries(lonely.db, lease);
     assert.ok(dead);
-    assert.deepEqual([more, await takeDeliveries(lonely.db, lease)], [[], []]);
+    assert.deepEqual([more, await claimDueDeliveries(lonely.db, lease)], [[], []]);
     const worker = startTestDelivering(lonely);
     // The end of a lease is not announced; the next poll finds it.
     await waitUntil(

@@ -8,7 +8,7 @@ import type { Address } from '@solana/kit';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
 import { recordExecutionIssue } from '../../src/store/batches/executions.ts';
-import { forgetDeliveries } from '../../src/store/webhooks/deliveries.ts';
+import { deleteOldDeliveries } from '../../src/store/webhooks/deliveries.ts';
 import { deleteEndpoint } from '../../src/store/webhooks/endpoints.ts';
 import { claimDueVaults, emitVaultLow, recordVaultSufficient } from '../../src/store/webhooks/vault-balance-checks.ts';
 import { deliveriesOf, queueEvent, storeEndpoint } from './delivering.ts';
@@ -115,9 +115,9 @@ describe('finished deliveries', () => {
     assert.ok(newest && middle);
     await db.updateTable('webhook_deliveries').set({ state: 'delivered' }).where('id', '=', newest.id).execute();
     await db.updateTable('webhook_deliveries').set({ state: 'failed' }).where('id', '=', middle.id).execute();
-    assert.equal(await forgetDeliveries(db, { before: new Date(0), limit: 10 }), 0);
-    assert.equal(await forgetDeliveries(db, { before: new Date(Date.now() + DAY_MS), limit: 1 }), 1);
-    assert.equal(await forgetDeliveries(db, { before: new Date(Date.now() + DAY_MS), limit: 10 }), 1);
+    assert.equal(await deleteOldDeliveries(db, { before: new Date(0), limit: 10 }), 0);
+    assert.equal(await deleteOldDeliveries(db, { before: new Date(Date.now() + DAY_MS), limit: 1 }), 1);
+    assert.equal(await deleteOldDeliveries(db, { before: new Date(Date.now() + DAY_MS), limit: 10 }), 1);
     assert.deepEqual(
       (await deliveriesOf(db, endpointId)).map(({ state }) => state),
       ['waiting'],

@@ -4,9 +4,8 @@ import { openTestDatabase } from '@flywheel/testing/postgres';
 import { storeProject } from '@flywheel/testing/records';
 import { openReceiver } from '@flywheel/testing/webhook-receiver';
 import { systemClock } from '../../src/clock.ts';
-import { findUrlFault } from '../../src/webhooks/receiver/check-url.ts';
-import { guardedLookup } from '../../src/webhooks/receiver/guarded-lookup.ts';
-import { post } from '../../src/webhooks/receiver/post.ts';
+import { post } from '../../src/webhooks/post.ts';
+import { findUrlIssue, guardedLookup } from '../../src/webhooks/receiver-address.ts';
 import { queueEvent, startTestDelivering, storeEndpoint, untilNewest } from './delivering.ts';
 
 const PUBLIC = { allowPrivate: false };
@@ -50,13 +49,13 @@ describe('a receiver’s URL', () => {
   for (const address of INSIDE) {
     it(`cannot name ${address} unless private addresses are allowed`, () => {
       const url = `https://${bracketed(address)}/hook`;
-      assert.match(findUrlFault(url, PUBLIC) ?? '', /is no public address/);
-      assert.equal(findUrlFault(url, ANYWHERE), null);
+      assert.match(findUrlIssue(url, PUBLIC) ?? '', /is not a public address/);
+      assert.equal(findUrlIssue(url, ANYWHERE), null);
     });
   }
   for (const address of OUTSIDE) {
     it(`can name ${address}`, () =>
-      assert.equal(findUrlFault(`https://${bracketed(address)}:8443/a?b=c`, PUBLIC), null));
+      assert.equal(findUrlIssue(`https://${bracketed(address)}:8443/a?b=c`, PUBLIC), null));
   }
 
   const FAULTY: readonly (readonly [url: string, fault: RegExp])[] = [
@@ -66,24 +65,24 @@ describe('a receiver’s URL', () => {
     ['https://user@example.com/', /user or password/],
     ['https://:secret@example.com/', /user or password/],
     ['https://example.com/#part', /fragment/],
-    ['example.com', /is no URL/],
-    ['', /is no URL/],
+    ['example.com', /is not a URL/],
+    ['', /is not a URL/],
     [`https://example.com/${'a'.repeat(2_029)}`, /has 2049 characters; it may have 2048/],
     // URL parsers read these as 127.0.0.1.
-    ['https://2130706433/', /127\.0\.0\.1, which is no public/],
-    ['https://0x7f.1/', /127\.0\.0\.1, which is no public/],
-    ['https://017700000001/', /127\.0\.0\.1, which is no public/],
-    ['https://127.1/', /127\.0\.0\.1, which is no public/],
-    ['https://①②⑦.0.0.1/', /127\.0\.0\.1, which is no public/],
-    ['https://[::ffff:7f00:1]/', /is no public/],
+    ['https://2130706433/', /127\.0\.0\.1, which is not a public/],
+    ['https://0x7f.1/', /127\.0\.0\.1, which is not a public/],
+    ['https://017700000001/', /127\.0\.0\.1, which is not a public/],
+    ['https://127.1/', /127\.0\.0\.1, which is not a public/],
+    ['https://①②⑦.0.0.1/', /127\.0\.0\.1, which is not a public/],
+    ['https://[::ffff:7f00:1]/', /is not a public/],
   ];
   for (const [url, fault] of FAULTY) {
-    it(`is rejected: ${url.slice(0, 60)}`, () => assert.match(findUrlFault(url, PUBLIC) ?? '', fault));
+    it(`is rejected: ${url.slice(0, 60)}`, () => assert.match(findUrlIssue(url, PUBLIC) ?? '', fault));
   }
 
   it('can be http only if private addresses are allowed, and never another scheme', () => {
-    assert.equal(findUrlFault('http://127.0.0.1:3000/', ANYWHERE), null);
-    assert.match(findUrlFault('ftp://127.0.0.1/', ANYWHERE) ?? '', /must begin with https/);
+    assert.equal(findUrlIssue('http://127.0.0.1:3000/', ANYWHERE), null);
+    assert.match(findUrlIssue('ftp://127.0.0.1/', ANYWHERE) ?? '', /must begin with https/);
   });
 });
 
@@ -97,8 +96,8 @@ describe('a receiver’s host name', () => {
 
   for (const address of INSIDE) {
     it(`is not connected to if it resolves to ${address}`, async () => {
-      await assert.rejects(resolveHost(resolving(address)), /receiver\.example is .*, which is no public address/);
-      await assert.rejects(resolveHost(resolving(address), false), /no public address/);
+      await assert.rejects(resolveHost(resolving(address)), /receiver\.example is .*, which is not a public address/);
+      await assert.rejects(resolveHost(resolving(address), false), /not a public address/);
     });
   }
 
@@ -145,7 +144,7 @@ describe('a delivery to a private address', () => {
       await queueEvent(db, project);
       const { lastStatus, lastError } = await untilNewest(db, endpointId, ({ state }) => state === 'failed');
       assert.equal(lastStatus, null);
-      assert.match(lastError ?? '', /no public address|must begin with https/);
+      assert.match(lastError ?? '', /not a public address|must begin with https/);
     }
     assert.equal(receiver.received.length, 0);
   });

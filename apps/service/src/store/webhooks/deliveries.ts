@@ -103,7 +103,7 @@ export async function repeatDelivery(
 }
 
 /** Forgets deliveries that are over, of events before a time; at most `limit` of them. Answers how many. */
-export async function forgetDeliveries(
+export async function deleteOldDeliveries(
   db: Db,
   { before, limit }: { readonly before: Date; readonly limit: number },
 ): Promise<number> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Db, inTransaction } from '../db.ts';
 
-/** An attempt that is this process’s to make. */
+/** An attempt that this process has claimed. */
 export interface DueDelivery {
   readonly id: bigint;
   readonly endpointId: string;
@@ -12,7 +12,7 @@ export interface DueDelivery {
   readonly eventId: string;
   readonly type: string;
   readonly payload: string;
-  /** This one included, since it was last asked for. */
+  /** Attempts since the last request for delivery, this one included. */
   readonly tries: number;
   readonly lease: string;
 }
@@ -20,23 +20,26 @@ export interface DueDelivery {
 /** Simultaneous requests per receiver, over all workers, so that a receiver that hangs does not delay others. */
 export const MAX_AT_ONCE_PER_ENDPOINT = 2;
 
-export interface TakeDeliveries {
+export interface ClaimDueDeliveries {
   readonly now: Date;
-  /** From then on another may make the attempt again: whoever had it is gone. */
+  /** From then on another worker may repeat the attempt, because this one is dead. */
   readonly leasedUntil: Date;
   readonly limit: number;
 }
 
 /**
- * Takes deliveries that are due, the endpoints in turn, so that a long queue of one makes no other wait. No two workers
- * get the same one while its lease lasts.
+ * Claims due deliveries, the endpoints in turn, so that a long queue of one delays no other. No two workers get the same
+ * delivery while its lease lasts.
  */
-export async function takeDeliveries(db: Db, { now, leasedUntil, limit }: TakeDeliveries): Promise<DueDelivery[]> {
+export async function claimDueDeliveries(
+  db: Db,
+  { now, leasedUntil, limit }: ClaimDueDeliveries,
+): Promise<DueDelivery[]> {
   const lease = randomUUID();
   return inTransaction(db, async (trx) => {
     const endpoints = await lockDueEndpoints(trx, { now, limit });
     if (endpoints.length === 0) return [];
-    // A statement of its own: it sees what others have leased before they let go of the endpoints.
+    // A separate statement sees what others leased before they released the endpoints.
     const { rows } = await sql<DueDelivery>`
       with picked as (
         select due.id from unnest(${endpoints}::uuid[]) as endpoint (id)
@@ -66,7 +69,7 @@ export async function takeDeliveries(db: Db, { now, leasedUntil, limit }: TakeDe
   });
 }
 
-/** When the next one falls due that is not due yet; null when none waits. */
+/** Time at which the next delivery that is not yet due becomes due; null if none waits. */
 export async function findNextDue(db: Db, now: Date): Promise<Date | null> {
   const { rows } = await sql<{ readonly next: Date | null }>`
     select min(due.next_attempt_at) as next
@@ -89,11 +92,14 @@ export type DeliveryOutcome = {
 } & (
   | { readonly kind: 'delivered' }
   | { readonly kind: 'gone'; readonly error: string }
-  /** `retryAt` null: it is given up. */
-  | { readonly kind: 'refused'; readonly error: string; readonly retryAt: Date | null }
+  /** `retryAt` is null if the delivery is exhausted. */
+  | { readonly kind: 'rejected'; readonly error: string; readonly retryAt: Date | null }
 );
 
-/** False, and nothing kept, when the lease had run out and another has the delivery, or its endpoint is gone. */
+/**
+ * Stores the outcome of an attempt. @returns false, and stores nothing, if the lease has expired and another worker has the
+ * delivery, or if its endpoint is deleted.
+ */
 export async function settleDelivery(
   db: Db,
   { id, endpointId, lease }: Pick<DueDelivery, 'id' | 'endpointId' | 'lease'>,
@@ -101,7 +107,7 @@ export async function settleDelivery(
   now: Date,
 ): Promise<boolean> {
   return inTransaction(db, async (trx) => {
-    // The endpoint first, as whoever deletes one does.
+    // The endpoint is locked first, as in its deletion.
     if (outcome.kind === 'gone') await disable(trx, endpointId, outcome.error);
     const { numUpdatedRows } = await trx
       .updateTable('webhook_deliveries')
@@ -120,8 +126,8 @@ export async function settleDelivery(
   });
 }
 
-/** An attempt that was broken off by us: it is made again at once, by whoever comes first. */
-export async function giveDeliveryBack(
+/** Releases an attempt that was aborted: the first free worker repeats it at once. */
+export async function releaseDelivery(
   db: Db,
   { id, lease }: Pick<DueDelivery, 'id' | 'lease'>,
   now: Date,
@@ -134,7 +140,7 @@ export async function giveDeliveryBack(
     .execute();
 }
 
-async function lockDueEndpoints(trx: Db, { now, limit }: Pick<TakeDeliveries, 'now' | 'limit'>): Promise<string[]> {
+async function lockDueEndpoints(trx: Db, { now, limit }: Pick<ClaimDueDeliveries, 'now' | 'limit'>): Promise<string[]> {
   const { rows } = await sql<{ readonly id: string }>`
     select id from webhook_endpoints endpoint
     where state = 'active'
@@ -169,7 +175,7 @@ function stateAfter(outcome: DeliveryOutcome, now: Date) {
       return { state: 'delivered', delivered_at: now } as const;
     case 'gone':
       return { state: 'failed' } as const;
-    case 'refused':
+    case 'rejected':
       return outcome.retryAt === null
         ? ({ state: 'failed' } as const)
         : ({ state: 'waiting', next_attempt_at: outcome.retryAt } as const);

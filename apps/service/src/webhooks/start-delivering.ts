@@ -1,15 +1,15 @@
-import type { Clock } from '../../model/clock.ts';
-import type { Db } from '../../store/db.ts';
-import { forgetDeliveries } from '../../store/webhooks/deliveries.ts';
+import type { Clock } from '../model/clock.ts';
+import type { Db } from '../store/db.ts';
+import { deleteOldDeliveries } from '../store/webhooks/deliveries.ts';
 import {
+  claimDueDeliveries,
   type DeliveryOutcome,
   type DueDelivery,
   findNextDue,
-  giveDeliveryBack,
+  releaseDelivery,
   settleDelivery,
-  takeDeliveries,
-} from '../../store/webhooks/due-deliveries.ts';
-import type { Metrics } from '../../telemetry/metrics.ts';
+} from '../store/webhooks/due-deliveries.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { type AttemptDeps, attempt } from './attempt.ts';
 
 export interface DeliverDeps extends AttemptDeps {
@@ -17,32 +17,32 @@ export interface DeliverDeps extends AttemptDeps {
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, 'webhookAttempts'>;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
-  /** Calls back when something new may be due. Ends with what it returns. */
+  /** Subscribes to new due deliveries. @returns a function that unsubscribes. */
   readonly onNews: (wake: () => void) => () => void;
 }
 
 export interface Delivering {
-  /** Takes nothing more, lets what is under way end for a moment, and gives back the rest. */
+  /** Claims no more, gives attempts in flight 5 s to end, and releases the rest. */
   stop(): Promise<void>;
 }
 
-/** Attempts under way at once in a process, each a connection that mostly waits. */
+/** Simultaneous attempts of a process; each is a connection that mostly waits. */
 const MAX_AT_ONCE = 64;
-/** Beyond an attempt’s own time, in which its outcome is stored: after that its process is believed dead. */
+/** Added to an attempt's timeout to store its outcome; after that its process counts as dead. */
 const LEASE_MARGIN_MS = 15_000;
 /** Interval for deliveries whose notification was missed, or whose process died. */
 const POLL_MS = 5_000;
 const STOP_PATIENCE_MS = 5_000;
-const FORGET_EVERY_MS = 3_600_000;
-const FORGET_AFTER_MS = 30 * 86_400_000;
-const FORGET_AT_ONCE = 1_000;
+const DELETE_INTERVAL_MS = 3_600_000;
+const DELETE_AFTER_MS = 30 * 86_400_000;
+const DELETE_LIMIT = 1_000;
 
-/** Delivers what is due, at least once each, beside any number of processes that do the same. */
+/** Sends due deliveries at least once each, also if other processes do the same. */
 export function startDelivering(deps: DeliverDeps): Delivering {
   const { db, clock, log } = deps;
   const stopping = new AbortController();
-  const breakingOff = new AbortController();
-  const underWay = new Set<Promise<void>>();
+  const aborting = new AbortController();
+  const inFlight = new Set<Promise<void>>();
   let news = Promise.withResolvers<void>();
   const stopListening = deps.onNews(() => news.resolve());
 
@@ -51,9 +51,9 @@ export function startDelivering(deps: DeliverDeps): Delivering {
       news = Promise.withResolvers();
       let dueAt: Date | null = null;
       try {
-        // One time for both: what falls due between them is seen by the second.
+        // Both use one time: the second finds what becomes due between them.
         const now = clock.now();
-        const taken = await take(deps, MAX_AT_ONCE - underWay.size, now);
+        const taken = await take(deps, MAX_AT_ONCE - inFlight.size, now);
         for (const due of taken) start(due);
         if (taken.length > 0) continue;
         dueAt = await findNextDue(db, now);
@@ -64,12 +64,12 @@ export function startDelivering(deps: DeliverDeps): Delivering {
     }
   };
   const start = (due: DueDelivery) => {
-    const ended = deliver(deps, due, breakingOff.signal).finally(() => {
-      underWay.delete(ended);
-      // Its place is free, here and at its receiver.
+    const ended = deliver(deps, due, aborting.signal).finally(() => {
+      inFlight.delete(ended);
+      // This process and the receiver can take another one.
       news.resolve();
     });
-    underWay.add(ended);
+    inFlight.add(ended);
   };
   const rest = async (dueAt: Date | null) => {
     const over = new AbortController();
@@ -81,25 +81,25 @@ export function startDelivering(deps: DeliverDeps): Delivering {
   };
 
   const running = run();
-  const forgetting = forget(deps, stopping.signal);
+  const deleting = deleteOld(deps, stopping.signal);
   return {
     async stop() {
       stopping.abort();
       stopListening();
-      await Promise.all([running, forgetting]);
+      await Promise.all([running, deleting]);
       const over = new AbortController();
       const patience = clock.sleep(STOP_PATIENCE_MS, over.signal).catch(() => undefined);
-      await Promise.race([Promise.all(underWay), patience]);
+      await Promise.race([Promise.all(inFlight), patience]);
       over.abort();
-      breakingOff.abort(new Error('The worker is stopping.'));
-      await Promise.all(underWay);
+      aborting.abort(new Error('The worker is stopping.'));
+      await Promise.all(inFlight);
     },
   };
 }
 
 async function take({ db, timeoutMs }: DeliverDeps, limit: number, now: Date): Promise<DueDelivery[]> {
   if (limit <= 0) return [];
-  return takeDeliveries(db, { now, leasedUntil: new Date(now.getTime() + timeoutMs + LEASE_MARGIN_MS), limit });
+  return claimDueDeliveries(db, { now, leasedUntil: new Date(now.getTime() + timeoutMs + LEASE_MARGIN_MS), limit });
 }
 
 /** A result that cannot be stored leads to another attempt after the lease expires: at least once, with the same id. */
@@ -114,25 +114,25 @@ async function deliver(deps: DeliverDeps, due: DueDelivery, signal: AbortSignal)
     const error = outcome.kind === 'delivered' ? undefined : outcome.error;
     log.info({ endpointId, eventId, type, tries, outcome: kind, status, error }, 'webhook sent');
   } catch (error) {
-    if (signal.aborted) await giveDeliveryBack(db, due, clock.now()).catch(() => undefined);
-    else log.warn({ endpointId, eventId, err: error }, 'what came of a webhook cannot be stored; it is sent again');
+    if (signal.aborted) await releaseDelivery(db, due, clock.now()).catch(() => undefined);
+    else log.warn({ endpointId, eventId, err: error }, 'the result of a webhook cannot be stored; it is sent again');
   }
 }
 
 function metricOf(outcome: DeliveryOutcome): 'delivered' | 'gone' | 'retried' | 'exhausted' {
-  if (outcome.kind !== 'refused') return outcome.kind;
+  if (outcome.kind !== 'rejected') return outcome.kind;
   return outcome.retryAt === null ? 'exhausted' : 'retried';
 }
 
-/** Nobody reads a log of months. */
-async function forget({ db, clock, log }: DeliverDeps, signal: AbortSignal): Promise<void> {
+/** Deletes deliveries after 30 days. */
+async function deleteOld({ db, clock, log }: DeliverDeps, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const before = new Date(clock.now().getTime() - FORGET_AFTER_MS);
+    const before = new Date(clock.now().getTime() - DELETE_AFTER_MS);
     try {
-      while ((await forgetDeliveries(db, { before, limit: FORGET_AT_ONCE })) === FORGET_AT_ONCE);
+      while ((await deleteOldDeliveries(db, { before, limit: DELETE_LIMIT })) === DELETE_LIMIT);
     } catch (error) {
-      log.warn({ err: error }, 'old deliveries of webhooks cannot be forgotten');
+      log.warn({ err: error }, 'old deliveries of webhooks cannot be deleted');
     }
-    await clock.sleep(FORGET_EVERY_MS, signal).catch(() => undefined);
+    await clock.sleep(DELETE_INTERVAL_MS, signal).catch(() => undefined);
   }
 }

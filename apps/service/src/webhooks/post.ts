@@ -1,8 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import type { ReceiverRules } from './allowed-address.ts';
-import { findUrlFault, literalOf } from './check-url.ts';
+import { findUrlIssue, literalOf, type ReceiverRules } from './receiver-address.ts';
 
 export interface Post {
   readonly url: string;
@@ -22,14 +21,14 @@ export interface PostAnswer {
   readonly text: string;
 }
 
-/** Enough to say what is wrong; receivers answer with whole pages. */
+/** Enough to show an error; some receivers answer with whole pages. */
 const MAX_ANSWER_BYTES = 1_024;
-/** The status is all that counts. */
+/** Only the status matters, so the rest of the body gets little time. */
 const ANSWER_PATIENCE_MS = 1_000;
 
 /**
- * Posts to a receiver on a separate connection and returns the status, without following redirects. The status counts even
- * if reading the body fails.
+ * Posts to a receiver on a separate connection and returns the status, without following redirects. The status counts
+ * even if reading the body fails.
  * @throws Error if there is no response in time, or if the address is forbidden.
  */
 export async function post(
@@ -38,8 +37,8 @@ export async function post(
   signal: AbortSignal,
 ): Promise<PostAnswer> {
   // The URL is checked again by today's rules. IP literals skip DNS, so this is their only SSRF check.
-  const fault = findUrlFault(sent.url, rules);
-  if (fault !== null) throw new Error(`The URL ${fault}`);
+  const issue = findUrlIssue(sent.url, rules);
+  if (issue !== null) throw new Error(`The URL ${issue}`);
   const url = new URL(sent.url);
   const timeout = AbortSignal.timeout(timeoutMs);
   const request = (url.protocol === 'https:' ? requestHttps : requestHttp)({
@@ -56,7 +55,7 @@ export async function post(
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.on('response', resolve);
-      // Also of what happens after the answer has begun, which changes nothing.
+      // Errors after the answer has begun are ignored: the promise is already resolved.
       request.on('error', reject);
       request.end(sent.body);
     });
@@ -87,7 +86,7 @@ function beginningOf(response: IncomingMessage): Promise<string> {
   });
 }
 
-/** A text column holds no zero byte, and a screen no control characters. */
+/** Removes what a text column (a zero byte) or a screen (control characters) cannot hold. */
 function clean(bytes: Buffer): string {
   return bytes
     .toString('utf8')
