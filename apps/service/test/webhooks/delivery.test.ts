@@ -284,7 +284,7 @@ describe('several workers', () => {
     await queueEvent(lonely.db, project);
     const received = await receiver.until(2);
     assert.ok(received.some(({ id }) => id === dead.eventId));
-    const failed = { kind: 'refused', status: 500, response: null, error: 'late', retryAt: null } as const;
+    const failed = { kind: 'rejected', status: 500, response: null, error: 'late', retryAt: null } as const;
     assert.equal(await settleDelivery(lonely.db, dead, failed, new Date()), false);
     await waitUntil(
       'both',
