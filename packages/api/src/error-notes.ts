@@ -21,7 +21,7 @@ export const ERROR_NOTES: {
   },
   ERR_FLYWHEEL_INVALID_ACTION: {
     remedy:
-      'Correct the action that the message names. `BUYBACK`, `LOCK` and `UNLOCK` are declared but not implemented.',
+      'Correct the action that the message names. `BUYBACK`, `LOCK` and `UNLOCK` are declared but not implemented. A memo may not begin with `flywheel:`.',
     example: { place: 'pipelines[0].actions[1].action', problem: 'is LOCK, which is declared but not implemented.' },
   },
   ERR_FLYWHEEL_INVALID_PROOF_TYPE: {

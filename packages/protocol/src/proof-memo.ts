@@ -45,12 +45,18 @@ export function parseProofMemo(text: string): ProofMemo | null {
   return type === undefined || hash === undefined ? null : { type, hash };
 }
 
+/** True if a text begins like a proof memo of any version. A MEMO action may not: people would read it as a proof. */
+export function isReservedMemo(text: string): boolean {
+  return text.startsWith(RESERVED_PREFIX);
+}
+
 /** Length of a proof memo for a type, in UTF-8 bytes. The payload adds nothing, because its hash has a fixed length. */
 export function proofMemoBytes(type: string): number {
   return new TextEncoder().encode(`${PROOF_MEMO_PREFIX}${type}:`).length + HASH_DIGITS;
 }
 
-const PROOF_MEMO_PREFIX = 'flywheel:v1:';
+const RESERVED_PREFIX = 'flywheel:';
+const PROOF_MEMO_PREFIX = `${RESERVED_PREFIX}v1:`;
 const HASH_DIGITS = 64;
 
 // The wire allows only A-Z a-z 0-9 _ - in a type. The reader takes any type, so that it also finds the proofs of

@@ -37,7 +37,7 @@ export {
 } from '@flywheel/protocol';
 export { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 export * from './chain/read-mint.ts';
-export * from './chain/read-vault-memos.ts';
+export * from './chain/read-vault-proofs.ts';
 export * from './client.ts';
 export {
   type ClientErrorCode,

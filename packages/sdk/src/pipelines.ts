@@ -1,5 +1,5 @@
 import type { Action, Pipeline } from '@flywheel/api';
-import { decimalOf, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
+import { decimalOf, isReservedMemo, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
 import { pipelineSize, type SizeToken } from './pipeline-size.ts';
 
 /** Whole tokens: a number, or decimal text of at most 15 significant digits, which a JSON number carries exactly. */
@@ -18,8 +18,12 @@ export function airdrop(toAddress: string, amount: TokenAmount): Extract<Action,
   return { action: 'AIRDROP', toAddress, amount: exactNumber(amount) };
 }
 
-/** Creates an action that writes a text on chain, signed by the vault. */
+/**
+ * Creates an action that writes a text on chain, signed by the vault.
+ * @throws RangeError if the text begins with `flywheel:`, which is reserved for proof memos.
+ */
 export function memo(message: string): Extract<Action, { action: 'MEMO' }> {
+  if (isReservedMemo(message)) throw new RangeError('A memo may not begin with "flywheel:", as proof memos do.');
   return { action: 'MEMO', message };
 }
 

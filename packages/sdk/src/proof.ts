@@ -1,5 +1,5 @@
 import { type Proof, type ProofMemo, parseProofMemo, proofHash, proofMemo } from '@flywheel/protocol';
-import { readVaultMemos } from './chain/read-vault-memos.ts';
+import { readVaultProofs } from './chain/read-vault-proofs.ts';
 
 export interface ProofQuery extends Proof {
   /** Signature of the transaction that should carry the proof, base58. */
@@ -29,8 +29,9 @@ export interface ProofVerification {
 }
 
 /**
- * Verifies on a node of your choice that the chain carries a proof; the service is not asked. The memo program accepts a
- * memo only if every account that it names has signed, and only Squads can sign for a vault, after both approvals.
+ * Verifies on a node of your choice that the chain carries a proof; the service is not asked. A proof is the first
+ * instruction of an executed pipeline, a memo signed by the vault of the multisig that executes it: only Squads can sign for
+ * a vault, after both approvals. A MEMO action with the same text is not a proof.
  * @param rpcUrl a Solana node.
  * @throws FlywheelError if the node does not answer.
  *
@@ -45,14 +46,14 @@ export async function verifyProofOnChain(
   { commitment = 'confirmed' }: VerifyProofOptions = {},
 ): Promise<ProofVerification> {
   const memo = await proofMemo(proof);
-  const transaction = await readVaultMemos(rpcUrl, { signature, vault, commitment });
+  const transaction = await readVaultProofs(rpcUrl, { signature, vault, commitment });
   if (!transaction) {
     const reason = `The node knows no ${commitment} transaction ${signature}.`;
     return { isProven: false, memo, reason, found: [], slot: null, executedAt: null };
   }
-  const { memos, slot, executedAt, failure } = transaction;
-  const isProven = failure === null && memos.includes(memo);
-  const found = failure === null ? memos.map(parseProofMemo).filter((read) => read !== null) : [];
+  const { proofs, slot, executedAt, failure } = transaction;
+  const isProven = proofs.some(({ text }) => text === memo);
+  const found = proofs.map(({ type, hash }) => ({ type, hash }));
   const reason = isProven ? null : reasonOf(proof.type, found, failure);
   return { isProven, memo, reason, found, slot, executedAt };
 }

@@ -29,7 +29,7 @@ it('the SDK exports these names and no others', () => {
     'proofHash',
     'proofMemo',
     'readMint',
-    'readVaultMemos',
+    'readVaultProofs',
     'runBatch',
     'sendRequest',
     'signApproval',

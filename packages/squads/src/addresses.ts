@@ -18,6 +18,9 @@ export function multisigAddress(createKey: Address): Promise<Address> {
   return derive(multisigSeeds(createKey));
 }
 
+/** Index of the only vault that Flywheel uses of a multisig. */
+export const VAULT_INDEX = 0;
+
 /**
  * Derives a vault, which holds tokens and SOL and signs what the multisig executes.
  * @param vaultIndex 0 to 255.

@@ -26,4 +26,5 @@ export * from './generated/types.ts';
 export * from './packing.ts';
 export { SQUADS_PROGRAM_ADDRESS, type SquadsInstruction } from './program.ts';
 export * from './vault-message.ts';
+export * from './vault-proofs.ts';
 export * from './weights.ts';

@@ -1,12 +1,12 @@
 import { ApiError, type ProofCheck, type ProofCheckRequest, type ProvenPipeline } from '@flywheel/api';
 import { proofHash } from '@flywheel/protocol';
+import { findVaultProofs, type VaultProof } from '@flywheel/squads';
 import { isSignature, type Signature } from '@solana/kit';
 import type { Chain } from '../solana/chain.ts';
 import type { LandedTransaction } from '../solana/landed-transaction.ts';
 import { findProofsByHash, findProofsBySignature, type RecordedProof } from '../store/batches/proofs.ts';
 import type { Db } from '../store/db.ts';
 import { findVaults } from '../store/projects/projects.ts';
-import { proofMemosOf, type SignedProofMemo } from './proof-memos.ts';
 
 export interface CheckProofDeps {
   readonly db: Db;
@@ -66,14 +66,18 @@ async function lookUp(read: ReadTransaction, record: RecordedProof): Promise<Pro
   for (const signature of record.signatures) {
     if (!isSignature(signature)) continue;
     const transaction = await read(signature);
-    const memo = transaction && proofMemosOf(transaction).find((memo) => isOf(memo, record));
-    if (transaction && memo) return presentProven(record, signature, transaction, memo);
+    const proof = transaction && (await proofsIn(transaction)).find((proof) => isOf(proof, record));
+    if (transaction && proof) return presentProven(record, signature, transaction, proof);
   }
   return present(record);
 }
 
-function isOf(memo: SignedProofMemo, { type, hash, vault }: RecordedProof): boolean {
-  return memo.type === type && memo.hash === hash && memo.signers.includes(vault);
+async function proofsIn({ succeeded, calls }: LandedTransaction): Promise<VaultProof[]> {
+  return succeeded ? findVaultProofs(calls) : [];
+}
+
+function isOf(proof: VaultProof, { type, hash, vault }: RecordedProof): boolean {
+  return proof.type === type && proof.hash === hash && proof.vault === vault;
 }
 
 async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signature): Promise<ProofCheck> {
@@ -82,23 +86,20 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
   if (!transaction.succeeded) {
     return nothing('Nothing: the transaction failed, so nothing that it says was done.');
   }
-  const memos = proofMemosOf(transaction);
-  if (memos.length === 0) {
+  const proofs = await proofsIn(transaction);
+  const [first] = proofs;
+  if (!first) {
     return nothing('Nothing: the transaction carries no proof that a vault has signed through its multisig.');
   }
-  const known = new Set(
-    (
-      await findVaults(
-        db,
-        memos.flatMap(({ signers }) => signers),
-      )
-    ).map(({ vault }) => vault),
+  const vaults = await findVaults(
+    db,
+    proofs.map(({ vault }) => vault),
   );
-  const ours = memos.filter(({ signers }) => signers.some((signer) => known.has(signer)));
+  const known = new Set(vaults.map(({ vault }) => vault));
+  const ours = proofs.filter(({ vault }) => known.has(vault));
   if (ours.length === 0) {
-    const [signer = 'no account'] = memos[0]?.signers ?? [];
     return nothing(
-      `Nothing of this service: the transaction carries ${count(memos.length, 'proof')}, signed by ${signer}, which is not a vault of this service.`,
+      `Nothing of this service: the transaction carries ${count(proofs.length, 'proof')}, signed by ${first.vault}, which is not a vault of this service.`,
     );
   }
   const records = await findProofsByHash(
@@ -108,11 +109,11 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
     { sentIn: signature },
   );
   const pipelines = records.flatMap((record) => {
-    const memo = ours.find((memo) => isOf(memo, record));
-    return memo && record.signatures.includes(signature) ? [presentProven(record, signature, transaction, memo)] : [];
+    const proof = ours.find((proof) => isOf(proof, record));
+    return proof && record.signatures.includes(signature) ? [presentProven(record, signature, transaction, proof)] : [];
   });
   pipelines.sort((a, b) => a.pipeline - b.pipeline);
-  const [vault] = ours.flatMap(({ signers }) => signers);
+  const [vault] = ours.map((proof) => proof.vault);
   const whose =
     pipelines.length > 0
       ? ` of ${batchesOf(pipelines)}`
@@ -141,7 +142,7 @@ function presentProven(
   record: RecordedProof,
   signature: Signature,
   { slot, blockTime }: LandedTransaction,
-  { text }: SignedProofMemo,
+  { text }: VaultProof,
 ): ProvenPipeline {
   return {
     ...present(record),

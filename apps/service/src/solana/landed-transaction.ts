@@ -1,3 +1,4 @@
+import type { TransactionCall } from '@flywheel/squads';
 import { AccountRole, type Address, getBase58Encoder, type Instruction } from '@solana/kit';
 import * as z from 'zod';
 import { shapes } from './rpc.ts';
@@ -8,13 +9,7 @@ export interface LandedTransaction {
   /** Time that the cluster’s validators agree on; null if the node does not have it. */
   readonly blockTime: Date | null;
   readonly succeeded: boolean;
-  readonly calls: readonly Call[];
-}
-
-export interface Call {
-  readonly instruction: Instruction;
-  /** All that were called below it, at any depth, in order. */
-  readonly inner: readonly Instruction[];
+  readonly calls: readonly TransactionCall[];
 }
 
 const CompiledInstruction = z.object({ programIdIndex: z.number(), accounts: z.array(z.number()), data: z.string() });

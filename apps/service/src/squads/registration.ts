@@ -7,6 +7,7 @@ import {
   multisigAddress,
   PERMISSION,
   programConfigAddress,
+  VAULT_INDEX,
   vaultAddress,
 } from '@flywheel/squads';
 import { type Address, createNoopSigner, type Instruction, isSome } from '@solana/kit';
@@ -39,9 +40,6 @@ export interface RegistrationInput {
 
 /** Both approvers must vote for every batch. */
 const THRESHOLD = 2;
-
-/** Index of the only vault that Flywheel uses. */
-const VAULT_INDEX = 0;
 
 /**
  * Builds a project's multisig and the instructions that create it: the multisig itself, then its lookup table, filled and

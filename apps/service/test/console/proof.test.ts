@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { ProofCheck, PublicVault } from '@flywheel/api';
+import { compileVaultMessage, decodeMultisig } from '@flywheel/squads';
 import { assertError, executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { findMultisig } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline, send } from '@flywheel/testing/client';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
@@ -10,8 +12,10 @@ import {
   AccountRole,
   type Address,
   address,
+  addSignersToInstruction,
   appendTransactionMessageInstructions,
   createTransactionMessage,
+  fetchEncodedAccount,
   generateKeyPairSigner,
   getBase64EncodedWireTransaction,
   getSignatureFromTransaction,
@@ -22,9 +26,20 @@ import {
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
+  type TransactionSigner,
 } from '@solana/kit';
 import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
 import { checkProof } from '../../src/proofs/check-proof.ts';
+import { loadSigner } from '../../src/solana/signer.ts';
+import { executionGroup } from '../../src/squads/groups.ts';
+import {
+  batchAddTransaction,
+  batchCreate,
+  locateBatch,
+  proposalActivate,
+  proposalApprove,
+  proposalCreate,
+} from '../../src/squads/instructions.ts';
 
 const HASH = 'f'.repeat(64);
 
@@ -179,6 +194,20 @@ describe('a transaction signature', () => {
     assert.match(message, /no proof that a vault has signed through its multisig/);
   });
 
+  it('proves nothing by a memo that an executed pipeline wrote after its first instruction', async () => {
+    const forged = await createProject(world);
+    const { vaultAddress } = forged;
+    const genuine = `flywheel:v1:PURCHASE:${'e'.repeat(64)}`;
+    const signature = await executeMemos(forged, [genuine, `flywheel:v1:WATCH_AD:${HASH}`]);
+    const { verdict, message } = await check({ signature });
+    assert.equal(verdict, 'proven');
+    assert.match(message, new RegExp(`carries 1 proof, .* signed by the vault ${vaultAddress}`));
+    const plain = await executeMemos(forged, ['a memo', `flywheel:v1:WATCH_AD:${HASH}`]);
+    const nothing = await check({ signature: plain });
+    assert.equal(nothing.verdict, 'nothing');
+    assert.match(nothing.message, /no proof that a vault has signed through its multisig/);
+  });
+
   it('proves nothing if the transaction failed', async () => {
     const stranger = await generateKeyPairSigner();
     const failing = { programAddress: LEGACY_MEMO_PROGRAM_ADDRESS_V3, data: Uint8Array.of(0xff) };
@@ -261,23 +290,52 @@ async function executed(pipelines: Parameters<typeof setUpBatch>[2], of: TestPro
   return waitForBatch(world, of, batch.id, ({ status }) => status === 'EXECUTED');
 }
 
-function memo(signer: Address): Instruction {
+/** Executes a pipeline of memos that the service would not compile, with the keys of everyone who has to sign. */
+async function executeMemos(of: TestProject, texts: readonly string[]): Promise<Signature> {
+  const multisig = await findMultisig(world, of);
+  const { vault, lookupTable } = multisig;
+  const company = await loadSigner(world.environment.COMPANY_SIGNER ?? '');
+  const signers: TransactionSigner[] = [world.operator, company, of.wallet];
+  const instructions = texts.map((text) => memo(vault, text));
+  const pipeline = {
+    instructions,
+    vaultMessage: compileVaultMessage(instructions, { vault, lookupTables: [lookupTable] }),
+  };
+  await world.localnet.bank.airdrop(of.wallet.address, 10n ** 9n);
+  const account = await fetchEncodedAccount(world.rpc, multisig.address, { commitment: 'confirmed' });
+  if (!account.exists) throw new Error('The multisig is on chain.');
+  const batchIndex = decodeMultisig(account).transactionIndex + 1n;
+  const located = await locateBatch(multisig, batchIndex);
+  const execution = await executionGroup(multisig, { batchIndex, position: 0 }, pipeline, 0);
+  const withSigners = (instruction: Instruction) => addSignersToInstruction(signers, instruction);
+  await landAll(of.wallet, [batchCreate(located), proposalCreate(located)].map(withSigners));
+  await landAll(of.wallet, [withSigners(await batchAddTransaction(located, 0, pipeline.vaultMessage))]);
+  const votes = [company.address, of.wallet.address].map((member) => proposalApprove(located, member));
+  await landAll(of.wallet, [proposalActivate(located), ...votes].map(withSigners));
+  return landAll(of.wallet, execution.instructions.map(withSigners));
+}
+
+function memo(signer: Address, text = `flywheel:v1:WATCH_AD:${HASH}`): Instruction {
   return {
     programAddress: LEGACY_MEMO_PROGRAM_ADDRESS_V3,
     accounts: [{ address: signer, role: AccountRole.READONLY_SIGNER }],
-    data: new TextEncoder().encode(`flywheel:v1:WATCH_AD:${HASH}`),
+    data: new TextEncoder().encode(text),
   };
 }
 
-/** Sends a transaction without preflight, and waits until it is confirmed. */
 async function land(payer: KeyPairSigner, instruction: Instruction): Promise<Signature> {
   await world.localnet.bank.airdrop(payer.address, 10n ** 9n);
+  return landAll(payer, [instruction]);
+}
+
+/** Sends a transaction without preflight, and waits until it is confirmed. */
+async function landAll(payer: KeyPairSigner, instructions: readonly Instruction[]): Promise<Signature> {
   const { value: blockhash } = await world.rpc.getLatestBlockhash().send();
   const message = pipe(
     createTransactionMessage({ version: 0 }),
     (message) => setTransactionMessageFeePayerSigner(payer, message),
     (message) => setTransactionMessageLifetimeUsingBlockhash(blockhash, message),
-    (message) => appendTransactionMessageInstructions([instruction], message),
+    (message) => appendTransactionMessageInstructions(instructions, message),
   );
   const transaction = await signTransactionMessageWithSigners(message);
   const wire = getBase64EncodedWireTransaction(transaction);

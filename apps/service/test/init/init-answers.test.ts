@@ -141,6 +141,8 @@ describe('POST init, 400,', () => {
       [{ action: 'AIRDROP', toAddress }, /amount/],
       [{ action: 'MEMO', message: '' }, /message/],
       [{ action: 'MEMO', message: 'a\0b' }, /U\+0000/],
+      [{ action: 'MEMO', message: `flywheel:v1:PURCHASE:${'f'.repeat(64)}` }, /reserved for proof memos/],
+      [{ action: 'MEMO', message: 'flywheel:' }, /reserved for proof memos/],
       [{ action: 'MEMO', message: '\ud800' }, /surrogate/],
     ] as const) {
       await refused(of(acting(action)), 'ERR_FLYWHEEL_INVALID_ACTION', message);

@@ -1,5 +1,5 @@
 import type { Action, Pipeline, RotateAction, WithdrawAction } from '@flywheel/api';
-import { PERMISSION, proposalAddress, vaultAddress } from '@flywheel/squads';
+import { PERMISSION, proposalAddress, VAULT_INDEX, vaultAddress } from '@flywheel/squads';
 import { type Address, address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { readMint } from '../chain/read-mint.ts';
@@ -128,9 +128,6 @@ function sideMismatches({ approver, from }: RotateAction, wallet: Address): stri
   const removed = from === wallet ? 'your own wallet' : `${from}, which is not your wallet ${wallet}`;
   return [`It is shown as a change of the ${approver}’s vote, but it removes the vote of ${removed}.`];
 }
-
-/** A project has one vault. */
-const VAULT_INDEX = 0;
 
 function multisigMismatches(multisig: ProposalOnChain['multisig'], wallet: Address): string[] {
   const isVoter = multisig.members.some(

@@ -1,5 +1,5 @@
 import type { ProofCheck, ProvenPipeline } from '@flywheel/api';
-import { readVaultMemos } from '@flywheel/sdk';
+import { readVaultProofs } from '@flywheel/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck, CircleSlash } from 'lucide-react';
 import { useEnvironment } from '../../lib/api/environment.ts';
@@ -142,8 +142,8 @@ function OnChainCheck({ pipeline }: { readonly pipeline: ProvenPipeline }) {
   const check = useQuery({
     queryKey: ['memo', signature, memo, vault],
     queryFn: async () => {
-      const found = await readVaultMemos(rpcUrl ?? '', { signature, vault, commitment: 'confirmed' });
-      return found !== null && found.failure === null && found.memos.includes(memo);
+      const found = await readVaultProofs(rpcUrl ?? '', { signature, vault, commitment: 'confirmed' });
+      return found?.proofs.some(({ text }) => text === memo) ?? false;
     },
     enabled: rpcUrl !== undefined && signature !== '' && memo !== '',
   });

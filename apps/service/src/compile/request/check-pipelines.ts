@@ -1,5 +1,5 @@
 import { type Action, ApiError, type Pipeline, type Scope } from '@flywheel/api';
-import { describeReservedAddress, parseAmountNumber } from '@flywheel/protocol';
+import { describeReservedAddress, isReservedMemo, parseAmountNumber } from '@flywheel/protocol';
 import { isAddress, isOffCurveAddress } from '@solana/kit';
 import type { Project } from '../../model/project.ts';
 import { formatPath, type RequestIssue } from '../../model/request-issue.ts';
@@ -35,7 +35,15 @@ function* placedActions(pipelines: readonly Pipeline[]): Generator<{ action: Act
 
 function checkAction(action: Action, path: Path, decimals: number): void {
   if (action.action === 'AIRDROP') checkRecipient(action.toAddress, path);
-  if (action.action !== 'MEMO') checkAmount(action.amount, path, decimals);
+  if (action.action === 'MEMO') checkMemo(action.message, path);
+  else checkAmount(action.amount, path, decimals);
+}
+
+/** The prefix belongs to the proof memos that the service writes itself. */
+function checkMemo(message: string, path: Path): void {
+  if (!isReservedMemo(message)) return;
+  const problem = 'begins with "flywheel:", which is reserved for proof memos.';
+  throw invalidAction({ place: formatPath([...path, 'message']), problem });
 }
 
 function checkRecipient(toAddress: string, path: Path): void {
