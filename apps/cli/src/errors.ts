@@ -10,6 +10,7 @@ export type CliErrorCode =
   | 'ERR_API_KEY_MISSING'
   | 'ERR_CLUSTER'
   | 'ERR_BATCH_FAILED'
+  | 'ERR_ALREADY_PAID'
   | 'ERR_AIRDROP_REFUSED'
   | 'ERR_DEMO_FAILED'
   | 'ERR_NOT_PROVEN'
@@ -30,25 +31,29 @@ export class CliError extends Error {
   }
 }
 
-/** Every exit code with its meaning, as `flywheel --help` prints them; docs/cli.md repeats the list. */
+/** Every exit code with its meaning, as `flywheel --help` and docs/cli.md print them. */
 export const EXIT_CODES = [
   [0, 'success'],
   [1, 'error: see the message'],
-  [2, 'usage error or bad input file: nothing was sent'],
+  [2, 'usage error, bad input file, or a run before its time: nothing was sent'],
   [3, 'negative result: failed batch, missing proof, rejected airdrop, failed check'],
-  [4, 'no answer: the request may still have taken effect'],
+  [4, 'no answer, or no end in time: the request may still take effect'],
+  [5, 'paid by an earlier run: nothing was sent'],
   [130, 'interrupted by Ctrl-C (143: by SIGTERM)'],
 ] as const;
 
 export const NO_ANSWER_EXIT_CODE = 4;
 
-const EXIT_CODE_OF: { readonly [Code in CliErrorCode | FlywheelErrorCode]?: number } = {
+/** The exit code of each error; 1 if it is not listed. */
+export const EXIT_CODE_OF: { readonly [Code in CliErrorCode | FlywheelErrorCode]?: number } = {
   ERR_USAGE: 2,
   ERR_FILE: 2,
   ERR_BATCH_FAILED: 3,
   ERR_AIRDROP_REFUSED: 3,
   ERR_DEMO_FAILED: 3,
   ERR_NOT_PROVEN: 3,
+  ERR_ALREADY_PAID: 5,
+  ERR_RUN_TOO_EARLY: 2,
   ERR_UNHEALTHY: 3,
   ERR_UNREACHABLE: NO_ANSWER_EXIT_CODE,
   ERR_TIMED_OUT: NO_ANSWER_EXIT_CODE,
@@ -74,6 +79,8 @@ const NEXT_STEPS: { readonly [Code in FlywheelErrorCode]?: string } = {
   ERR_UNREACHABLE: 'Start one with npm start, or set FLYWHEEL_URL.',
   ERR_TIMED_OUT: 'The work may still be running: check with flywheel status.',
   ERR_UNEXPECTED_REPLY: 'Check that FLYWHEEL_URL points to a Flywheel service of this version.',
+  ERR_RUN_TOO_EARLY:
+    'Repeat the earlier run until it is executed; after a failure, --rest sends the pipelines that it left.',
   ERR_SIGNING_REFUSED: 'Check the wallet file and the source of the transaction.',
   ERR_UNAUTHORIZED: CHECK_KEY,
   ERR_KEY_NOT_FOUND: CHECK_KEY,

@@ -15,8 +15,16 @@ export interface Output {
   result(document: unknown, text: string): void;
   /** Prints a note on stderr; nothing with `--json`. */
   note(text: string): void;
+  /** Names the batch that the command works on, as far as it is known. Every error after it is printed with it. */
+  nameBatch(names: BatchNames): void;
   /** Prints an error on stderr. @returns the exit code. */
   fail(error: unknown): number;
+}
+
+/** What a person needs to find a batch again. */
+export interface BatchNames {
+  readonly idempotencyKey: string | null;
+  readonly batchId: string | null;
 }
 
 export interface OutputOptions {
@@ -29,6 +37,7 @@ export interface OutputOptions {
 
 /** Creates the two streams of a command: the result on stdout, everything else on stderr. */
 export function createOutput({ json, stdout, stderr, terminalType }: OutputOptions): Output {
+  let names: BatchNames = { idempotencyKey: null, batchId: null };
   return {
     json,
     stdout,
@@ -38,12 +47,24 @@ export function createOutput({ json, stdout, stderr, terminalType }: OutputOptio
     note: (text) => {
       if (!json) stderr.write(`${text}\n`);
     },
+    nameBatch: (known) => {
+      names = known;
+    },
     fail: (error) => {
-      const report = describeError(error);
+      const report = { ...describeError(error), ...names };
       stderr.write(json ? toJson(report) : toText(report, stderr));
       return exitCodeOf(error);
     },
   };
+}
+
+/** `Batch 0198…, idempotency key 5b1e…`; null if neither is known. */
+export function describeNames({ batchId, idempotencyKey }: BatchNames): string | null {
+  const known = [
+    ...(batchId === null ? [] : [`batch ${batchId}`]),
+    ...(idempotencyKey === null ? [] : [`idempotency key ${idempotencyKey}`]),
+  ].join(', ');
+  return known === '' ? null : `${known.charAt(0).toUpperCase()}${known.slice(1)}`;
 }
 
 interface ErrorReport {
@@ -68,13 +89,22 @@ function describeError(error: unknown): ErrorReport {
   return { code: 'ERR_INTERNAL', message, nextStep: null, requestId: null, stack };
 }
 
-function toJson({ code, message, nextStep }: ErrorReport): string {
-  return `${JSON.stringify({ error: code, message: nextStep === null ? message : `${message.replace(/[^.!?]$/, '$&.')} ${nextStep}` })}\n`;
+function toJson({ code, message, nextStep, batchId, idempotencyKey }: ErrorReport & BatchNames): string {
+  const document = {
+    error: code,
+    message: nextStep === null ? message : `${message.replace(/[^.!?]$/, '$&.')} ${nextStep}`,
+    ...(batchId !== null && { batchId }),
+    ...(idempotencyKey !== null && { idempotencyKey }),
+  };
+  return `${JSON.stringify(document)}\n`;
 }
 
-function toText({ code, message, nextStep, requestId, stack }: ErrorReport, stream: Writable): string {
+function toText(report: ErrorReport & BatchNames, stream: Writable): string {
+  const { code, message, nextStep, requestId, stack } = report;
   const lines = [`${styleText('red', `✗ ${code}`, { stream })}  ${message}`];
   if (nextStep !== null) lines.push(`  ${nextStep}`);
+  const names = describeNames(report);
+  if (names !== null) lines.push(`  ${names}`);
   if (requestId !== null) lines.push(styleText('dim', `  Request ${requestId}`, { stream }));
   if (stack !== null) lines.push(styleText('dim', stack, { stream }));
   return `${lines.join('\n')}\n`;

@@ -21,6 +21,8 @@ export interface Progress<Id extends string> {
   finish(id: Id, detail?: string): void;
   /** Marks a step that an earlier run has completed: it has no duration. */
   skip(id: Id, detail: string): void;
+  /** Prints a line above the steps that are still shown. */
+  note(text: string): void;
   /** Ends the display; a step that is still running is shown as failed. */
   close(): void;
 }
@@ -56,6 +58,7 @@ export function createProgress<Id extends string>(
     finish: (id, detail) =>
       change(id, (step) => ({ state: 'done', detail: detail ?? step.detail, endedAtMs: Date.now() })),
     skip: (id, detail) => change(id, () => ({ state: 'done', detail, startedAtMs: null, endedAtMs: null })),
+    note: (text) => display.note(text),
     close: () => {
       for (const [index, step] of steps.entries()) {
         if (step.state === 'running') steps[index] = { ...step, state: 'failed', endedAtMs: Date.now() };
@@ -73,13 +76,17 @@ export function pendingStep(label: string): Step {
 /** Shows the steps of a job; each step that has ended becomes a line of its own. */
 export interface StepDisplay {
   update(steps: readonly Step[]): void;
+  /** Prints a line above the steps that are still shown. */
+  note(text: string): void;
   close(): void;
 }
 
 export function openStepDisplay({ json, stderr, terminal }: Output): StepDisplay {
   if (terminal) return openLiveSteps(terminal);
-  return json ? { update: () => undefined, close: () => undefined } : openPlainSteps(stderr);
+  return json ? SILENT_STEPS : openPlainSteps(stderr);
 }
+
+const SILENT_STEPS: StepDisplay = { update: () => undefined, note: () => undefined, close: () => undefined };
 
 /** Ended steps stay as lines; below them ora redraws the running step and the pending ones. */
 function openLiveSteps(stream: WriteStream): StepDisplay {
@@ -107,8 +114,15 @@ function openLiveSteps(stream: WriteStream): StepDisplay {
       spinner.suffixText = () => `${columnsOf({ ...running, endedAtMs: Date.now() }, stream)}${lines}`;
       spinner.start();
     },
+    note: (text) => writeAbove(spinner, stream, text),
     close: () => void spinner.stop(),
   };
+}
+
+/** Writes a line where the spinner is; its next frame is drawn below. */
+function writeAbove(spinner: Ora, stream: WriteStream, text: string): void {
+  if (spinner.isSpinning) spinner.clear();
+  stream.write(`${text}\n`);
 }
 
 /** The columns after the label: `  1.2 s  4 transactions`. */
@@ -133,6 +147,7 @@ function openPlainSteps(stream: Writable): StepDisplay {
         stream.write(`${[...words, duration && styleText('dim', duration, { stream })].filter(Boolean).join(' ')}\n`);
       }
     },
+    note: (text) => void stream.write(`${text}\n`),
     close: () => undefined,
   };
 }
@@ -149,6 +164,8 @@ export function formatDuration(durationMs: number): string {
 export interface ProgressBar {
   /** @param fraction from 0 to 1. */
   show(fraction: number, text: string): void;
+  /** Prints a line above the bar. */
+  note(text: string): void;
   /** Ends the display; the last state stays visible. */
   close(): void;
 }
@@ -161,6 +178,9 @@ export function createProgressBar({ json, stderr, terminal }: Output): ProgressB
     show: (_, text) => {
       if (!json && text !== printed) stderr.write(`${text}\n`);
       printed = text;
+    },
+    note: (text) => {
+      if (!json) stderr.write(`${text}\n`);
     },
     close: () => undefined,
   };
@@ -175,6 +195,7 @@ function openLiveBar(stream: WriteStream): ProgressBar {
       spinner.text = `${cells} ${`${Math.floor(fraction * 100)}%`.padStart(4)}  ${text}`;
       spinner.start();
     },
+    note: (text) => writeAbove(spinner, stream, text),
     close: () => {
       if (spinner.isSpinning) spinner.stopAndPersist({ symbol: ' ' });
     },

@@ -18,7 +18,7 @@ import { startTestService, type TestService } from './test-service.ts';
 import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
 
 const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
-const SILENT: ProgressBar = { show: () => undefined, close: () => undefined };
+const SILENT: ProgressBar = { show: () => undefined, note: () => undefined, close: () => undefined };
 
 describe('flywheel airdrop', () => {
   let service: TestService;
@@ -216,6 +216,7 @@ describe('flywheel airdrop', () => {
       show: (_, text) => {
         if (text.startsWith('Batch 2 of') && text.includes('execute')) stop.abort(new Error('stopped'));
       },
+      note: () => undefined,
       close: () => undefined,
     };
     await assert.rejects(send(stop.signal, stopInTheSecond), /stopped/);

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type {
   Batch,
@@ -11,9 +13,10 @@ import type {
   RegisteredProject,
   RotatedKey,
 } from '@flywheel/api';
+import { startLocalnet } from '@flywheel/localnet';
 import { createFlywheelClient } from '@flywheel/sdk';
-import { type LocalService, startLocalService } from '../src/commands/demo/local-service.ts';
 import { parseDocument, runCommand } from './run-command.ts';
+import { startTestService, type TestService } from './test-service.ts';
 import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
 
 const RECIPIENT = '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9';
@@ -32,7 +35,7 @@ const REQUEST = {
 
 /** Every command against a real service and cluster; each step builds on the one before. */
 describe('commands, one after another', () => {
-  let service: LocalService;
+  let service: TestService;
   let folder: TemporaryFolder;
   let env: Record<string, string>;
   let walletFile: string;
@@ -42,7 +45,7 @@ describe('commands, one after another', () => {
 
   before(async () => {
     folder = await makeTemporaryFolder();
-    service = await startLocalService({ FLYWHEEL_SQUADS_PROGRAM: 'emulation' });
+    service = await startTestService();
     env = { FLYWHEEL_URL: service.url, SOLANA_RPC_URL: service.rpcUrl };
     requestFile = await folder.write('request.json', JSON.stringify(REQUEST));
   });
@@ -137,10 +140,89 @@ describe('commands, one after another', () => {
     );
   });
 
-  it('run prints exactly one JSON document with --json', async () => {
-    const { exitCode, stdout, stderr } = await runCommand(['run', requestFile, '--wallet', walletFile, '--json'], env);
-    assert.deepEqual([exitCode, stderr], [0, '']);
-    assert.equal(JSON.parse(stdout).status, 'EXECUTED');
+  it('run says that an earlier run has paid, and exits with 5; --again pays a second time, once', async () => {
+    const words = ['run', requestFile, '--wallet', walletFile, '--json'];
+    const paid = await runCommand(words, env);
+    assert.equal(paid.exitCode, 5);
+    const { error, message, batchId, idempotencyKey } = JSON.parse(paid.stderr);
+    assert.equal(error, 'ERR_ALREADY_PAID');
+    assert.match(message, /^Paid on 20\S+Z, nothing sent\. --again pays the same pipelines once more\.$/);
+    assert.equal(JSON.parse(paid.stdout).id, batchId);
+    assert.match(idempotencyKey, /^[0-9a-f-]{36}$/);
+
+    const early = await failure('run', requestFile, '--wallet', walletFile, '--run', '3');
+    assert.equal(early.error, 'ERR_RUN_TOO_EARLY');
+    assert.match(early.message, /^Run 3 starts only after run 2 has executed every pipeline: it was never started\./);
+
+    const again = await runCommand([...words, '--again'], env);
+    assert.deepEqual([again.exitCode, again.stderr], [0, '']);
+    assert.equal(JSON.parse(again.stdout).status, 'EXECUTED');
+    assert.notEqual(JSON.parse(again.stdout).id, batchId);
+    const twice = await runCommand([...words, '--again'], env);
+    assert.equal(twice.exitCode, 5);
+    assert.match(
+      JSON.parse(twice.stderr).message,
+      /\(run 2\), nothing sent\. --run 3 pays the same pipelines once more/,
+    );
+  });
+
+  it('run warns of repeated payloads before it signs', async () => {
+    const file = await folder.write(
+      'repeated.json',
+      JSON.stringify({ pipelines: [...REQUEST.pipelines, ...REQUEST.pipelines] }),
+    );
+    const { exitCode, stderr } = await runCommand(['run', file, '--wallet', walletFile], env);
+    assert.equal(exitCode, 0, stderr);
+    const lines = stderr.split('\n').map((line) => line.replace(/ [0-9a-f-]{36}$| · .*| \d+\.\d s$/g, ''));
+    assert.deepEqual(lines.slice(0, 6), [
+      'Idempotency key',
+      '✓ Compile',
+      'Batch',
+      'Note: pipelines[0] repeats a type and payload seen before.',
+      'Note: pipelines[1] repeats a type and payload seen before.',
+      '✓ Set up on chain',
+    ]);
+  });
+
+  it('run refuses a wrong wallet and a node of another cluster before it creates anything', async () => {
+    const file = await folder.write('other.json', JSON.stringify(REQUEST).replace('ad-1', 'ad-2'));
+    const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
+    const newest = async () => (await client.listBatches({ limit: 1 })).batches[0]?.id;
+    const before = await newest();
+    const stranger = await writeWallet(folder, 'stranger-of-run.json');
+    const wrongWallet = await failure('run', file, '--wallet', stranger.file);
+    assert.equal(wrongWallet.error, 'ERR_WALLET');
+    assert.match(wrongWallet.message, /^FLYWHEEL_API_KEY belongs to none of this wallet’s projects \(0\)\./);
+    const noNode = await failure('run', file, '--wallet', walletFile, '--rpc-url', 'http://127.0.0.1:9/secret');
+    assert.equal(noNode.error, 'ERR_UNREACHABLE');
+    assert.doesNotMatch(noNode.message, /secret/);
+    const other = await startLocalnet({ slotMs: 50, squadsProgram: 'emulation' });
+    const wrongCluster = await failure('run', file, '--wallet', walletFile, '--rpc-url', other.url);
+    await other.stop();
+    assert.equal(wrongCluster.error, 'ERR_CLUSTER');
+    assert.match(wrongCluster.message, /^127\.0\.0\.1:\d+ does not have the project’s token: /);
+    assert.equal(await newest(), before);
+  });
+
+  it('run refuses a file that has changed while its batch is open', async () => {
+    const file = await folder.write('changing.json', JSON.stringify(REQUEST).replace('ad-1', 'ad-3'));
+    await runCommand(['run', file, '--wallet', walletFile], { ...env, XDG_STATE_HOME: folder.path });
+    const { batch } = await run<InitBatchResponse>('init', requestFile);
+    const [record = ''] = await readdir(join(folder.path, 'flywheel', 'runs'));
+    const path = join(folder.path, 'flywheel', 'runs', record);
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+    const kept = JSON.parse(await readFile(path, 'utf8'));
+    assert.equal(kept.file, file);
+    // As if the command had been killed with this batch open.
+    await writeFile(path, JSON.stringify({ ...kept, batchId: batch.id }));
+    await folder.write('changing.json', JSON.stringify(REQUEST).replace('ad-1', 'ad-4'));
+    const changed = ['run', file, '--wallet', walletFile, '--json'];
+    const refused = await runCommand(changed, { ...env, XDG_STATE_HOME: folder.path });
+    assert.equal(refused.exitCode, 2);
+    assert.match(JSON.parse(refused.stderr).message, /has changed since batch \S+ was created from it/);
+    await createFlywheelClient({ url: service.url, apiKey: project.apiKey }).cancelBatch(batch.id);
+    const { exitCode } = await runCommand(changed, { ...env, XDG_STATE_HOME: folder.path });
+    assert.equal(exitCode, 0);
   });
 
   it('status --watch prints each event once, also for a batch that has ended', async () => {

@@ -9,17 +9,18 @@ import { createProgress, createProgressBar } from '../src/progress.ts';
 
 const STEPS = { compile: 'Compile', setUp: 'Set up on chain', approve: 'Approve', execute: 'Execute' };
 const INIT = { batch: { pipelines: [{}, {}] } } as unknown as InitBatchResponse;
+const KEY = crypto.randomUUID();
 const EXECUTED = { status: 'EXECUTED', executeResult: { totalSuccessful: 250 } } as Batch;
 
 describe('the progress of a batch without a terminal', () => {
   it('has a line per step with its duration', () => {
     const { progress, lines } = open();
     const onProgress = showBatchProgress(progress);
-    progress.begin('compile');
-    onProgress({ stage: 'compiled', init: INIT });
+    onProgress({ stage: 'begun', idempotencyKey: KEY, position: null });
+    onProgress({ stage: 'compiled', init: INIT, idempotencyKey: KEY, isResumed: false });
     onProgress({ stage: 'setUp', batch: { initResult: { totalSuccessful: 4 } } as Batch });
     onProgress({ stage: 'approved', batch: EXECUTED, signedTx: '' as never });
-    onProgress({ stage: 'ended', batch: EXECUTED });
+    onProgress({ stage: 'ended', batch: EXECUTED, hadEnded: false });
     progress.close();
     assert.deepEqual(
       lines().map((line) => line.replace(/\d+\.\d s/, '0.0 s')),
@@ -35,9 +36,9 @@ describe('the progress of a batch without a terminal', () => {
   it('has no durations and no failed steps if an earlier run has executed the batch', () => {
     const { progress, lines } = open();
     const onProgress = showBatchProgress(progress);
-    progress.begin('compile');
-    onProgress({ stage: 'compiled', init: INIT });
-    onProgress({ stage: 'ended', batch: EXECUTED });
+    onProgress({ stage: 'begun', idempotencyKey: KEY, position: null });
+    onProgress({ stage: 'compiled', init: INIT, idempotencyKey: KEY, isResumed: false });
+    onProgress({ stage: 'ended', batch: EXECUTED, hadEnded: true });
     progress.close();
     assert.deepEqual(lines().slice(1), [
       '✓ Set up on chain · by an earlier run',

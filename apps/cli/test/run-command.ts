@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { main } from '../src/main.ts';
 
@@ -7,6 +10,10 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
+/** Where the commands of this file keep their state, instead of in the home of the person who runs the tests. */
+export const STATE_HOME = mkdtempSync(join(tmpdir(), 'flywheel-cli-state-'));
+process.on('exit', () => rmSync(STATE_HOME, { recursive: true, force: true }));
+
 /** Runs one command line in this process, with an environment of its own. */
 export async function runCommand(
   words: readonly string[],
@@ -14,7 +21,11 @@ export async function runCommand(
 ): Promise<CommandResult> {
   const stdout = collect();
   const stderr = collect();
-  const exitCode = await main(words, { stdout: stdout.stream, stderr: stderr.stream, env });
+  const exitCode = await main(words, {
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    env: { XDG_STATE_HOME: STATE_HOME, ...env },
+  });
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
 }
 

@@ -15,6 +15,7 @@ import {
   type OperationRequest,
   type PreviewBatchResponse,
 } from '@flywheel/api';
+import { FlywheelError, isFlywheelError, nameBatch } from './errors.ts';
 import { type Connection, type RequestParts, type SendOptions, sendRequest } from './wire/request.ts';
 import { streamEvents } from './wire/stream-events.ts';
 
@@ -30,6 +31,8 @@ export interface CallOptions {
 export interface InitOptions extends CallOptions {
   /** UUID; a new one by default. Pass your own to repeat a request after a crash of your process. */
   readonly idempotencyKey?: string;
+  /** Called with true if an earlier request with the same key has created the batch, before the call returns. */
+  readonly onReplay?: (isReplayed: boolean) => void;
 }
 
 export interface ExecuteOptions extends CallOptions {
@@ -84,7 +87,11 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     parts: OperationRequest<(typeof OPERATIONS)[Id]> & RequestParts,
     sendOptions: Omit<SendOptions, 'repeatable'> = {},
   ): Promise<OperationReply<(typeof OPERATIONS)[Id]>> {
-    return sendRequest(connection, OPERATIONS[operationId], parts, { ...sendOptions, repeatable: true });
+    try {
+      return await sendRequest(connection, OPERATIONS[operationId], parts, { ...sendOptions, repeatable: true });
+    } catch (error) {
+      throw nameBatch(error, batchNamesOf(parts));
+    }
   }
 
   /** Reads a page of the project's batches, newest first. */
@@ -98,7 +105,10 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
     request,
 
     /** Compiles pipelines and creates a batch that needs approval. */
-    async initBatch(input: InitBatchInput, { idempotencyKey, signal }: InitOptions = {}): Promise<InitBatchResponse> {
+    async initBatch(
+      input: InitBatchInput,
+      { idempotencyKey, onReplay, signal }: InitOptions = {},
+    ): Promise<InitBatchResponse> {
       const headers = { 'x-idempotency-key': idempotencyKey ?? crypto.randomUUID() };
       const isText = typeof input === 'string';
       const reply = await request(
@@ -106,7 +116,28 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
         { headers, body: isText ? { pipelines: [] } : input },
         { ...(isText ? { bodyText: input } : {}), ...(signal ? { signal } : {}) },
       );
+      onReplay?.(reply.headers?.['idempotency-replayed'] === 'true');
       return reply.body;
+    },
+
+    /**
+     * Tells whether an idempotency key has created a batch, without creating one: it sends an init request without
+     * pipelines, which the service refuses in one way for a key that is new and in another for a key that is used.
+     */
+    async isKeyUsed(idempotencyKey: string, { signal }: CallOptions = {}): Promise<boolean> {
+      const parts = { headers: { 'x-idempotency-key': idempotencyKey }, body: { pipelines: [] } };
+      try {
+        await request('initBatch', parts, signal ? { signal } : {});
+      } catch (error) {
+        if (isFlywheelError(error, 'ERR_FLYWHEEL_NO_INSTRUCTIONS')) return false;
+        if (isFlywheelError(error, 'ERR_DUPLICATE_IDEMPOTENCY_KEY')) return true;
+        throw error;
+      }
+      throw new FlywheelError({
+        code: 'ERR_UNEXPECTED_REPLY',
+        message: 'The service accepted an init request without pipelines.',
+        idempotencyKey,
+      });
     },
 
     /** Checks pipelines and estimates their cost without creating a batch. */
@@ -186,20 +217,12 @@ export function createFlywheelClient({ apiKey, ...options }: FlywheelClientOptio
 
 export type FlywheelClient = ReturnType<typeof createFlywheelClient>;
 
-/**
- * Derives an idempotency key from the parts that identify a piece of work: a UUID (RFC 9562, version 8) from their SHA-256.
- * Work that is reported twice then makes one batch, and you need not store the key.
- *
- * @example
- * await runBatch(client, pipelines, { wallet, idempotencyKey: await idempotencyKeyOf('purchase', orderId) });
- */
-export async function idempotencyKeyOf(...parts: readonly string[]): Promise<string> {
-  // JSON keeps the parts apart: ('a', 'bc') is not ('ab', 'c').
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(parts)));
-  const hex = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
-  const variant = VARIANTS.charAt(Number.parseInt(hex.charAt(16), 16) % VARIANTS.length);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+/** Names the batch of a request for the error of a failed call: what the caller needs to repeat or examine it. */
+function batchNamesOf({ headers, params, body }: RequestParts) {
+  const batchId = params?.batchId ?? (body instanceof Object && 'batchId' in body ? body.batchId : undefined);
+  const idempotencyKey = headers?.['x-idempotency-key'];
+  return {
+    ...(typeof batchId === 'string' && { batchId }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  };
 }
-
-/** The hex digits whose first two bits are 10, as RFC 9562 requires. */
-const VARIANTS = '89ab';

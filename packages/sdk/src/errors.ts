@@ -3,9 +3,14 @@ import { ERRORS, type ErrorCode } from '@flywheel/api';
 /**
  * Errors of this client, beside those of the service: `ERR_UNREACHABLE` no connection, `ERR_TIMED_OUT` no answer in time,
  * `ERR_UNEXPECTED_REPLY` an answer that the API does not document, `ERR_SIGNING_REFUSED` a transaction that this client
- * does not sign.
+ * does not sign, `ERR_RUN_TOO_EARLY` a run whose previous run has not executed all pipelines.
  */
-export type ClientErrorCode = 'ERR_UNREACHABLE' | 'ERR_TIMED_OUT' | 'ERR_UNEXPECTED_REPLY' | 'ERR_SIGNING_REFUSED';
+export type ClientErrorCode =
+  | 'ERR_UNREACHABLE'
+  | 'ERR_TIMED_OUT'
+  | 'ERR_UNEXPECTED_REPLY'
+  | 'ERR_SIGNING_REFUSED'
+  | 'ERR_RUN_TOO_EARLY';
 
 export type FlywheelErrorCode = ErrorCode | ClientErrorCode;
 
@@ -18,6 +23,10 @@ export interface FlywheelErrorDetails<Code extends FlywheelErrorCode = FlywheelE
   readonly requestId?: string | null;
   /** Seconds that the service asked to wait; null if it did not. */
   readonly retryAfterSeconds?: number | null;
+  /** Id of the batch that the call was about; null if it is not known. */
+  readonly batchId?: string | null;
+  /** Idempotency key of that batch; null if it is not known. The same call with the same key is the same batch. */
+  readonly idempotencyKey?: string | null;
   readonly cause?: unknown;
 }
 
@@ -37,6 +46,8 @@ export class FlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCode> e
   readonly status: number | null;
   readonly requestId: string | null;
   readonly retryAfterSeconds: number | null;
+  readonly batchId: string | null;
+  readonly idempotencyKey: string | null;
 
   constructor(details: FlywheelErrorDetails<Code>) {
     super(details.message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -45,6 +56,8 @@ export class FlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCode> e
     this.status = details.status ?? null;
     this.requestId = details.requestId ?? null;
     this.retryAfterSeconds = details.retryAfterSeconds ?? null;
+    this.batchId = details.batchId ?? null;
+    this.idempotencyKey = details.idempotencyKey ?? null;
   }
 }
 
@@ -64,4 +77,21 @@ export function isErrorCode(code: string): code is ErrorCode {
 /** Creates the error of a transaction that is not signed. The reason continues “Not signed: …”. */
 export function signingRefused(reason: string, cause?: unknown): FlywheelError<'ERR_SIGNING_REFUSED'> {
   return new FlywheelError({ code: 'ERR_SIGNING_REFUSED', message: `Not signed: ${reason}`, cause });
+}
+
+/** Adds the batch to a FlywheelError that does not name one yet. Any other value is returned as it is. */
+export function nameBatch(
+  error: unknown,
+  names: { readonly batchId?: string | null; readonly idempotencyKey?: string | null },
+): unknown {
+  if (!isFlywheelError(error) || (error.batchId !== null && error.idempotencyKey !== null)) return error;
+  const { code, message, status, requestId, retryAfterSeconds, cause, stack } = error;
+  const named = new FlywheelError({
+    ...{ code, message, status, requestId, retryAfterSeconds },
+    batchId: error.batchId ?? names.batchId ?? null,
+    idempotencyKey: error.idempotencyKey ?? names.idempotencyKey ?? null,
+    ...(cause !== undefined && { cause }),
+  });
+  if (stack !== undefined) named.stack = stack;
+  return named;
 }

@@ -47,6 +47,8 @@ export {
   isErrorCode,
   isFlywheelError,
 } from './errors.ts';
+export type { BatchProgress, FollowOptions, VerifyOptions } from './follow-batch.ts';
+export * from './idempotency-keys.ts';
 export * from './pipeline-size.ts';
 export * from './pipelines.ts';
 export * from './proof.ts';

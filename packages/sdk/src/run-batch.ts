@@ -1,66 +1,30 @@
-import {
-  type Batch,
-  type ExecuteBatchRequest,
-  type ExecutionError,
-  InitBatchRequest,
-  type InitBatchResponse,
-  type Pipeline,
-} from '@flywheel/api';
-import type { Base64EncodedWireTransaction } from '@solana/kit';
+import { type Batch, InitBatchRequest, type Pipeline } from '@flywheel/api';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
-import { type ApprovalSigner, signApproval } from './signing/sign.ts';
-import { verifyAndSign } from './verification/verify-and-sign.ts';
-import type { VerificationResult } from './verification/verify-approval.ts';
-import { isFinal, stillOpen, watchBatch } from './watch-batch.ts';
+import { FlywheelError } from './errors.ts';
+import { type FollowOptions, followBatch } from './follow-batch.ts';
+import { runKeyOf } from './idempotency-keys.ts';
+import { isFinal } from './watch-batch.ts';
 
-/** A stage that a batch has reached. */
-export type BatchProgress =
-  | { readonly stage: 'compiled'; readonly init: InitBatchResponse }
-  | { readonly stage: 'setUp'; readonly batch: Batch }
-  /** Only with `verify`: the result, before the wallet is asked. */
-  | { readonly stage: 'verified'; readonly batch: Batch; readonly verification: VerificationResult }
-  | { readonly stage: 'approved'; readonly batch: Batch; readonly signedTx: Base64EncodedWireTransaction }
-  /** The execution is blocked. `executionError` says by what, and whether you must act; the service tries again. */
-  | { readonly stage: 'blocked'; readonly batch: Batch; readonly executionError: ExecutionError }
-  | { readonly stage: 'ended'; readonly batch: Batch };
-
-export interface VerifyOptions {
-  /** A Solana node of your choice. */
-  readonly rpcUrl: string;
-  /** The project's vault, if you know it; otherwise the service's answer is used. */
-  readonly vaultAddress?: string;
-  /** The project's mint, if you know it; otherwise the service's answer is used. */
-  readonly mintAddress?: string;
-}
-
-export interface RunBatchOptions {
-  /** The project's wallet, as registered. */
-  readonly wallet: ApprovalSigner;
+export interface RunBatchOptions extends FollowOptions {
+  /** Number of the run; 1 by default. A run starts only after the previous run has executed every pipeline. */
+  readonly run?: number;
   /**
-   * Verifies the batch on chain before the wallet signs. Without it only the bytes of the approval are checked, and the
-   * service is trusted about what the batch does.
+   * True to send the pipelines that a failed batch of this run did not execute, as further batches of it. A batch that
+   * fails in this call is not continued: it would probably fail again.
    */
-  readonly verify?: VerifyOptions;
-  readonly onProgress?: (progress: BatchProgress) => void;
-  /**
-   * UUID of the init request; a new one by default. Keep your own, and an interrupted run can be continued: the same key
-   * and pipelines find the same batch, and nothing is executed twice.
-   */
+  readonly sendRest?: boolean;
+  /** UUID of your own for the init request, instead of the key of the run. `run` and `sendRest` then have no effect. */
   readonly idempotencyKey?: string;
-  /** Bound of the setup, and again of the execution; 10 minutes by default. */
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
 }
-
-const DEFAULT_TIMEOUT_MS = 600_000;
-// Six requests a minute stay below the service's limit of ten, and report a blocked execution soon.
-const EXECUTE_WAIT_SECONDS = 10;
 
 /**
  * Runs a batch from start to end: init, wait for the setup on chain, verify it there, sign the approval, execute, and
- * watch it until it has ended.
- * @returns the batch, `EXECUTED` or `FAILED`. A batch that failed on chain is a result, not an error.
- * @throws FlywheelError of any call, or `ERR_TIMED_OUT` if the batch has not ended in time.
+ * watch it until it has ended. The same call again resumes the same batch, in whatever state it is: the idempotency key is
+ * derived from the pipelines and `run`, so that equal pipelines are paid once per run.
+ * @returns the batch, `EXECUTED` or `FAILED`; with several batches in the run the last one, or the failed one whose
+ * pipelines are not all executed. A batch that failed on chain is a result, not an error.
+ * @throws FlywheelError of any call, with `idempotencyKey` and `batchId` as far as they are known; `ERR_TIMED_OUT` if the
+ * batch has not ended in time; `ERR_RUN_TOO_EARLY` if the previous run has pipelines left.
  *
  * @example
  * const batch = await runBatch(client, [pipeline('WATCH_AD', { adId: '1' }, burn(0.25))], {
@@ -72,74 +36,113 @@ const EXECUTE_WAIT_SECONDS = 10;
 export async function runBatch(
   client: FlywheelClient,
   work: readonly Pipeline[] | InitBatchInput,
-  { wallet, verify, onProgress, idempotencyKey, timeoutMs = DEFAULT_TIMEOUT_MS, signal }: RunBatchOptions,
+  { run = 1, sendRest = false, idempotencyKey, ...options }: RunBatchOptions,
 ): Promise<Batch> {
+  const { onProgress, signal } = options;
   const call = signal ? { signal } : {};
   const input = isPipelines(work) ? { pipelines: [...work] } : work;
-  const init = await client.initBatch(input, idempotencyKey === undefined ? call : { ...call, idempotencyKey });
-  const { id: batchId } = init.batch;
-  onProgress?.({ stage: 'compiled', init });
-
-  const isSetUp = ({ status }: Batch) => status !== 'AVAILABLE_TO_QUEUE';
-  const setUp = await watchBatch(client, batchId, { ...call, timeoutMs, until: isSetUp });
-  if (!isFinal(setUp)) {
-    onProgress?.({ stage: 'setUp', batch: setUp });
-    // The nonce of the approval may have changed since init.
-    const current = await client.getBatch(batchId, { ...call, include: ['approval'] });
-    const proposalApproveTx = current.proposalApproveTx ?? init.proposalApproveTx;
-    const signedTx = verify
-      ? await verifyAndSign(
-          verify.rpcUrl,
-          { wallet, proposalApproveTx, batch: { ...current, ...knownOf(verify), pipelines: pipelinesOf(input) } },
-          {
-            ...call,
-            onVerification: (verification) => onProgress?.({ stage: 'verified', batch: current, verification }),
-          },
-        )
-      : await signApproval(proposalApproveTx, wallet);
-    onProgress?.({ stage: 'approved', batch: setUp, signedTx });
-    await executeToEnd(client, { batchId, signedTx }, { ...call, timeoutMs }, (batch, executionError) =>
-      onProgress?.({ stage: 'blocked', batch, executionError }),
-    );
+  const pipelines = await parsePipelines(client, input, call);
+  if (idempotencyKey !== undefined) {
+    onProgress?.({ stage: 'begun', idempotencyKey, position: null });
+    return (await followBatch(client, { input, pipelines, idempotencyKey }, options)).batch;
   }
-  const batch = await client.getBatch(batchId, call);
-  onProgress?.({ stage: 'ended', batch });
-  return batch;
+  await requirePreviousRun(client, pipelines, run, call);
+  let failed: Batch | null = null;
+  for (let [rest, groups]: [number, (readonly Pipeline[])[]] = [0, [pipelines]]; ; rest += 1) {
+    const [group = [], ...later] = groups;
+    const key = await runKeyOf(pipelines, { run, rest });
+    if (rest > 0 && !sendRest && failed && !(await client.isKeyUsed(key, call))) return failed;
+    onProgress?.({ stage: 'begun', idempotencyKey: key, position: { run, rest } });
+    // JSON text is sent byte for byte, so that the service sees every digit.
+    const body = rest === 0 ? input : { pipelines: [...group] };
+    const sent = { input: body, pipelines: group, idempotencyKey: key };
+    const { batch, hadEnded } = await followBatch(client, sent, options);
+    groups = [...groupsLeft(batch, group), ...later];
+    if (batch.status === 'FAILED') failed = batch;
+    if (groups.length === 0) return batch;
+    if (batch.status === 'FAILED' && !hadEnded) return batch;
+  }
+}
+
+/**
+ * Returns the pipelines that a failed batch did not execute, in groups that are sent as batches of their own: those that
+ * pay the recipient who made it fail come last and apart, because that recipient may do it again.
+ */
+export function groupsLeft<P extends Pick<Pipeline, 'actions'>>(
+  { status, executeResult }: Pick<Batch, 'status' | 'executeResult'>,
+  pipelines: readonly P[],
+): (readonly P[])[] {
+  if (status !== 'FAILED') return [];
+  // Squads executes in order and stops at a failure (decision 12).
+  const left = pipelines.slice(executeResult?.totalSuccessful ?? 0);
+  const recipient = executeResult?.failedRecipient?.recipient;
+  const pays = ({ actions }: P) =>
+    recipient !== undefined && actions.some((action) => action.action === 'AIRDROP' && action.toAddress === recipient);
+  return [left.filter((each) => !pays(each)), left.filter(pays)].filter((group) => group.length > 0);
 }
 
 function isPipelines(work: readonly Pipeline[] | InitBatchInput): work is readonly Pipeline[] {
   return Array.isArray(work);
 }
 
-/** The pipelines of the request, not those of the service's answer. */
-function pipelinesOf(input: InitBatchInput): readonly Pipeline[] {
-  return typeof input === 'string' ? InitBatchRequest.parse(JSON.parse(input)).pipelines : input.pipelines;
-}
-
-function knownOf({ vaultAddress, mintAddress }: VerifyOptions) {
-  return { ...(vaultAddress !== undefined && { vaultAddress }), ...(mintAddress !== undefined && { mintAddress }) };
-}
-
 /**
- * Repeats the execute request until the batch has ended. When the service has given up the request, it answers with an
- * error at once; reading the batch would look the same as a blocker that the service waits for.
+ * Parses the request as the service does. What this client cannot parse is sent to the service for its error.
+ * @throws FlywheelError of the service.
  */
-async function executeToEnd(
+async function parsePipelines(
   client: FlywheelClient,
-  request: ExecuteBatchRequest,
-  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
-  onBlocked: (batch: Batch, executionError: ExecutionError) => void,
+  input: InitBatchInput,
+  call: { readonly signal?: AbortSignal },
+): Promise<readonly Pipeline[]> {
+  const parsed = InitBatchRequest.safeParse(typeof input === 'string' ? parseJson(input) : input);
+  if (parsed.success) return parsed.data.pipelines;
+  // A preview has init's own errors for an invalid request, and creates nothing.
+  await client.previewBatch(input, call);
+  throw new FlywheelError({
+    code: 'ERR_UNEXPECTED_REPLY',
+    message: 'The service accepts a request that this client cannot parse: it is newer than this client.',
+    cause: parsed.error,
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The service says what is wrong with the text.
+    return undefined;
+  }
+}
+
+/** A run that has begun is resumed whatever the previous run does, so it is looked up first. */
+async function requirePreviousRun(
+  client: FlywheelClient,
+  pipelines: readonly Pipeline[],
+  run: number,
+  call: { readonly signal?: AbortSignal },
 ): Promise<void> {
-  const call = signal ? { signal } : {};
-  const deadlineMs = Date.now() + timeoutMs;
-  let lastMessage: string | undefined;
-  for (;;) {
-    const answer = await client.executeBatch(request, { ...call, waitSeconds: EXECUTE_WAIT_SECONDS });
-    if (isFinal(answer)) return;
-    const batch = await client.getBatch(request.batchId, call);
-    const { executionError } = batch;
-    if (executionError && executionError.message !== lastMessage) onBlocked(batch, executionError);
-    lastMessage = executionError?.message;
-    if (Date.now() > deadlineMs) throw stillOpen(batch, timeoutMs);
+  if (run === 1 || (await client.isKeyUsed(await runKeyOf(pipelines, { run }), call))) return;
+  const previous = run - 1;
+  const tooEarly = (reason: string, names: { readonly idempotencyKey: string; readonly batchId?: string }) => {
+    const message = `Run ${run} starts only after run ${previous} has executed every pipeline: ${reason}`;
+    return new FlywheelError({ code: 'ERR_RUN_TOO_EARLY', message, ...names });
+  };
+  for (let [rest, groups]: [number, (readonly Pipeline[])[]] = [0, [pipelines]]; ; rest += 1) {
+    const [group = [], ...later] = groups;
+    const idempotencyKey = await runKeyOf(pipelines, { run: previous, rest });
+    if (!(await client.isKeyUsed(idempotencyKey, call))) {
+      const reason =
+        rest === 0
+          ? 'it was never started.'
+          : `${groups.flat().length} of its ${pipelines.length} pipelines are not executed.`;
+      throw tooEarly(reason, { idempotencyKey });
+    }
+    const init = await client.initBatch({ pipelines: [...group] }, { ...call, idempotencyKey });
+    const batch = await client.getBatch(init.batch.id, call);
+    if (!isFinal(batch)) {
+      throw tooEarly(`its batch ${batch.id} is ${batch.status}.`, { idempotencyKey, batchId: batch.id });
+    }
+    groups = [...groupsLeft(batch, group), ...later];
+    if (groups.length === 0) return;
   }
 }

@@ -54,7 +54,7 @@ describe('the SDK with a service and its cluster', () => {
       onProgress: ({ stage }) => stages.push(stage),
     });
     assert.equal(batch.status, 'EXECUTED');
-    assert.deepEqual(stages, ['compiled', 'setUp', 'verified', 'approved', 'ended']);
+    assert.deepEqual(stages, ['begun', 'compiled', 'setUp', 'verified', 'approved', 'ended']);
 
     const signatures = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes) ?? [];
     const vault = project.vaultAddress;

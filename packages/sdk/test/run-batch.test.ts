@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Batch } from '@flywheel/api';
-import { type BatchProgress, createFlywheelClient, isFlywheelError, runBatch, watchBatch } from '@flywheel/sdk';
+import {
+  airdrop,
+  type BatchProgress,
+  burn,
+  createFlywheelClient,
+  isFlywheelError,
+  type Pipeline,
+  pipeline,
+  type RunBatchOptions,
+  runBatch,
+  runKeyOf,
+  watchBatch,
+} from '@flywheel/sdk';
 import { generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import { buildApproval } from './approvals.ts';
 import { BATCH, BATCH_ID, initAnswer, PIPELINES } from './batches.ts';
-import { type Respond, type StubService, startStubService } from './stub-service.ts';
+import { type Answer, type Respond, type StubService, startStubService } from './stub-service.ts';
 
 const EXECUTE_RESULT = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [] };
 
@@ -29,7 +41,7 @@ describe('runBatch', () => {
     const onProgress = ({ stage }: BatchProgress) => stages.push(stage);
     const batch = await runBatch(client(service), { pipelines: PIPELINES }, { wallet, onProgress });
     assert.equal(batch.status, 'EXECUTED');
-    assert.deepEqual(stages, ['compiled', 'setUp', 'approved', 'ended']);
+    assert.deepEqual(stages, ['begun', 'compiled', 'setUp', 'approved', 'ended']);
     const execute = service.received.find(({ path }) => path.endsWith('/execute'));
     const { batchId, signedTx } = JSON.parse(execute?.body ?? '{}');
     assert.equal(batchId, BATCH_ID);
@@ -66,6 +78,35 @@ describe('runBatch', () => {
       (caught) => caught,
     );
     assert.ok(isFlywheelError(error, 'ERR_VAULT_UNDERFUNDED'));
+    assert.deepEqual([error.batchId, error.idempotencyKey], [BATCH_ID, await runKeyOf(PIPELINES)]);
+  });
+
+  it('names the idempotency key in the error of an init whose answer was lost', async () => {
+    await using service = await startStubService(() => 'hangUp');
+    const unanswered = createFlywheelClient({ url: service.url, apiKey: 'fw_key', maxAttempts: 1 });
+    const error: unknown = await runBatch(unanswered, PIPELINES, { wallet }).catch((caught) => caught);
+    assert.ok(isFlywheelError(error, 'ERR_UNREACHABLE'));
+    assert.deepEqual([error.batchId, error.idempotencyKey], [null, await runKeyOf(PIPELINES)]);
+  });
+
+  it('neither verifies nor signs a batch whose execution has begun, and follows it to its end', async () => {
+    const walk = walkThrough({ reads: ['FINALIZED', 'FINALIZED', 'EXECUTED'], executes: ['FINALIZED', 'EXECUTED'] });
+    await using service = await startStubService((request, count) => {
+      const answer = walk(request, count);
+      return request.path.endsWith('/init') ? { ...answer, headers: { 'idempotency-replayed': 'true' } } : answer;
+    });
+    const stages: [string, unknown][] = [];
+    const unable = { ...wallet, signTransactions: () => assert.fail('The wallet was asked to sign.') };
+    const batch = await runBatch(client(service), PIPELINES, {
+      wallet: unable,
+      verify: { rpcUrl: 'http://127.0.0.1:9' },
+      onProgress: (event) => stages.push([event.stage, event.stage === 'approved' ? event.signedTx : undefined]),
+    });
+    assert.equal(batch.status, 'EXECUTED');
+    assert.deepEqual(stages.slice(-2), [
+      ['approved', null],
+      ['ended', undefined],
+    ]);
   });
 
   it('returns a batch that failed in its setup, and signs nothing', async () => {
@@ -78,6 +119,90 @@ describe('runBatch', () => {
   });
 });
 
+describe('a run', () => {
+  const THREE = [1, 2, 3].map((ad) => pipeline('WATCH_AD', { ad }, burn(1)));
+  const run = (service: StubService, options: Partial<RunBatchOptions> = {}) =>
+    runBatch(client(service), THREE, { wallet, ...options });
+
+  it('of the same pipelines is the same batch, and says that it had ended', async () => {
+    const records = keepBatches([{ status: 'EXECUTED', executed: 3 }]);
+    await using service = await startStubService(records.respond);
+    const hadEnded: boolean[] = [];
+    const onProgress = (event: BatchProgress) => event.stage === 'ended' && hadEnded.push(event.hadEnded);
+    const first = await run(service, { onProgress });
+    assert.deepEqual(await run(service, { onProgress }), first);
+    assert.deepEqual(hadEnded, [true, true], 'the stub ends a batch at once');
+    assert.deepEqual(records.keys(), [await runKeyOf(THREE)]);
+  });
+
+  it('sends the pipelines that a failed batch left only with sendRest, batch after batch, each once', async () => {
+    const records = keepBatches([
+      { status: 'FAILED', executed: 1 },
+      { status: 'FAILED', executed: 1 },
+      { status: 'EXECUTED', executed: 1 },
+    ]);
+    await using service = await startStubService(records.respond);
+    assert.equal((await run(service)).status, 'FAILED');
+    assert.equal(records.keys().length, 1);
+    assert.equal((await run(service, { sendRest: true })).status, 'EXECUTED');
+    const ads = records.sent().map((pipelines) => pipelines.map(({ payload }) => JSON.parse(payload).ad));
+    assert.deepEqual(ads, [[1, 2, 3], [2, 3], [3]]);
+    assert.deepEqual(records.keys(), await Promise.all([0, 1, 2].map((rest) => runKeyOf(THREE, { rest }))));
+    assert.equal((await run(service)).status, 'EXECUTED', 'the end of the rest is the end of the run');
+    assert.equal(records.keys().length, 3);
+  });
+
+  it('sends the pipelines that pay the recipient at fault last and apart', async () => {
+    const [bad, good] = ['12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9', 'tNKFd4F2CVwVtJx6Dg9veLLazu5xjUeHRzvdWtjmVjx'];
+    const paying = [good, bad, good, bad].map((to, ad) => pipeline('WATCH_AD', { ad }, airdrop(to, 1)));
+    const records = keepBatches([
+      { status: 'FAILED', executed: 1, failedRecipient: bad },
+      { status: 'EXECUTED', executed: 1 },
+      { status: 'FAILED', executed: 0, failedRecipient: bad },
+      { status: 'EXECUTED', executed: 2 },
+    ]);
+    await using service = await startStubService(records.respond);
+    const send = (sendRest: boolean) => runBatch(client(service), paying, { wallet, sendRest });
+    assert.equal((await send(false)).status, 'FAILED');
+    assert.equal((await send(true)).status, 'EXECUTED');
+    const ads = records.sent().map((pipelines) => pipelines.map(({ payload }) => JSON.parse(payload).ad));
+    assert.deepEqual(ads, [[0, 1, 2, 3], [2], [1, 3], [1, 3]]);
+  });
+
+  it('starts only after the previous run has executed every pipeline', async () => {
+    const records = keepBatches([
+      { status: 'FAILED', executed: 2 },
+      { status: 'EXECUTED', executed: 1 },
+      { status: 'EXECUTED', executed: 3 },
+    ]);
+    await using service = await startStubService(records.respond);
+    const early = async (number: number) => {
+      const error: unknown = await run(service, { run: number }).catch((caught) => caught);
+      assert.ok(isFlywheelError(error, 'ERR_RUN_TOO_EARLY'), String(error));
+      return error.message;
+    };
+    assert.match(await early(2), /^Run 2 starts only after run 1 has executed every pipeline: it was never started\.$/);
+    await run(service);
+    assert.match(await early(2), /: 1 of its 3 pipelines are not executed\.$/);
+    await run(service, { sendRest: true });
+    assert.match(await early(3), /after run 2 .*: it was never started\.$/);
+    assert.equal(records.keys().length, 2);
+    await run(service, { run: 2 });
+    await run(service, { run: 2 });
+    assert.deepEqual(records.keys().slice(2), [await runKeyOf(THREE, { run: 2 })]);
+  });
+
+  it('with a request that this client cannot parse gets the service’s error, and creates nothing', async () => {
+    await using service = await startStubService(({ path }) =>
+      path.endsWith('/preview')
+        ? { status: 400, body: { error: 'ERR_FLYWHEEL_INVALID_ACTION', message: 'LOCK is not implemented.' } }
+        : 'hangUp',
+    );
+    const error: unknown = await runBatch(client(service), '{"pipelines":[{}]}', { wallet }).catch((caught) => caught);
+    assert.ok(isFlywheelError(error, 'ERR_FLYWHEEL_INVALID_ACTION'), String(error));
+  });
+});
+
 describe('watchBatch', () => {
   it('throws ERR_TIMED_OUT if the batch has not ended in time', async () => {
     await using service = await startStubService(() => ({ status: 200, body: BATCH }));
@@ -86,6 +211,53 @@ describe('watchBatch', () => {
     assert.match(error.message, /still AVAILABLE_TO_QUEUE after 0\.05 s/);
   });
 });
+
+interface Outcome {
+  readonly status: 'EXECUTED' | 'FAILED';
+  readonly executed: number;
+  readonly failedRecipient?: string;
+}
+
+/** A service that keeps batches by their keys, as the real one does; each ends at once with the next outcome. */
+function keepBatches(outcomes: readonly Outcome[]) {
+  const batches = new Map<string, { readonly id: string; readonly pipelines: readonly Pipeline[] }>();
+  const respond: Respond = ({ path, headers, body }) => {
+    if (!path.endsWith('/init')) return { status: 200, body: batchOf(path.split('/').at(-1) ?? '') };
+    const key = String(headers['x-idempotency-key']);
+    const { pipelines }: { readonly pipelines: readonly Pipeline[] } = JSON.parse(body);
+    const known = batches.get(key);
+    if (known && JSON.stringify(known.pipelines) !== JSON.stringify(pipelines)) {
+      return { status: 422, body: { error: 'ERR_DUPLICATE_IDEMPOTENCY_KEY', message: 'Another body.' } };
+    }
+    if (pipelines.length === 0) {
+      return { status: 400, body: { error: 'ERR_FLYWHEEL_NO_INSTRUCTIONS', message: 'Nothing to do.' } };
+    }
+    const { id } = known ?? { id: `00000000-0000-8000-8000-00000000000${batches.size}` };
+    batches.set(key, { id, pipelines });
+    const answer = initAnswer(proposalApproveTx);
+    return {
+      status: 200,
+      body: { ...answer, batch: { ...answer.batch, id } },
+      headers: { 'idempotency-replayed': String(known !== undefined) },
+    };
+  };
+  const batchOf = (id: string): Batch => {
+    const { status, executed, failedRecipient }: Outcome = outcomes[Number(id.slice(-1))] ?? {
+      status: 'FAILED',
+      executed: 0,
+    };
+    const total = [...batches.values()].find((batch) => batch.id === id)?.pipelines.length ?? 0;
+    const counts = { total, totalSuccessful: executed, totalFailed: total - executed };
+    const failure = failedRecipient && { pipeline: executed, action: 0, recipient: failedRecipient, reason: 'Frozen.' };
+    const executeResult = { ...counts, successfulExecutions: [], ...(failure && { failedRecipient: failure }) };
+    return { ...BATCH, id, status, executeResult };
+  };
+  return {
+    respond,
+    keys: () => [...batches.keys()],
+    sent: () => [...batches.values()].map(({ pipelines }) => pipelines),
+  };
+}
 
 interface Walk {
   /** Status of the batch at each read; the last one repeats. */
@@ -96,7 +268,7 @@ interface Walk {
 }
 
 /** Answers like a service whose batch has these statuses. */
-function walkThrough({ reads, executes, executionError }: Walk): Respond {
+function walkThrough({ reads, executes, executionError }: Walk): (...request: Parameters<Respond>) => Answer {
   let [read, executed] = [0, 0];
   return ({ path }) => {
     if (path.endsWith('/init')) return { status: 200, body: initAnswer(proposalApproveTx) };

@@ -1,10 +1,8 @@
 import { basename } from 'node:path';
-import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
 import { groupDigits, toDecimal } from '@flywheel/protocol';
 import { type AirdropCsv, DUPLICATES, type Duplicates, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@flywheel/sdk';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { ConsoleClient } from '../../console-client.ts';
 import {
   type Context,
   openClient,
@@ -20,6 +18,7 @@ import { count } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
 import { addRpcUrlOption, addUrlOption, addWalletOption } from '../../options.ts';
 import { createProgressBar, type ProgressBar } from '../../progress.ts';
+import { findProjectOfKey } from '../project/sign-in.ts';
 import { type AirdropCheck, checkAirdrop } from './check.ts';
 import { type AirdropPlan, planAirdrop } from './plan.ts';
 import { requireSameRows } from './receipt.ts';
@@ -84,7 +83,7 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const csv = await readTextFile(file, 'Expected rows of address,amount.');
   const console = openConsole(context, options);
   await console.signIn(wallet);
-  const project = await findProject(console, requireApiKey(context));
+  const project = await findProjectOfKey(console, requireApiKey(context));
   const { mint, decimals, program } = project.token;
   const read = readAirdropCsv(csv, { decimals, duplicates: options.duplicates });
   const { rows, totalBaseUnits } = read;
@@ -118,19 +117,6 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const report = await sendAirdrop(deps, { rows, plan, receiptFile, retryFailed }, bar);
   bar.close();
   finish(context, report, { ...summary, receipt: receiptFile });
-}
-
-/** Finds the API key’s project among those of the wallet. */
-async function findProject(console: ConsoleClient, apiKey: string): Promise<ProjectSummary> {
-  const { projects } = await console.call(CONSOLE_OPERATIONS.listProjects, {});
-  for (const project of projects) {
-    const { keys } = await console.call(CONSOLE_OPERATIONS.listKeys, { params: { projectId: project.id } });
-    if (keys.some(({ prefix }) => apiKey.startsWith(prefix))) return project;
-  }
-  throw new CliError(
-    'ERR_WALLET',
-    `FLYWHEEL_API_KEY belongs to none of this wallet’s projects (${projects.length}). Use the wallet that registered the project.`,
-  );
 }
 
 /** About one screen. */

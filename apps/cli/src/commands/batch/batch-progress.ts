@@ -7,35 +7,34 @@ export type BatchStep = 'compile' | 'setUp' | 'approve' | 'execute';
 
 /** Returns a listener for `runBatch` that shows its events as steps. */
 export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchProgress) => void {
-  let isResumed = true;
   return (event) => {
     switch (event.stage) {
+      case 'begun':
+        return progress.begin('compile');
       case 'compiled':
         progress.finish('compile', count(event.init.batch.pipelines.length, 'pipeline'));
         return progress.begin('setUp');
       case 'setUp':
-        isResumed = false;
         progress.finish('setUp', count(event.batch.initResult?.totalSuccessful ?? 0, 'transaction'));
         return progress.begin('approve');
       case 'verified':
         return progress.begin('approve', event.verification.isVerified ? 'verified on chain' : '');
       case 'approved':
-        progress.finish('approve');
+        if (event.signedTx === null) progress.skip('approve', 'by an earlier run');
+        else progress.finish('approve');
         return progress.begin('execute');
       case 'blocked':
         return progress.begin('execute', event.executionError.message);
       case 'ended': {
-        const { status, executeResult } = event.batch;
-        // A batch that had ended before this run goes from compile straight to its end.
-        if (isResumed && executeResult) {
+        const { hadEnded, batch } = event;
+        const pipelines = count(batch.executeResult?.totalSuccessful ?? 0, 'pipeline');
+        if (hadEnded && batch.status === 'EXECUTED') {
+          // It went from compile straight to its end.
           progress.skip('setUp', 'by an earlier run');
           progress.skip('approve', 'by an earlier run');
+          return progress.skip('execute', `${pipelines}, by an earlier run`);
         }
-        if (status !== 'EXECUTED') return;
-        const pipelines = count(executeResult?.totalSuccessful ?? 0, 'pipeline');
-        return isResumed
-          ? progress.skip('execute', `${pipelines}, by an earlier run`)
-          : progress.finish('execute', pipelines);
+        return batch.status === 'EXECUTED' ? progress.finish('execute', pipelines) : undefined;
       }
       default:
         return event satisfies never;

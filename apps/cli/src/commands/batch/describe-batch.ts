@@ -69,8 +69,12 @@ function nextStepOf({ id, status, executionError }: Batch): string[] {
 }
 
 /** @throws CliError `ERR_BATCH_FAILED` with the reason, if the batch has failed. */
-export function requireNotFailed({ id, status, executeResult, initResult, executionError }: Batch): void {
-  if (status !== 'FAILED') return;
+export function requireNotFailed(batch: Batch): void {
+  if (batch.status === 'FAILED') throw new CliError('ERR_BATCH_FAILED', describeFailure(batch));
+}
+
+/** A sentence: the failed batch and the reason. */
+export function describeFailure({ id, executeResult, initResult, executionError }: Batch): string {
   const reason = executeResult?.failedTxMsg ?? initResult?.failedTxMsg ?? executionError?.message;
-  throw new CliError('ERR_BATCH_FAILED', `Batch ${id} failed${reason ? `: ${reason}` : '.'}`);
+  return `Batch ${id} failed${reason ? `: ${reason}` : '.'}`;
 }

@@ -1,4 +1,4 @@
-import { CONSOLE_OPERATIONS } from '@flywheel/api';
+import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
 import type { Command } from 'commander';
 import type { ConsoleClient } from '../../console-client.ts';
 import { type Context, openConsole, type UrlOption } from '../../context.ts';
@@ -27,6 +27,22 @@ export async function signIn(
   const console = openConsole(context, options);
   await console.signIn(wallet);
   return { console, projectId: options.project ?? (await readOnlyProject(console)) };
+}
+
+/**
+ * Finds the project of FLYWHEEL_API_KEY among those of the wallet that has signed in.
+ * @throws CliError `ERR_WALLET` if the wallet has no such project.
+ */
+export async function findProjectOfKey(console: ConsoleClient, apiKey: string): Promise<ProjectSummary> {
+  const { projects } = await console.call(CONSOLE_OPERATIONS.listProjects, {});
+  for (const project of projects) {
+    const { keys } = await console.call(CONSOLE_OPERATIONS.listKeys, { params: { projectId: project.id } });
+    if (keys.some(({ prefix }) => apiKey.startsWith(prefix))) return project;
+  }
+  throw new CliError(
+    'ERR_WALLET',
+    `FLYWHEEL_API_KEY belongs to none of this wallet’s projects (${projects.length}). Use the wallet that registered the project.`,
+  );
 }
 
 /** Keeps the message short for a wallet with many projects. */

@@ -1,0 +1,181 @@
+import type { Batch, ExecuteBatchRequest, ExecutionError, InitBatchResponse, Pipeline } from '@flywheel/api';
+import type { Base64EncodedWireTransaction } from '@solana/kit';
+import type { FlywheelClient, InitBatchInput } from './client.ts';
+import { isFlywheelError, nameBatch } from './errors.ts';
+import type { RunPosition } from './idempotency-keys.ts';
+import { type ApprovalSigner, signApproval } from './signing/sign.ts';
+import { verifyAndSign } from './verification/verify-and-sign.ts';
+import type { VerificationResult } from './verification/verify-approval.ts';
+import { isFinal, stillOpen, watchBatch } from './watch-batch.ts';
+
+/** A stage that a batch has reached. */
+export type BatchProgress =
+  /** Before init: the key of the batch that is created or resumed, and its position in the run, null with a key of yours. */
+  | { readonly stage: 'begun'; readonly idempotencyKey: string; readonly position: Required<RunPosition> | null }
+  /** `isResumed` is true if an earlier call has created the batch. `init` contains the warnings, before anything is signed. */
+  | {
+      readonly stage: 'compiled';
+      readonly init: InitBatchResponse;
+      readonly idempotencyKey: string;
+      readonly isResumed: boolean;
+    }
+  | { readonly stage: 'setUp'; readonly batch: Batch }
+  /** Only with `verify`: the result, before the wallet is asked. */
+  | { readonly stage: 'verified'; readonly batch: Batch; readonly verification: VerificationResult }
+  /** `signedTx` is null if an earlier call has approved the batch and its execution has begun: the wallet is not asked. */
+  | { readonly stage: 'approved'; readonly batch: Batch; readonly signedTx: Base64EncodedWireTransaction | null }
+  /** The execution is blocked. `executionError` says by what, and whether you must act; the service tries again. */
+  | { readonly stage: 'blocked'; readonly batch: Batch; readonly executionError: ExecutionError }
+  /** `hadEnded` is true if the batch ended before this call, which then sent nothing. */
+  | { readonly stage: 'ended'; readonly batch: Batch; readonly hadEnded: boolean };
+
+export interface VerifyOptions {
+  /** A Solana node of your choice. */
+  readonly rpcUrl: string;
+  /** The project's vault, if you know it; otherwise the service's answer is used. */
+  readonly vaultAddress?: string;
+  /** The project's mint, if you know it; otherwise the service's answer is used. */
+  readonly mintAddress?: string;
+}
+
+export interface FollowOptions {
+  /** The project's wallet, as registered. */
+  readonly wallet: ApprovalSigner;
+  /**
+   * Verifies the batch on chain before the wallet signs. Without it only the bytes of the approval are checked, and the
+   * service is trusted about what the batch does.
+   */
+  readonly verify?: VerifyOptions;
+  readonly onProgress?: (progress: BatchProgress) => void;
+  /** Bound of the setup, and again of the execution; 10 minutes by default. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+const DEFAULT_TIMEOUT_MS = 600_000;
+// Six requests a minute stay below the service's limit of ten, and report a blocked execution soon.
+const EXECUTE_WAIT_SECONDS = 10;
+
+export interface BatchToFollow {
+  readonly input: InitBatchInput;
+  /** Those of `input`. */
+  readonly pipelines: readonly Pipeline[];
+  readonly idempotencyKey: string;
+}
+
+/** Creates or resumes the batch of an idempotency key and follows it to its end. */
+export async function followBatch(
+  client: FlywheelClient,
+  { input, pipelines, idempotencyKey }: BatchToFollow,
+  { wallet, verify, onProgress, timeoutMs = DEFAULT_TIMEOUT_MS, signal }: FollowOptions,
+): Promise<{ readonly batch: Batch; readonly hadEnded: boolean }> {
+  const call = signal ? { signal } : {};
+  let batchId: string | null = null;
+  try {
+    let isResumed = false;
+    const onReplay = (isReplayed: boolean) => {
+      isResumed = isReplayed;
+    };
+    const init = await client.initBatch(input, { ...call, idempotencyKey, onReplay });
+    batchId = init.batch.id;
+    onProgress?.({ stage: 'compiled', init, idempotencyKey, isResumed });
+    const isSetUp = ({ status }: Batch) => status !== 'AVAILABLE_TO_QUEUE';
+    const first = await client.getBatch(batchId, call);
+    const hadEnded = isFinal(first);
+    const setUp = isSetUp(first) ? first : await watchBatch(client, batchId, { ...call, timeoutMs, until: isSetUp });
+    if (!isFinal(setUp)) {
+      onProgress?.({ stage: 'setUp', batch: setUp });
+      // The nonce of the approval may have changed since init.
+      const current = await client.getBatch(batchId, { ...call, include: ['approval'] });
+      const proposalApproveTx = current.proposalApproveTx ?? init.proposalApproveTx;
+      const signedTx = await approve(client, { ...call, batchId, proposalApproveTx, isResumed }, () =>
+        verify
+          ? verifyAndSign(
+              verify.rpcUrl,
+              { wallet, proposalApproveTx, batch: { ...current, ...knownOf(verify), pipelines } },
+              {
+                ...call,
+                onVerification: (verification) => onProgress?.({ stage: 'verified', batch: current, verification }),
+              },
+            )
+          : signApproval(proposalApproveTx, wallet),
+      );
+      onProgress?.({ stage: 'approved', batch: setUp, signedTx });
+      const request = { batchId, signedTx: signedTx ?? proposalApproveTx };
+      await executeToEnd(client, request, { ...call, timeoutMs }, (batch, executionError) =>
+        onProgress?.({ stage: 'blocked', batch, executionError }),
+      );
+    }
+    const batch = await client.getBatch(batchId, call);
+    onProgress?.({ stage: 'ended', batch, hadEnded });
+    return { batch, hadEnded };
+  } catch (error) {
+    throw nameBatch(error, { idempotencyKey, batchId });
+  }
+}
+
+interface ApprovalState {
+  readonly batchId: string;
+  readonly proposalApproveTx: string;
+  readonly isResumed: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Signs the approval, unless an earlier call has and the execution has begun: then the proposal is not open any more, and
+ * a verification would report that as a mismatch.
+ * @returns null if nothing is left to sign.
+ */
+async function approve(
+  client: FlywheelClient,
+  { batchId, proposalApproveTx, isResumed, signal }: ApprovalState,
+  sign: () => Promise<Base64EncodedWireTransaction>,
+): Promise<Base64EncodedWireTransaction | null> {
+  // The service looks at the signature only while no execution has begun (decision 8): an unsigned approval asks for that.
+  const hasExecutionBegun = async () => {
+    try {
+      const request = { batchId, signedTx: proposalApproveTx };
+      await client.executeBatch(request, { waitSeconds: 0, ...(signal && { signal }) });
+      return true;
+    } catch (error) {
+      if (isFlywheelError(error, 'ERR_SIGNED_TX_INVALID')) return false;
+      throw error;
+    }
+  };
+  if (isResumed && (await hasExecutionBegun())) return null;
+  try {
+    return await sign();
+  } catch (error) {
+    // Another process with the same key may have approved the batch while this one verified it.
+    if (isFlywheelError(error, 'ERR_SIGNING_REFUSED') && (await hasExecutionBegun())) return null;
+    throw error;
+  }
+}
+
+function knownOf({ vaultAddress, mintAddress }: VerifyOptions) {
+  return { ...(vaultAddress !== undefined && { vaultAddress }), ...(mintAddress !== undefined && { mintAddress }) };
+}
+
+/**
+ * Repeats the execute request until the batch has ended. When the service has given up the request, it answers with an
+ * error at once; reading the batch would look the same as a blocker that the service waits for.
+ */
+async function executeToEnd(
+  client: FlywheelClient,
+  request: ExecuteBatchRequest,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  onBlocked: (batch: Batch, executionError: ExecutionError) => void,
+): Promise<void> {
+  const call = signal ? { signal } : {};
+  const deadlineMs = Date.now() + timeoutMs;
+  let lastMessage: string | undefined;
+  for (;;) {
+    const answer = await client.executeBatch(request, { ...call, waitSeconds: EXECUTE_WAIT_SECONDS });
+    if (isFinal(answer)) return;
+    const batch = await client.getBatch(request.batchId, call);
+    const { executionError } = batch;
+    if (executionError && executionError.message !== lastMessage) onBlocked(batch, executionError);
+    lastMessage = executionError?.message;
+    if (Date.now() > deadlineMs) throw stillOpen(batch, timeoutMs);
+  }
+}
