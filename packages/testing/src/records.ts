@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Batch, CompiledPipeline } from '@flywheel/service/internal/model/batch.ts';
 import type { DailyTotals, Project } from '@flywheel/service/internal/model/project.ts';
-import { insertBatch, takeBatchIndex } from '@flywheel/service/internal/store/batches/batches.ts';
 import type { NewBundle } from '@flywheel/service/internal/store/batches/bundles.ts';
+import { insertBatch, takeBatchIndex } from '@flywheel/service/internal/store/batches/new-batches.ts';
 import type { Db } from '@flywheel/service/internal/store/db.ts';
 import { leaseNonce, planNonces, setNonceAvailable } from '@flywheel/service/internal/store/nonces.ts';
 import { reserveDailyAmounts } from '@flywheel/service/internal/store/projects/daily-limits.ts';

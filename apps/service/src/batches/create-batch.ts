@@ -3,7 +3,8 @@ import { ApiError, type BatchKind, type InitWarning, isApiError } from '@flywhee
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { insertAuditEntry, type NewAuditEntry } from '../store/audit.ts';
-import { findBatchByIdempotencyKey, insertBatch, lockFlywheel, takeBatchIndex } from '../store/batches/batches.ts';
+import { findBatchByIdempotencyKey } from '../store/batches/batches.ts';
+import { insertBatch, lockFlywheel, takeBatchIndex } from '../store/batches/new-batches.ts';
 import type { Db } from '../store/db.ts';
 import { leaseNonce } from '../store/nonces.ts';
 import { admitBatch } from './admission.ts';

@@ -5,15 +5,10 @@ import { type Page, pageOf, parseCursor } from '../model/page.ts';
 import type { Project } from '../model/project.ts';
 import { readNonces } from '../solana/nonces.ts';
 import { approveTransaction } from '../squads/approval.ts';
-import {
-  findBatch,
-  findBatches,
-  findBatchWithoutPipelines,
-  findCurrentBatch,
-  updateNonceValue,
-} from '../store/batches/batches.ts';
+import { findBatch, findBatches, findBatchWithoutPipelines, findCurrentBatch } from '../store/batches/batches.ts';
 import { isClosed } from '../store/batches/ends.ts';
 import { findLedgerEntries } from '../store/batches/ledger.ts';
+import { updateNonceValue } from '../store/nonces.ts';
 import type { Deps } from './deps.ts';
 
 /**

@@ -117,3 +117,17 @@ export async function forgetNonces(db: Db, addresses: readonly Address[]): Promi
     .executeTakeFirst();
   return Number(numDeletedRows);
 }
+
+/** Stores the nonce value on which an open batch's approval is rebuilt, after the chain moved the nonce. */
+export async function updateNonceValue(db: Db, batchId: string, value: Nonce): Promise<void> {
+  await inTransaction(db, async (trx) => {
+    const { numUpdatedRows } = await trx
+      .updateTable('batches')
+      .set({ nonce_value: value })
+      .where('id', '=', batchId)
+      .where('ended_at', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return;
+    await trx.updateTable('nonces').set({ value }).where('batch_id', '=', batchId).execute();
+  });
+}

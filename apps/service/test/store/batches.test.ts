@@ -17,7 +17,6 @@ import {
 } from '@flywheel/testing/records';
 import { AccountRole } from '@solana/kit';
 import {
-  countOpen,
   endBatch,
   finalizeBatch,
   findBatch,
@@ -25,12 +24,10 @@ import {
   findBatchesToSetUp,
   findBatchWithoutPipelines,
   findCurrentBatch,
-  findSeenProofs,
-  insertBatch,
-  takeBatchIndex,
-  updateNonceValue,
 } from '../../src/store/batches/batches.ts';
-import { leaseNonce } from '../../src/store/nonces.ts';
+import { countOpen, insertBatch, takeBatchIndex } from '../../src/store/batches/new-batches.ts';
+import { findSeenProofs } from '../../src/store/batches/proofs.ts';
+import { leaseNonce, updateNonceValue } from '../../src/store/nonces.ts';
 
 const { db } = await openTestDatabase();
 await storeNonces(db, 100);

@@ -1,6 +1,4 @@
 import type { BatchKind, BatchStatus, ExecuteResult, InitResult, InitWarning } from '@flywheel/api';
-import type { Nonce } from '@solana/kit';
-import { sql } from 'kysely';
 import {
   type Batch,
   type BatchEvent,
@@ -14,87 +12,8 @@ import { DamagedRecord } from '../damaged-record.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { releaseNonce } from '../nonces.ts';
 import { releaseDailyAmounts } from '../projects/daily-limits.ts';
-import { summarizePipelines } from './batch-records.ts';
-import { BATCH_COLUMNS, type BatchRow, PIPELINE_COLUMNS, toBatch, toPipeline, toPipelineRows } from './batch-rows.ts';
+import { BATCH_COLUMNS, type BatchRow, PIPELINE_COLUMNS, toBatch, toPipeline } from './batch-rows.ts';
 import { recordEvent } from './events.ts';
-
-/** Locks a flywheel's row until the transaction ends, so that its batches are created one after another. */
-export async function lockFlywheel(trx: Db, flywheelId: string): Promise<void> {
-  await trx
-    .selectFrom('flywheels')
-    .select('id')
-    .where('id', '=', flywheelId)
-    .forNoKeyUpdate()
-    .executeTakeFirstOrThrow();
-}
-
-/** Takes the next batch index of a flywheel. Locks its row until the transaction ends; a rollback leaves no gap. */
-export async function takeBatchIndex(trx: Db, flywheelId: string): Promise<bigint> {
-  const { last_batch_index } = await trx
-    .updateTable('flywheels')
-    .set({ last_batch_index: sql`last_batch_index + 1` })
-    .where('id', '=', flywheelId)
-    .returning('last_batch_index')
-    .executeTakeFirstOrThrow();
-  return last_batch_index;
-}
-
-/** Counts the open batches and pipelines of a project, of one kind. */
-export async function countOpen(
-  db: Db,
-  projectId: string,
-  kind: BatchKind = 'pipelines',
-): Promise<{ readonly batches: number; readonly pipelines: number }> {
-  const { batches, pipelines } = await db
-    .selectFrom('batches')
-    .select((eb) => [
-      eb.fn.countAll<bigint>().as('batches'),
-      eb.fn.sum<bigint | null>('pipeline_count').as('pipelines'),
-    ])
-    .where('project_id', '=', projectId)
-    .where('kind', '=', kind)
-    .where('ended_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  return { batches: Number(batches), pipelines: Number(pipelines ?? 0n) };
-}
-
-export async function insertBatch(
-  trx: Db,
-  batch: Batch,
-  idempotency: { readonly key: string; readonly requestHash: Uint8Array },
-  reserved: { readonly day: string; readonly totals: DailyTotals },
-  warnings: readonly InitWarning[],
-): Promise<void> {
-  await trx
-    .insertInto('batches')
-    .values({
-      id: batch.id,
-      project_id: batch.projectId,
-      flywheel_id: batch.flywheelId,
-      token_id: batch.tokenId,
-      kind: batch.kind,
-      batch_index: batch.batchIndex,
-      status: batch.status,
-      idempotency_key: idempotency.key,
-      request_hash: idempotency.requestHash,
-      pipeline_count: batch.pipelines.length,
-      burn_amount: reserved.totals.burnBaseUnits,
-      airdrop_amount: reserved.totals.airdropBaseUnits,
-      reserved_day: reserved.day,
-      nonce_address: batch.nonce.address,
-      nonce_value: batch.nonce.value,
-      warnings: JSON.stringify(warnings),
-      ...summarizePipelines(batch.pipelines),
-      created_at: batch.createdAt,
-      updated_at: batch.updatedAt,
-    })
-    .execute();
-  await trx
-    .insertInto('pipelines')
-    .values(await toPipelineRows(batch))
-    .execute();
-  await recordEvent(trx, batch.id, { type: 'batch.initialized', at: batch.createdAt });
-}
 
 export async function findBatchByIdempotencyKey(
   db: Db,
@@ -112,7 +31,7 @@ export async function findBatchByIdempotencyKey(
   return row ? { batch: await withPipelines(db, row), requestHash: row.request_hash, warnings: row.warnings } : null;
 }
 
-/** A batch with its pipelines. With a project or a kind given, null also for another's. */
+/** Reads a batch with its pipelines; null also for another project's or another kind's if one is given. */
 export async function findBatch(db: Db, batchId: string, projectId?: string, kind?: BatchKind): Promise<Batch | null> {
   const row = await selectBatch(db, batchId, projectId, kind).executeTakeFirst();
   return row ? withPipelines(db, row) : null;
@@ -129,7 +48,7 @@ export async function findBatchWithoutPipelines(
   return row ? toBatch(row) : null;
 }
 
-/** The newest batch of pipelines that is open; only if there is none, the newest that ended after `endedAfter`. */
+/** Finds the newest open batch of pipelines; if there is none, the newest that ended after `endedAfter`. */
 export async function findCurrentBatch(
   db: Db,
   projectId: string,
@@ -148,7 +67,7 @@ export async function findCurrentBatch(
   return row ? toBatch(row) : null;
 }
 
-/** A page of a project's batches, newest first: those below a batch index, of a kind, if one is given. */
+/** Reads a page of a project's batches, newest first, below a batch index, of one status or kind if given. */
 export async function findBatches(
   db: Db,
   projectId: string,
@@ -171,7 +90,7 @@ export async function findBatches(
   return (await query.orderBy('batch_index', 'desc').limit(limit).execute()).map(toBatch);
 }
 
-/** Those of a flywheel that are not on chain yet, up to an index, in the order in which the chain takes them. */
+/** Finds the batches of a flywheel that are not yet on chain, up to an index, in the order in which the chain needs them. */
 export async function findBatchesToSetUp(db: Db, flywheelId: string, upToIndex: bigint): Promise<Batch[]> {
   const rows = await db
     .selectFrom('batches')
@@ -184,7 +103,7 @@ export async function findBatchesToSetUp(db: Db, flywheelId: string, upToIndex: 
   return Promise.all(rows.map((row) => withPipelines(db, row)));
 }
 
-/** The batch is on chain whole. False when that was known, or the batch has ended. */
+/** Records that a batch is completely set up on chain. @returns false if that was recorded, or the batch has ended. */
 export async function finalizeBatch(db: Db, batchId: string, initResult: InitResult, now: Date): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     const { numUpdatedRows } = await trx
@@ -192,7 +111,7 @@ export async function finalizeBatch(db: Db, batchId: string, initResult: InitRes
       .set({
         status: nextStatus('AVAILABLE_TO_QUEUE', 'SETUP_LANDED'),
         init_result: JSON.stringify(initResult),
-        // What has kept it from being set up is over.
+        // An issue of the setup is solved.
         execution_error: null,
         finalized_at: now,
         updated_at: now,
@@ -217,9 +136,9 @@ export interface BatchEnd {
 }
 
 /**
- * Ends a batch, once: false, and nothing changed, when it has ended before. In the same transaction its nonce goes back
- * to be refreshed, and a batch that failed gives what it did not use back to the day it came from.
- * @throws Error for an event that the batch's status does not know.
+ * Ends a batch once; returns false, and changes nothing, if it has already ended. The same transaction returns its nonce,
+ * and a failed batch's unused amounts to the day of their reservation.
+ * @throws Error for an event that the batch's status does not allow.
  */
 export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date): Promise<boolean> {
   return inTransaction(db, async (trx) => {
@@ -266,37 +185,6 @@ function endEvent({ cause, initResult, executeResult }: BatchEnd, status: BatchS
   } as const;
 }
 
-/** The value that the approval is rebuilt on, after the chain moved the batch's nonce. Nothing for one that ended. */
-export async function updateNonceValue(db: Db, batchId: string, value: Nonce): Promise<void> {
-  await inTransaction(db, async (trx) => {
-    const { numUpdatedRows } = await trx
-      .updateTable('batches')
-      .set({ nonce_value: value })
-      .where('id', '=', batchId)
-      .where('ended_at', 'is', null)
-      .executeTakeFirst();
-    if (numUpdatedRows === 0n) return;
-    await trx.updateTable('nonces').set({ value }).where('batch_id', '=', batchId).execute();
-  });
-}
-
-/** Those of the given proof hashes (hex) that the project has used before. */
-export async function findSeenProofs(
-  db: Db,
-  projectId: string,
-  proofHashes: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const hashes = proofHashes.map((hash) => Buffer.from(hash, 'hex'));
-  const rows = await db
-    .selectFrom('pipelines')
-    .select('proof_hash')
-    .distinct()
-    .where('project_id', '=', projectId)
-    .where(sql<boolean>`proof_hash = any(${hashes}::bytea[])`)
-    .execute();
-  return new Set(rows.map(({ proof_hash }) => Buffer.from(proof_hash).toString('hex')));
-}
-
 function selectBatch(db: Db, batchId: string, projectId: string | undefined, kind: BatchKind | undefined) {
   let query = db.selectFrom('batches').select(BATCH_COLUMNS).where('id', '=', batchId);
   if (projectId !== undefined) query = query.where('project_id', '=', projectId);
@@ -305,8 +193,8 @@ function selectBatch(db: Db, batchId: string, projectId: string | undefined, kin
 }
 
 /**
- * Pipelines never change, so reading them apart from their batch reads nothing inconsistent.
- * @throws DamagedRecord where one is broken or missing: a batch is executed when all of its pipelines are.
+ * Adds the pipelines of a batch. They never change, so a second query reads a consistent state.
+ * @throws DamagedRecord if one is damaged or missing: a batch is executed when all of its pipelines are.
  */
 async function withPipelines(db: Db, row: BatchRow): Promise<Batch> {
   const pipelines = await db

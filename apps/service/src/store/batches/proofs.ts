@@ -113,3 +113,20 @@ function toRecordedProof(row: Row): RecordedProof {
     signatures: row.signatures,
   };
 }
+
+/** Finds which of these proof hashes (hex) the project has used before. */
+export async function findSeenProofs(
+  db: Db,
+  projectId: string,
+  proofHashes: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const hashes = proofHashes.map((hash) => Buffer.from(hash, 'hex'));
+  const rows = await db
+    .selectFrom('pipelines')
+    .select('proof_hash')
+    .distinct()
+    .where('project_id', '=', projectId)
+    .where(sql<boolean>`proof_hash = any(${hashes}::bytea[])`)
+    .execute();
+  return new Set(rows.map(({ proof_hash }) => Buffer.from(proof_hash).toString('hex')));
+}
