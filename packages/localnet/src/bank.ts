@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
   type Address,
   appendTransactionMessageInstructions,
-  assertIsTransactionWithBlockhashLifetime,
+  type Blockhash,
   createKeyPairSignerFromPrivateKeyBytes,
   createTransactionMessage,
   generateKeyPairSigner,
+  getBlockhashDecoder,
   getTransactionEncoder,
   type Instruction,
   type KeyPairSigner,
@@ -25,17 +26,23 @@ import {
   TOKEN_PROGRAM_ADDRESS,
 } from '@solana-program/token';
 import type { Ledger } from './ledger/ledger.ts';
-import { parseWireTransaction } from './wire/wire-transaction.ts';
+import { BLOCKHASH_VALID_SLOTS } from './ledger/slots.ts';
+import { parseWireTransaction, type WireTransaction } from './wire/wire-transaction.ts';
 
 const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' as Address;
-const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;
+
+/** Airdrops of which equal ones are told apart. */
+const REMEMBERED_AIRDROPS = 10_000;
 
 /** Reports that the bank could not carry out a request; the message has the reason. */
 export class BankError extends Error {
   override readonly name = 'BankError';
 }
 
-/** Sends lamports and tokens to anyone, by ordinary transactions of a wallet that genesis has funded. */
+/**
+ * Sends lamports and tokens to anyone, out of a wallet that genesis has funded. What it does stands as if genesis had done
+ * it: every commitment shows it at once, and a fork does not take it away.
+ */
 export interface Bank {
   /** Transfers lamports. Throws BankError when the transaction fails. */
   airdrop(recipient: Address, amountLamports: bigint): Promise<Signature>;
@@ -51,24 +58,13 @@ export function bankSigner(): Promise<KeyPairSigner> {
 }
 
 export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
-  let sequence = 0;
   const send = async (instructions: readonly Instruction[]): Promise<Signature> => {
-    const { blockhash, lastValidBlockHeight } = ledger.slots.latestBlockhash('confirmed');
-    sequence += 1;
-    const message = pipe(
-      createTransactionMessage({ version: 0 }),
-      (empty) => setTransactionMessageFeePayerSigner(signer, empty),
-      (paid) => setTransactionMessageLifetimeUsingBlockhash({ blockhash, lastValidBlockHeight }, paid),
-      // A number makes two equal airdrops in one slot different transactions.
-      (timed) => appendTransactionMessageInstructions([...instructions, numberMemo(sequence)], timed),
-    );
-    const transaction = await signTransactionMessageWithSigners(message);
-    assertIsTransactionWithBlockhashLifetime(transaction);
-    const wire = parseWireTransaction(new Uint8Array(getTransactionEncoder().encode(transaction)));
-    const attempt = ledger.execute(wire, { keepFailure: false });
+    // No two of them are equal, and none expires: that is how genesis would do it.
+    const transaction = await signLegacy(signer, instructions, randomBlockhash());
+    const attempt = ledger.executeEverywhere(transaction);
     const err = attempt.kind === 'refused' ? attempt.err : attempt.record.err;
     if (err !== null) throw new BankError(`The bank's transaction failed: ${JSON.stringify(err)}`);
-    return wire.signature;
+    return transaction.signature;
   };
 
   return {
@@ -78,7 +74,7 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
       const programAddress = token2022 ? TOKEN_2022_PROGRAM : TOKEN_PROGRAM_ADDRESS;
       const mint = await generateKeyPairSigner();
       const space = getMintSize();
-      const lamports = ledger.svm.minimumBalanceForRentExemption(BigInt(space));
+      const lamports = ledger.node.minimumBalanceForRentExemption(BigInt(space));
       await send([
         getCreateAccountInstruction({ payer: signer, newAccount: mint, lamports, space, programAddress }),
         getInitializeMint2Instruction(
@@ -89,7 +85,7 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
       return mint.address;
     },
     mintTo: async (mint, recipient, amountBaseUnits) => {
-      const account = ledger.svm.getAccount(mint);
+      const account = ledger.node.bank('processed').account(mint);
       if (!account.exists) throw new BankError(`There is no mint ${mint}.`);
       const tokenProgram = account.programAddress;
       const [token] = await findAssociatedTokenPda({ owner: recipient, mint, tokenProgram });
@@ -111,6 +107,46 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
   };
 }
 
-function numberMemo(sequence: number): Instruction {
-  return { programAddress: MEMO_PROGRAM, data: new TextEncoder().encode(`bank ${sequence}`) };
+/** Signs the transfer of an airdrop: a legacy transaction of the transfer alone, never the same one twice. */
+export type Faucet = (recipient: Address, amountLamports: bigint) => Promise<WireTransaction>;
+
+export function createFaucet({ slots }: Pick<Ledger, 'slots'>, signer: KeyPairSigner): Faucet {
+  const issued = new Set<Signature>();
+  return async (recipient, amountLamports) => {
+    const transfer = getTransferSolInstruction({ source: signer, destination: recipient, amount: amountLamports });
+    const newest = slots.at('confirmed');
+    const known = Math.min(Number(newest) + 1, Number(BLOCKHASH_VALID_SLOTS));
+    const blockhashes = Array.from({ length: known }, (_, age) => () => slots.blockhashOf(newest - BigInt(age)));
+    // A young cluster has few blockhashes, so that one more has to be made up.
+    for (const next of [...blockhashes, randomBlockhash]) {
+      const transaction = await signLegacy(signer, [transfer], next());
+      if (issued.has(transaction.signature)) continue;
+      issued.add(transaction.signature);
+      for (const oldest of issued) {
+        if (issued.size <= REMEMBERED_AIRDROPS) break;
+        issued.delete(oldest);
+      }
+      return transaction;
+    }
+    throw new BankError('No two blockhashes are equal.');
+  };
+}
+
+function randomBlockhash(): Blockhash {
+  return getBlockhashDecoder().decode(randomBytes(32));
+}
+
+async function signLegacy(
+  signer: KeyPairSigner,
+  instructions: readonly Instruction[],
+  blockhash: Blockhash,
+): Promise<WireTransaction> {
+  const message = pipe(
+    createTransactionMessage({ version: 'legacy' }),
+    (empty) => setTransactionMessageFeePayerSigner(signer, empty),
+    (paid) => setTransactionMessageLifetimeUsingBlockhash({ blockhash, lastValidBlockHeight: 0n }, paid),
+    (timed) => appendTransactionMessageInstructions(instructions, timed),
+  );
+  const transaction = await signTransactionMessageWithSigners(message);
+  return parseWireTransaction(new Uint8Array(getTransactionEncoder().encode(transaction)));
 }

@@ -74,13 +74,22 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
     const entry = bundles.get(bundleId);
     if (entry) entry.bundle = { ...entry.bundle, state };
   };
+  /** A fork may have taken away what had landed. */
+  const current = (bundleId: string) => {
+    const entry = bundles.get(bundleId);
+    if (entry?.bundle.state.status === 'Landed') {
+      const isThere = entry.bundle.signatures.every((signature) => ledger.node.history.summary(signature) !== null);
+      if (!isThere) settle(bundleId, { status: 'Failed', failedPosition: 0, err: 'CommitCancelled' });
+    }
+    return entry;
+  };
   const landPending = async () => {
     const batch = pending;
     pending = [];
     for (const { bundleId, transactions, landOnly } of batch) {
       if (landOnly !== null) {
         for (const transaction of transactions.slice(0, landOnly)) {
-          ledger.execute(transaction, { keepFailure: true });
+          ledger.execute(transaction);
         }
         settle(bundleId, { status: 'Failed', failedPosition: landOnly, err: 'CommitCancelled' });
         continue;
@@ -99,7 +108,7 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
     send: (transactions, { lose, landOnly }) => {
       const signatures = transactions.map(({ signature }) => signature);
       const bundleId = bundleIdOf(signatures);
-      const known = bundles.get(bundleId);
+      const known = current(bundleId);
       if (known && known.bundle.state.status !== 'Failed') return bundleId;
       bundles.delete(bundleId);
       bundles.set(bundleId, { bundle: { bundleId, signatures, state: { status: 'Pending' } }, sentAt: Date.now() });
@@ -110,9 +119,9 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
       if (!lose) pending.push({ bundleId, transactions, landOnly });
       return bundleId;
     },
-    find: (bundleId) => bundles.get(bundleId)?.bundle ?? null,
+    find: (bundleId) => current(bundleId)?.bundle ?? null,
     findInflight: (bundleId) => {
-      const entry = bundles.get(bundleId);
+      const entry = current(bundleId);
       return entry && Date.now() - entry.sentAt <= INFLIGHT_MS ? entry.bundle : null;
     },
   };

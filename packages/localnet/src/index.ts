@@ -1,8 +1,9 @@
-import { type Bank, bankSigner, createBank } from './bank.ts';
+import { type Bank, bankSigner, createBank, createFaucet } from './bank.ts';
 import { createBlockEngine } from './bundle.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
 import { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
 import { createGenesis } from './genesis.ts';
+import { createInbox } from './inbox.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { forgetLedger } from './ledger/store/database.ts';
 import { listenWithWebsockets } from './listen.ts';
@@ -26,8 +27,10 @@ import { subscriptionKinds } from './subscriptions/subscribe.ts';
 import { createWebsocketGate } from './subscriptions/websocket.ts';
 import { createSignatureVerifier } from './wire/signatures.ts';
 
-/** Slots between `confirmed` and `finalized`. Mainnet has 31; this cluster never rolls back a block, so tests need not wait as long. */
-const FINALIZED_LAG_SLOTS = 2;
+/** Slots between `confirmed` and `finalized`, as on mainnet. */
+const FINALIZED_LAG_SLOTS = 31;
+/** Part of a slot that passes between the answer to sendTransaction and the execution. */
+const LANDING_SLOTS = 1 / 8;
 const SLOT_MS = 400;
 /** Time limit for fetching the real program at start. */
 const START_FETCH_MS = 1_500;
@@ -50,8 +53,10 @@ export interface LocalnetOptions {
   readonly fetchMissingProgram?: boolean | FetchOptions;
   /** Slot time in milliseconds, default 400. 0: only `warp` advances slots. */
   readonly slotMs?: number;
-  /** Slots by which `finalized` is behind `confirmed`; default 2, mainnet has 31. */
+  /** Slots by which `finalized` is behind `confirmed`; default 31, as on mainnet. */
   readonly finalizedLagSlots?: number;
+  /** Time between the answer to sendTransaction and the execution; `warp` ends it. Default an eighth of `slotMs`. */
+  readonly landingDelayMs?: number;
   /** false refuses transaction version 1, like a cluster without the feature; default true. */
   readonly v1?: boolean;
   readonly faults?: readonly Fault[];
@@ -111,18 +116,21 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const faults = createFaults();
   for (const fault of options.faults ?? []) faults.set(fault);
   const pace: Pace = { paused: false };
+  const slotMs = options.slotMs ?? SLOT_MS;
+  const inbox = createInbox(ledger, options.landingDelayMs ?? slotMs * LANDING_SLOTS, onError);
   const engine = createBlockEngine(ledger);
   const verifier = createSignatureVerifier();
   const bundles = bundleMethods({ ledger, engine, faults, verifier, v1 });
+  const { node } = ledger;
   const cluster = {
-    ...clusterMethods(ledger, runtime.program, signer.address),
-    ...networkMethods(ledger, signer.address),
-    ...accountMethods(ledger, signer.address),
-    ...tokenMethods(ledger),
-    ...historyMethods(ledger),
-    ...blockMethods(ledger),
-    ...submissionMethods({ ledger, bank, faults, verifier, v1 }),
-    ...controlMethods({ ledger, bank, faults, pace }),
+    ...clusterMethods(node, runtime.program, signer.address),
+    ...networkMethods(node, signer.address),
+    ...accountMethods(node, signer.address),
+    ...tokenMethods(node),
+    ...historyMethods(node),
+    ...blockMethods(node),
+    ...submissionMethods({ ledger, node, inbox, faucet: createFaucet(ledger, signer), faults, verifier, v1 }),
+    ...controlMethods({ ledger, bank, faults, pace, inbox }),
     ...bundles,
   };
   const server = createRpcServer({
@@ -147,7 +155,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     },
   );
   const { port } = listening;
-  const stopTicking = startTicking(ledger, pace, options.slotMs ?? SLOT_MS, onError);
+  const stopTicking = startTicking(ledger, pace, slotMs, onError);
   const url = `http://${host}:${port}`;
   return {
     url,
@@ -158,10 +166,14 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     programNote: squads.note,
     bank,
     faults,
-    warp: (step) => ledger.advance(step),
+    warp: (step) => {
+      inbox.flush();
+      return ledger.advance(step);
+    },
     stop: async () => {
       stopped = true;
       stopTicking();
+      inbox.close();
       await listening.close();
       await verifier.close();
       ledger.close();

@@ -85,7 +85,7 @@ export function useCluster(localnet: Localnet): Cluster {
     return { wire: getBase64EncodedWireTransaction(transaction), signature: getSignatureFromTransaction(transaction) };
   };
   const submit: Cluster['submit'] = (wire, { skipPreflight = false } = {}) =>
-    rpc.sendTransaction(wire, { encoding: 'base64', skipPreflight }).send();
+    rpc.sendTransaction(wire, { encoding: 'base64', skipPreflight, preflightCommitment: 'processed' }).send();
   return {
     localnet,
     rpc,

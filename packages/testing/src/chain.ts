@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Multisig } from '@flywheel/service/internal/model/project.ts';
 import { locateBatch } from '@flywheel/service/internal/squads/instructions.ts';
 import { findProject } from '@flywheel/service/internal/store/projects/projects.ts';
@@ -25,7 +26,7 @@ import { findAssociatedTokenPda, getMintDecoder, getTokenDecoder } from '@solana
 import type { TestProject } from './project.ts';
 import type { World } from './world.ts';
 
-/** Lands a transaction that the first signer pays for; throws if it fails. */
+/** Lands a transaction that the first signer pays for, and waits until it is confirmed; throws if it fails. */
 export async function land(
   { rpc }: Pick<World, 'rpc'>,
   payer: TransactionSigner,
@@ -39,8 +40,17 @@ export async function land(
   const transaction = await signTransactionMessageWithSigners(
     appendTransactionMessageInstructions(instructions, message),
   );
-  await rpc.sendTransaction(getBase64EncodedWireTransaction(transaction), { encoding: 'base64' }).send();
+  const wire = getBase64EncodedWireTransaction(transaction);
+  const signature = await rpc.sendTransaction(wire, { encoding: 'base64' }).send();
+  for (;;) {
+    const [status] = (await rpc.getSignatureStatuses([signature]).send()).value;
+    if (status?.err) throw new Error(`Transaction ${signature} failed.`, { cause: status.err });
+    if (status && status.confirmationStatus !== 'processed') return;
+    await sleep(POLL_INTERVAL_MS);
+  }
 }
+
+const POLL_INTERVAL_MS = 10;
 
 /** Reads the base units in an owner's associated token account; 0 without an account. */
 export async function tokenBalance(world: Pick<World, 'rpc'>, mint: Address, owner: Address): Promise<bigint> {

@@ -67,7 +67,7 @@ export async function openWorld(
 ): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-test-'));
   const [localnet, database] = await Promise.all([
-    startLocalnet({ slotMs: SLOT_MS, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
+    startLocalnet({ slotMs: SLOT_MS, finalizedLagSlots: 2, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
     openDatabase(),
   ]);
   const signers = await createSignerFiles(directory, localnet);

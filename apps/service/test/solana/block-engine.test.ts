@@ -255,6 +255,7 @@ describe('the local cluster’s block engine', () => {
     const bundleId = bundleIdOf([first.signature, last.signature]);
     while ((await sender.status(bundleId)) === 'pending') await realClock.sleep(10);
     assert.equal(await sender.status(bundleId), 'landed');
+    await localnet.warp();
     assert.equal((await chain.accounts([destination]))[0]?.lamports, 1_000_000n);
     assert.deepEqual(warnings, []);
   });

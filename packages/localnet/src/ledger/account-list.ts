@@ -1,9 +1,7 @@
-import type { Address, EncodedAccount } from '@solana/kit';
-import type { LiteSVM } from 'litesvm';
+import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
 import type { TransactionError } from '../runtime.ts';
 import { encodeBase58 } from '../wire/base58.ts';
 import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction.ts';
-import { readAccount } from './svm-accounts.ts';
 
 const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111';
 /** Bytes before the first address of a lookup table account (solana-address-lookup-table, LOOKUP_TABLE_META_SIZE). */
@@ -26,7 +24,7 @@ export interface ListedAccount {
 
 /** Every account of a transaction in the order its instructions count them: static, table-writable, table-readonly. */
 export function listAccounts(
-  svm: LiteSVM,
+  readAccount: (address: Address) => MaybeEncodedAccount,
   slot: bigint,
   transaction: WireTransaction,
 ): { readonly accounts: readonly ListedAccount[] } | { readonly err: TransactionError } {
@@ -41,7 +39,7 @@ export function listAccounts(
   }));
   const loaded: Record<'writable' | 'readonly', ListedAccount[]> = { writable: [], readonly: [] };
   for (const lookup of transaction.lookups) {
-    const table = readAccount(svm, lookup.lookupTableAddress);
+    const table = readAccount(lookup.lookupTableAddress);
     if (!table.exists) return { err: 'AddressLookupTableNotFound' };
     if (table.programAddress !== LOOKUP_TABLE_PROGRAM) return { err: 'InvalidAddressLookupTableOwner' };
     const activeKey = activeKeys(table, slot);

@@ -5,8 +5,7 @@ import { transactionFee } from '../wire/fees.ts';
 import { type WireTransaction, withLifetime } from '../wire/wire-transaction.ts';
 import { type CapturedAccounts, restoreAccounts } from './account-journal.ts';
 import { type ListedAccount, listAccounts } from './account-list.ts';
-import { advancedNonce, checkLifetime, type Lifetime } from './lifetime.ts';
-import type { Slots } from './slots.ts';
+import { advancedNonce, type Bank, checkLifetime, type Lifetime } from './lifetime.ts';
 import type { Store } from './store/store.ts';
 import type { TransactionRecord } from './store/transaction-record.ts';
 import { decodeAccount, holdAccount, readAccount, writeAccount } from './svm-accounts.ts';
@@ -40,32 +39,29 @@ export type Attempt =
       readonly after: CapturedAccounts;
     };
 
-interface Deps {
-  readonly svm: LiteSVM;
+interface Deps extends Bank {
   readonly runtime: Runtime;
-  readonly slots: Slots;
   readonly store: Pick<Store, 'summary'>;
 }
 
-/** Puts one transaction through a cluster's checks and executes it. Its effects stay; the caller records or undoes them. */
+/** Puts one transaction through a bank's checks and executes it. Its effects stay; the caller records or undoes them. */
 export function attemptTransaction(
-  { svm, runtime, slots, store }: Deps,
+  deps: Deps,
   transaction: WireTransaction,
   options: { readonly checkLifetime: boolean },
 ): Attempt {
-  const lifetime: Lifetime | null = options.checkLifetime
-    ? checkLifetime(svm, slots, transaction)
-    : { kind: 'blockhash' };
+  const { svm, runtime, slots, bankSlot } = deps;
+  const lifetime: Lifetime | null = options.checkLifetime ? checkLifetime(deps, transaction) : { kind: 'blockhash' };
   if (!lifetime) return refused('BlockhashNotFound');
-  if (options.checkLifetime && store.summary(transaction.signature)) return refused('AlreadyProcessed');
-  const listed = listAccounts(svm, slots.current(), transaction);
+  if (options.checkLifetime && isProcessed(deps, transaction)) return refused('AlreadyProcessed');
+  const listed = listAccounts((address) => readAccount(svm, address), bankSlot, transaction);
   if ('err' in listed) return refused(listed.err);
   const { accounts } = listed;
   const { totalLamports } = transactionFee(transaction);
   const before = capture(svm, accounts);
   // Programs see the blockhash of the previous slot, from which nonces take their next value. LiteSVM shows them the
   // transaction's own instead, so it is given one that says the same.
-  const executed = runtime.execute(withLifetime(transaction, slots.visibleBlockhash()));
+  const executed = runtime.execute(withLifetime(transaction, slots.visibleBlockhash(bankSlot)));
   const execution = isProgramMissing(executed, transaction, before) ? { ...executed, err: PROGRAM_MISSING } : executed;
   const writable = accounts.filter((account) => account.writable);
   if (execution.err !== null) {
@@ -75,7 +71,7 @@ export function attemptTransaction(
     );
     if (!isCharged(execution.err)) return refused(execution.err, execution.logs, execution.unitsConsumed);
     chargeFee(svm, transaction.feePayer, totalLamports);
-    if (lifetime.kind === 'nonce') advanceNonce(svm, slots, lifetime.account.address);
+    if (lifetime.kind === 'nonce') advanceNonce(deps, lifetime.account.address);
   }
   const after = capture(svm, writable);
   const readMint = (mint: Address) => {
@@ -96,13 +92,19 @@ export function attemptTransaction(
   );
   const record = {
     signature: transaction.signature,
-    slot: slots.current(),
+    slot: bankSlot,
     blockTime: slots.unixTimestamp(),
     err: execution.err,
     wire: transaction.bytes,
     meta,
   };
   return { kind: 'executed', record, execution, accounts, before, after };
+}
+
+/** Whether the bank, or one before it, holds the transaction. */
+function isProcessed({ store, bankSlot }: Deps, { signature }: WireTransaction): boolean {
+  const known = store.summary(signature);
+  return known !== null && known.slot <= bankSlot;
 }
 
 const PROGRAM_MISSING = 'ProgramAccountNotFound';
@@ -138,8 +140,8 @@ function chargeFee(svm: LiteSVM, feePayer: Address, feeLamports: bigint): void {
   writeAccount(svm, { ...payer, lamports: lamports(left) });
 }
 
-function advanceNonce(svm: LiteSVM, slots: Slots, address: Address): void {
+function advanceNonce(bank: Bank, address: Address): void {
   // Read again: the nonce account may also have paid the fee.
-  const account = readAccount(svm, address);
-  if (account.exists) writeAccount(svm, advancedNonce(slots, account));
+  const account = readAccount(bank.svm, address);
+  if (account.exists) writeAccount(bank.svm, advancedNonce(bank, account));
 }

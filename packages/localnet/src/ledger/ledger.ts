@@ -2,39 +2,52 @@ import { randomBytes } from 'node:crypto';
 import type { Address } from '@solana/kit';
 import type { LiteSVM } from 'litesvm';
 import type { Runtime, TransactionError } from '../runtime.ts';
-import type { WireTransaction } from '../wire/wire-transaction.ts';
-import { type CapturedAccounts, restoreAccounts } from './account-journal.ts';
+import { type WireTransaction, withLifetime } from '../wire/wire-transaction.ts';
+import { type CapturedAccounts, captureAccounts, restoreAccounts } from './account-journal.ts';
 import { type Attempt, attemptTransaction } from './attempt.ts';
+import { type BankState, readBank } from './bank-state.ts';
+import { createNode, type Node, type NodeOptions } from './node.ts';
+import { type ChainDeps, SYSVARS } from './simulate.ts';
 import { BLOCKHASH_VALID_SLOTS, createSlots, type Slots } from './slots.ts';
-import { openStore, type Store } from './store/store.ts';
+import { openStore } from './store/store.ts';
 import { type HeldAccount, putAccount } from './svm-accounts.ts';
+import { createVersions } from './versions.ts';
 
 /**
  * The state of the cluster, and the only ways to change it. A change never yields to the event loop, so nobody reads in
  * the middle of one. It can be read at once, and is on disk when `stored` ends or the next slot begins.
  */
 export interface Ledger {
-  readonly svm: LiteSVM;
   readonly slots: Slots;
-  /** History of transactions. */
-  readonly store: Omit<Store, 'value' | 'accounts' | 'put' | 'flush' | 'stored' | 'tidy' | 'close'>;
+  /** The node that knows everything. */
+  readonly node: Node;
+  /** A node that is behind, or has a short memory. */
+  nodeWith(options: NodeOptions): Node;
+  /** Accounts that a complete slot wrote. */
+  writtenIn(slot: bigint): ReadonlySet<Address>;
+  /** The accounts of any recent slot's bank. */
+  bankAt(slot: bigint): BankState;
   /** Ends when everything that has been done is on disk: nothing is answered before. */
   stored(): Promise<void>;
   /**
-   * Executes a transaction whose signatures have been verified. With `keepFailure: false` a failed one leaves no trace
-   * (that is a preflight); otherwise it is recorded and pays its fee.
+   * Executes a transaction whose signatures have been verified. One that fails is recorded and pays its fee. Without
+   * `checkLifetime` any blockhash will do.
    */
-  execute(transaction: WireTransaction, options: { readonly keepFailure: boolean }): Attempt;
-  /** Executes and puts everything back. `look` sees the state that the transaction leaves, before that. */
-  simulate<T>(
-    transaction: WireTransaction,
-    options: { readonly checkLifetime: boolean },
-    look: (attempt: Attempt) => T,
-  ): T;
+  execute(transaction: WireTransaction, options?: { readonly checkLifetime: boolean }): Attempt;
+  /**
+   * Executes a transaction in every bank, as if genesis had done it: what it leaves is there at every commitment at once.
+   * One that fails leaves no trace.
+   */
+  executeEverywhere(transaction: WireTransaction): Attempt;
   /** Executes all in order or none. Tells the position and the error of the first that fails. */
   executeAtomically(transactions: readonly WireTransaction[]): AtomicOutcome;
   /** Completes the current slot; further slots or seconds pass at once. Ends when all who wait for slots are done. */
   advance(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
+  /**
+   * Abandons the newest blocks from a slot on, the one that is being built included: their transactions never were, and
+   * empty blocks with other hashes take their places. Throws RangeError for a finalized slot.
+   */
+  abandon(firstSlot: bigint): void;
   /** Called when a slot has begun; may change the ledger. */
   onSlot(listener: () => Promise<void>): void;
   /** Called with transactions that have just been executed, those of a bundle together. May not change the ledger. */
@@ -55,22 +68,30 @@ export interface LedgerOptions {
 }
 
 /**
- * Opens a ledger on an SVM that holds genesis and nothing else: what was committed earlier is put on top.
- * The SVM's own checks of signatures, blockhashes and duplicates must be off; the ledger does them.
+ * Opens a ledger on an SVM that holds genesis and nothing else: what was committed earlier is put on top, and counts as
+ * finalized. The SVM's own checks of signatures, blockhashes and duplicates must be off; the ledger does them.
  */
 export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOptions): Ledger {
   const store = openStore(options.stateDirectory);
+  const lastSlot = integerOr(store.value('slot'), 0n);
+  const versions = createVersions(svm, lastSlot);
   const slots = createSlots(
     svm,
     {
       seed: bytesOr(store.value('seed'), () => new Uint8Array(randomBytes(32))),
-      slot: integerOr(store.value('slot'), 0n) + 1n,
+      slot: lastSlot + 1n,
       offsetSeconds: integerOr(store.value('offsetSeconds'), 0n),
       unixTimestamp: integerOr(store.value('unixTimestamp'), 0n),
+      genesisTimestamp: integerOr(store.value('genesisTimestamp'), 0n),
+      forks: bytesOr(store.value('forks'), () => new Uint8Array()),
     },
-    options.finalizedLagSlots,
+    {
+      finalizedLagSlots: options.finalizedLagSlots,
+      onEnter: (slot) => versions.keep(slot, captureAccounts(svm, SYSVARS)),
+    },
   );
   for (const account of store.accounts()) putAccount(svm, account);
+  const chain: ChainDeps = { svm, runtime, slots, versions, store };
   const slotListeners: (() => Promise<void>)[] = [];
   const commitListeners: ((executed: readonly ExecutedAttempt[]) => void)[] = [];
   const putSlot = () => {
@@ -79,40 +100,52 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
   };
   putSlot();
 
-  const attempt = (transaction: WireTransaction, checkLifetime: boolean) =>
-    attemptTransaction({ svm, runtime, slots, store }, transaction, { checkLifetime });
+  const attempt = (transaction: WireTransaction, checkLifetime = true) =>
+    attemptTransaction({ svm, runtime, slots, store, bankSlot: slots.current() }, transaction, { checkLifetime });
   const record = (executed: readonly ExecutedAttempt[]) => {
     for (const { record: entry, before, after } of executed) {
       store.put({ accounts: after, transactions: [{ record: entry, addresses: [...before.keys()] }] });
     }
     for (const listener of commitListeners) listener(executed);
   };
+  const keepVersions = ({ before, after }: ExecutedAttempt) =>
+    versions.keep(slots.current(), new Map([...before].filter(([address]) => after.has(address))));
 
   return {
-    svm,
     slots,
-    store,
+    node: createNode(chain, { behindSlots: 0n, historySlots: null }),
+    nodeWith: (wanted) => createNode(chain, wanted),
+    writtenIn: versions.changedIn,
+    bankAt: (slot) => readBank(chain, slot),
     stored: store.stored,
-    execute: (transaction, { keepFailure }) => {
-      const outcome = attempt(transaction, true);
+    execute: (transaction, { checkLifetime } = { checkLifetime: true }) => {
+      const outcome = attempt(transaction, checkLifetime);
       if (outcome.kind === 'refused') return outcome;
-      if (outcome.record.err !== null && !keepFailure) restoreAccounts(svm, outcome.before);
-      else record([outcome]);
+      keepVersions(outcome);
+      record([outcome]);
       return outcome;
     },
-    simulate: (transaction, { checkLifetime }, look) => {
-      const outcome = attempt(transaction, checkLifetime);
-      try {
-        return look(outcome);
-      } finally {
-        if (outcome.kind === 'executed') restoreAccounts(svm, outcome.before);
+    executeEverywhere: (transaction) => {
+      const outcome = attempt(transaction, false);
+      if (outcome.kind === 'refused') return outcome;
+      if (outcome.record.err !== null) {
+        restoreAccounts(svm, outcome.before);
+        return outcome;
       }
+      versions.rewrite([...outcome.after.keys()], (state) => {
+        for (const held of state.values()) putAccount(svm, held);
+        const { err } = runtime.execute(withLifetime(transaction, slots.visibleBlockhash(slots.current())));
+        return err === null ? captureAccounts(svm, state.keys()) : null;
+      });
+      for (const held of outcome.after.values()) putAccount(svm, held);
+      record([outcome]);
+      return outcome;
     },
     executeAtomically: (transactions) => {
       const executed: ExecutedAttempt[] = [];
       const before = new Map<Address, HeldAccount>();
       for (const [position, transaction] of transactions.entries()) {
-        const outcome = attempt(transaction, true);
+        const outcome = attempt(transaction);
         if (outcome.kind === 'executed') rememberOldest(before, outcome.before);
         const err = outcome.kind === 'refused' ? outcome.err : outcome.record.err;
         if (err !== null) {
@@ -121,6 +154,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
         }
         if (outcome.kind === 'executed') executed.push(outcome);
       }
+      for (const outcome of executed) keepVersions(outcome);
       record(executed);
       return { landed: true, slot: slots.current() };
     },
@@ -130,7 +164,14 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
       putSlot();
       store.tidy(slots.current() - BLOCKHASH_VALID_SLOTS);
       await Promise.all(slotListeners.map((listener) => listener()));
+      versions.prune(slots.at('finalized'));
       await store.stored();
+    },
+    abandon: (firstSlot) => {
+      if (firstSlot <= slots.at('finalized')) throw new RangeError(`Slot ${firstSlot} is finalized.`);
+      store.abandon(firstSlot, versions.rollBack(firstSlot - 1n, SYSVARS));
+      slots.fork(firstSlot);
+      putSlot();
     },
     onSlot: (listener) => slotListeners.push(listener),
     onCommit: (listener) => commitListeners.push(listener),

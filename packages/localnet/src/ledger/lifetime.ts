@@ -21,25 +21,32 @@ const FEE_OFFSET = 72;
 /** How long a transaction may wait: until its blockhash ages, or until its durable nonce moves. */
 export type Lifetime = { readonly kind: 'blockhash' } | { readonly kind: 'nonce'; readonly account: EncodedAccount };
 
+/** Where a transaction is executed: the SVM holds the accounts of the slot's bank. */
+export interface Bank {
+  readonly svm: LiteSVM;
+  readonly slots: Slots;
+  readonly bankSlot: bigint;
+}
+
 /** The lifetime of a transaction if it is still alive, else null: the cluster's BlockhashNotFound. */
-export function checkLifetime(svm: LiteSVM, slots: Slots, transaction: WireTransaction): Lifetime | null {
-  if (slots.isRecent(transaction.lifetimeToken)) return { kind: 'blockhash' };
-  const account = usableNonce(svm, slots, transaction);
+export function checkLifetime(bank: Bank, transaction: WireTransaction): Lifetime | null {
+  if (bank.slots.isRecent(transaction.lifetimeToken, bank.bankSlot)) return { kind: 'blockhash' };
+  const account = usableNonce(bank, transaction);
   return account ? { kind: 'nonce', account } : null;
 }
 
 /** The nonce account as a transaction leaves it that failed: the effects are undone, the nonce has moved all the same. */
-export function advancedNonce(slots: Slots, account: EncodedAccount): EncodedAccount {
+export function advancedNonce(bank: Pick<Bank, 'slots' | 'bankSlot'>, account: EncodedAccount): EncodedAccount {
   const bytes = new Uint8Array(account.data);
-  bytes.set(nextNonce(slots), VALUE_OFFSET);
+  bytes.set(nextNonce(bank), VALUE_OFFSET);
   new DataView(bytes.buffer).setBigUint64(FEE_OFFSET, LAMPORTS_PER_SIGNATURE, true);
   return { ...account, data: bytes };
 }
 
-function usableNonce(svm: LiteSVM, slots: Slots, transaction: WireTransaction): EncodedAccount | null {
+function usableNonce(bank: Bank, transaction: WireTransaction): EncodedAccount | null {
   const address = nonceAddress(transaction);
-  if (!address || transaction.lifetimeToken === encodeBase58(nextNonce(slots))) return null;
-  const account = readAccount(svm, address);
+  if (!address || transaction.lifetimeToken === encodeBase58(nextNonce(bank))) return null;
+  const account = readAccount(bank.svm, address);
   if (!account.exists || account.programAddress !== SYSTEM_PROGRAM || account.data.length !== NONCE_BYTES) return null;
   const bytes = new Uint8Array(account.data);
   const view = new DataView(bytes.buffer);
@@ -62,6 +69,6 @@ function nonceAddress({ instructions, staticAddresses, header }: WireTransaction
 }
 
 /** The value that a nonce advanced now receives (solana-nonce, DurableNonce::from_blockhash). */
-function nextNonce(slots: Slots): Uint8Array {
-  return createHash('sha256').update('DURABLE_NONCE').update(slots.visibleBlockhash()).digest();
+function nextNonce({ slots, bankSlot }: Pick<Bank, 'slots' | 'bankSlot'>): Uint8Array {
+  return createHash('sha256').update('DURABLE_NONCE').update(slots.visibleBlockhash(bankSlot)).digest();
 }

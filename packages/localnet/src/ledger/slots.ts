@@ -11,6 +11,10 @@ const SLOT_HASHES = 512n;
 /** Mainnet's epoch, from slot 0 on. */
 export const SLOTS_PER_EPOCH = 432_000n;
 
+/** Length of a slot of which nothing is known. */
+const SLOT_MS = 400n;
+const U64_BYTES = 8;
+
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
 /** What must outlive the process for slots, hashes and time to go on where they were. */
@@ -20,56 +24,78 @@ export interface SlotState {
   /** Added to the machine's clock; grows when time is made to travel. */
   readonly offsetSeconds: bigint;
   readonly unixTimestamp: bigint;
+  readonly genesisTimestamp: bigint;
+  /** The first abandoned slot of each fork, as u64 values one after the other. */
+  readonly forks: Uint8Array;
+}
+
+/** What a node knows about slots. */
+export interface SlotView {
+  /** Tells clusters apart. */
+  readonly seed: Uint8Array;
+  /** The newest bank of a commitment level. `processed` is the one that is being built, the others are complete. */
+  at(commitment: Commitment): bigint;
+  commitmentOf(slot: bigint): Commitment;
+  /** Newest blockhash of a commitment level's bank, and the last slot that accepts it. */
+  latestBlockhash(commitment: Commitment): { readonly blockhash: Blockhash; readonly lastValidBlockHeight: bigint };
+  /** The blockhash of a complete slot, however old. */
+  blockhashOf(slot: bigint): Blockhash;
+  /** Whether the bank of a slot accepts a blockhash. */
+  isRecent(blockhash: string, bankSlot: bigint): boolean;
+  /** When a slot began: known for recent slots, estimated for older ones. */
+  blockTime(slot: bigint): { readonly unixTimestamp: bigint; readonly isExact: boolean };
 }
 
 /** The cluster's slots. The current one is being built; every earlier one is complete and has a blockhash. */
-export interface Slots {
+export interface Slots extends SlotView {
   state(): SlotState;
   current(): bigint;
   unixTimestamp(): bigint;
-  /** The newest slot that a commitment level speaks for. */
-  at(commitment: Commitment): bigint;
-  commitmentOf(slot: bigint): Commitment;
-  /** Newest blockhash at a commitment level, and the last slot that accepts it. */
-  latestBlockhash(commitment: Commitment): { readonly blockhash: Blockhash; readonly lastValidBlockHeight: bigint };
-  /** The bytes of the blockhash that programs see: the newest complete slot's. */
-  visibleBlockhash(): Uint8Array;
-  /** The blockhash of a complete slot, however old. */
-  blockhashOf(slot: bigint): Blockhash;
-  isRecent(blockhash: string): boolean;
-  blockTime(slot: bigint): bigint | null;
+  /** The bytes of the blockhash that programs see in the bank of a slot: the newest complete one's. */
+  visibleBlockhash(bankSlot: bigint): Uint8Array;
+  /** The same slots as a node sees them that has come as far as `at` says. */
+  seenAt(at: SlotView['at']): SlotView;
   /** Completes the current slot and `slots - 1` further ones; moves the clock. */
   advance(slots: bigint, seconds: bigint): void;
+  /** Replaces the complete blocks from a slot on: they have other hashes from now on, and the old ones are unknown. */
+  fork(firstAbandoned: bigint): void;
+}
+
+export interface SlotOptions {
+  /** Slots by which `finalized` is behind `confirmed`. */
+  readonly finalizedLagSlots: bigint;
+  /** Called before the sysvars of a slot are written. */
+  readonly onEnter: (slot: bigint) => void;
 }
 
 /**
- * Resumes slots from a state. Blockhashes are derived from a seed and the slot number, so that none has to be stored:
- * after a restart the hashes that clients hold are still known. Block height equals the slot: no slot is ever skipped.
+ * Resumes slots from a state, whose complete slots count as finalized. Blockhashes are derived from a seed and the slot
+ * number, so that none has to be stored: after a restart the hashes that clients hold are still known. Block height
+ * equals the slot: no slot is ever skipped.
  */
-export function createSlots(svm: LiteSVM, initial: SlotState, finalizedLagSlots: bigint): Slots {
-  let { slot, offsetSeconds, unixTimestamp } = initial;
+export function createSlots(svm: LiteSVM, initial: SlotState, { finalizedLagSlots, onEnter }: SlotOptions): Slots {
+  let { slot, offsetSeconds, unixTimestamp, genesisTimestamp } = initial;
   const { seed } = initial;
+  const firstFinalized = slot - 1n;
+  const forks = readForks(initial.forks);
   const slotOfHash = new Map<string, bigint>();
   const blockTimes = new Map<bigint, bigint>();
 
   const at = (commitment: Commitment): bigint => {
-    const lag = commitment === 'processed' ? 0n : commitment === 'confirmed' ? 1n : 1n + finalizedLagSlots;
-    return slot > lag ? slot - lag : 0n;
+    if (commitment === 'processed') return slot;
+    const reached = slot - (commitment === 'confirmed' ? 1n : 1n + finalizedLagSlots);
+    return reached > firstFinalized ? reached : firstFinalized;
   };
   const hashBytes = (of: bigint): Uint8Array => {
-    const number = new Uint8Array(8);
-    new DataView(number.buffer).setBigUint64(0, of, true);
-    return createHash('sha256').update(seed).update(number).digest();
+    const hash = createHash('sha256').update(seed).update(toU64(of));
+    const times = forks.filter((first) => first <= of).length;
+    return (times === 0 ? hash : hash.update(toU64(BigInt(times)))).digest();
   };
   const hashOf = (of: bigint) => encodeBase58(hashBytes(of)) as Blockhash; // 32 bytes
+  const lastComplete = (bankSlot: bigint) => (bankSlot < slot ? bankSlot : slot - 1n);
 
-  let visible: Uint8Array = new Uint8Array();
   let recent: { readonly slot: bigint; readonly hash: Blockhash }[] = [];
-  const enter = () => {
-    const now = BigInt(Math.floor(Date.now() / 1000)) + offsetSeconds;
-    if (now > unixTimestamp) unixTimestamp = now;
-    blockTimes.set(slot, unixTimestamp);
-    blockTimes.delete(slot - SLOT_HASHES);
+  const learnHashes = () => {
     const newest = recent[0]?.slot ?? -1n;
     const fresh: typeof recent = [];
     for (let past = slot - 1n; past > newest && past >= 0n && past >= slot - SLOT_HASHES; past -= 1n) {
@@ -80,34 +106,88 @@ export function createSlots(svm: LiteSVM, initial: SlotState, finalizedLagSlots:
     const kept = [...fresh, ...recent];
     for (const dropped of kept.splice(Number(SLOT_HASHES))) slotOfHash.delete(dropped.hash);
     recent = kept;
-    visible = hashBytes(at('confirmed'));
-    const epoch = slot / SLOTS_PER_EPOCH;
-    svm.setClock(new Clock(slot, unixTimestamp, epoch, epoch + 1n, unixTimestamp));
     svm.setSlotHashes(recent);
   };
-  enter();
+  const enter = (next: bigint) => {
+    slot = next;
+    onEnter(slot);
+    const now = BigInt(Math.floor(Date.now() / 1000)) + offsetSeconds;
+    if (now > unixTimestamp) unixTimestamp = now;
+    if (genesisTimestamp === 0n) genesisTimestamp = unixTimestamp - (slot * SLOT_MS) / 1000n;
+    blockTimes.set(slot, unixTimestamp);
+    for (const oldest of blockTimes.keys()) {
+      if (blockTimes.size <= Number(SLOT_HASHES)) break;
+      blockTimes.delete(oldest);
+    }
+    const epoch = slot / SLOTS_PER_EPOCH;
+    svm.setClock(new Clock(slot, unixTimestamp, epoch, epoch + 1n, unixTimestamp));
+    learnHashes();
+  };
+  enter(slot);
 
-  return {
-    state: () => ({ seed, slot, offsetSeconds, unixTimestamp }),
-    current: () => slot,
-    unixTimestamp: () => unixTimestamp,
-    at,
-    commitmentOf: (of) => (of <= at('finalized') ? 'finalized' : of <= at('confirmed') ? 'confirmed' : 'processed'),
+  const seenAt = (seen: SlotView['at']): SlotView => ({
+    seed,
+    at: seen,
+    commitmentOf: (of) => (of <= seen('finalized') ? 'finalized' : of <= seen('confirmed') ? 'confirmed' : 'processed'),
     latestBlockhash: (commitment) => {
-      const complete = commitment === 'finalized' ? at('finalized') : at('confirmed');
+      const complete = lastComplete(seen(commitment));
       return { blockhash: hashOf(complete), lastValidBlockHeight: complete + BLOCKHASH_VALID_SLOTS };
     },
-    visibleBlockhash: () => visible,
     blockhashOf: hashOf,
-    isRecent: (blockhash) => {
+    isRecent: (blockhash, bankSlot) => {
       const born = slotOfHash.get(blockhash);
-      return born !== undefined && slot <= born + BLOCKHASH_VALID_SLOTS;
+      return born !== undefined && born <= lastComplete(bankSlot) && bankSlot <= born + BLOCKHASH_VALID_SLOTS;
     },
-    blockTime: (of) => blockTimes.get(of) ?? null,
+    blockTime: (of) => {
+      const known = blockTimes.get(of);
+      if (known !== undefined) return { unixTimestamp: known, isExact: true };
+      return { unixTimestamp: between([[0n, genesisTimestamp], ...blockTimes], of), isExact: of === 0n };
+    },
+  });
+
+  return {
+    ...seenAt(at),
+    state: () => ({ seed, slot, offsetSeconds, unixTimestamp, genesisTimestamp, forks: writeForks(forks) }),
+    current: () => slot,
+    unixTimestamp: () => unixTimestamp,
+    visibleBlockhash: (bankSlot) => hashBytes(lastComplete(bankSlot)),
+    seenAt,
     advance: (slots, seconds) => {
-      slot += slots;
+      const target = slot + slots;
       offsetSeconds += seconds;
-      enter();
+      // The banks of all commitment levels have clocks and slot hashes of their own.
+      for (const lag of [1n + finalizedLagSlots, 1n]) if (target - lag > slot) enter(target - lag);
+      enter(target);
+    },
+    fork: (firstAbandoned) => {
+      forks.push(firstAbandoned);
+      for (const { slot: abandoned, hash } of recent) if (abandoned >= firstAbandoned) slotOfHash.delete(hash);
+      recent = recent.filter(({ slot: kept }) => kept < firstAbandoned);
+      learnHashes();
     },
   };
+}
+
+/** The time of a slot on the line between the points around it, which are in ascending order. */
+function between(points: readonly (readonly [slot: bigint, unixTimestamp: bigint])[], slot: bigint): bigint {
+  const next = points.findIndex(([of]) => of > slot);
+  const [beforeSlot, beforeTime] = points.at(next < 0 ? -1 : next - 1) ?? [0n, 0n];
+  const [afterSlot, afterTime] = points[next] ?? [beforeSlot, beforeTime];
+  if (afterSlot === beforeSlot) return beforeTime;
+  return beforeTime + ((afterTime - beforeTime) * (slot - beforeSlot)) / (afterSlot - beforeSlot);
+}
+
+function readForks(bytes: Uint8Array): bigint[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Array.from({ length: bytes.length / U64_BYTES }, (_, index) => view.getBigUint64(index * U64_BYTES, true));
+}
+
+function writeForks(forks: readonly bigint[]): Uint8Array {
+  return Buffer.concat(forks.map(toU64));
+}
+
+function toU64(value: bigint): Uint8Array {
+  const bytes = new Uint8Array(U64_BYTES);
+  new DataView(bytes.buffer).setBigUint64(0, value, true);
+  return bytes;
 }

@@ -1,7 +1,7 @@
 import type { Address } from '@solana/kit';
 import { z } from 'zod';
 import { encodeAccount, encodeMaybeAccount } from '../encoding/account-encoding.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Node } from '../ledger/node.ts';
 import { accountFilters, matchesFilter } from '../rpc/account-filters.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import {
@@ -37,17 +37,17 @@ const LAMPORT_HOLDERS = [
 const largestConfig = optionalConfig({ ...contextParam, filter: z.enum(['circulating', 'nonCirculating']).nullish() });
 
 /** Methods that read accounts. What the bank has not given away does not circulate. */
-export function accountMethods(ledger: Ledger, bank: Address): Record<string, Method> {
-  const { svm } = ledger;
-  const readAccount = svm.getAccount.bind(svm);
+export function accountMethods(node: Node, bank: Address): Record<string, Method> {
   return {
     getBalance: (params) => {
       const [address, config] = parseParams([addressParam, optionalConfig(contextParam)], params);
-      return withContext(ledger, config, svm.getBalance(address) ?? 0n);
+      const account = node.bank(config.commitment).account(address);
+      return withContext(node, config, account.exists ? account.lamports : 0n);
     },
     getAccountInfo: (params) => {
       const [address, config] = parseParams([addressParam, accountConfig], params);
-      return withContext(ledger, config, encodeMaybeAccount(readAccount(address), config, readAccount));
+      const { account } = node.bank(config.commitment);
+      return withContext(node, config, encodeMaybeAccount(account(address), config, account));
     },
     getMultipleAccounts: (params) => {
       const [addresses, config] = parseParams(
@@ -55,29 +55,32 @@ export function accountMethods(ledger: Ledger, bank: Address): Record<string, Me
         params,
       );
       const view = { ...config, encoding: config.encoding ?? 'base64' };
-      const accounts = addresses.map((address) => encodeMaybeAccount(readAccount(address), view, readAccount));
-      return withContext(ledger, config, accounts);
+      const { account } = node.bank(config.commitment);
+      const accounts = addresses.map((address) => encodeMaybeAccount(account(address), view, account));
+      return withContext(node, config, accounts);
     },
     getLargestAccounts: (params) => {
       const [config] = parseParams([largestConfig], params);
-      const wanted = LAMPORT_HOLDERS.flatMap((program) => svm.getProgramAccounts(program))
+      const state = node.bank(config.commitment);
+      const wanted = LAMPORT_HOLDERS.flatMap((program) => state.programAccounts(program))
         .filter(({ address }) => config.filter == null || (config.filter === 'nonCirculating') === (address === bank))
         .sort((a, b) => (a.lamports < b.lamports ? 1 : -1))
         .slice(0, LARGEST_ACCOUNTS);
       return withContext(
-        ledger,
+        node,
         config,
         wanted.map(({ address, lamports }) => ({ address, lamports })),
       );
     },
     getProgramAccounts: (params) => {
       const [program, config] = parseParams([addressParam, programAccountsConfig], params);
-      checkContextSlot(ledger, config);
-      const accounts = svm
-        .getProgramAccounts(program)
+      checkContextSlot(node, config);
+      const state = node.bank(config.commitment);
+      const accounts = state
+        .programAccounts(program)
         .filter((account) => (config.filters ?? []).every((entry) => matchesFilter(account, entry)))
-        .map((account) => ({ pubkey: account.address, account: encodeAccount(account, config, readAccount) }));
-      return config.withContext ? withContext(ledger, config, accounts) : accounts;
+        .map((account) => ({ pubkey: account.address, account: encodeAccount(account, config, state.account) }));
+      return config.withContext ? withContext(node, config, accounts) : accounts;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { encodeAccounts, encodeTransaction } from '../encoding/transaction-encoding.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Node } from '../ledger/node.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { commitmentParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
 import { BLOCK_CLEANED_UP, BLOCK_NOT_AVAILABLE, invalidParams, RpcError } from '../rpc/rpc-error.ts';
@@ -18,9 +18,9 @@ const blockConfig = optionalConfig({
 const config = optionalConfig(contextParam);
 
 /** Methods that look at blocks. Every slot has one; those without transactions are empty. */
-export function blockMethods({ slots, store }: Ledger): Record<string, Method> {
+export function blockMethods({ slots, history }: Node): Record<string, Method> {
   const list = (start: bigint, end: bigint) => {
-    const from = start > store.firstAvailableSlot() ? start : store.firstAvailableSlot();
+    const from = start > history.firstAvailableSlot() ? start : history.firstAvailableSlot();
     const length = end < from ? 0 : Number(end - from) + 1;
     return Array.from({ length }, (_, index) => from + BigInt(index));
   };
@@ -30,7 +30,7 @@ export function blockMethods({ slots, store }: Ledger): Record<string, Method> {
       if (slot > slots.at(options.commitment)) {
         throw new RpcError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${slot}`);
       }
-      const first = store.firstAvailableSlot();
+      const first = history.firstAvailableSlot();
       if (slot < first) {
         throw new RpcError(
           BLOCK_CLEANED_UP,
@@ -38,10 +38,10 @@ export function blockMethods({ slots, store }: Ledger): Record<string, Method> {
         );
       }
       const parentSlot = slot > 0n ? slot - 1n : 0n;
-      const records = options.transactionDetails === 'none' ? [] : store.transactionsIn(slot);
+      const records = options.transactionDetails === 'none' ? [] : history.transactionsIn(slot);
       return {
         blockHeight: slot,
-        blockTime: slots.blockTime(slot) ?? store.blockTime(slot),
+        blockTime: history.blockTime(slot),
         blockhash: slots.blockhashOf(slot),
         parentSlot,
         previousBlockhash: slots.blockhashOf(parentSlot),

@@ -52,7 +52,7 @@ export function bundleMethods({ ledger, engine, faults, verifier, v1 }: BundleDe
     getInflightBundleStatuses: (params) => {
       const [ids] = parseParams([bundleIds], params);
       return withContext(
-        ledger,
+        ledger.node,
         { commitment: 'processed' },
         ids.map((id) => inflightStatus(id, engine.findInflight(id))),
       );
@@ -60,7 +60,7 @@ export function bundleMethods({ ledger, engine, faults, verifier, v1 }: BundleDe
     getBundleStatuses: (params) => {
       const [ids] = parseParams([bundleIds], params);
       return withContext(
-        ledger,
+        ledger.node,
         { commitment: 'processed' },
         ids.map((id) => landedStatus(ledger, engine.find(id))),
       );
@@ -93,7 +93,7 @@ function inflightStatus(bundleId: string, bundle: Bundle | null) {
   return { bundle_id: bundleId, status: state.status, landed_slot: landedSlot, ...failure };
 }
 
-function landedStatus({ slots }: Ledger, bundle: Bundle | null) {
+function landedStatus({ slots }: Pick<Ledger, 'slots'>, bundle: Bundle | null) {
   if (bundle?.state.status !== 'Landed') return null;
   const { slot } = bundle.state;
   return {

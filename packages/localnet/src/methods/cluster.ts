@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { type Address, getBase58Decoder } from '@solana/kit';
 import { z } from 'zod';
 import { GENESIS_LAMPORTS } from '../genesis.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Node } from '../ledger/node.ts';
 import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
-import { LONG_TERM_STORAGE_SLOT_SKIPPED, RpcError } from '../rpc/rpc-error.ts';
+import { BLOCK_NOT_AVAILABLE, RpcError } from '../rpc/rpc-error.ts';
 import type { Runtime } from '../runtime.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 
@@ -22,25 +22,26 @@ const BLOCKHASH = z.string().min(32).max(44);
 const config = optionalConfig(contextParam);
 
 /** Methods about the cluster as a whole: version, slots, blockhashes. */
-export function clusterMethods(ledger: Ledger, program: Runtime['program'], identity: Address): Record<string, Method> {
-  const { slots, svm, store } = ledger;
+export function clusterMethods(node: Node, program: Runtime['program'], identity: Address): Record<string, Method> {
+  const { slots, history } = node;
   const slot = (params: readonly unknown[]) => {
     const [context] = parseParams([config], params);
-    checkContextSlot(ledger, context);
+    checkContextSlot(node, context);
     return slots.at(context.commitment);
   };
   return {
     getHealth: () => 'ok',
     getVersion: () => ({ 'solana-core': SOLANA_CORE_VERSION, 'feature-set': FEATURE_SET, flywheel: { program } }),
-    getGenesisHash: () => getBase58Decoder().decode(createHash('sha256').update(slots.state().seed).digest()),
+    getGenesisHash: () => getBase58Decoder().decode(createHash('sha256').update(slots.seed).digest()),
     getSlot: slot,
     getBlockHeight: slot,
-    getTransactionCount: () => store.transactionCount(),
+    getTransactionCount: (params) => history.transactionCount(slot(params)),
     getSupply: (params) => {
       const [context] = parseParams([config], params);
       // What the bank has not given away does not circulate. Fees are burnt, which the total leaves out of account.
-      const nonCirculating = svm.getBalance(identity) ?? 0n;
-      return withContext(ledger, context, {
+      const account = node.bank(context.commitment).account(identity);
+      const nonCirculating = account.exists ? account.lamports : 0n;
+      return withContext(node, context, {
         total: GENESIS_LAMPORTS,
         circulating: GENESIS_LAMPORTS - nonCirculating,
         nonCirculating,
@@ -49,14 +50,10 @@ export function clusterMethods(ledger: Ledger, program: Runtime['program'], iden
     },
     getBlockTime: (params) => {
       const [wanted] = parseParams([integerParam], params);
-      const time = slots.blockTime(wanted) ?? store.blockTime(wanted);
-      if (time === null) {
-        throw new RpcError(
-          LONG_TERM_STORAGE_SLOT_SKIPPED,
-          `Slot ${wanted} was skipped, or missing in long-term storage`,
-        );
+      if (wanted > slots.at('processed')) {
+        throw new RpcError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${wanted}`);
       }
-      return time;
+      return history.blockTime(wanted);
     },
     getEpochInfo: (params) => {
       const absoluteSlot = slot(params);
@@ -66,7 +63,7 @@ export function clusterMethods(ledger: Ledger, program: Runtime['program'], iden
         epoch: absoluteSlot / SLOTS_PER_EPOCH,
         slotIndex: absoluteSlot % SLOTS_PER_EPOCH,
         slotsInEpoch: SLOTS_PER_EPOCH,
-        transactionCount: store.transactionCount(),
+        transactionCount: history.transactionCount(absoluteSlot),
       };
     },
     getEpochSchedule: () => ({
@@ -78,15 +75,15 @@ export function clusterMethods(ledger: Ledger, program: Runtime['program'], iden
     }),
     getLatestBlockhash: (params) => {
       const [context] = parseParams([config], params);
-      return withContext(ledger, context, slots.latestBlockhash(context.commitment));
+      return withContext(node, context, slots.latestBlockhash(context.commitment));
     },
     isBlockhashValid: (params) => {
       const [blockhash, context] = parseParams([BLOCKHASH, config], params);
-      return withContext(ledger, context, slots.isRecent(blockhash));
+      return withContext(node, context, slots.isRecent(blockhash, slots.at(context.commitment)));
     },
     getMinimumBalanceForRentExemption: (params) => {
       const [bytes] = parseParams([accountBytes], params);
-      return svm.minimumBalanceForRentExemption(bytes);
+      return node.minimumBalanceForRentExemption(bytes);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { BankError } from '../bank.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Node } from '../ledger/node.ts';
 import type { Commitment } from '../ledger/slots.ts';
 import { invalidParams, MIN_CONTEXT_SLOT_NOT_REACHED, RpcError } from '../rpc/rpc-error.ts';
 
@@ -12,12 +12,15 @@ export interface ContextConfig {
 }
 
 /** Returns a value with its context slot. Throws RpcError if `minContextSlot` has not been reached. */
-export function withContext<T>(ledger: Ledger, config: ContextConfig, value: T) {
-  checkContextSlot(ledger, config);
-  return { context: { apiVersion: SOLANA_CORE_VERSION, slot: ledger.slots.at(config.commitment) }, value };
+export function withContext<T>(node: Pick<Node, 'slots'>, config: ContextConfig, value: T) {
+  checkContextSlot(node, config);
+  return { context: { apiVersion: SOLANA_CORE_VERSION, slot: node.slots.at(config.commitment) }, value };
 }
 
-export function checkContextSlot({ slots }: Ledger, { commitment, minContextSlot = 0n }: ContextConfig): void {
+export function checkContextSlot(
+  { slots }: Pick<Node, 'slots'>,
+  { commitment, minContextSlot = 0n }: ContextConfig,
+): void {
   const contextSlot = slots.at(commitment);
   if (contextSlot < minContextSlot) {
     throw new RpcError(MIN_CONTEXT_SLOT_NOT_REACHED, 'Minimum context slot has not been reached', { contextSlot });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Bank } from '../bank.ts';
 import { MAX_BUNDLE_TRANSACTIONS } from '../bundle.ts';
 import type { Faults } from '../faults.ts';
+import type { Inbox } from '../inbox.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
@@ -70,10 +71,11 @@ export interface ControlDeps {
   readonly bank: Bank;
   readonly faults: Faults;
   readonly pace: Pace;
+  readonly inbox: Inbox;
 }
 
 /** What a real cluster does not offer: money for nothing, time travel, misbehaviour. */
-export function controlMethods({ ledger, bank, faults, pace }: ControlDeps): Record<string, Method> {
+export function controlMethods({ ledger, bank, faults, pace, inbox }: ControlDeps): Record<string, Method> {
   return {
     localnet_createMint: async (params) => {
       const [{ decimals, token2022 }] = parseParams([mintRequest], params);
@@ -91,10 +93,12 @@ export function controlMethods({ ledger, bank, faults, pace }: ControlDeps): Rec
     },
     localnet_warp: async (params) => {
       const [{ slots = 1n, seconds = 0n }] = parseParams([warpRequest], params);
+      inbox.flush();
       await ledger.advance({ slots: slots > 0n ? slots : 1n, seconds });
       return { slot: ledger.slots.current(), unixTimestamp: ledger.slots.unixTimestamp() };
     },
     localnet_expireBlockhashes: async () => {
+      inbox.flush();
       await ledger.advance({ slots: BLOCKHASH_VALID_SLOTS + 1n });
       return { slot: ledger.slots.current() };
     },

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { encodeTransaction, memosOf } from '../encoding/transaction-encoding.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Node } from '../ledger/node.ts';
 import type { TransactionSummary } from '../ledger/store/transaction-record.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import {
@@ -31,19 +31,19 @@ const transactionConfig = optionalConfig({
 });
 
 /** Methods about past transactions. */
-export function historyMethods(ledger: Ledger): Record<string, Method> {
-  const { slots, store } = ledger;
+export function historyMethods(node: Node): Record<string, Method> {
+  const { slots, history } = node;
   return {
     getSignatureStatuses: (params) => {
       const [signatures] = parseParams([z.array(signature).max(MAX_STATUSES)], params);
-      const statuses = signatures.map((text) => toStatus(ledger, store.summary(text)));
-      return withContext(ledger, { commitment: 'processed' }, statuses);
+      const statuses = signatures.map((text) => toStatus(node, history.summary(text)));
+      return withContext(node, { commitment: 'processed' }, statuses);
     },
     getSignaturesForAddress: (params) => {
       const [address, config] = parseParams([addressParam, signaturesConfig], params);
-      checkContextSlot(ledger, config);
+      checkContextSlot(node, config);
       const newest = slots.at(config.commitment);
-      return store
+      return history
         .transactionsOf(address, {
           limit: config.limit,
           before: config.before ?? null,
@@ -51,7 +51,7 @@ export function historyMethods(ledger: Ledger): Record<string, Method> {
           newestSlot: newest,
         })
         .map((summary) => {
-          const record = store.transaction(summary.signature);
+          const record = history.transaction(summary.signature);
           return {
             ...summary,
             memo: record && memosOf(record),
@@ -61,7 +61,7 @@ export function historyMethods(ledger: Ledger): Record<string, Method> {
     },
     getTransaction: (params) => {
       const [text, config] = parseParams([signature, transactionConfig], params);
-      const record = store.transaction(text);
+      const record = history.transaction(text);
       if (!record || record.slot > slots.at(config.commitment)) return null;
       const { encoding, maxSupportedTransactionVersion } = config;
       return encodeTransaction(record, encoding, maxSupportedTransactionVersion ?? null);
@@ -69,13 +69,13 @@ export function historyMethods(ledger: Ledger): Record<string, Method> {
   };
 }
 
-function toStatus({ slots }: Ledger, summary: TransactionSummary | null) {
+function toStatus({ slots }: Node, summary: TransactionSummary | null) {
   if (!summary) return null;
   const { slot, err } = summary;
   const confirmationStatus = slots.commitmentOf(slot);
   return {
     slot,
-    confirmations: confirmationStatus === 'finalized' ? null : slots.current() - slot,
+    confirmations: confirmationStatus === 'finalized' ? null : slots.at('processed') - slot,
     err,
     status: err === null ? { Ok: null } : { Err: err },
     confirmationStatus,

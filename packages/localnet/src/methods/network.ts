@@ -1,12 +1,12 @@
 import type { Address } from '@solana/kit';
 import { z } from 'zod';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Node } from '../ledger/node.ts';
 import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { addressParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
 import { NO_SNAPSHOT, RpcError } from '../rpc/rpc-error.ts';
 import { FEATURE_SET } from './cluster.ts';
-import { SOLANA_CORE_VERSION, withContext } from './context.ts';
+import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 
 /** Leaders that one getSlotLeaders lists (rpc, MAX_GET_SLOT_LEADERS). */
 const MAX_SLOT_LEADERS = 5_000;
@@ -23,8 +23,9 @@ const productionConfig = optionalConfig({
 });
 
 /** Methods about the network: one node, without votes, gossip or stake. */
-export function networkMethods(ledger: Ledger, identity: Address): Record<string, Method> {
-  const { slots, store } = ledger;
+export function networkMethods(node: Node, identity: Address): Record<string, Method> {
+  const { slots, history } = node;
+  const current = () => slots.at('processed');
   return {
     getIdentity: () => ({ identity }),
     getClusterNodes: () => [
@@ -40,7 +41,11 @@ export function networkMethods(ledger: Ledger, identity: Address): Record<string
       },
     ],
     getVoteAccounts: () => ({ current: [], delinquent: [] }),
-    getSlotLeader: () => identity,
+    getSlotLeader: (params) => {
+      const [context] = parseParams([config], params);
+      checkContextSlot(node, context);
+      return identity;
+    },
     getSlotLeaders: (params) => {
       const [, limit] = parseParams([integerParam, z.int().min(1).max(MAX_SLOT_LEADERS)], params);
       return Array.from({ length: limit }, () => identity);
@@ -50,9 +55,9 @@ export function networkMethods(ledger: Ledger, identity: Address): Record<string
       const [first] = parseParams([z.union([integerParam.nullable(), scheduleConfig])], params);
       const [second] = parseParams([scheduleConfig], params.slice(1));
       const { identity: wanted } = typeof first === 'bigint' || first === null ? second : first;
-      const slot = typeof first === 'bigint' ? first : slots.current();
+      const slot = typeof first === 'bigint' ? first : current();
       // The next epoch's leaders are known one ahead.
-      if (slot / SLOTS_PER_EPOCH > slots.current() / SLOTS_PER_EPOCH + 1n) return null;
+      if (slot / SLOTS_PER_EPOCH > current() / SLOTS_PER_EPOCH + 1n) return null;
       if (wanted && wanted !== identity) return {};
       return { [identity]: Array.from({ length: Number(SLOTS_PER_EPOCH) }, (_, index) => index) };
     },
@@ -62,7 +67,7 @@ export function networkMethods(ledger: Ledger, identity: Address): Record<string
       const firstSlot = options.range?.firstSlot ?? (lastSlot / SLOTS_PER_EPOCH) * SLOTS_PER_EPOCH;
       const count = lastSlot < firstSlot ? 0n : lastSlot - firstSlot + 1n;
       const byIdentity = options.identity && options.identity !== identity ? {} : { [identity]: [count, count] };
-      return withContext(ledger, options, { byIdentity, range: { firstSlot, lastSlot } });
+      return withContext(node, options, { byIdentity, range: { firstSlot, lastSlot } });
     },
     // Nobody votes: a commitment is null, as for a block that is not being voted on.
     getBlockCommitment: (params) => {
@@ -70,21 +75,22 @@ export function networkMethods(ledger: Ledger, identity: Address): Record<string
       return { commitment: null, totalStake: 0 };
     },
     getInflationGovernor: () => ({ initial: 0, terminal: 0, taper: 0, foundation: 0, foundationTerm: 0 }),
-    getInflationRate: () => ({ epoch: slots.current() / SLOTS_PER_EPOCH, foundation: 0, total: 0, validator: 0 }),
+    getInflationRate: () => ({ epoch: current() / SLOTS_PER_EPOCH, foundation: 0, total: 0, validator: 0 }),
     getInflationReward: (params) => {
-      const [addresses] = parseParams([z.array(addressParam).max(MAX_REWARD_ADDRESSES)], params);
+      const [addresses, context] = parseParams([z.array(addressParam).max(MAX_REWARD_ADDRESSES), config], params);
+      checkContextSlot(node, context);
       return addresses.map(() => null);
     },
     getStakeMinimumDelegation: (params) => {
       const [context] = parseParams([config], params);
-      return withContext(ledger, context, MIN_DELEGATION_LAMPORTS);
+      return withContext(node, context, MIN_DELEGATION_LAMPORTS);
     },
-    getMaxRetransmitSlot: () => slots.current(),
-    getMaxShredInsertSlot: () => slots.current(),
+    getMaxRetransmitSlot: () => current(),
+    getMaxShredInsertSlot: () => current(),
     getHighestSnapshotSlot: () => {
       throw new RpcError(NO_SNAPSHOT, 'No snapshot');
     },
-    getFirstAvailableBlock: () => store.firstAvailableSlot(),
-    minimumLedgerSlot: () => store.firstAvailableSlot(),
+    getFirstAvailableBlock: () => history.firstAvailableSlot(),
+    minimumLedgerSlot: () => history.firstAvailableSlot(),
   };
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import type { Bank } from '../bank.ts';
+import type { Faucet } from '../bank.ts';
 import { encodeMaybeAccount } from '../encoding/account-encoding.ts';
 import { describeError } from '../encoding/error-text.ts';
 import type { Faults } from '../faults.ts';
+import type { Inbox } from '../inbox.ts';
 import type { Attempt } from '../ledger/attempt.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Node } from '../ledger/node.ts';
 import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
 import { rpcInnerInstructions, rpcReturnData } from '../ledger/transaction-meta.ts';
 import type { Method } from '../rpc/answer-call.ts';
@@ -17,13 +19,13 @@ import {
   optionalConfig,
   parseParams,
 } from '../rpc/params.ts';
-import { invalidParams, PREFLIGHT_FAILURE, RpcError, SIGNATURE_VERIFICATION_FAILURE } from '../rpc/rpc-error.ts';
+import { invalidParams, PREFLIGHT_FAILURE, RpcError } from '../rpc/rpc-error.ts';
 import { decodeText, parseWireParam } from '../rpc/wire-param.ts';
 import type { TransactionError } from '../runtime.ts';
 import { transactionFee } from '../wire/fees.ts';
 import type { SignatureVerifier } from '../wire/signatures.ts';
 import { parseWireTransaction, WireTransactionError } from '../wire/wire-transaction.ts';
-import { checkContextSlot, throwRpcError, withContext } from './context.ts';
+import { checkContextSlot, withContext } from './context.ts';
 
 const MAX_FEE_ADDRESSES = 128;
 /** First bytes of versioned messages; version 1 puts its signatures behind the message. */
@@ -49,7 +51,9 @@ const simulateConfig = optionalConfig({
 
 export interface SubmissionDeps {
   readonly ledger: Ledger;
-  readonly bank: Bank;
+  readonly node: Node;
+  readonly inbox: Inbox;
+  readonly faucet: Faucet;
   readonly faults: Faults;
   readonly verifier: SignatureVerifier;
   /** Whether version 1 of transactions is admitted. */
@@ -58,62 +62,68 @@ export interface SubmissionDeps {
 
 /** Methods that submit, simulate or price transactions. */
 export function submissionMethods(deps: SubmissionDeps): Record<string, Method> {
-  const { ledger, bank, faults, verifier, v1 } = deps;
+  const { ledger, node, inbox, faucet, faults, verifier, v1 } = deps;
   return {
     sendTransaction: async (params) => {
       const [text, config] = parseParams([wireParam, sendConfig], params);
+      const { skipPreflight, minContextSlot = undefined } = config;
       const transaction = parseWireParam(text, config.encoding, v1);
       if (faults.takeCall('drop', 'sendTransaction')) return transaction.signature;
-      checkContextSlot(ledger, { commitment: 'processed', minContextSlot: config.minContextSlot ?? 0n });
+      const commitment = skipPreflight ? 'processed' : config.preflightCommitment;
+      checkContextSlot(node, { commitment, minContextSlot: minContextSlot ?? 0n });
       const verified = await verifier.verify(transaction);
+      if (!skipPreflight) {
+        if (!verified) throw preflightFailure(unverified());
+        const { attempt } = node.simulate(transaction, { commitment, checkLifetime: true });
+        if (attemptError(attempt) !== null) throw preflightFailure(attempt);
+      }
       // Without preflight the transaction is forwarded unchecked; an invalid one is lost without an error.
-      if (!verified && config.skipPreflight) return transaction.signature;
-      if (!verified) throw signatureFailure();
-      const attempt = ledger.execute(transaction, { keepFailure: config.skipPreflight });
-      if (!config.skipPreflight) refuseFailure(attempt);
+      if (verified) inbox.add(transaction, { checkLifetime: true });
       return transaction.signature;
     },
     simulateTransaction: async (params) => {
       const [text, config] = parseParams([wireParam, simulateConfig], params);
-      const { sigVerify, replaceRecentBlockhash } = config;
+      const { commitment, sigVerify, replaceRecentBlockhash } = config;
       if (sigVerify && replaceRecentBlockhash) {
         throw invalidParams('sigVerify may not be used with replaceRecentBlockhash');
       }
       const transaction = parseWireParam(text, config.encoding, v1);
-      checkContextSlot(ledger, config);
-      if (sigVerify && !(await verifier.verify(transaction))) throw signatureFailure();
-      const { svm } = ledger;
-      const readAccount = svm.getAccount.bind(svm);
-      const value = ledger.simulate(transaction, { checkLifetime: !replaceRecentBlockhash }, (attempt) => ({
+      checkContextSlot(node, config);
+      if (sigVerify && !(await verifier.verify(transaction))) {
+        return withContext(node, config, { ...describeAttempt(unverified(), false), accounts: null });
+      }
+      const { attempt, account } = node.simulate(transaction, { commitment, checkLifetime: !replaceRecentBlockhash });
+      return withContext(node, config, {
         ...describeAttempt(attempt, config.innerInstructions),
         accounts:
           attemptError(attempt) === null && config.accounts
             ? config.accounts.addresses.map((address) =>
-                encodeMaybeAccount(
-                  readAccount(address),
-                  { encoding: config.accounts?.encoding ?? 'base64' },
-                  readAccount,
-                ),
+                encodeMaybeAccount(account(address), { encoding: config.accounts?.encoding ?? 'base64' }, account),
               )
             : null,
-        ...(replaceRecentBlockhash && { replacementBlockhash: ledger.slots.latestBlockhash('confirmed') }),
-      }));
-      return withContext(ledger, config, value);
+        ...(replaceRecentBlockhash && { replacementBlockhash: node.slots.latestBlockhash(commitment) }),
+      });
     },
     requestAirdrop: async (params) => {
-      const [recipient, amount] = parseParams([addressParam, integerParam], params);
-      return bank.airdrop(recipient, amount).catch(throwRpcError);
+      const [recipient, amountLamports] = parseParams([addressParam, integerParam], params);
+      const transaction = await faucet(recipient, amountLamports);
+      const { attempt } = ledger.node.simulate(transaction, { commitment: 'processed', checkLifetime: false });
+      const err = attemptError(attempt);
+      if (err !== null) throw invalidParams(`airdrop failed: ${describeError(err)}`);
+      inbox.add(transaction, { checkLifetime: false });
+      return transaction.signature;
     },
     getFeeForMessage: (params) => {
       const [text, config] = parseParams([z.string(), optionalConfig(contextParam)], params);
       const transaction = parseMessage(decodeText(text, 'base64'));
-      const alive = ledger.slots.isRecent(transaction.lifetimeToken);
-      return withContext(ledger, config, alive ? transactionFee(transaction).totalLamports : null);
+      const { slot } = node.bank(config.commitment);
+      const alive = node.slots.isRecent(transaction.lifetimeToken, slot);
+      return withContext(node, config, alive ? transactionFee(transaction).totalLamports : null);
     },
     // Blocks are never full here, so the least that lands a transaction is nothing.
     getRecentPrioritizationFees: (params) => {
       parseParams([z.array(addressParam).max(MAX_FEE_ADDRESSES).nullish()], params);
-      const newest = ledger.slots.at('confirmed');
+      const newest = node.slots.at('confirmed');
       const length = Math.min(Number(newest), Number(BLOCKHASH_VALID_SLOTS));
       return Array.from({ length }, (_, index) => ({
         slot: newest - BigInt(index),
@@ -127,13 +137,17 @@ function attemptError(attempt: Attempt): TransactionError | null {
   return attempt.kind === 'refused' ? attempt.err : attempt.record.err;
 }
 
-function refuseFailure(attempt: Attempt): void {
-  const err = attemptError(attempt);
-  if (err === null) return;
-  throw new RpcError(PREFLIGHT_FAILURE, `Transaction simulation failed: ${describeError(err)}`, {
+function preflightFailure(attempt: Attempt): RpcError {
+  const failed = describeAttempt(attempt, false);
+  return new RpcError(PREFLIGHT_FAILURE, `Transaction simulation failed: ${describeError(failed.err ?? '')}`, {
+    ...failed,
     accounts: null,
-    ...describeAttempt(attempt, false),
   });
+}
+
+/** The result for a transaction that lacks a valid signature of one of its signers. */
+function unverified(): Attempt {
+  return { kind: 'refused', err: 'SignatureFailure', logs: [], unitsConsumed: 0n };
 }
 
 function describeAttempt(attempt: Attempt, withInner: boolean) {
@@ -150,10 +164,6 @@ function describeAttempt(attempt: Attempt, withInner: boolean) {
     innerInstructions: withInner ? rpcInnerInstructions(execution) : null,
     fee: record.meta.fee,
   };
-}
-
-function signatureFailure(): RpcError {
-  return new RpcError(SIGNATURE_VERIFICATION_FAILURE, 'Transaction signature verification failure');
 }
 
 /** A bare message is a transaction with empty signatures; there are never more than 127, so their count is one byte. */

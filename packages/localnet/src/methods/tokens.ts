@@ -1,7 +1,8 @@
 import type { Address, EncodedAccount } from '@solana/kit';
 import { z } from 'zod';
 import { encodeAccount } from '../encoding/account-encoding.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { BankState } from '../ledger/bank-state.ts';
+import type { Node } from '../ledger/node.ts';
 import {
   isTokenProgram,
   mintSupply,
@@ -25,45 +26,41 @@ const config = optionalConfig(contextParam);
 const tokenFilter = z.union([z.object({ mint: addressParam }), z.object({ programId: addressParam })]);
 
 /** Methods about token accounts and mints, of both token programs. */
-export function tokenMethods(ledger: Ledger): Record<string, Method> {
-  const { svm } = ledger;
-  const readAccount = svm.getAccount.bind(svm);
-  const supplyOf = (mint: Address) => {
-    const account = readAccount(mint);
-    const supply = account.exists ? mintSupply(account) : null;
-    if (!supply) throw invalid('not a Token mint');
-    return supply;
-  };
+export function tokenMethods(node: Node): Record<string, Method> {
   const byHolder = (params: readonly unknown[], holderOf: (holding: TokenHolding) => Address | null) => {
     const [holder, wanted, context] = parseParams([addressParam, tokenFilter, accountConfig], params);
-    const accounts = tokenAccounts(ledger, programsFor(ledger, wanted))
+    const bank = node.bank(context.commitment);
+    const accounts = tokenAccounts(bank, programsFor(bank, wanted))
       .filter(({ holding }) => holderOf(holding) === holder && (!('mint' in wanted) || holding.mint === wanted.mint))
       .map(({ account }) => ({
         pubkey: account.address,
-        account: encodeAccount(account, context, readAccount),
+        account: encodeAccount(account, context, bank.account),
       }));
-    return withContext(ledger, context, accounts);
+    return withContext(node, context, accounts);
   };
   return {
     getTokenAccountBalance: (params) => {
       const [address, context] = parseParams([addressParam, config], params);
-      const account = readAccount(address);
+      const bank = node.bank(context.commitment);
+      const account = bank.account(address);
       if (!account.exists) throw invalid('could not find account');
       const holding = tokenHolding(account);
       if (!holding) throw invalid('not a Token account');
-      return withContext(ledger, context, toUiTokenAmount(holding.amountBaseUnits, supplyOf(holding.mint).decimals));
+      const { decimals } = supplyOf(bank, holding.mint);
+      return withContext(node, context, toUiTokenAmount(holding.amountBaseUnits, decimals));
     },
     getTokenSupply: (params) => {
       const [mint, context] = parseParams([addressParam, config], params);
-      const { supplyBaseUnits, decimals } = supplyOf(mint);
-      return withContext(ledger, context, toUiTokenAmount(supplyBaseUnits, decimals));
+      const { supplyBaseUnits, decimals } = supplyOf(node.bank(context.commitment), mint);
+      return withContext(node, context, toUiTokenAmount(supplyBaseUnits, decimals));
     },
     getTokenAccountsByOwner: (params) => byHolder(params, ({ owner }) => owner),
     getTokenAccountsByDelegate: (params) => byHolder(params, ({ delegate }) => delegate),
     getTokenLargestAccounts: (params) => {
       const [mint, context] = parseParams([addressParam, config], params);
-      const { decimals } = supplyOf(mint);
-      const largest = tokenAccounts(ledger, programsFor(ledger, { mint }))
+      const bank = node.bank(context.commitment);
+      const { decimals } = supplyOf(bank, mint);
+      const largest = tokenAccounts(bank, programsFor(bank, { mint }))
         .filter(({ holding }) => holding.mint === mint && holding.amountBaseUnits > 0n)
         .sort((a, b) => (a.holding.amountBaseUnits < b.holding.amountBaseUnits ? 1 : -1))
         .slice(0, LARGEST_ACCOUNTS)
@@ -71,24 +68,31 @@ export function tokenMethods(ledger: Ledger): Record<string, Method> {
           address: account.address,
           ...toUiTokenAmount(holding.amountBaseUnits, decimals),
         }));
-      return withContext(ledger, context, largest);
+      return withContext(node, context, largest);
     },
   };
 }
 
-function programsFor({ svm }: Ledger, wanted: z.output<typeof tokenFilter>): Address[] {
+function supplyOf(bank: BankState, mint: Address) {
+  const account = bank.account(mint);
+  const supply = account.exists ? mintSupply(account) : null;
+  if (!supply) throw invalid('not a Token mint');
+  return supply;
+}
+
+function programsFor(bank: BankState, wanted: z.output<typeof tokenFilter>): Address[] {
   if ('programId' in wanted) {
     if (!isTokenProgram(wanted.programId)) throw invalid('unrecognized Token program id');
     return [wanted.programId];
   }
-  const mint = svm.getAccount(wanted.mint);
+  const mint = bank.account(wanted.mint);
   if (!mint.exists) throw invalid('could not find mint');
   return TOKEN_PROGRAMS.filter((program) => program === mint.programAddress);
 }
 
-function tokenAccounts({ svm }: Ledger, programs: readonly Address[]) {
+function tokenAccounts(bank: BankState, programs: readonly Address[]) {
   return programs
-    .flatMap((program): EncodedAccount[] => svm.getProgramAccounts(program))
+    .flatMap((program): EncodedAccount[] => bank.programAccounts(program))
     .flatMap((account) => {
       const holding = tokenHolding(account);
       return holding ? [{ account, holding }] : [];

@@ -1,8 +1,9 @@
-import type { ExecutedAttempt, Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Commitment } from '../ledger/slots.ts';
 import type { Subscription } from './subscribe.ts';
 
-/** Maximum number of transactions that wait for a later commitment; the oldest are dropped without a notification. */
-const MAX_WAITING = 20_000;
+/** Slots that one step notifies of; those before are skipped, as on a node that catches up. */
+const MAX_STEP_SLOTS = 512n;
 
 /** Sends a result to one subscriber, in order; `last` ends the subscription. */
 export type Deliver = (result: unknown, last: boolean) => void;
@@ -16,8 +17,8 @@ export interface Feed {
 export function createFeed(ledger: Ledger): Feed {
   const { slots } = ledger;
   const subscribers = new Set<{ readonly subscription: Subscription; readonly deliver: Deliver }>();
-  // Transactions below a commitment level wait until their slot reaches it.
-  let waiting: { readonly executed: ExecutedAttempt; readonly told: Set<Subscription['commitment']> }[] = [];
+  // A bank that is being built notifies of each transaction, complete banks once of what is different in them.
+  const notified = { confirmed: slots.at('confirmed'), finalized: slots.at('finalized') };
 
   const tellOnce = (entry: { readonly subscription: Subscription; readonly deliver: Deliver }) => {
     const [result] = entry.subscription.once?.() ?? [];
@@ -25,37 +26,33 @@ export function createFeed(ledger: Ledger): Feed {
     subscribers.delete(entry);
     entry.deliver(result, true);
   };
-  const tellReached = (entries: typeof waiting) => {
-    for (const { executed, told } of entries) {
-      for (const commitment of ['processed', 'confirmed', 'finalized'] as const) {
-        if (told.has(commitment) || executed.record.slot > slots.at(commitment)) continue;
-        told.add(commitment);
-        for (const { subscription, deliver } of subscribers) {
-          if (subscription.commitment !== commitment) continue;
-          for (const result of subscription.onTransaction?.(executed) ?? []) deliver(result, false);
-        }
-      }
+  const tell = (commitment: Commitment, results: (subscription: Subscription) => readonly unknown[] | undefined) => {
+    for (const { subscription, deliver } of subscribers) {
+      if (subscription.commitment !== commitment) continue;
+      for (const result of results(subscription) ?? []) deliver(result, false);
     }
-    for (const entry of subscribers) tellOnce(entry);
+  };
+  const tellReached = (commitment: 'confirmed' | 'finalized') => {
+    const newest = slots.at(commitment);
+    const oldest = newest - MAX_STEP_SLOTS;
+    const last = notified[commitment] > oldest ? notified[commitment] : oldest;
+    notified[commitment] = newest;
+    for (let slot = last + 1n; slot <= newest && subscribers.size > 0; slot += 1n) {
+      tell(commitment, (subscription) => subscription.onBank?.(slot));
+    }
   };
 
   ledger.onCommit((executed) => {
-    if (subscribers.size === 0) return;
-    const fresh = executed.map((one) => ({ executed: one, told: new Set<Subscription['commitment']>() }));
-    waiting.push(...fresh);
-    if (waiting.length > 2 * MAX_WAITING) waiting = waiting.slice(-MAX_WAITING);
-    tellReached(fresh);
+    for (const one of executed) tell('processed', (subscription) => subscription.onTransaction?.(one));
+    for (const entry of subscribers) tellOnce(entry);
   });
   ledger.onSlot(async () => {
-    if (subscribers.size === 0) {
-      waiting = [];
-      return;
-    }
     for (const { subscription, deliver } of subscribers) {
       for (const result of subscription.onSlot?.() ?? []) deliver(result, false);
     }
-    tellReached(waiting);
-    waiting = waiting.filter(({ told }) => !told.has('finalized'));
+    tellReached('confirmed');
+    tellReached('finalized');
+    for (const entry of subscribers) tellOnce(entry);
   });
 
   return {

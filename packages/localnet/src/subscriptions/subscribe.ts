@@ -1,9 +1,10 @@
-import type { Address } from '@solana/kit';
+import type { Address, MaybeEncodedAccount } from '@solana/kit';
 import { z } from 'zod';
 import { encodeAccount } from '../encoding/account-encoding.ts';
 import { emptyAccount } from '../ledger/account-journal.ts';
 import type { ExecutedAttempt, Ledger } from '../ledger/ledger.ts';
 import type { Commitment } from '../ledger/slots.ts';
+import type { TransactionRecord } from '../ledger/store/transaction-record.ts';
 import { decodeAccount } from '../ledger/svm-accounts.ts';
 import { accountFilters, matchesFilter } from '../rpc/account-filters.ts';
 import {
@@ -21,8 +22,10 @@ export interface Subscription {
   readonly notification: string;
   /** Commitment at which it is notified. */
   readonly commitment: Commitment;
-  /** Called for each transaction that has reached the commitment. */
+  /** For `processed`: called for each transaction that was executed. */
   onTransaction?(executed: ExecutedAttempt): readonly unknown[];
+  /** For the other commitments: called for the bank of each slot that has reached it. */
+  onBank?(slot: bigint): readonly unknown[];
   /** Called when a slot has begun. */
   onSlot?(): readonly unknown[];
   /** Called at once, at every commit and at every slot; the first result is the last notification. */
@@ -38,13 +41,16 @@ const programConfig = optionalConfig({
   filters: accountFilters.nullish(),
 });
 
+type ReadAccount = (address: Address) => MaybeEncodedAccount;
+
 /** The subscriptions of Solana's WebSocket API by method name. Each reads its parameters and throws RpcError. */
 export function subscriptionKinds(
   ledger: Ledger,
 ): Readonly<Record<string, (params: readonly unknown[]) => Subscription>> {
-  const { slots, store, svm } = ledger;
-  const readAccount = svm.getAccount.bind(svm);
+  const { slots } = ledger;
+  const { history } = ledger.node;
   const at = (slot: bigint, value: unknown) => ({ context: { slot }, value });
+  const processed: ReadAccount = (address) => ledger.node.bank('processed').account(address);
   return {
     signatureSubscribe: (params) => {
       const [signature, { commitment }] = parseParams([signatureParam, optionalConfig(contextParam)], params);
@@ -52,50 +58,77 @@ export function subscriptionKinds(
         notification: 'signatureNotification',
         commitment,
         once: () => {
-          const summary = store.summary(signature);
+          const summary = history.summary(signature);
           return summary && summary.slot <= slots.at(commitment) ? [at(summary.slot, { err: summary.err })] : [];
         },
       };
     },
     accountSubscribe: (params) => {
       const [address, config] = parseParams([addressParam, accountConfig], params);
+      const notify = (slot: bigint, [before, after]: readonly MaybeEncodedAccount[], read: ReadAccount) => {
+        if (!before?.exists && !after?.exists) return [];
+        return [at(slot, encodeAccount(after?.exists ? after : emptyAccount(address), config, read))];
+      };
       return {
         notification: 'accountNotification',
         commitment: config.commitment,
         onTransaction: ({ record, before, after }) => {
-          const held = after.get(address);
-          if (!held || !(held.account || before.get(address)?.account)) return [];
-          const account = decodeAccount(address, held);
-          const shown = account.exists ? account : emptyAccount(address);
-          return [at(record.slot, encodeAccount(shown, config, readAccount))];
+          const states = [before.get(address), after.get(address)].filter((held) => held !== undefined);
+          if (!after.has(address)) return [];
+          return notify(
+            record.slot,
+            states.map((held) => decodeAccount(address, held)),
+            processed,
+          );
+        },
+        onBank: (slot) => {
+          if (!ledger.writtenIn(slot).has(address)) return [];
+          const { account } = ledger.bankAt(slot);
+          return notify(slot, [ledger.bankAt(slot - 1n).account(address), account(address)], account);
         },
       };
     },
     programSubscribe: (params) => {
       const [program, config] = parseParams([addressParam, programConfig], params);
+      const notify = (slot: bigint, accounts: readonly MaybeEncodedAccount[], read: ReadAccount) =>
+        accounts.flatMap((account) =>
+          account.exists &&
+          account.programAddress === program &&
+          (config.filters ?? []).every((entry) => matchesFilter(account, entry))
+            ? [at(slot, { pubkey: account.address, account: encodeAccount(account, config, read) })]
+            : [],
+        );
       return {
         notification: 'programNotification',
         commitment: config.commitment,
         onTransaction: ({ record, after }) =>
-          Array.from(after, ([address, held]) => decodeAccount(address, held)).flatMap((account) =>
-            account.exists &&
-            account.programAddress === program &&
-            (config.filters ?? []).every((entry) => matchesFilter(account, entry))
-              ? [at(record.slot, { pubkey: account.address, account: encodeAccount(account, config, readAccount) })]
-              : [],
+          notify(
+            record.slot,
+            Array.from(after, ([address, held]) => decodeAccount(address, held)),
+            processed,
           ),
+        onBank: (slot) => {
+          const { account } = ledger.bankAt(slot);
+          return notify(slot, Array.from(ledger.writtenIn(slot), account), account);
+        },
       };
     },
     logsSubscribe: (params) => {
       const [filter, { commitment }] = parseParams([logsFilter, optionalConfig(contextParam)], params);
       const address: Address | undefined = typeof filter === 'string' ? undefined : filter.mentions[0];
+      const notify = ({ slot, signature, err, meta }: TransactionRecord) =>
+        at(slot, { signature, err, logs: meta.logMessages });
       return {
         notification: 'logsNotification',
         commitment,
-        onTransaction: ({ record, before }) =>
-          address === undefined || before.has(address)
-            ? [at(record.slot, { signature: record.signature, err: record.err, logs: record.meta.logMessages })]
-            : [],
+        onTransaction: ({ record, before }) => (address === undefined || before.has(address) ? [notify(record)] : []),
+        onBank: (slot) => {
+          const records = history.transactionsIn(slot);
+          if (address === undefined) return records.map(notify);
+          const page = { limit: records.length, before: null, until: null, newestSlot: slot };
+          const mentioning = new Set(history.transactionsOf(address, page).map(({ signature }) => signature));
+          return records.filter(({ signature }) => mentioning.has(signature)).map(notify);
+        },
       };
     },
     slotSubscribe: () => ({

@@ -5,8 +5,8 @@ import { SOL, useCluster } from '../cluster.ts';
 
 const SENDERS = 8;
 
-// A process to be killed: senders side by side transfer without end. It prints every signature twice: once a client was
-// answered, and once a client saw it confirmed.
+// A process to be killed: senders side by side transfer without end. It prints every signature twice: once a client saw it
+// processed, and once a client saw it confirmed.
 const [stateDirectory = null, recipientText = ''] = process.argv.slice(2);
 const recipient = recipientText === '' ? (await generateKeyPairSigner()).address : address(recipientText);
 const localnet = await startLocalnet({ stateDirectory, squadsProgram: 'emulation', slotMs: 20 });
@@ -19,11 +19,12 @@ async function transferWithoutEnd(): Promise<never> {
   const transfer = getTransferSolInstruction({ source: payer, destination: recipient, amount: SOL });
   for (;;) {
     const signature = await cluster.send(payer, [transfer]);
-    process.stdout.write(`answered ${signature}\n`);
-    for (;;) {
-      const { value } = await cluster.rpc.getSignatureStatuses([signature]).send();
-      if (value[0]?.confirmationStatus !== 'processed') break;
+    for (const known of ['processed', 'confirmed']) {
+      for (let status: string | null = null; status === null || (known === 'confirmed' && status === 'processed'); ) {
+        const { value } = await cluster.rpc.getSignatureStatuses([signature]).send();
+        status = value[0]?.confirmationStatus ?? null;
+      }
+      process.stdout.write(`${known} ${signature}\n`);
     }
-    process.stdout.write(`confirmed ${signature}\n`);
   }
 }

@@ -10,25 +10,25 @@ import { getTransferSolInstruction } from '@solana-program/system';
 import { startLocalnet } from '../../src/index.ts';
 import { SOL, startCluster, useCluster } from '../cluster.ts';
 
-/** Each kill comes the moment that so many transactions of that process have been answered. */
-const ANSWERED_BEFORE_KILL = [9, 50, 101];
+/** Each kill comes the moment that so many transactions of that process have been seen processed. */
+const PROCESSED_BEFORE_KILL = [9, 50, 101];
 /** getSignatureStatuses takes no more. */
 const MAX_STATUSES = 256;
 
 test('what any of several senders was told is there after SIGKILL, and after the next', async (t) => {
   const stateDirectory = await temporaryDirectory(t);
-  const answered: Signature[] = [];
+  const processed: Signature[] = [];
   const confirmed: Signature[] = [];
   let recipient: Address | null = null;
-  for (const count of ANSWERED_BEFORE_KILL) {
+  for (const count of PROCESSED_BEFORE_KILL) {
     const told = await runUntilKilled(t, { stateDirectory, recipient, count });
     recipient = told.recipient;
-    answered.push(...told.answered);
+    processed.push(...told.processed);
     confirmed.push(...told.confirmed);
   }
   assert.ok(recipient && confirmed.length > 0);
   const { rpc, balance } = await startCluster(t, { stateDirectory, squadsProgram: 'emulation' });
-  for (const signatures of [answered, confirmed]) {
+  for (const signatures of [processed, confirmed]) {
     for (let start = 0; start < signatures.length; start += MAX_STATUSES) {
       const page = signatures.slice(start, start + MAX_STATUSES);
       const { value } = await rpc.getSignatureStatuses(page).send();
@@ -39,7 +39,7 @@ test('what any of several senders was told is there after SIGKILL, and after the
     }
   }
   const transactions = await rpc.getSignaturesForAddress(recipient, { commitment: 'confirmed' }).send();
-  assert.ok(transactions.length >= answered.length);
+  assert.ok(transactions.length >= processed.length);
   assert.equal(await balance(recipient), BigInt(transactions.length) * SOL);
 });
 
@@ -101,18 +101,18 @@ async function runUntilKilled(t: TestContext, { stateDirectory, recipient: known
   t.after(() => child.kill('SIGKILL'));
   const exited = new Promise((resolve) => child.once('exit', resolve));
   let recipient = known;
-  const answered: Signature[] = [];
+  const processed: Signature[] = [];
   const confirmed: Signature[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     // What the process was writing when it was killed has no end.
     const [word, text = ''] = line.split(' ');
     if (word === 'recipient') recipient = address(text);
-    if (word === 'answered' && isSignature(text)) answered.push(text);
+    if (word === 'processed' && isSignature(text)) processed.push(text);
     if (word === 'confirmed' && isSignature(text)) confirmed.push(text);
-    if (answered.length === count) child.kill('SIGKILL');
+    if (processed.length === count) child.kill('SIGKILL');
   }
   await exited;
-  return { recipient, answered, confirmed };
+  return { recipient, processed, confirmed };
 }
 
 async function temporaryDirectory(t: TestContext): Promise<string> {

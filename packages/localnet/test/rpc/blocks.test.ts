@@ -27,7 +27,7 @@ test('a block holds its transactions in order and names the blocks around it', a
     );
   }
   assert.equal((await call('getBlock', [Number(slot), { commitment: 'confirmed' }])).error?.code, -32004);
-  await localnet.warp({ slots: 4n });
+  await localnet.warp({ slots: 33n });
   const block = await rpc.getBlock(slot, { maxSupportedTransactionVersion: 0, rewards: false }).send();
   assert.deepEqual(
     block?.transactions.map(({ transaction }) => transaction.signatures[0]),
@@ -47,6 +47,7 @@ test("an address's signatures can be paged through, none missing and none twice"
     sent.unshift(await send(payer, [getTransferSolInstruction({ source: payer, destination: payer.address, amount })]));
     await localnet.warp();
   }
+  await localnet.warp({ slots: 29n });
   const page = (options: object) =>
     rpc.getSignaturesForAddress(payer.address, { commitment: 'confirmed', limit: 2, ...options }).send();
   const first = await page({});

@@ -165,7 +165,7 @@ describe('an explorer reads in words', () => {
     const { localnet, wallet, call } = cluster;
     const [authority, listed] = [await wallet(), await wallet(0n)];
     const [table = ''] = Object.keys(await createTable(cluster, authority, [listed.address]));
-    await localnet.warp({ slots: 3n });
+    await localnet.warp({ slots: 32n });
     const shown = await call('getAccountInfo', [table, { encoding: 'jsonParsed' }]);
     assert.partialDeepStrictEqual(shown.result, {
       value: {

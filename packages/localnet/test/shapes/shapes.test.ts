@@ -62,13 +62,16 @@ async function clusterWithContent(t: TestContext) {
     getBurnCheckedInstruction({ account, mint, authority: owner, amount: 10n, decimals: 6 }),
     getApproveInstruction({ source: account, delegate: delegate.address, owner, amount: 5n }),
   ]);
-  await localnet.warp({ slots: 5n });
+  await localnet.warp({ slots: 40n });
   const read = await rpc
     .getTransaction(signature, { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 })
     .send();
   const slot = Number(read?.slot);
   const burn = () => getBurnCheckedInstruction({ account, mint, authority: owner, amount: 1n, decimals: 6 });
-  const [one, other] = [await sign(owner, [burn()]), await sign(owner, [burn(), burn()])];
+  const [one, other] = await Promise.all(
+    [[burn()], [burn(), burn()]].map((burns) => sign(owner, burns, { commitment: 'finalized' })),
+  );
+  assert.ok(one && other);
   const block = (transactionDetails: string, rewards = true) => [
     slot,
     { transactionDetails, rewards, maxSupportedTransactionVersion: 1 },

@@ -51,6 +51,8 @@ export interface LedgerDatabase {
   write(changes: Changes): void;
   /** Puts accounts into the order of their keys once enough have been written since it was last done. */
   foldAccounts(): void;
+  /** Removes the transactions from a number on and writes accounts, all or nothing. */
+  abandonFrom(number: number, accounts: CapturedAccounts): void;
   /** Removes the transactions below a number. */
   forgetBelow(number: number): void;
   close(): void;
@@ -138,6 +140,12 @@ function prepareLedger(database: DatabaseSync, directory: string | null): Ledger
         write.forgetChanges.run();
       });
     },
+    abandonFrom: (number, accounts) => {
+      inTransaction(() => {
+        write.abandon.run(number);
+        for (const account of accounts.values()) writeAccount(write, account);
+      });
+    },
     forgetBelow: (number) => {
       write.forget.run(number);
     },
@@ -195,6 +203,7 @@ function prepareWrites(database: DatabaseSync) {
     ),
     forgetChanges: database.prepare('delete from account_changes'),
     transaction: database.prepare('insert into transactions values (?, ?, ?, ?, ?, ?, ?, ?)'),
+    abandon: database.prepare('delete from transactions where number >= ?'),
     forget: database.prepare('delete from transactions where number < ?'),
   };
 }

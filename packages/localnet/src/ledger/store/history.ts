@@ -25,6 +25,8 @@ export interface History {
   ofAddress(address: Address, page: Page): TransactionSummary[];
   /** The number of the first transaction in a slot or later. */
   firstFrom(slot: bigint): number;
+  /** Forgets everything from a number on; the next transaction gets that number. */
+  forgetFrom(number: number): void;
   /** Forgets everything below a number. */
   forgetBelow(number: number): void;
 }
@@ -74,6 +76,14 @@ export function createHistory(oldest: number): History {
         else high = middle;
       }
       return first + low;
+    },
+    forgetFrom: (number) => {
+      for (const { signature } of entries.splice(number - first)) numbers.delete(signature);
+      for (const [address, known] of byAddress) {
+        const kept = known.filter((each) => each < number);
+        if (kept.length === 0) byAddress.delete(address);
+        else if (kept.length < known.length) byAddress.set(address, kept);
+      }
     },
     forgetBelow: (number) => {
       for (const { signature } of entries.slice(0, number - first)) numbers.delete(signature);

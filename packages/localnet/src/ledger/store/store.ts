@@ -36,8 +36,11 @@ export interface Store {
   transactionsIn(slot: bigint): TransactionRecord[];
   /** The first slot whose transactions are all still remembered. */
   firstAvailableSlot(): bigint;
-  transactionCount(): bigint;
+  /** Transactions up to and with a slot, since genesis. */
+  transactionCount(slot: bigint): bigint;
   blockTime(slot: bigint): bigint | null;
+  /** Forgets the transactions of a slot and of all later ones, and puts accounts back, at once and on disk. */
+  abandon(firstSlot: bigint, accounts: CapturedAccounts): void;
   /** Keeps memory and file in bounds: forgets transactions beyond the bound that are older than the slot. */
   tidy(olderThanSlot: bigint): void;
   close(): void;
@@ -105,10 +108,16 @@ export function openStore(directory: string | null): Store {
       // Forgetting may have cut through the slot of the oldest that is left.
       return oldest > 1 ? (history.at(oldest)?.slot ?? 0n) + 1n : 0n;
     },
-    transactionCount: () => BigInt(history.newest()),
+    transactionCount: (slot) => BigInt(history.firstFrom(slot + 1n) - 1),
     blockTime: (slot) => {
       const first = history.at(history.firstFrom(slot));
       return first?.slot === slot ? first.blockTime : null;
+    },
+    abandon: (firstSlot, accounts) => {
+      flush();
+      const number = history.firstFrom(firstSlot);
+      database.abandonFrom(number, directory ? accounts : new Map());
+      history.forgetFrom(number);
     },
     tidy: (olderThanSlot) => {
       database.foldAccounts();

@@ -1,0 +1,70 @@
+import type { Ledger } from './ledger/ledger.ts';
+import type { WireTransaction } from './wire/wire-transaction.ts';
+
+/** Transactions that are executed in one turn of the event loop, so that requests need not wait for all that are due. */
+const TURN_TRANSACTIONS = 32;
+
+/** Holds what was accepted until it reaches the block producer. Nobody learns from the answer how it will fare. */
+export interface Inbox {
+  /** Without `checkLifetime` any blockhash will do. */
+  add(transaction: WireTransaction, options: { readonly checkLifetime: boolean }): void;
+  /** Executes at once what was accepted. */
+  flush(): void;
+  /** Drops what was accepted. */
+  close(): void;
+}
+
+/** `delayMs` passes between the answer and the execution; with 0 it takes place before the next request is read. */
+export function createInbox(
+  ledger: Pick<Ledger, 'execute'>,
+  delayMs: number,
+  onError: (error: unknown) => void,
+): Inbox {
+  let waiting: { readonly transaction: WireTransaction; readonly checkLifetime: boolean; readonly dueAt: number }[] =
+    [];
+  let stopTimer: (() => void) | null = null;
+
+  const execute = (transactions: typeof waiting) => {
+    for (const { transaction, checkLifetime } of transactions) {
+      try {
+        ledger.execute(transaction, { checkLifetime });
+      } catch (error) {
+        onError(error);
+      }
+    }
+  };
+  const schedule = () => {
+    const [first] = waiting;
+    if (stopTimer !== null || first === undefined) return;
+    const waitMs = first.dueAt - performance.now();
+    if (waitMs <= 0) {
+      const immediate = setImmediate(deliver);
+      stopTimer = () => clearImmediate(immediate);
+    } else {
+      const timer = setTimeout(deliver, waitMs);
+      stopTimer = () => clearTimeout(timer);
+    }
+  };
+  const deliver = () => {
+    stopTimer = null;
+    const now = performance.now();
+    const notDue = waiting.findIndex(({ dueAt }) => dueAt > now);
+    const due = Math.min(notDue < 0 ? waiting.length : notDue, TURN_TRANSACTIONS);
+    execute(waiting.splice(0, due));
+    schedule();
+  };
+
+  return {
+    add: (transaction, { checkLifetime }) => {
+      waiting.push({ transaction, checkLifetime, dueAt: performance.now() + delayMs });
+      schedule();
+    },
+    flush: () => {
+      execute(waiting.splice(0));
+    },
+    close: () => {
+      stopTimer?.();
+      waiting = [];
+    },
+  };
+}

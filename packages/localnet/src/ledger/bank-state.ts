@@ -1,0 +1,31 @@
+import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import { addressKey, decodeAccount, holdAccount } from './svm-accounts.ts';
+import type { Versions } from './versions.ts';
+
+/** The accounts as the bank of a slot holds them. */
+export interface BankState {
+  readonly slot: bigint;
+  readonly account: (address: Address) => MaybeEncodedAccount;
+  programAccounts(program: Address): EncodedAccount[];
+}
+
+/** Reads the accounts of the bank of a slot: the newest versions, less what later slots wrote. */
+export function readBank(
+  { svm, versions }: { readonly svm: LiteSVM; readonly versions: Versions },
+  slot: bigint,
+): BankState {
+  const account = (address: Address) =>
+    decodeAccount(address, versions.earlier(slot, address) ?? holdAccount(svm, addressKey(address)));
+  return {
+    slot,
+    account,
+    programAccounts: (program) => {
+      const changed = versions.changedAfter(slot);
+      const earlier = Array.from(changed, account).filter(
+        (known): known is Extract<typeof known, { exists: true }> => known.exists && known.programAddress === program,
+      );
+      return [...svm.getProgramAccounts(program).filter(({ address }) => !changed.has(address)), ...earlier];
+    },
+  };
+}

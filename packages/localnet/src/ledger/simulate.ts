@@ -1,0 +1,70 @@
+import { type Address, getAddressDecoder } from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import type { Runtime } from '../runtime.ts';
+import type { WireTransaction } from '../wire/wire-transaction.ts';
+import { restoreAccounts } from './account-journal.ts';
+import { listAccounts } from './account-list.ts';
+import { type Attempt, attemptTransaction } from './attempt.ts';
+import type { BankState } from './bank-state.ts';
+import type { Slots } from './slots.ts';
+import type { Store } from './store/store.ts';
+import { holdAccount, putAccount } from './svm-accounts.ts';
+import type { Versions } from './versions.ts';
+
+const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111' as Address;
+const SLOT_HASHES_SYSVAR = 'SysvarS1otHashes111111111111111111111111111' as Address;
+const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111' as Address;
+const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111' as Address;
+/** An upgradeable program's account: a u32 tag of 2, then the address of its code. */
+const PROGRAM_BYTES = 36;
+const PROGRAM_DATA_OFFSET = 4;
+
+/** Accounts that change with the slot, and that programs see though no transaction names them. */
+export const SYSVARS = [CLOCK_SYSVAR, SLOT_HASHES_SYSVAR] as const;
+
+export interface ChainDeps {
+  readonly svm: LiteSVM;
+  readonly runtime: Runtime;
+  readonly slots: Slots;
+  readonly versions: Versions;
+  readonly store: Store;
+}
+
+/** Executes a transaction in the bank of a slot and puts everything back. */
+export function simulateInBank(
+  { svm, runtime, slots, versions, store }: ChainDeps,
+  bank: BankState,
+  transaction: WireTransaction,
+  options: { readonly checkLifetime: boolean },
+): Attempt {
+  const named = bank.slot < slots.current() ? accountsToSetBack(bank, transaction) : [];
+  const earlier = Array.from(named, (address) => versions.earlier(bank.slot, address)).filter((held) => held !== null);
+  const newest = earlier.map(({ key }) => holdAccount(svm, key));
+  for (const held of earlier) putAccount(svm, held);
+  try {
+    const attempt = attemptTransaction({ svm, runtime, slots, store, bankSlot: bank.slot }, transaction, options);
+    if (attempt.kind === 'executed') {
+      restoreAccounts(svm, new Map([...attempt.before].filter(([address]) => attempt.after.has(address))));
+    }
+    return attempt;
+  } finally {
+    for (const held of newest) putAccount(svm, held);
+  }
+}
+
+/** Everything that the result of a transaction depends on: its accounts, its tables, its programs' code, the sysvars. */
+function accountsToSetBack(bank: BankState, transaction: WireTransaction): Iterable<Address> {
+  const listed = listAccounts(bank.account, bank.slot, transaction);
+  const named = 'accounts' in listed ? listed.accounts.map(({ address }) => address) : [...transaction.staticAddresses];
+  const code = named.flatMap((address) => codeOf(bank, address));
+  const tables = transaction.lookups.map(({ lookupTableAddress }) => lookupTableAddress);
+  const slotHashes = named.includes(LOOKUP_TABLE_PROGRAM) ? [SLOT_HASHES_SYSVAR] : [];
+  return new Set([...named, ...code, ...tables, CLOCK_SYSVAR, ...slotHashes]);
+}
+
+function codeOf(bank: BankState, address: Address): Address[] {
+  const account = bank.account(address);
+  const isProgram =
+    account.exists && account.programAddress === UPGRADEABLE_LOADER && account.data.length === PROGRAM_BYTES;
+  return isProgram ? [getAddressDecoder().decode(account.data, PROGRAM_DATA_OFFSET)] : [];
+}

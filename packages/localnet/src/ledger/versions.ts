@@ -1,0 +1,134 @@
+import type { Address } from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import type { CapturedAccounts } from './account-journal.ts';
+import { addressKey, type HeldAccount, holdAccount, putAccount } from './svm-accounts.ts';
+
+/** Slots whose earlier versions are kept beyond the finalized ones, for nodes that lag behind, while there are few. */
+const KEPT_SLOTS = 512n;
+const KEPT_VERSIONS = 20_000;
+
+/** An account as it was before the first write of a slot. */
+interface Version {
+  readonly slot: bigint;
+  held: HeldAccount;
+}
+
+/**
+ * The earlier versions of accounts that recent slots wrote. The SVM holds the newest state alone; together they give the
+ * state at the end of any slot from `floor` on.
+ */
+export interface Versions {
+  /** The oldest slot whose state is known. */
+  floor(): bigint;
+  /** Keeps accounts as they were before a slot wrote them; only what comes first for an account in a slot counts. */
+  keep(slot: bigint, before: CapturedAccounts): void;
+  /** The account at the end of a slot if it was written since, else null. */
+  earlier(slot: bigint, address: Address): HeldAccount | null;
+  /** Accounts that were written after a slot. */
+  changedAfter(slot: bigint): ReadonlySet<Address>;
+  /** Accounts that a slot wrote. */
+  changedIn(slot: bigint): ReadonlySet<Address>;
+  /**
+   * Applies a change to every earlier state, oldest first, as if it had happened before all of them. `change` gets the
+   * accounts of one state and returns them changed, or null where they cannot be; the newest state is left to the caller.
+   */
+  rewrite(addresses: readonly Address[], change: (state: CapturedAccounts) => CapturedAccounts | null): void;
+  /** Puts everything but some accounts back as it was at the end of a slot. Returns what it put back. */
+  rollBack(slot: bigint, except: readonly Address[]): CapturedAccounts;
+  /** Forgets versions that only states before the slot need. */
+  prune(finalizedSlot: bigint): void;
+}
+
+/** `floor` is the slot before the first that will be written. */
+export function createVersions(svm: LiteSVM, initialFloor: bigint): Versions {
+  /** Oldest first. */
+  const byAddress = new Map<Address, Version[]>();
+  /** In the order of slots, oldest first. */
+  const bySlot = new Map<bigint, Set<Address>>();
+  let floor = initialFloor;
+  let count = 0;
+
+  const earlier = (slot: bigint, address: Address) =>
+    byAddress.get(address)?.find((version) => version.slot > slot)?.held ?? null;
+  const keepOne = (slot: bigint, address: Address, held: HeldAccount) => {
+    const written = getOrSet(bySlot, slot, () => new Set<Address>());
+    if (written.has(address)) return;
+    written.add(address);
+    const versions = getOrSet(byAddress, address, (): Version[] => []);
+    const later = versions.findIndex((version) => version.slot > slot);
+    versions.splice(later < 0 ? versions.length : later, 0, { slot, held });
+    count += 1;
+  };
+  const drop = (slot: bigint, addresses: ReadonlySet<Address>) => {
+    const left = bySlot.get(slot)?.difference(addresses);
+    if (left && left.size > 0) bySlot.set(slot, left);
+    else bySlot.delete(slot);
+    count -= addresses.size;
+    for (const address of addresses) {
+      const others = byAddress.get(address)?.filter((version) => version.slot !== slot) ?? [];
+      if (others.length === 0) byAddress.delete(address);
+      else byAddress.set(address, others);
+    }
+  };
+
+  return {
+    floor: () => floor,
+    keep: (slot, before) => {
+      for (const [address, held] of before) keepOne(slot, address, held);
+    },
+    earlier,
+    changedAfter: (slot) => {
+      const changed = new Set<Address>();
+      for (const [written, addresses] of bySlot) {
+        if (written > slot) for (const address of addresses) changed.add(address);
+      }
+      return changed;
+    },
+    changedIn: (slot) => bySlot.get(slot) ?? new Set(),
+    rewrite: (addresses, change) => {
+      const slots = new Set(addresses.flatMap((address) => byAddress.get(address)?.map(({ slot }) => slot) ?? []));
+      for (const slot of [...slots].sort((a, b) => (a < b ? -1 : 1))) {
+        const state: CapturedAccounts = new Map(
+          addresses.map((address) => [address, earlier(slot - 1n, address) ?? holdAccount(svm, addressKey(address))]),
+        );
+        const changed = change(state);
+        for (const [address, held] of changed ?? state) {
+          // Where the change cannot be, its accounts keep their old version up to this slot.
+          if (changed === null) keepOne(slot, address, held);
+          const version = byAddress.get(address)?.find((known) => known.slot === slot);
+          if (version) version.held = held;
+        }
+      }
+    },
+    rollBack: (slot, except) => {
+      const restored = new Map<Address, HeldAccount>();
+      for (const address of [...byAddress.keys()]) {
+        const held = except.includes(address) ? null : earlier(slot, address);
+        if (held === null) continue;
+        putAccount(svm, held);
+        restored.set(address, held);
+      }
+      for (const [written, addresses] of [...bySlot]) {
+        if (written <= slot) continue;
+        drop(written, addresses.difference(new Set(except)));
+      }
+      return restored;
+    },
+    prune: (finalizedSlot) => {
+      for (const [slot, written] of bySlot) {
+        const isKept = slot > finalizedSlot || (slot > finalizedSlot - KEPT_SLOTS && count <= KEPT_VERSIONS);
+        if (isKept) break;
+        drop(slot, written);
+        floor = slot;
+      }
+    },
+  };
+}
+
+function getOrSet<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const created = create();
+  map.set(key, created);
+  return created;
+}
