@@ -26,8 +26,17 @@ export type CallFault =
   /** The response contains a false status. */
   | (Odds & { readonly kind: 'wrongStatus'; readonly method: StatusMethod; readonly lie: Lie });
 
+/** Which node answers a request; several behind one URL are rarely equal. */
+export type NodeFault = Odds & {
+  readonly method: string;
+} /** Requests go in turn to nodes that are so many slots behind the cluster. */ & (
+    | { readonly kind: 'behind'; readonly slots: readonly number[] }
+    /** The node remembers the transactions and blocks of the last slots alone. */
+    | { readonly kind: 'forgetHistory'; readonly slots: number }
+  );
+
 /** A fault to inject. */
-export type Fault = RequestFault | CallFault;
+export type Fault = RequestFault | CallFault | NodeFault;
 export type StatusMethod = 'getSignatureStatuses' | 'getBundleStatuses' | 'getInflightBundleStatuses';
 export type Lie = 'unknown' | 'failed' | 'landed';
 type Kind = Fault['kind'];
@@ -40,20 +49,24 @@ export interface Faults {
   clear(): void;
   /** Returns and counts the fault that applies to a request with these methods; null if none does. */
   takeRequest(methods: readonly string[]): RequestFault | null;
+  /** Returns which node answers a request with these methods, and counts the faults that say so. */
+  takeNode(methods: readonly string[]): { readonly behindSlots: bigint; readonly historySlots: bigint | null };
   /** Returns and counts the fault of a kind that applies to a call; null if none does. */
   takeCall<K extends CallFault['kind']>(kind: K, method: string): OfKind<K> | null;
 }
 
 export function createFaults(): Faults {
-  let armed: { readonly fault: Fault; left: number; readonly random: () => number }[] = [];
+  let armed: { readonly fault: Fault; left: number; used: number; readonly random: () => number }[] = [];
 
-  const use = <T extends Fault>(wanted: (fault: Fault) => fault is T): T | null => {
+  const use = <T extends Fault>(wanted: (fault: Fault) => fault is T): T | null => useCounted(wanted)?.fault ?? null;
+  const useCounted = <T extends Fault>(wanted: (fault: Fault) => fault is T) => {
     for (const entry of armed) {
       const { fault, random } = entry;
       if (!wanted(fault) || random() >= (fault.probability ?? 1)) continue;
       entry.left -= 1;
+      entry.used += 1;
       armed = armed.filter(({ left }) => left > 0);
-      return fault;
+      return { fault, used: entry.used };
     }
     return null;
   };
@@ -61,13 +74,28 @@ export function createFaults(): Faults {
 
   return {
     set: (fault) => {
-      armed.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY, random: seededRandom(fault.seed ?? 0) });
+      armed.push({
+        fault,
+        left: fault.times ?? Number.POSITIVE_INFINITY,
+        used: 0,
+        random: seededRandom(fault.seed ?? 0),
+      });
     },
     clear: () => {
       armed = [];
     },
     takeRequest: (methods) =>
       use((fault): fault is RequestFault => REQUEST_KINDS.some((kind) => kind === fault.kind) && fits(fault, methods)),
+    takeNode: (methods) => {
+      const of =
+        <K extends NodeFault['kind']>(kind: K) =>
+        (fault: Fault): fault is OfKind<K> =>
+          fault.kind === kind && fits(fault, methods);
+      const behind = useCounted(of('behind'));
+      const forgetful = use(of('forgetHistory'));
+      const turn = behind?.fault.slots[(behind.used - 1) % behind.fault.slots.length];
+      return { behindSlots: BigInt(turn ?? 0), historySlots: forgetful && BigInt(forgetful.slots) };
+    },
     takeCall: <K extends CallFault['kind']>(kind: K, method: string) =>
       use((fault): fault is OfKind<K> => fault.kind === kind && fits(fault, [method])),
   };

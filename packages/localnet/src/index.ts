@@ -5,13 +5,14 @@ import { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-
 import { createGenesis } from './genesis.ts';
 import { createInbox } from './inbox.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
+import type { NodeOptions } from './ledger/node.ts';
 import { forgetLedger } from './ledger/store/database.ts';
 import { listenWithWebsockets } from './listen.ts';
 import { accountMethods } from './methods/accounts.ts';
 import { blockMethods } from './methods/blocks.ts';
 import { bundleMethods, tipFloor } from './methods/bundles.ts';
 import { clusterMethods } from './methods/cluster.ts';
-import { controlMethods, type Pace } from './methods/control.ts';
+import { abandonNewest, controlMethods, type Pace } from './methods/control.ts';
 import { historyMethods } from './methods/history.ts';
 import { injectFaults } from './methods/inject-faults.ts';
 import { networkMethods } from './methods/network.ts';
@@ -19,6 +20,7 @@ import { submissionMethods } from './methods/submission.ts';
 import { tokenMethods } from './methods/tokens.ts';
 import { findSquadsProgram } from './programs.ts';
 import { createRealProgram } from './real-program.ts';
+import type { Methods } from './rpc/answer-call.ts';
 import { createRpcServer } from './rpc/server.ts';
 import type { Runtime } from './runtime.ts';
 import { createSquadsEmulation } from './squads-emulation/index.ts';
@@ -80,6 +82,13 @@ export interface Localnet {
   readonly faults: Faults;
   /** Advances slots (default one) or seconds at once. */
   warp(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
+  /**
+   * Abandons the newest complete blocks (default one) and the one that is being built, as when the cluster chooses another
+   * fork: their transactions never were. Throws RangeError if one of them is finalized.
+   */
+  fork(step?: { readonly slots?: bigint }): void;
+  /** Disconnects all WebSocket clients; they may connect again. */
+  dropWebSockets(): void;
   stop(): Promise<void>;
 }
 
@@ -121,22 +130,30 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const engine = createBlockEngine(ledger);
   const verifier = createSignatureVerifier();
   const bundles = bundleMethods({ ledger, engine, faults, verifier, v1 });
-  const { node } = ledger;
-  const cluster = {
-    ...clusterMethods(node, runtime.program, signer.address),
-    ...networkMethods(node, signer.address),
-    ...accountMethods(node, signer.address),
-    ...tokenMethods(node),
-    ...historyMethods(node),
-    ...blockMethods(node),
-    ...submissionMethods({ ledger, node, inbox, faucet: createFaucet(ledger, signer), faults, verifier, v1 }),
-    ...controlMethods({ ledger, bank, faults, pace, inbox }),
+  const gate = createWebsocketGate({ kinds: subscriptionKinds(ledger), feed: createFeed(ledger), onError });
+  const shared = {
+    ...controlMethods({ ledger, bank, faults, pace, inbox, websockets: gate }),
     ...bundles,
   };
+  const faucet = createFaucet(ledger, signer);
+  const methodsOf = rememberMethods((options) => {
+    const node = ledger.nodeWith(options);
+    const own = {
+      ...clusterMethods(node, runtime.program, signer.address),
+      ...networkMethods(node, signer.address),
+      ...accountMethods(node, signer.address),
+      ...tokenMethods(node),
+      ...historyMethods(node),
+      ...blockMethods(node),
+      ...submissionMethods({ ledger, node, inbox, faucet, faults, verifier, v1 }),
+    };
+    return injectFaults({ ...own, ...shared }, faults);
+  });
+  const bundlesWithFaults = injectFaults(bundles, faults);
   const server = createRpcServer({
-    rpc: new Map([
-      ['/', injectFaults(cluster, faults)],
-      ['/api/v1/bundles', injectFaults(bundles, faults)],
+    rpc: new Map<string, (called: readonly string[]) => Methods>([
+      ['/', (called) => methodsOf(faults.takeNode(called))],
+      ['/api/v1/bundles', () => bundlesWithFaults],
     ]),
     rest: new Map<string, () => unknown>([
       ['/health', () => 'ok'],
@@ -146,7 +163,6 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
     settled: ledger.stored,
     onError,
   });
-  const gate = createWebsocketGate({ kinds: subscriptionKinds(ledger), feed: createFeed(ledger), onError });
   const listening = await listenWithWebsockets(server, gate, { port: options.port ?? 0, host }).catch(
     async (error: unknown) => {
       await verifier.close();
@@ -170,6 +186,8 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
       inbox.flush();
       return ledger.advance(step);
     },
+    fork: ({ slots = 1n } = {}) => void abandonNewest(ledger, slots),
+    dropWebSockets: () => void gate.drop(),
     stop: async () => {
       stopped = true;
       stopTicking();
@@ -192,6 +210,17 @@ async function squadsProgram({ squadsProgram: wanted, fetchMissingProgram = fals
     return { ...found, note: `${found.note} ${error instanceof Error ? error.message : String(error)}` };
   }
   return findSquadsProgram(wanted, options.cacheDirectory);
+}
+
+/** There are few nodes that differ, and many requests. */
+function rememberMethods(create: (options: NodeOptions) => Methods): (options: NodeOptions) => Methods {
+  const known = new Map<string, Methods>();
+  return (options) => {
+    const key = `${options.behindSlots}/${options.historySlots}`;
+    const methods = known.get(key) ?? create(options);
+    known.set(key, methods);
+    return methods;
+  };
 }
 
 /** Advances one slot per interval. Under load a slot takes longer; slots do not pile up. */

@@ -74,12 +74,12 @@ export async function findMultisig({ db }: World, { projectId }: TestProject): P
   return project.flywheel.multisig;
 }
 
-/** Reads a set-up batch from the chain, at `finalized` by default. */
+/** Reads a set-up batch from the chain, at `confirmed` by default. */
 export async function readBatchOnChain(
   world: World,
   project: TestProject,
   batchIndex: bigint,
-  commitment: Commitment = 'finalized',
+  commitment: Commitment = 'confirmed',
 ): Promise<{
   readonly batch: BatchAccount;
   readonly proposal: Omit<ProposalAccount, 'status'> & { readonly status: ProposalStatus['__kind'] };
@@ -93,7 +93,7 @@ export async function readBatchOnChain(
   return { batch: decodeBatch(batchAccount), proposal: { ...proposal, status: proposal.status.__kind } };
 }
 
-async function readAccount({ rpc }: Pick<World, 'rpc'>, address: Address, commitment: Commitment = 'finalized') {
+async function readAccount({ rpc }: Pick<World, 'rpc'>, address: Address, commitment: Commitment = 'confirmed') {
   const account = await fetchEncodedAccount(rpc, address, { commitment });
   if (!account.exists) throw new Error(`There is no account ${address}.`);
   return account;

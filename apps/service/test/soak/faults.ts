@@ -75,7 +75,9 @@ async function load(
   return batches;
 }
 
-export type Knob = Fault['kind'] | 'land and time out' | 'land and hang up' | 'expire blockhashes';
+/** Forks and lagging nodes have tests of their own. */
+type SoakedFault = Exclude<Fault['kind'], 'behind' | 'forgetHistory'>;
+export type Knob = SoakedFault | 'land and time out' | 'land and hang up' | 'expire blockhashes';
 
 export const KNOBS = [
   'drop',

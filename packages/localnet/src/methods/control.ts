@@ -8,11 +8,15 @@ import { BLOCKHASH_VALID_SLOTS } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { addressParam, integerParam, parseParams } from '../rpc/params.ts';
 import { invalidParams } from '../rpc/rpc-error.ts';
+import type { WebsocketGate } from '../subscriptions/websocket.ts';
 import { throwRpcError } from './context.ts';
 
 /** A bigger jump would leave the range of dates. */
 const MAX_WARP_SECONDS = 10_000_000_000n;
 const MAX_WARP_SLOTS = 1_000_000_000_000n;
+/** Earlier states are kept for about as many slots. */
+const MAX_BEHIND_SLOTS = 500;
+const MAX_NODES = 100;
 const MAX_U64 = 2n ** 64n - 1n;
 
 const odds = {
@@ -43,6 +47,13 @@ const fault = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('delay'), method: z.string(), delayMs: z.int().nonnegative(), ...odds }),
   z.strictObject({ kind: z.literal('hang'), method: z.string(), ...odds }),
+  z.strictObject({
+    kind: z.literal('behind'),
+    method: z.string(),
+    slots: z.array(z.int().min(0).max(MAX_BEHIND_SLOTS)).min(1).max(MAX_NODES),
+    ...odds,
+  }),
+  z.strictObject({ kind: z.literal('forgetHistory'), method: z.string(), slots: z.int().nonnegative(), ...odds }),
 ]);
 const amountText = z
   .string()
@@ -61,6 +72,8 @@ const warpRequest = z.strictObject({
   seconds: integerParam.refine((seconds) => seconds <= MAX_WARP_SECONDS, `at most ${MAX_WARP_SECONDS}`).optional(),
 });
 
+const forkRequest = z.strictObject({ slots: integerParam.default(1n) });
+
 /** Whether slots follow one another by themselves. */
 export interface Pace {
   paused: boolean;
@@ -72,10 +85,11 @@ export interface ControlDeps {
   readonly faults: Faults;
   readonly pace: Pace;
   readonly inbox: Inbox;
+  readonly websockets: Pick<WebsocketGate, 'drop'>;
 }
 
 /** What a real cluster does not offer: money for nothing, time travel, misbehaviour. */
-export function controlMethods({ ledger, bank, faults, pace, inbox }: ControlDeps): Record<string, Method> {
+export function controlMethods({ ledger, bank, faults, pace, inbox, websockets }: ControlDeps): Record<string, Method> {
   return {
     localnet_createMint: async (params) => {
       const [{ decimals, token2022 }] = parseParams([mintRequest], params);
@@ -102,6 +116,15 @@ export function controlMethods({ ledger, bank, faults, pace, inbox }: ControlDep
       await ledger.advance({ slots: BLOCKHASH_VALID_SLOTS + 1n });
       return { slot: ledger.slots.current() };
     },
+    localnet_fork: (params) => {
+      const [{ slots }] = parseParams([forkRequest.prefault({})], params);
+      try {
+        return { firstAbandonedSlot: abandonNewest(ledger, slots) };
+      } catch (error) {
+        throw error instanceof RangeError ? invalidParams(error.message) : error;
+      }
+    },
+    localnet_dropWebSockets: () => ({ dropped: websockets.drop() }),
     localnet_pauseSlots: () => {
       pace.paused = true;
       return { slot: ledger.slots.current() };
@@ -120,4 +143,11 @@ export function controlMethods({ ledger, bank, faults, pace, inbox }: ControlDep
       return null;
     },
   };
+}
+
+/** Abandons the newest complete blocks and the one that is being built. Throws RangeError if they are not as many. */
+export function abandonNewest(ledger: Ledger, slots: bigint): bigint {
+  const firstAbandoned = ledger.slots.current() - slots;
+  ledger.abandon(firstAbandoned);
+  return firstAbandoned;
 }

@@ -10,8 +10,8 @@ const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
 export interface Routes {
-  /** JSON-RPC methods by path. */
-  readonly rpc: ReadonlyMap<string, Methods>;
+  /** By path: chooses the methods that answer a request from the names of those that it calls. */
+  readonly rpc: ReadonlyMap<string, (called: readonly string[]) => Methods>;
   /** Plain GET routes by path. */
   readonly rest: ReadonlyMap<string, () => unknown>;
   readonly faults: Faults;
@@ -48,15 +48,15 @@ async function answer(routes: Routes, request: IncomingMessage, response: Server
     else sendText(response, 404, `Nothing is served at GET ${path}`);
     return;
   }
-  const methods = routes.rpc.get(path);
-  if (!methods) return sendText(response, 404, `No JSON-RPC is served at ${path}`);
+  const chooseMethods = routes.rpc.get(path);
+  if (!chooseMethods) return sendText(response, 404, `No JSON-RPC is served at ${path}`);
   if (request.method !== 'POST') return sendText(response, 405, 'Use POST');
   const body = await readBody(request);
   if (body === null) {
     const tooLong = new RpcError(INVALID_REQUEST, `Request body exceeds ${MAX_BODY_BYTES} bytes`);
     return send(response, 413, { ...JSON_TYPE, connection: 'close' }, stringifyJson(failure(null, tooLong)));
   }
-  await answerCalls(routes, methods, body, response);
+  await answerCalls(routes, chooseMethods, body, response);
 }
 
 /** Reads a body; null if it is too long, in which case the rest is not read. Iterating over the request would be slower than the call itself. */
@@ -77,7 +77,12 @@ function readBody(request: IncomingMessage): Promise<string | null> {
   });
 }
 
-async function answerCalls(routes: Routes, methods: Methods, body: string, response: ServerResponse): Promise<void> {
+async function answerCalls(
+  routes: Routes,
+  chooseMethods: (called: readonly string[]) => Methods,
+  body: string,
+  response: ServerResponse,
+): Promise<void> {
   let calls: unknown;
   try {
     calls = parseJson(body);
@@ -85,7 +90,8 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
     if (!(error instanceof SyntaxError)) throw error;
     return sendJson(response, 200, failure(null, new RpcError(PARSE_ERROR, 'Parse error')));
   }
-  const fault = routes.faults.takeRequest((Array.isArray(calls) ? calls : [calls]).map(methodName));
+  const called = (Array.isArray(calls) ? calls : [calls]).map(methodName);
+  const fault = routes.faults.takeRequest(called);
   if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
   // Open until the client closes it or the cluster stops.
   if (fault?.kind === 'hang') return;
@@ -93,6 +99,7 @@ async function answerCalls(routes: Routes, methods: Methods, body: string, respo
     const message = fault.status === 429 ? 'Too many requests' : 'Internal server error';
     return sendJson(response, fault.status, { jsonrpc: '2.0', error: { code: fault.status, message }, id: null });
   }
+  const methods = chooseMethods(called);
   if (!Array.isArray(calls)) {
     const result = await answerCall(methods, calls, routes.onError);
     await routes.settled();

@@ -25,7 +25,9 @@ export interface WebsocketDeps {
 export interface WebsocketGate {
   /** Lets clients of a server upgrade at `/`. */
   serve(server: Server): void;
-  /** Disconnects all clients. */
+  /** Disconnects all clients without a goodbye; they may connect again. Returns their number. */
+  drop(): number;
+  /** Disconnects all clients and admits no more. */
   close(): void;
 }
 
@@ -35,6 +37,11 @@ export function createWebsocketGate(deps: WebsocketDeps): WebsocketGate {
   const nextNumber = () => {
     lastNumber += 1;
     return lastNumber;
+  };
+  const drop = () => {
+    const clients = [...gate.clients];
+    for (const client of clients) client.terminate();
+    return clients.length;
   };
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
@@ -48,8 +55,9 @@ export function createWebsocketGate(deps: WebsocketDeps): WebsocketGate {
     serve: (server) => {
       server.on('upgrade', upgrade);
     },
+    drop,
     close: () => {
-      for (const client of gate.clients) client.terminate();
+      drop();
       gate.close();
     },
   };

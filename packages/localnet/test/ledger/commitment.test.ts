@@ -132,7 +132,9 @@ describe('a blockhash', () => {
     const simulated = async (commitment: Commitment) =>
       (await rpc.simulateTransaction(wire, { encoding: 'base64', commitment }).send()).value.err;
     assert.deepEqual(await Promise.all(COMMITMENTS.map(simulated)), [null, null, 'BlockhashNotFound']);
-    const refused = await preflightError(rpc.sendTransaction(wire, { encoding: 'base64', preflightCommitment: 'finalized' }).send());
+    const refused = await preflightError(
+      rpc.sendTransaction(wire, { encoding: 'base64', preflightCommitment: 'finalized' }).send(),
+    );
     assert.match(String(refused), /Blockhash not found/);
     await rpc.sendTransaction(wire, { encoding: 'base64', preflightCommitment: 'confirmed' }).send();
   });
