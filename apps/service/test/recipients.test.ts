@@ -15,8 +15,11 @@ import {
   getReallocateInstruction,
 } from '@solana-program/token-2022';
 
-/** More than one bundle holds, so that the execution can be held up in the middle. */
-const BURNS = 100;
+/** Two of them fill a transaction, so that they are more than one bundle holds and the execution has a middle. */
+const BEFORE = Array.from({ length: 12 }, () => ({
+  ...burnPipeline(),
+  actions: Array.from({ length: 20 }, () => ({ action: 'BURN', amount: 1 }) as const),
+}));
 
 for (const engine of ENGINES) {
   describe(`a recipient who stops every batch, ${engine.name}`, () => {
@@ -38,7 +41,6 @@ for (const engine of ENGINES) {
     it('delays the others by one batch, and everybody is paid once', async () => {
       const others = await Promise.all(Array.from({ length: 3 }, async () => (await generateKeyPairSigner()).address));
       const payments = others.map((other) => airdropPipeline(other, 2));
-      const burns = Array.from({ length: BURNS }, () => burnPipeline(1));
       const bad: Pipeline = {
         ...airdropPipeline(saboteur.address),
         actions: [
@@ -46,7 +48,7 @@ for (const engine of ENGINES) {
           { action: 'AIRDROP', toAddress: saboteur.address, amount: 1 },
         ],
       };
-      const batch = await setUpBatch(world, project, [...burns, bad, ...payments]);
+      const batch = await setUpBatch(world, project, [...BEFORE, bad, ...payments]);
       const hold = holdSends(world, engine, project, batch.batchIndex);
       const answer = executeSigned(world, project, batch, { prefer: 'wait=60' });
       await hold.reached;
@@ -56,7 +58,7 @@ for (const engine of ENGINES) {
       world.gate.clear();
       assert.equal(status, 'FAILED');
       const { reason, ...place } = result.failedRecipient;
-      assert.deepEqual(place, { pipeline: BURNS, action: 1, recipient: saboteur.address });
+      assert.deepEqual(place, { pipeline: BEFORE.length, action: 1, recipient: saboteur.address });
       assert.match(reason, /memo/);
       assert.deepEqual([rest, heldBack], [{ pipelines: payments }, { pipelines: [bad] }]);
       assert.deepEqual(

@@ -41,8 +41,11 @@ export interface ExecuteOptions extends CallOptions {
 }
 
 export interface GetBatchOptions extends CallOptions {
-  /** `pipelines` adds the compiled pipelines, `approval` the current `proposalApproveTx`, `ledger` the cost. */
-  readonly include?: readonly ('pipelines' | 'approval' | 'ledger')[];
+  /**
+   * `pipelines` adds the compiled pipelines, `approval` the current `proposalApproveTx`, `ledger` the cost, `rest` what a
+   * FAILED batch did not execute, as bodies for init.
+   */
+  readonly include?: readonly ('pipelines' | 'approval' | 'ledger' | 'rest')[];
 }
 
 export interface StreamBatchEventsOptions extends CallOptions {

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from '@flywheel/api';
+import { ERRORS, type ErrorCode, type Problem } from '@flywheel/api';
 
 /**
  * Errors of this client, beside those of the service: `ERR_UNREACHABLE` no connection, `ERR_TIMED_OUT` no answer in time,
@@ -27,6 +27,8 @@ export interface FlywheelErrorDetails<Code extends FlywheelErrorCode = FlywheelE
   readonly batchId?: string | null;
   /** Idempotency key of that batch; null if it is not known. The same call with the same key is the same batch. */
   readonly idempotencyKey?: string | null;
+  /** What is wrong at which place of the request; empty if the service names no place. */
+  readonly problems?: readonly Problem[];
   readonly cause?: unknown;
 }
 
@@ -48,6 +50,7 @@ export class FlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCode> e
   readonly retryAfterSeconds: number | null;
   readonly batchId: string | null;
   readonly idempotencyKey: string | null;
+  readonly problems: readonly Problem[];
 
   constructor(details: FlywheelErrorDetails<Code>) {
     super(details.message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -58,6 +61,7 @@ export class FlywheelError<Code extends FlywheelErrorCode = FlywheelErrorCode> e
     this.retryAfterSeconds = details.retryAfterSeconds ?? null;
     this.batchId = details.batchId ?? null;
     this.idempotencyKey = details.idempotencyKey ?? null;
+    this.problems = details.problems ?? [];
   }
 }
 

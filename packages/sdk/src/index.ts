@@ -21,6 +21,8 @@ export type {
   Ledger,
   Pipeline,
   PreviewBatchResponse,
+  Problem,
+  RecipientFailure,
   WebhookEvent,
 } from '@flywheel/api';
 export {
@@ -54,6 +56,7 @@ export * from './pipelines.ts';
 export * from './proof.ts';
 export * from './run-batch.ts';
 export { type Approval, type ApprovalStep, approvalFee } from './signing/approval.ts';
+export * from './signing/cast-cancel.ts';
 export * from './signing/sign.ts';
 export * from './signing/signers.ts';
 export type { Mismatch } from './verification/compare.ts';

@@ -13,6 +13,7 @@ it('the SDK exports these names and no others', () => {
     'approvalFee',
     'burn',
     'byteSigner',
+    'castCancel',
     'createFlywheelClient',
     'decimalOf',
     'estimateBytes',

@@ -153,6 +153,7 @@ function errorOf(operation: Operation, response: Response, body: unknown): Flywh
   return new FlywheelError({
     code: parsed.data.error,
     message: parsed.data.message,
+    problems: parsed.data.problems ?? [],
     status: response.status,
     requestId: response.headers.get('x-request-id'),
     retryAfterSeconds: retryAfterSeconds(response),

@@ -1,0 +1,95 @@
+import type { Batch } from '@flywheel/api';
+import { PROPOSAL_CANCEL_DISCRIMINATOR, proposalAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
+import { type Address, address, type Signature } from '@solana/kit';
+import { askRpc, fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
+import type { FlywheelClient } from '../client.ts';
+import { FlywheelError, signingRefused } from '../errors.ts';
+import { sleep } from '../wire/retry.ts';
+import { decodeTransaction } from './approval.ts';
+import { type ApprovalSigner, signTransaction } from './sign.ts';
+
+export interface CastCancelOptions {
+  /** The project's wallet, as registered. It pays the fee of 5,000 lamports. */
+  readonly wallet: ApprovalSigner;
+  /** A Solana node of your choice. */
+  readonly rpcUrl: string;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Casts the wallet's cancel vote on a batch that was approved and then failed. Squads never closes an approved proposal, so
+ * the operator's rent returns only after this vote and the company's. A batch that has not failed is left as it is.
+ * @returns the signature of the vote's transaction; null if no vote is owed.
+ * @throws FlywheelError `ERR_SIGNING_REFUSED` if the service's transaction does anything else, `ERR_TIMED_OUT` if the vote is
+ * not confirmed within a minute, and the errors of the service and of the node. The result of the batch stays as it is.
+ *
+ * @example
+ * const batch = await runBatch(client, pipelines, { wallet, verify: { rpcUrl } });
+ * if (batch.status === 'FAILED') await castCancel(client, batch.id, { wallet, rpcUrl });
+ */
+export async function castCancel(
+  client: Pick<FlywheelClient, 'getBatch' | 'cancelBatch'>,
+  batchId: string,
+  { wallet, rpcUrl, signal }: CastCancelOptions,
+): Promise<Signature | null> {
+  const call = signal ? { signal } : {};
+  const batch = await client.getBatch(batchId, call);
+  if (batch.status !== 'FAILED') return null;
+  const answer = await client.cancelBatch(batchId, call);
+  if (!('cancelTx' in answer) || answer.cancelTx === undefined) return null;
+  await requireCancelVote(answer.cancelTx, batch, wallet.address);
+  const signed = await signTransaction(answer.cancelTx, wallet);
+  const signature = await askRpc(rpcUrl, SEND, [signed, { encoding: 'base64', preflightCommitment: 'confirmed' }]);
+  if (typeof signature !== 'string') throw unexpectedAnswer(SEND, signature);
+  await waitUntilConfirmed(rpcUrl, signature, signal);
+  // The service looks for the vote when it is asked again, and closes the accounts.
+  await client.cancelBatch(batchId, call);
+  return signature as Signature; // what sendTransaction answers
+}
+
+const SEND = 'sendTransaction';
+
+/** @throws FlywheelError `ERR_SIGNING_REFUSED` unless the transaction is the wallet's vote to cancel this batch, and no more. */
+async function requireCancelVote(
+  cancelTx: string,
+  { multisig, batchIndex }: Pick<Batch, 'multisig' | 'batchIndex'>,
+  wallet: Address,
+): Promise<void> {
+  const { message } = decodeTransaction(cancelTx);
+  const owner = address(multisig);
+  const proposal = await proposalAddress(owner, BigInt(batchIndex));
+  const [instruction, ...others] = message.version === 0 ? message.instructions : [];
+  const { staticAccounts } = message;
+  const accounts = (instruction?.accountIndices ?? []).map((index) => staticAccounts[index]);
+  const isVote =
+    instruction !== undefined &&
+    others.length === 0 &&
+    staticAccounts[0] === wallet &&
+    staticAccounts[instruction.programAddressIndex] === SQUADS_PROGRAM_ADDRESS &&
+    PROPOSAL_CANCEL_DISCRIMINATOR.every((byte, i) => instruction.data?.[i] === byte) &&
+    accounts[0] === owner &&
+    accounts[1] === wallet &&
+    accounts[2] === proposal;
+  if (!isVote) throw signingRefused(`it is not only the vote of ${wallet} to cancel batch index ${batchIndex}.`);
+}
+
+/** A blockhash lives for about a minute. */
+const TIMEOUT_MS = 60_000;
+const POLL_INTERVAL_MS = 500;
+
+async function waitUntilConfirmed(rpcUrl: string, signature: string, signal: AbortSignal | undefined): Promise<void> {
+  const deadlineMs = Date.now() + TIMEOUT_MS;
+  for (;;) {
+    const [method, params] = ['getSignatureStatuses', [[signature], { searchTransactionHistory: true }]] as const;
+    const status = fieldOf(fieldOf(await askRpc(rpcUrl, method, params), 'value'), 0);
+    const err = fieldOf(status, 'err');
+    if (err !== null && err !== undefined) throw unexpectedAnswer(method, status);
+    const confirmation = fieldOf(status, 'confirmationStatus');
+    if (confirmation === 'confirmed' || confirmation === 'finalized') return;
+    if (Date.now() > deadlineMs) {
+      const message = `The cancel vote ${signature} was not confirmed within ${TIMEOUT_MS / 1_000} s.`;
+      throw new FlywheelError({ code: 'ERR_TIMED_OUT', message });
+    }
+    await sleep(POLL_INTERVAL_MS, signal);
+  }
+}
