@@ -5,7 +5,7 @@ import { ApiError, CONSOLE_OPERATIONS, OPERATIONS } from '@flywheel/api';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify';
 import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { registerReference } from './docs/reference.ts';
+import { referenceRoutes } from './docs/reference.ts';
 import { documentRoutes } from './docs/routes.ts';
 import { healthRoutes, type ReadinessCheck } from './monitor.ts';
 import { bindHandlers, type Handlers } from './operations/handlers.ts';
@@ -124,12 +124,12 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   });
 
   const originOf = (request: FastifyRequest) => request.exchange.context.origin;
-  registerReference(server, originOf);
   addRoutes(server, [
     ...[...bindHandlers(OPERATIONS, deps.handlers), ...bindHandlers(CONSOLE_OPERATIONS, deps.consoleHandlers)].map(
       (bound) => ({ ...operationRoute(deps, bound), errorHandler: answer(bound.fallback) }),
     ),
     ...documentRoutes(originOf),
+    ...referenceRoutes(originOf),
     ...healthRoutes(deps.readiness, log),
     ...siteRoutes({ ...deps, log }),
   ]);

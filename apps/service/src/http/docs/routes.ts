@@ -16,7 +16,7 @@ const IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ances
 
 /**
  * Lists the routes that describe the service: /openapi.json for machines, the guide for people. `/docs` leads to the API
- * reference, which `registerReference` adds.
+ * reference, which `referenceRoutes` lists.
  * @param originOf the origin that a request reached this service at, e.g. `https://flywheel.example`
  */
 export function documentRoutes(originOf: (request: FastifyRequest) => string): RouteOptions[] {
