@@ -4,14 +4,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Browser, type BrowserContext, type BrowserServer, chromium, type Page } from 'playwright-core';
 
-/** Paths of Linux distributions and CI images. */
-const EXECUTABLES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** Paths of Linux distributions and CI images. The shell has no windows, and takes a third less CPU for a story. */
+const EXECUTABLES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].map(
+  (name) => `/usr/bin/${name}`,
+);
 const executablePath = EXECUTABLES.find((path) => existsSync(path));
 
 /** Reason to skip browser tests here; false when they can run. */
 export const noBrowser: string | false =
   executablePath === undefined &&
-  `No Chromium at ${EXECUTABLES.join(' or ')}: run apt-get install -y chromium, then retry.`;
+  `No Chromium at ${EXECUTABLES.join(' or ')}: run apt-get install -y chromium-headless-shell, then retry.`;
 
 export const SIZES = {
   desktop: { width: 1280, height: 800 },

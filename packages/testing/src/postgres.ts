@@ -28,15 +28,20 @@ export interface TestDatabase {
  * Opens a migrated, empty database of its own on a real PostgreSQL, for one test file or one test. All files of a test
  * run share one server: the first starts it, the others adopt it, and it stops right after the run, however that ends.
  */
-export async function openTestDatabase(): Promise<TestDatabase> {
+export function openTestDatabase(): Promise<TestDatabase> {
+  const opened = createTestDatabase();
+  // Before anything is awaited: a hook belongs to the suite that made the promise that was awaited last.
+  after(async () => (await opened).close());
+  return opened;
+}
+
+async function createTestDatabase(): Promise<TestDatabase> {
   server ??= startTestServer();
   template ??= server.then(provideTemplate);
-  // A finished file ends without waiting until its pools are idle.
+  // A file that is done ends without waiting for its pools to notice.
   const poolConfig = { ...(await copyTemplate(await server, await template)), allowExitOnIdle: true };
   const db = openDb(poolConfig, quietLog);
-  const close = once(() => closeDb(db));
-  after(close);
-  return { db, poolConfig, url: urlOf(poolConfig), close };
+  return { db, poolConfig, url: urlOf(poolConfig), close: once(() => closeDb(db)) };
 }
 
 /** Counts the sessions of this database that wait for a lock; the other files of a run share the server. */
