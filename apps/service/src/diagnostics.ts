@@ -1,9 +1,9 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Address } from '@solana/kit';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { createLog } from './log.ts';
+import { fileExists } from './signers.ts';
 import { loadSigner } from './solana/signer.ts';
 import { closeDb, openDb } from './store/db.ts';
 import { type DatabaseDiagnostics, readDatabaseDiagnostics } from './store/diagnostics.ts';
@@ -33,7 +33,7 @@ export function createDiagnostics(config: Config): Diagnostics {
   return {
     database: async () => {
       if (config.databaseUrl !== null) return readDatabase({ connectionString: config.databaseUrl });
-      if (!(await exists(config.dataDirectory))) return null;
+      if (!(await fileExists(config.dataDirectory))) return null;
       const embedded = await startPostgres({ dataDirectory: config.dataDirectory, log: createLog('silent') });
       try {
         return await readDatabase(embedded.poolConfig);
@@ -52,7 +52,7 @@ export function createDiagnostics(config: Config): Diagnostics {
           : [config.companySigner, config.companyAddress];
       if (source === null && address !== null) return { address, canSign: false };
       const local = join(config.dataDirectory, 'keys', `${who}.json`);
-      if (source === null && (config.solanaRpcUrl !== null || !(await exists(local)))) return null;
+      if (source === null && (config.solanaRpcUrl !== null || !(await fileExists(local)))) return null;
       const found = await openSigner(source ?? local);
       if (address === null || address === found.address) return found;
       const name = who.toUpperCase();
@@ -77,13 +77,3 @@ async function readDatabase(poolConfig: Parameters<typeof openDb>[0]): Promise<D
 
 /** A database that needs a diagnosis may have few connections left. */
 const CONNECTIONS = 2;
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    },
-  );
-}

@@ -63,13 +63,14 @@ async function signerPath(
   const directory = join(config.dataDirectory, 'keys');
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, `${who}.json`);
-  if (await exists(path)) return path;
+  if (await fileExists(path)) return path;
   const address = await createSignerFile(path);
   if (who === 'operator') await localnet.bank.airdrop(address, LOCAL_OPERATOR_LAMPORTS);
   return path;
 }
 
-async function exists(path: string): Promise<boolean> {
+/** Returns false if there is no such file. @throws any other error, such as missing permissions. */
+export async function fileExists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => {

@@ -1,7 +1,7 @@
 import type { Batch } from '@flywheel/api';
+import { sleep } from '@flywheel/solana-rpc';
 import type { FlywheelClient } from './client.ts';
 import { FlywheelError } from './errors.ts';
-import { sleep } from './wire/retry.ts';
 
 export interface WatchBatchOptions {
   /** Called with the batch as first read, and after every change. */

@@ -1,2 +1,3 @@
 export { RpcError, type RpcErrorReason } from './rpc-error.ts';
+export * from './sleep.ts';
 export * from './transport.ts';

@@ -1,5 +1,6 @@
 import type { RpcResponse, RpcTransport } from '@solana/kit';
 import { createRedactor, RpcError } from './rpc-error.ts';
+import { sleep } from './sleep.ts';
 
 export interface TransportOptions {
   /** A user and password in the URL are sent as Basic authorization. */
@@ -239,19 +240,4 @@ function errorIn(answer: object): { code: number; message: string; data: unknown
   if (typeof error !== 'object' || error === undefined) return undefined;
   const { code, message, data } = error as { readonly [key: string]: unknown };
   return typeof code === 'number' && typeof message === 'string' ? { code, message, data } : undefined;
-}
-
-function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', abort, { once: true });
-  });
 }

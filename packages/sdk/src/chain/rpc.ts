@@ -38,7 +38,8 @@ export async function askRpc(rpcUrl: string, method: string, params: readonly un
     if (!(cause instanceof RpcError)) throw cause;
     throw new FlywheelError({
       code: toCode(cause),
-      message: `${cause.host}, ${method}: ${cause.message}`,
+      // Only a node's own message does not name the host.
+      message: `${method}: ${cause.reason === 'node-error' ? `${cause.host} answered: ` : ''}${cause.message}`,
       status: cause.status,
       cause,
     });

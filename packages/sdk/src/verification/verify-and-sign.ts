@@ -1,7 +1,7 @@
+import { sleep } from '@flywheel/solana-rpc';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { isFlywheelError, signingRefused } from '../errors.ts';
 import { type ApprovalSigner, signApproval } from '../signing/sign.ts';
-import { sleep } from '../wire/retry.ts';
 import { type VerificationInput, type VerificationResult, verifyApproval } from './verify-approval.ts';
 
 export interface VerifyAndSignInput extends Omit<VerificationInput, 'wallet'> {

@@ -1,3 +1,4 @@
+import { sleep } from '@flywheel/solana-rpc';
 import { type FlywheelError, isFlywheelError } from '../errors.ts';
 
 export interface RetryOptions {
@@ -42,22 +43,6 @@ export function retryAfterSeconds({ headers }: Response): number | null {
   if (/^\d+$/.test(value)) return Number(value);
   const untilMs = Date.parse(value) - Date.now();
   return Number.isNaN(untilMs) ? null : Math.max(0, Math.ceil(untilMs / 1_000));
-}
-
-/** Resolves after `waitMs`. @throws the signal's reason if it is aborted. */
-export function sleep(waitMs: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, waitMs);
-    signal?.addEventListener('abort', abort, { once: true });
-  });
 }
 
 function asksForTooLong({ retryAfterSeconds }: FlywheelError): boolean {

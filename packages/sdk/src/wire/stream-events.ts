@@ -1,8 +1,9 @@
 import { BatchEvent, OPERATIONS } from '@flywheel/api';
+import { sleep } from '@flywheel/solana-rpc';
 import { createParser } from 'eventsource-parser';
 import { FlywheelError, isFlywheelError } from '../errors.ts';
 import { type Connection, readReply, urlOf } from './request.ts';
-import { retry, sleep } from './retry.ts';
+import { retry } from './retry.ts';
 
 export interface StreamEventsOptions {
   readonly batchId: string;

@@ -1,6 +1,7 @@
 import type { BatchDetail, BatchFailure } from '@flywheel/api';
 import { groupDigits } from '@flywheel/protocol';
 import { formatSol } from '../../lib/amounts.ts';
+import { initSample } from '../../lib/curl-samples.ts';
 import { pluralize } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
@@ -164,19 +165,11 @@ export function NoBatches({ projectId }: { readonly projectId: string }) {
         batch. Create the first one with the API:
       </p>
       <div className="w-full text-left">
-        <CodeBlock label="Create a batch with an API key" code={initCommand()} />
+        <CodeBlock label="Create a batch with an API key" code={`KEY=fwk_…\n${initSample()}`} />
       </div>
       <ButtonLink to="/p/$projectId/new" params={{ projectId }}>
         Compose a batch here
       </ButtonLink>
     </EmptyState>
   );
-}
-
-function initCommand(): string {
-  return `KEY=fwk_…
-curl ${location.origin}/v1/flywheel/batch/init \\
-  -H "x-service-api-key: $KEY" \\
-  -H "x-idempotency-key: $(uuidgen)" \\
-  --json '{"pipelines":[{"type":"WATCH_AD","payload":"{\\"adId\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'`;
 }

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { ArrowUpRight } from 'lucide-react';
 import { useEffect, useState } from 'react';
+import { currentSample, initSample } from '../../lib/curl-samples.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Ring } from '../../ui/ring.tsx';
@@ -42,7 +43,10 @@ export function Welcome() {
         <SignInDialog isOpen={isOpen} onClose={() => setOpen(false)} />
       </div>
       <div className="flex min-w-0 flex-col gap-5">
-        <CodeBlock label="With the API key from your registration" code={example()} />
+        <CodeBlock
+          label="With the API key from your registration"
+          code={`KEY=fwk_…\n${initSample()}\n${currentSample()}`}
+        />
         <ol className="grid gap-3 text-quiet">
           {STEPS.map(({ name, text }, position) => (
             <li key={name} className="flex items-center gap-3">
@@ -63,10 +67,3 @@ const STEPS = [
   { name: 'Approve', text: 'You review what is on chain, then sign. Nothing moves before both approvals.' },
   { name: 'Execute', text: 'Every pipeline runs from your vault, exactly once.' },
 ];
-
-function example(): string {
-  return `KEY=fwk_…
-curl ${location.origin}/v1/flywheel/batch/init -H "x-service-api-key: $KEY" -H "x-idempotency-key: $(uuidgen)" \\
-  --json '{"pipelines":[{"type":"WATCH_AD","payload":"{\\"adId\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'
-curl ${location.origin}/v1/flywheel/batch/current -H "x-service-api-key: $KEY"`;
-}

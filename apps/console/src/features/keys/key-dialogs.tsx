@@ -1,6 +1,6 @@
 import { KEY_OPERATIONS, type KeySummary, type Scope } from '@flywheel/api';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type SubmitEvent, useState } from 'react';
+import { type ReactNode, type SubmitEvent, useState } from 'react';
 import { call } from '../../lib/api/call.ts';
 import { keysQuery, revokeKey, rotateKey } from '../../lib/api/keys.ts';
 import { Button } from '../../ui/button.tsx';
@@ -57,18 +57,7 @@ function CreateKeyForm({ projectId, scopes, onClose }: Omit<CreateKeyDialogProps
     onSuccess: () => queries.invalidateQueries(keysQuery(projectId)),
   });
   if (create.data) {
-    return (
-      <div className="flex flex-col gap-4">
-        <OneTimeSecret
-          name="Your new API key"
-          secret={create.data.apiKey}
-          ifLost="If you lose it, create another one and revoke this one."
-        />
-        <div>
-          <Button onClick={onClose}>I have stored it</Button>
-        </div>
-      </div>
-    );
+    return <NewKey secret={create.data.apiKey} onClose={onClose} />;
   }
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -138,19 +127,9 @@ function RotateForm({ projectId, apiKey, onClose }: Omit<KeyDialogProps, 'isOpen
   });
   if (rotate.data) {
     return (
-      <div className="flex flex-col gap-4">
-        <OneTimeSecret
-          name="Your new API key"
-          secret={rotate.data.apiKey}
-          ifLost="If you lose it, create another one and revoke this one."
-        />
-        <p>
-          The old key works until <TimeText at={rotate.data.replacedExpiresAt} />. Switch to the new one before then.
-        </p>
-        <div>
-          <Button onClick={onClose}>I have stored it</Button>
-        </div>
-      </div>
+      <NewKey secret={rotate.data.apiKey} onClose={onClose}>
+        The old key works until <TimeText at={rotate.data.replacedExpiresAt} />. Switch to the new one before then.
+      </NewKey>
     );
   }
   const submit = (event: SubmitEvent) => {
@@ -204,4 +183,28 @@ export function RevokeKeyDialog({ projectId, apiKey, isOpen, onClose }: KeyDialo
 /** Name of a key for people: its own, or its prefix if it has none. */
 export function displayName({ name, prefix }: Pick<KeySummary, 'name' | 'prefix'>): string {
   return name ?? prefix;
+}
+
+interface NewKeyProps {
+  readonly secret: string;
+  readonly onClose: () => void;
+  /** A note below the key. */
+  readonly children?: ReactNode;
+}
+
+/** Shows a new key once. */
+function NewKey({ secret, onClose, children }: NewKeyProps) {
+  return (
+    <div className="flex flex-col gap-4">
+      <OneTimeSecret
+        name="Your new API key"
+        secret={secret}
+        ifLost="If you lose it, create another one and revoke this one."
+      />
+      {children !== undefined && <p>{children}</p>}
+      <div>
+        <Button onClick={onClose}>I have stored it</Button>
+      </div>
+    </div>
+  );
 }

@@ -5,6 +5,7 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { keysQuery } from '../../lib/api/keys.ts';
 import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
+import { currentSample } from '../../lib/curl-samples.ts';
 import { pluralize } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -88,10 +89,7 @@ function NoKeys({ onCreate }: { readonly onCreate: () => void }) {
       <p>Your server creates batches with a key. On this site you can compose batches without one.</p>
       <Button onClick={onCreate}>Create a key</Button>
       <div className="w-full text-left">
-        <CodeBlock
-          label="Then, from your server"
-          code={`curl ${location.origin}/v1/flywheel/batch/current -H "x-service-api-key: $KEY"`}
-        />
+        <CodeBlock label="Then, from your server" code={currentSample()} />
       </div>
     </EmptyState>
   );

@@ -7,6 +7,7 @@ import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectsQuery } from '../../lib/api/projects.ts';
+import { initSample } from '../../lib/curl-samples.ts';
 import { walletSigner } from '../../lib/wallet/signing.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -162,7 +163,7 @@ function Created({ project, draft }: CreatedProps) {
       <Panel title="First request">
         <CodeBlock
           label="Creates a batch with one burn"
-          code={firstRequest(apiKey, draft.proofTypes[0]?.type ?? 'WATCH_AD')}
+          code={initSample({ apiKey, type: draft.proofTypes[0]?.type ?? 'WATCH_AD' })}
         />
       </Panel>
       <div className="flex flex-wrap gap-3">
@@ -172,11 +173,4 @@ function Created({ project, draft }: CreatedProps) {
       </div>
     </div>
   );
-}
-
-function firstRequest(apiKey: string, type: string): string {
-  return `curl ${location.origin}/v1/flywheel/batch/init \\
-  -H "x-service-api-key: ${apiKey}" \\
-  -H "x-idempotency-key: $(uuidgen)" \\
-  --json '{"pipelines":[{"type":"${type}","payload":"{\\"event\\":\\"1\\"}","actions":[{"action":"BURN","amount":1}]}]}'`;
 }
