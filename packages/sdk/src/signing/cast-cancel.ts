@@ -1,10 +1,10 @@
 import type { Batch } from '@flywheel/api';
+import { sleep } from '@flywheel/solana-rpc';
 import { PROPOSAL_CANCEL_DISCRIMINATOR, proposalAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { type Address, address, type Signature } from '@solana/kit';
 import { askRpc, fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
 import type { FlywheelClient } from '../client.ts';
 import { FlywheelError, signingRefused } from '../errors.ts';
-import { sleep } from '../wire/retry.ts';
 import { decodeTransaction } from './approval.ts';
 import { type ApprovalSigner, signTransaction } from './sign.ts';
 
