@@ -1,6 +1,6 @@
 import { type ProofType, Scope, WebhookTopic } from '@flywheel/api';
 import { type Address, isAddress } from '@solana/kit';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 
 /** Adds `--wallet`. */
 export function addWalletOption(command: Command): Command {
@@ -20,6 +20,39 @@ export function addRpcUrlOption(command: Command): Command {
 /** Adds `--rpc-url` of a command that controls a local cluster. */
 export function addLocalRpcUrlOption(command: Command): Command {
   return command.option('--rpc-url <url>', 'local cluster; default: SOLANA_RPC_URL or http://127.0.0.1:8899');
+}
+
+export interface RunNumberOptions {
+  readonly again?: boolean;
+  readonly run?: number;
+  readonly rest?: boolean;
+}
+
+/** More runs of one file than that are an error of a script. */
+const MAX_RUN = 1_000;
+
+/** Adds `--again`, `--run` and `--rest`: which payment of the same file a command line means. */
+export function addRunNumberOptions(command: Command): Command {
+  return command
+    .option('--again', 'pay the same file a second time, after the first run has executed all of it: --run 2')
+    .addOption(
+      new Option(
+        '--run <number>',
+        'number of the run, from 1; a run starts when the one before has executed everything',
+      )
+        .argParser(parseWholeNumber(1, MAX_RUN))
+        .conflicts('again'),
+    )
+    .option('--rest', 'after a failure: send the pipelines that were not executed, as a new batch');
+}
+
+export function runNumberOf({ run, again = false }: RunNumberOptions): number {
+  return run ?? (again ? 2 : 1);
+}
+
+/** The option that pays the same file once more, after this run. */
+export function nextRunOption(run: number): string {
+  return run === 1 ? '--again' : `--run ${run + 1}`;
 }
 
 /** Returns a parser of whole numbers within bounds, both included. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { RegisteredProject } from '@flywheel/api';
@@ -93,13 +93,41 @@ describe('flywheel airdrop', () => {
     assert.equal(proof.exitCode, 0, proof.stderr);
 
     const { exitCode, stdout, stderr } = await runCommand(['airdrop', file, '--wallet', wallet.file], env);
-    assert.equal(exitCode, 0, stderr);
+    assert.equal(exitCode, 5, stderr);
+    assert.match(stderr, /ERR_ALREADY_PAID {2}Every row was paid by an earlier command, nothing sent\. --again pays/);
     assert.match(stdout, /^20 rows, 30 tokens, in \d+ pipelines, 1 batch\. 1 batch already begun; resuming\./);
     assert.match(stdout, /20 of 20 rows executed, in \d+ transactions?\. Receipt: .*season\.receipt\.csv\n$/);
     assert.deepEqual(
       await balances(addresses),
       addresses.map(() => '1500000'),
     );
+  });
+
+  it('pays the same rows a second time with --again, once, and only after all were paid', async () => {
+    const { file, addresses } = await makeRows('again.csv', 3, '1');
+    const early = await airdrop(file, '--again');
+    assert.equal(JSON.parse(early.stderr).error, 'ERR_RUN_TOO_EARLY');
+    assert.equal((await airdrop(file)).exitCode, 0);
+    const again = await airdrop(file, '--again');
+    assert.deepEqual([again.exitCode, again.stderr], [0, '']);
+    assert.equal((await airdrop(file, '--again')).exitCode, 5);
+    assert.deepEqual(await balances(addresses), ['2000000', '2000000', '2000000']);
+  });
+
+  it('refuses rows that were sent in a batch of other rows, although the receipt is lost', async () => {
+    const { file, addresses } = await makeRows('appended.csv', 9, '1');
+    const first = await airdrop(file);
+    assert.equal(first.exitCode, 0, first.stderr);
+    await rm(JSON.parse(first.stdout).receipt);
+    const text = await readFile(file, 'utf8');
+    const [newcomer] = (await makeRows('newcomer.csv', 1, '1')).addresses;
+    await writeFile(file, `${text}${newcomer},1\n`);
+    const { exitCode, stderr } = await airdrop(file);
+    assert.equal(exitCode, 3);
+    const { error, message } = JSON.parse(stderr);
+    assert.equal(error, 'ERR_AIRDROP_REFUSED');
+    assert.match(message, /^Nothing was sent\.\n {2}9 lines, 1 to 9, are in an earlier batch, with other rows/);
+    assert.deepEqual(await balances([...addresses, newcomer ?? '']), [...addresses.map(() => '1000000'), null]);
   });
 
   it('rejects a file that has changed since it was sent, until another receipt is named', async () => {
@@ -160,28 +188,36 @@ describe('flywheel airdrop', () => {
     assert.equal(JSON.parse(finished.stdout).batchIds.length, 1);
   });
 
-  it('sends the unsent rows of a failed batch only with --retry-failed', async () => {
+  it('sends the unsent rows of a failed batch only with --rest', async () => {
     const { file, addresses } = await makeRows('failed.csv', 9, '0.25');
     const { rows } = readAirdropCsv(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
-    const { identity, parts } = planAirdrop(rows, { type: 'AIRDROP', round: '', token: { mint: project.mintAddress } });
+    const { identity, parts } = planAirdrop(rows, {
+      type: 'AIRDROP',
+      round: '',
+      run: 1,
+      token: { mint: project.mintAddress },
+    });
     const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
     const pipelines = parts[0]?.map(({ pipeline }) => pipeline) ?? [];
-    const { batch } = await client.initBatch({ pipelines }, { idempotencyKey: await keyOfPart(identity, 0, 0) });
+    const { batch } = await client.initBatch(
+      { pipelines },
+      { idempotencyKey: await keyOfPart(parts[0] ?? [], identity, 0) },
+    );
     await client.cancelBatch(batch.id);
 
     const { exitCode, stderr } = await airdrop(file);
     assert.equal(exitCode, 3);
     assert.match(
       JSON.parse(stderr).message,
-      new RegExp(`^Batch ${batch.id} failed: .*0 rows paid, 9 rows not paid\\..*--retry-failed`),
+      new RegExp(`^Batch ${batch.id} failed: .*0 rows paid, 9 rows not paid\\..*--rest`),
     );
     assert.deepEqual(
       await balances(addresses),
       addresses.map(() => null),
     );
     for (let i = 0; i < 2; i += 1) {
-      const retried = await airdrop(file, '--retry-failed');
-      assert.equal(retried.exitCode, 0, retried.stderr);
+      const retried = await airdrop(file, '--rest');
+      assert.equal(retried.exitCode, i === 0 ? 0 : 5, retried.stderr);
       assert.deepEqual(
         await balances(addresses),
         addresses.map(() => '250000'),
@@ -193,7 +229,7 @@ describe('flywheel airdrop', () => {
     const { file, addresses } = await makeRows('many.csv', 36, '0.1');
     const { rows } = readAirdropCsv(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
     const token = { mint: project.mintAddress };
-    const plan = planAirdrop(rows, { type: 'MANY', round: '', token, pipelinesPerBatch: 2 });
+    const plan = planAirdrop(rows, { type: 'MANY', round: '', run: 1, token, pipelinesPerBatch: 2 });
     assert.ok(plan.parts.length >= 3);
     const console = createConsoleClient({ url: service.url });
     await console.signIn(wallet.signer);
@@ -208,8 +244,8 @@ describe('flywheel airdrop', () => {
           verify: { rpcUrl: service.rpcUrl },
           signal,
         },
-        { rows, plan, receiptFile: `${folder.path}/many.receipt.csv`, retryFailed: false },
-        bar,
+        { rows, plan, receiptFile: `${folder.path}/many.receipt.csv`, sendRest: false },
+        { bar, onNames: () => undefined },
       );
     const stop = new AbortController();
     const stopInTheSecond: ProgressBar = {

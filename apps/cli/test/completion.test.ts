@@ -28,7 +28,7 @@ describe('flywheel completion', () => {
       for (const path of ['airdrop', 'keys rotate', 'localnet fund', 'project proof-types', 'completion']) {
         assert.ok(stdout.includes(`'${path}'`) || stdout.includes(`"${path}"`), path);
       }
-      for (const option of ['overlap-hours', 'retry-failed', 'payload-file', 'json']) {
+      for (const option of ['overlap-hours', 'receipt', 'payload-file', 'json']) {
         assert.ok(stdout.includes(option), option);
       }
     });

@@ -46,7 +46,10 @@ export async function runBatch(
     onProgress?.({ stage: 'begun', idempotencyKey, position: null });
     return (await followBatch(client, { input, pipelines, idempotencyKey }, options)).batch;
   }
-  await requirePreviousRun(client, pipelines, run, call);
+  // A run that has begun is resumed, whatever became of the one before.
+  if (run > 1 && !(await client.isKeyUsed(await runKeyOf(pipelines, { run }), call))) {
+    await requirePreviousRun(client, pipelines, run, call);
+  }
   let failed: Batch | null = null;
   for (let [rest, groups]: [number, (readonly Pipeline[])[]] = [0, [pipelines]]; ; rest += 1) {
     const [group = [], ...later] = groups;
@@ -114,14 +117,17 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** A run that has begun is resumed whatever the previous run does, so it is looked up first. */
-async function requirePreviousRun(
+/**
+ * Requires that the run before `run` has executed every pipeline.
+ * @param pipelines those of the run before.
+ * @throws FlywheelError `ERR_RUN_TOO_EARLY`
+ */
+export async function requirePreviousRun(
   client: FlywheelClient,
   pipelines: readonly Pipeline[],
   run: number,
-  call: { readonly signal?: AbortSignal },
+  call: { readonly signal?: AbortSignal } = {},
 ): Promise<void> {
-  if (run === 1 || (await client.isKeyUsed(await runKeyOf(pipelines, { run }), call))) return;
   const previous = run - 1;
   const tooEarly = (reason: string, names: { readonly idempotencyKey: string; readonly batchId?: string }) => {
     const message = `Run ${run} starts only after run ${previous} has executed every pipeline: ${reason}`;

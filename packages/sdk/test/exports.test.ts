@@ -32,6 +32,7 @@ it('the SDK exports these names and no others', () => {
     'proofMemo',
     'readMint',
     'readVaultProofs',
+    'requirePreviousRun',
     'runBatch',
     'runKeyOf',
     'sendRequest',

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { groupDigits, toDecimal } from '@flywheel/protocol';
 import { type AirdropCsv, DUPLICATES, type Duplicates, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
-import { TOKEN_2022_PROGRAM_ADDRESS } from '@flywheel/sdk';
+import { type FlywheelClient, requirePreviousRun, TOKEN_2022_PROGRAM_ADDRESS } from '@flywheel/sdk';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   type Context,
@@ -16,22 +16,30 @@ import { CliError } from '../../errors.ts';
 import { readTextFile, readWallet } from '../../files.ts';
 import { count } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
-import { addRpcUrlOption, addUrlOption, addWalletOption } from '../../options.ts';
+import {
+  addRpcUrlOption,
+  addRunNumberOptions,
+  addUrlOption,
+  addWalletOption,
+  nextRunOption,
+  type RunNumberOptions,
+  runNumberOf,
+} from '../../options.ts';
+import type { BatchNames } from '../../output.ts';
 import { createProgressBar, type ProgressBar } from '../../progress.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { type AirdropCheck, checkAirdrop } from './check.ts';
-import { type AirdropPlan, planAirdrop } from './plan.ts';
+import { type AirdropPlan, keyOfPart, planAirdrop } from './plan.ts';
 import { requireSameRows } from './receipt.ts';
 import { type AirdropReport, sendAirdrop } from './send.ts';
 
-interface AirdropOptions extends UrlOption, RpcUrlOption {
+interface AirdropOptions extends UrlOption, RpcUrlOption, RunNumberOptions {
   readonly wallet: string;
   readonly type: string;
   readonly duplicates: Duplicates;
   readonly round?: string;
   readonly receipt?: string;
   readonly dryRun?: boolean;
-  readonly retryFailed?: boolean;
 }
 
 /** `flywheel airdrop FILE.csv`: as many batches as needed, each row exactly once. */
@@ -39,7 +47,7 @@ export function addAirdropCommand(program: Command, context: Context): void {
   const command = addWalletOption(program.command('airdrop'))
     .summary('airdrop to every row of a CSV file, each exactly once')
     .description(
-      'Airdrop to every row of FILE: address,amount in whole tokens. All rows are checked before anything is sent, and so is their total against the vault and today’s limits. Safe to repeat after Ctrl-C or a crash: the command resumes, and a row is never paid twice, because the idempotency keys depend only on the rows, --type and --round. The receipt, FILE.receipt.csv, lists the transaction of each row.',
+      'Airdrop to every row of FILE: address,amount in whole tokens. All rows are checked before anything is sent, and so is their total against the vault and today’s limits. The same command again resumes, after Ctrl-C or a crash too, and a row is never paid twice: the idempotency key of each batch depends only on the project, the rows of the batch, --type, --round and the number of the run. The receipt, FILE.receipt.csv, lists the transaction of each row. Exits with 3 if a batch failed, and with 5 if an earlier command has paid every row.',
     )
     .argument('<file>', 'CSV file with rows of address,amount')
     .option('--type <type>', 'proof type of the pipelines', parseType, 'AIRDROP')
@@ -48,11 +56,10 @@ export function addAirdropCommand(program: Command, context: Context): void {
         .choices(DUPLICATES)
         .default('refuse'),
     )
-    .option('--round <name>', 'send the same rows again, as another airdrop with this name')
+    .option('--round <name>', 'name of this airdrop, if another one begins with the same rows')
     .option('--receipt <file>', 'where to write the result of each row; default: FILE.receipt.csv')
-    .option('--dry-run', 'check everything and send nothing')
-    .option('--retry-failed', 'send the unpaid rows of a failed batch again');
-  addUrlOption(addRpcUrlOption(command))
+    .option('--dry-run', 'check everything and send nothing');
+  addUrlOption(addRpcUrlOption(addRunNumberOptions(command)))
     .addHelpText('after', '\nExample:\n  flywheel airdrop season-1.csv --wallet wallet.json --dry-run')
     .action(async (file: string, options: AirdropOptions) => {
       const bar = createProgressBar(context.output);
@@ -89,12 +96,16 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const { rows, totalBaseUnits } = read;
   if (read.issues.length > 0) throw fileError(file, read, options.duplicates);
   if (rows.length === 0) throw new CliError('ERR_FILE', `${file} has no rows. Expected rows of address,amount.`);
-  const receiptFile = options.receipt ?? `${file.replace(/\.csv$/i, '')}.receipt.csv`;
+  const run = runNumberOf(options);
+  const receiptFile = options.receipt ?? `${file.replace(/\.csv$/i, '')}${run === 1 ? '' : `.run${run}`}.receipt.csv`;
   await requireSameRows(receiptFile, rows);
 
   const token = { mint, ...(program === 'token-2022' && { tokenProgram: TOKEN_2022_PROGRAM_ADDRESS }) };
-  const plan = planAirdrop(rows, { type: options.type, round: options.round ?? '', token });
+  const planOf = (number: number) =>
+    planAirdrop(rows, { type: options.type, round: options.round ?? '', run: number, token });
+  const plan = planOf(run);
   bar.show(0, `check ${count(rows.length, 'row')}`);
+  await requireRunBefore(client, { plan, before: planOf(run - 1) }, signal);
   const check = await checkAirdrop({ client, console, project, signal }, plan, rows);
   const summary = { rows: rows.length, total: toDecimal(totalBaseUnits, decimals), ...summarize(plan, check) };
   if (check.issues.length > 0) {
@@ -113,10 +124,36 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
     mintAddress: mint,
   };
   const deps = { client, console, projectId: project.id, wallet, verify, signal };
-  const retryFailed = options.retryFailed === true;
-  const report = await sendAirdrop(deps, { rows, plan, receiptFile, retryFailed }, bar);
+  let lastName: string | null = null;
+  const onNames = (names: BatchNames) => {
+    output.nameBatch(names);
+    const name = names.batchId === null ? `Idempotency key ${names.idempotencyKey}` : `Batch ${names.batchId}`;
+    if (name !== lastName) bar.note(name);
+    lastName = name;
+  };
+  const request = { rows, plan, receiptFile, sendRest: options.rest === true };
+  const report = await sendAirdrop(deps, request, { bar, onNames });
   bar.close();
   finish(context, report, { ...summary, receipt: receiptFile });
+}
+
+/**
+ * @param before the plan of the run before.
+ * @throws FlywheelError `ERR_RUN_TOO_EARLY` if this run has not begun and the one before has rows left.
+ */
+async function requireRunBefore(
+  client: FlywheelClient,
+  { plan, before }: { readonly plan: AirdropPlan; readonly before: AirdropPlan },
+  signal: AbortSignal,
+): Promise<void> {
+  const { identity, parts } = plan;
+  const [first] = parts;
+  if (identity.run === 1 || !first) return;
+  if (await client.isKeyUsed(await keyOfPart(first, identity, 0), { signal })) return;
+  for (const part of before.parts) {
+    const pipelines = part.map(({ pipeline }) => pipeline);
+    await requirePreviousRun(client, pipelines, identity.run, { signal });
+  }
 }
 
 /** About one screen. */
@@ -143,7 +180,7 @@ interface Summary {
   readonly batches: number;
   readonly pipelines: number;
   readonly begunBatches: number;
-  /** The input of the idempotency keys. */
+  /** With the rows, the input of the idempotency keys. */
   readonly identity: AirdropPlan['identity'];
 }
 
@@ -152,18 +189,18 @@ function summarize({ parts, identity }: AirdropPlan, { begunParts }: AirdropChec
 }
 
 function describe({ rows, total, batches, pipelines, begunBatches, identity }: Summary, last: string | null): string {
-  const { fingerprint, type, round } = identity;
+  const { type, round, run } = identity;
   const begun = begunBatches === 0 ? '' : ` ${count(begunBatches, 'batch', 'batches')} already begun; resuming.`;
   return [
     `${count(rows, 'row')}, ${groupDigits(total)} tokens, in ${count(pipelines, 'pipeline')}, ${count(batches, 'batch', 'batches')}.${begun}`,
-    `  Airdrop ${fingerprint.slice(0, 16)}…, type ${type}${round === '' ? '' : `, round ${round}`}: the same rows, type and round are never paid twice.`,
+    `  Type ${type}${round === '' ? '' : `, round ${round}`}, run ${run}: the same rows, type, round and run are never paid twice.`,
     ...(last === null ? [] : [`  ${last}`]),
   ].join('\n');
 }
 
 function finish(
   { output }: Context,
-  { outcomes, batchIds, failure }: AirdropReport,
+  { outcomes, batchIds, hadEnded, failure }: AirdropReport,
   summary: Summary & { receipt: string },
 ): void {
   const executed = outcomes.filter(({ status }) => status === 'executed').length;
@@ -173,9 +210,16 @@ function finish(
     { ...summary, executedRows: executed, batchIds },
     describe(summary, `${counts} Receipt: ${summary.receipt}`),
   );
+  if (failure === null && hadEnded) {
+    const next = nextRunOption(summary.identity.run);
+    throw new CliError(
+      'ERR_ALREADY_PAID',
+      `Every row was paid by an earlier command, nothing sent. ${next} pays them once more.`,
+    );
+  }
   if (failure === null) return;
   throw new CliError(
     'ERR_BATCH_FAILED',
-    `Batch ${failure.batchId} failed: ${failure.message} ${count(executed, 'row')} paid, ${count(outcomes.length - executed, 'row')} not paid. Fix the cause, then run it again with --retry-failed.`,
+    `Batch ${failure.batchId} failed: ${failure.message} ${count(executed, 'row')} paid, ${count(outcomes.length - executed, 'row')} not paid. Fix the cause, then pass --rest: it sends the rows that were not paid.`,
   );
 }

@@ -1,9 +1,10 @@
-import { CONSOLE_OPERATIONS, type PreviewBatchResponse, type ProjectSummary } from '@flywheel/api';
+import { CONSOLE_OPERATIONS, type Pipeline, type PreviewBatchResponse, type ProjectSummary } from '@flywheel/api';
 import { groupDigits, toBaseUnits, toDecimal } from '@flywheel/protocol';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
 import type { FlywheelClient } from '@flywheel/sdk';
 import type { ConsoleClient } from '../../console-client.ts';
-import type { AirdropPlan, PlannedPipeline } from './plan.ts';
+import { count } from '../../format.ts';
+import { type AirdropIdentity, type AirdropPlan, keyOfPart, type PlannedPipeline, payloadOf } from './plan.ts';
 
 export interface AirdropCheck {
   /** Number of batches that an earlier run has begun: they are resumed. */
@@ -21,20 +22,33 @@ export interface CheckDeps {
 
 /** Checks the batches that are not begun: each by the service’s preview, then their total against vault and limits. */
 export async function checkAirdrop(
-  { client, console, project, signal }: CheckDeps,
-  { parts }: AirdropPlan,
+  deps: CheckDeps,
+  { identity, parts }: AirdropPlan,
   rows: readonly AirdropRow[],
 ): Promise<AirdropCheck> {
-  const begun = await Promise.all(parts.map((part) => isBegun(console, project, part)));
-  const newParts = parts.filter((_, i) => !begun[i]);
+  const { client, project, signal } = deps;
   const { decimals } = project.token;
+  const newParts: (readonly PlannedPipeline[])[] = [];
   const issues = new Set<string>();
   let lamportsNeeded = 0n;
   let last: PreviewBatchResponse | null = null;
-  for (const part of newParts) {
-    last = await client.previewBatch({ pipelines: part.map(({ pipeline }) => pipeline) }, { signal });
-    lamportsNeeded += BigInt(last.funds.lamports.needed);
-    for (const problem of last.problems) issues.add(describeIssue(problem, part, rows));
+  const isBegun = async (part: readonly PlannedPipeline[]) =>
+    client.isKeyUsed(await keyOfPart(part, identity, 0), { signal });
+  for (const part of parts) {
+    // Proofs have a higher rate limit than init, so that they are asked first; they do not show batches that failed.
+    if ((await isRecorded(deps, part[0]?.pipeline)) && (await isBegun(part))) continue;
+    const preview = await client.previewBatch({ pipelines: part.map(({ pipeline }) => pipeline) }, { signal });
+    const repeated = new Set(preview.warnings?.map(({ pipeline }) => pipeline));
+    if (repeated.has(0) && (await isBegun(part))) continue;
+    newParts.push(part);
+    last = preview;
+    lamportsNeeded += BigInt(preview.funds.lamports.needed);
+    for (const problem of preview.problems) issues.add(describeIssue(problem, part, rows));
+    const sentBefore = part.filter((_, i) => repeated.has(i)).flatMap((planned) => planned.rows);
+    // The last pipeline of a shorter file became the first one that is not repeated, with more rows in it.
+    const longer = newParts.length === 1 ? part.find((_, i) => !repeated.has(i)) : undefined;
+    const sentAlone = await findSentRows(deps, { identity, longer, rows });
+    for (const issue of repeatIssues([...sentBefore, ...sentAlone], rows)) issues.add(issue);
   }
   // The preview of a single batch has already checked the total.
   if (last && newParts.length > 1) {
@@ -44,19 +58,48 @@ export async function checkAirdrop(
       .reduce((sum, each) => sum + each, 0n);
     for (const issue of totalIssues(last, { baseUnits, decimals, lamportsNeeded })) issues.add(issue);
   }
-  return { begunParts: begun.filter(Boolean).length, issues: [...issues] };
+  return { begunParts: parts.length - newParts.length, issues: [...issues] };
 }
 
-/** Tells whether init was called for the part before: then a batch of this project contains the part’s first proof. */
-async function isBegun(
-  console: ConsoleClient,
-  { vaultAddress }: ProjectSummary,
-  [first]: readonly PlannedPipeline[],
+/** Tells whether a batch of this project contains the pipeline’s proof. */
+async function isRecorded(
+  { console, project }: Pick<CheckDeps, 'console' | 'project'>,
+  proof: Pick<Pipeline, 'type' | 'payload'> | undefined,
 ): Promise<boolean> {
-  if (!first) return false;
-  const { type, payload } = first.pipeline;
+  if (!proof) return false;
+  const { type, payload } = proof;
   const { pipelines } = await console.call(CONSOLE_OPERATIONS.checkProof, { body: { type, payload } });
-  return pipelines.some((pipeline) => pipeline.vaultAddress === vaultAddress);
+  return pipelines.some(({ vaultAddress }) => vaultAddress === project.vaultAddress);
+}
+
+interface LongerPipeline {
+  readonly identity: AirdropIdentity;
+  readonly longer: PlannedPipeline | undefined;
+  readonly rows: readonly AirdropRow[];
+}
+
+/** Finds the first rows of a pipeline that an earlier batch paid in a pipeline of their own. */
+async function findSentRows(
+  deps: Pick<CheckDeps, 'console' | 'project'>,
+  { identity, longer, rows }: LongerPipeline,
+): Promise<readonly number[]> {
+  const indices = longer?.rows ?? [];
+  const [first = 0] = indices;
+  for (let length = indices.length - 1; length > 0; length -= 1) {
+    const payload = JSON.stringify(payloadOf(identity, first, rows.slice(first, first + length)));
+    if (await isRecorded(deps, { type: identity.type, payload })) return indices.slice(0, length);
+  }
+  return [];
+}
+
+function repeatIssues(sent: readonly number[], rows: readonly AirdropRow[]): string[] {
+  const lines = sent.flatMap((row) => rows[row]?.lines ?? []);
+  if (lines.length === 0) return [];
+  const [first, end] = [Math.min(...lines), Math.max(...lines)];
+  const which = lines.length === 1 ? `Line ${first} is` : `${count(lines.length, 'line')}, ${first} to ${end}, are`;
+  return [
+    `${which} in an earlier batch, with other rows: the file has changed since it was sent. Put new rows into a file of their own. To pay these rows again, pass --round NAME.`,
+  ];
 }
 
 /** Replaces the place in the request, `pipelines[3].actions[1]`, by the line in the file. */

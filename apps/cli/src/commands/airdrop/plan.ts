@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Pipeline } from '@flywheel/api';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
-import { airdrop, idempotencyKeyOf, packActions, type SizeToken } from '@flywheel/sdk';
+import { airdrop, packActions, runKeyOf, type SizeToken } from '@flywheel/sdk';
 
-/** Identifies an airdrop within its project. */
+/** Identifies an airdrop of the same rows within its project. */
 export interface AirdropIdentity {
-  /** SHA-256, lowercase hex, of the rows as they are sent: `address,amount` and a newline each. */
-  readonly fingerprint: string;
   readonly type: string;
-  /** A name of the sender’s choice, to send the same rows again; empty by default. */
+  /** A name of the sender’s choice, to tell airdrops with the same rows apart; empty by default. */
   readonly round: string;
+  /** Number of the run, from 1. */
+  readonly run: number;
 }
 
 /** A pipeline and the rows that it pays. */
@@ -28,6 +28,7 @@ export interface AirdropPlan {
 export interface PlanOptions {
   readonly type: string;
   readonly round: string;
+  readonly run: number;
   readonly token: SizeToken;
   readonly pipelinesPerBatch?: number;
 }
@@ -35,23 +36,29 @@ export interface PlanOptions {
 /** Init accepts at most this many pipelines. */
 const MAX_PIPELINES_PER_BATCH = 1_000;
 
-/** Packs rows, in order, into as few pipelines as possible and those into batches. Equal rows give an equal plan. */
+type Row = Pick<AirdropRow, 'address' | 'amount'>;
+
+/**
+ * Packs rows, in order, into as few pipelines as possible and those into batches. Equal rows give an equal plan, and rows
+ * that are appended change the last pipeline and those after it.
+ */
 export function planAirdrop(
-  rows: readonly Pick<AirdropRow, 'address' | 'amount'>[],
-  { type, round, token, pipelinesPerBatch = MAX_PIPELINES_PER_BATCH }: PlanOptions,
+  rows: readonly Row[],
+  { type, round, run, token, pipelinesPerBatch = MAX_PIPELINES_PER_BATCH }: PlanOptions,
 ): AirdropPlan {
-  const fingerprint = createHash('sha256');
-  for (const { address, amount } of rows) fingerprint.update(`${address},${amount}\n`);
-  const identity = { fingerprint: fingerprint.digest('hex'), type, round };
+  const identity = { type, round, run };
   const pipelines = packActions([...rows.entries()], {
     type,
     token,
     actionsOf: ([, { address, amount }]) => [airdrop(address, amount)],
-    payloadOf: (packed) =>
-      payloadOf(
-        identity,
-        packed.map(([index]) => index),
-      ),
+    payloadOf: ([first, ...others]) =>
+      first === undefined
+        ? {}
+        : payloadOf(
+            identity,
+            first[0],
+            [first, ...others].map(([, row]) => row),
+          ),
   });
   let next = 0;
   const planned = pipelines.map((pipeline) => {
@@ -66,21 +73,25 @@ export function planAirdrop(
   return { identity, parts };
 }
 
-/** The proof of a pipeline: which rows of which airdrop it pays, counted from one. */
-function payloadOf({ fingerprint, round }: AirdropIdentity, indices: readonly number[]): object {
-  const [first = 0] = indices;
-  const rows = `${first + 1}-${first + indices.length}`;
-  return { airdrop: fingerprint, ...(round === '' ? {} : { round }), rows };
+/**
+ * The proof of a pipeline: which rows it pays, counted from one, and the SHA-256, lowercase hex, of these rows as they are
+ * sent, `address,amount` and a newline each. It depends on no other row of the file.
+ */
+export function payloadOf({ round, run }: AirdropIdentity, first: number, rows: readonly Row[]): object {
+  const hash = createHash('sha256');
+  for (const { address, amount } of rows) hash.update(`${address},${amount}\n`);
+  return {
+    rows: `${first + 1}-${first + rows.length}`,
+    sha256: hash.digest('hex'),
+    ...(round === '' ? {} : { round }),
+    ...(run === 1 ? {} : { run }),
+  };
 }
 
-/**
- * Derives the idempotency key of one batch of an airdrop. It depends on the rows and options alone, so a repeated run
- * finds the same batch, whatever happened to the earlier one.
- */
-export function keyOfPart(
-  { fingerprint, type, round }: AirdropIdentity,
-  part: number,
-  attempt: number,
-): Promise<string> {
-  return idempotencyKeyOf('flywheel airdrop', fingerprint, type, round, String(part), String(attempt));
+/** Derives the idempotency key of a batch of a part: the part’s first, or one that sends what it left. */
+export function keyOfPart(part: readonly PlannedPipeline[], { run }: AirdropIdentity, rest: number): Promise<string> {
+  return runKeyOf(
+    part.map(({ pipeline }) => pipeline),
+    { run, rest },
+  );
 }

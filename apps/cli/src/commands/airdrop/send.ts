@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { CONSOLE_OPERATIONS } from '@flywheel/api';
+import { CONSOLE_OPERATIONS, type Pipeline } from '@flywheel/api';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
-import { type FlywheelClient, type InitBatchInput, isFinal, runBatch, type VerifyOptions } from '@flywheel/sdk';
+import { type BatchProgress, type FlywheelClient, groupsLeft, runBatch, type VerifyOptions } from '@flywheel/sdk';
 import type { KeyPairSigner } from '@solana/kit';
 import type { ConsoleClient } from '../../console-client.ts';
 import { count } from '../../format.ts';
+import type { BatchNames } from '../../output.ts';
 import type { ProgressBar } from '../../progress.ts';
 import { type AirdropIdentity, type AirdropPlan, keyOfPart, type PlannedPipeline } from './plan.ts';
 import { PENDING, type RowOutcome, writeReceipt } from './receipt.ts';
@@ -23,15 +24,23 @@ export interface AirdropRequest {
   readonly plan: AirdropPlan;
   readonly receiptFile: string;
   /** True to send the unpaid rows of a batch that failed in an earlier run again. */
-  readonly retryFailed: boolean;
+  readonly sendRest: boolean;
 }
 
 export interface AirdropReport {
   /** The outcome of each row, in order. */
   readonly outcomes: readonly RowOutcome[];
   readonly batchIds: readonly string[];
+  /** True if every batch had ended before. */
+  readonly hadEnded: boolean;
   /** null if every row was executed. */
   readonly failure: PartFailure | null;
+}
+
+export interface AirdropDisplay {
+  readonly bar: ProgressBar;
+  /** Called when the key of a batch is known, and again when its id is. */
+  readonly onNames: (names: BatchNames) => void;
 }
 
 /**
@@ -40,34 +49,45 @@ export interface AirdropReport {
  */
 export async function sendAirdrop(
   deps: SendDeps,
-  { rows, plan, receiptFile, retryFailed }: AirdropRequest,
-  bar: ProgressBar,
+  { rows, plan, receiptFile, sendRest }: AirdropRequest,
+  { bar, onNames }: AirdropDisplay,
 ): Promise<AirdropReport> {
   const outcomes: RowOutcome[] = rows.map(() => PENDING);
   const { identity, parts } = plan;
+  let hadEnded = true;
   for (const [part, pipelines] of parts.entries()) {
-    const onProgress = (progress: PartProgress) =>
-      bar.show(fractionOf(parts, part, progress), describeProgress(parts, part, progress));
-    const result = await sendPart(deps, { identity, part, pipelines, retryFailed }, onProgress);
+    const listeners = {
+      onProgress: (progress: PartProgress) =>
+        bar.show(fractionOf(parts, part, progress), describeProgress(parts, part, progress)),
+      onNames,
+      onWarning: (text: string) => bar.note(`Note: ${text}`),
+    };
+    const result = await sendPart(deps, { identity, pipelines, sendRest }, listeners);
     for (const [row, outcome] of result.outcomes) outcomes[row] = outcome;
+    hadEnded &&= result.hadEnded;
     await writeReceipt(receiptFile, rows, outcomes);
-    if (result.failure) return report(outcomes, result.failure);
+    if (result.failure) return report(outcomes, { hadEnded, failure: result.failure });
   }
   bar.show(1, count(rows.length, 'row'));
-  return report(outcomes, null);
+  return report(outcomes, { hadEnded, failure: null });
 }
 
-function report(outcomes: readonly RowOutcome[], failure: PartFailure | null): AirdropReport {
+function report(outcomes: readonly RowOutcome[], end: Pick<AirdropReport, 'hadEnded' | 'failure'>): AirdropReport {
   const batchIds = [...new Set(outcomes.map(({ batchId }) => batchId).filter((batchId) => batchId !== ''))];
-  return { outcomes, batchIds, failure };
+  return { outcomes, batchIds, ...end };
 }
 
 export interface PartRequest {
   readonly identity: AirdropIdentity;
-  /** Index of the batch in the plan. */
-  readonly part: number;
   readonly pipelines: readonly PlannedPipeline[];
-  readonly retryFailed: boolean;
+  readonly sendRest: boolean;
+}
+
+export interface PartListeners {
+  readonly onProgress: (progress: PartProgress) => void;
+  readonly onNames: (names: BatchNames) => void;
+  /** Called before the wallet signs. */
+  readonly onWarning: (text: string) => void;
 }
 
 interface PartFailure {
@@ -78,6 +98,7 @@ interface PartFailure {
 interface PartResult {
   /** By index of the row. */
   readonly outcomes: ReadonlyMap<number, RowOutcome>;
+  readonly hadEnded: boolean;
   /** null if every row was executed. */
   readonly failure: PartFailure | null;
 }
@@ -85,43 +106,55 @@ interface PartResult {
 interface PartProgress {
   readonly stage: 'compile' | 'set up' | 'approve' | 'execute';
   readonly batchId: string | null;
-  /** Includes those that failed batches of the same part have executed. */
+  /** Includes those that earlier batches of the same part have executed. */
   readonly executedPipelines: number;
   /** Why the execution does not continue at the moment; null if it does. */
   readonly issue: string | null;
 }
 
 /**
- * Sends one batch of an airdrop, or resumes it. A failed batch is final and what it executed stays executed: the rest
- * becomes a new batch under the key of the next attempt, so that a repeated run finds the same batches.
+ * Sends one part of an airdrop, or resumes it. A failed batch is final and what it executed stays executed: the rest
+ * becomes further batches of the part, under keys that depend on the part alone, so that a repeated run finds them.
  */
 export async function sendPart(
   deps: SendDeps,
-  { identity, part, pipelines, retryFailed }: PartRequest,
-  onProgress: (progress: PartProgress) => void,
+  { identity, pipelines, sendRest }: PartRequest,
+  listeners: PartListeners,
 ): Promise<PartResult> {
-  const { console, projectId } = deps;
+  const { client, console, projectId, signal } = deps;
   const outcomes = new Map<number, RowOutcome>();
-  let left = pipelines;
-  for (let attempt = 0; ; attempt += 1) {
-    const idempotencyKey = await keyOfPart(identity, part, attempt);
-    const before = pipelines.length - left.length;
-    const { batchId, hadEnded } = await sendBatch(deps, left, idempotencyKey, (progress) =>
-      onProgress({ ...progress, executedPipelines: before + progress.executedPipelines }),
-    );
-    const detail = await console.call(CONSOLE_OPERATIONS.getProjectBatch, { params: { projectId, batchId } });
-    const { pipelines: records, batch, failure } = detail;
-    for (const [i, { rows }] of left.entries()) {
-      const { state, signature = '' } = records[i] ?? {};
-      const status = state === 'executed' ? 'executed' : state === 'failed' ? 'failed' : PENDING.status;
-      for (const row of rows) outcomes.set(row, { status, signature, batchId });
+  const rowsOf = new Map(pipelines.map(({ pipeline, rows }) => [pipeline, rows]));
+  let groups: (readonly Pipeline[])[] = [pipelines.map(({ pipeline }) => pipeline)];
+  let hadEnded = true;
+  let failure: PartFailure | null = null;
+  for (let rest = 0; ; rest += 1) {
+    const [group = [], ...later] = groups;
+    const idempotencyKey = await keyOfPart(pipelines, identity, rest);
+    if (failure && !sendRest && !(await client.isKeyUsed(idempotencyKey, { signal }))) {
+      return { outcomes, hadEnded, failure };
     }
-    if (batch.status === 'EXECUTED') return { outcomes, failure: null };
-    left = left.filter((_, i) => records[i]?.state !== 'executed');
-    if (left.length === 0) return { outcomes, failure: null };
-    const message = failure?.message ?? batch.executeResult?.failedTxMsg ?? batch.initResult?.failedTxMsg;
+    const before = pipelines.length - groups.flat().length;
+    const sent = await sendBatch(deps, group, idempotencyKey, {
+      ...listeners,
+      onProgress: (progress) =>
+        listeners.onProgress({ ...progress, executedPipelines: before + progress.executedPipelines }),
+    });
+    hadEnded &&= sent.hadEnded;
+    const { batchId } = sent;
+    const detail = await console.call(CONSOLE_OPERATIONS.getProjectBatch, { params: { projectId, batchId } });
+    for (const [i, pipeline] of group.entries()) {
+      const { state, signature = '' } = detail.pipelines[i] ?? {};
+      const status = state === 'executed' ? 'executed' : state === 'failed' ? 'failed' : PENDING.status;
+      for (const row of rowsOf.get(pipeline) ?? []) outcomes.set(row, { status, signature, batchId });
+    }
+    groups = [...groupsLeft(detail.batch, group), ...later];
+    if (groups.length === 0) return { outcomes, hadEnded, failure: null };
+    if (detail.batch.status !== 'FAILED') continue;
+    const { executeResult, initResult } = detail.batch;
+    const message = detail.failure?.message ?? executeResult?.failedTxMsg ?? initResult?.failedTxMsg;
+    failure = { batchId, message: message ?? 'No reason given.' };
     // A batch that fails in this run would most likely fail again.
-    if (!retryFailed || !hadEnded) return { outcomes, failure: { batchId, message: message ?? 'No reason given.' } };
+    if (!sent.hadEnded) return { outcomes, hadEnded, failure };
   }
 }
 
@@ -130,37 +163,53 @@ const TIMEOUT_MS = 3_600_000;
 
 async function sendBatch(
   { client, console, projectId, wallet, verify, signal }: SendDeps,
-  pipelines: readonly PlannedPipeline[],
+  pipelines: readonly Pipeline[],
   idempotencyKey: string,
-  onProgress: (progress: PartProgress) => void,
+  { onProgress, onNames, onWarning }: PartListeners,
 ): Promise<{ readonly batchId: string; readonly hadEnded: boolean }> {
-  const input: InitBatchInput = { pipelines: pipelines.map(({ pipeline }) => pipeline) };
-  onProgress({ stage: 'compile', batchId: null, executedPipelines: 0, issue: null });
-  const { batch } = await client.initBatch(input, { idempotencyKey, signal });
-  const batchId = batch.id;
-  if (isFinal(await client.getBatch(batchId, { signal }))) return { batchId, hadEnded: true };
-  const show = (progress: Pick<PartProgress, 'stage'> & Partial<PartProgress>) =>
-    onProgress({ batchId, executedPipelines: 0, issue: null, ...progress });
   const ended = new AbortController();
   const polling = { signal: AbortSignal.any([signal, ended.signal]) };
+  let batchId: string | null = null;
+  let hadEnded = false;
   let polled: Promise<void> = Promise.resolve();
-  try {
-    show({ stage: 'set up' });
-    await runBatch(client, input, {
-      ...{ wallet, verify, idempotencyKey, signal, timeoutMs: TIMEOUT_MS },
-      onProgress: (event) => {
-        if (event.stage === 'setUp') show({ stage: 'approve' });
-        if (event.stage === 'blocked') show({ stage: 'execute', issue: event.executionError.message });
-        if (event.stage !== 'approved') return;
+  const show = (progress: Pick<PartProgress, 'stage'> & Partial<PartProgress>) =>
+    onProgress({ batchId, executedPipelines: 0, issue: null, ...progress });
+  const followExecution = (executingId: string) => {
+    const readExecuted = async () => {
+      const request = { params: { projectId, batchId: executingId } };
+      return (await console.call(CONSOLE_OPERATIONS.getBatchProgress, request)).executedPipelines;
+    };
+    polled = poll(readExecuted, (executedPipelines) => show({ stage: 'execute', executedPipelines }), polling);
+  };
+  const listen = (event: BatchProgress) => {
+    switch (event.stage) {
+      case 'begun':
+        onNames({ idempotencyKey, batchId });
+        return show({ stage: 'compile' });
+      case 'compiled':
+        batchId = event.init.batch.id;
+        onNames({ idempotencyKey, batchId });
+        for (const { message } of event.init.warnings ?? []) onWarning(message);
+        return show({ stage: 'set up' });
+      case 'setUp':
+      case 'verified':
+        return show({ stage: 'approve' });
+      case 'approved':
         show({ stage: 'execute' });
-        const readExecuted = async () => {
-          const request = { params: { projectId, batchId } };
-          return (await console.call(CONSOLE_OPERATIONS.getBatchProgress, request)).executedPipelines;
-        };
-        polled = poll(readExecuted, (executedPipelines) => show({ stage: 'execute', executedPipelines }), polling);
-      },
-    });
-    return { batchId, hadEnded: false };
+        return followExecution(event.batch.id);
+      case 'blocked':
+        return show({ stage: 'execute', issue: event.executionError.message });
+      case 'ended':
+        hadEnded = event.hadEnded;
+        return;
+      default:
+        return event satisfies never;
+    }
+  };
+  try {
+    const options = { wallet, verify, idempotencyKey, signal, timeoutMs: TIMEOUT_MS, onProgress: listen };
+    const { id } = await runBatch(client, pipelines, options);
+    return { batchId: id, hadEnded };
   } finally {
     ended.abort();
     await polled;

@@ -24,20 +24,25 @@ import { CliError } from '../../errors.ts';
 import { readRequestFile, readWallet } from '../../files.ts';
 import { count } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
-import { addRpcUrlOption, addUrlOption, addWalletOption, parseWholeNumber } from '../../options.ts';
+import {
+  addRpcUrlOption,
+  addRunNumberOptions,
+  addUrlOption,
+  addWalletOption,
+  nextRunOption,
+  type RunNumberOptions,
+  runNumberOf,
+} from '../../options.ts';
 import { createProgress } from '../../progress.ts';
 import { openRunState, type RunState } from '../../run-state.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { showBatchProgress } from './batch-progress.ts';
 import { describeBatch, describeFailure } from './describe-batch.ts';
 
-interface RunOptions extends UrlOption, RpcUrlOption {
+interface RunOptions extends UrlOption, RpcUrlOption, RunNumberOptions {
   readonly wallet: string;
   readonly skipVerification?: boolean;
   readonly idempotencyKey?: string;
-  readonly again?: boolean;
-  readonly run?: number;
-  readonly rest?: boolean;
 }
 
 const STEPS = {
@@ -47,9 +52,6 @@ const STEPS = {
   execute: 'Execute',
 };
 
-/** More runs of one file than that are an error of a script. */
-export const MAX_RUN = 1_000;
-
 /** `flywheel run FILE --wallet FILE`: init, sign, execute, and follow to the end. */
 export function addRunCommand(program: Command, context: Context): void {
   const command = addWalletOption(program.command('run'))
@@ -58,16 +60,6 @@ export function addRunCommand(program: Command, context: Context): void {
       'Do everything for one batch: compile the pipelines in FILE, verify that the batch on chain matches FILE, approve it with your wallet, execute it and follow it until it ends. The same command again resumes the same batch, and pays nothing twice: its idempotency key depends only on the project, the pipelines and the number of the run. Exits with 3 if the batch failed, and with 5 if an earlier command has paid it.',
     )
     .argument('<file>', 'init request as JSON: {"pipelines": [...]}')
-    .option('--again', 'pay the same pipelines a second time, after the first run has executed all of them: --run 2')
-    .addOption(
-      new Option(
-        '--run <number>',
-        'number of the run, from 1; a run starts when the one before has executed everything',
-      )
-        .argParser(parseWholeNumber(1, MAX_RUN))
-        .conflicts('again'),
-    )
-    .option('--rest', 'after a failure: send the pipelines that were not executed, as a new batch')
     .addOption(
       new Option('--idempotency-key <uuid>', 'a key of your own, instead of the key of the run').conflicts([
         'again',
@@ -76,7 +68,7 @@ export function addRunCommand(program: Command, context: Context): void {
       ]),
     )
     .option('--skip-verification', 'sign without comparing the batch on chain with FILE: this trusts the service');
-  addUrlOption(addRpcUrlOption(command))
+  addUrlOption(addRpcUrlOption(addRunNumberOptions(command)))
     .addHelpText('after', '\nExample:\n  flywheel run examples/rewards.json --wallet wallet.json')
     .action((file: string, options: RunOptions) => runFile(context, file, options));
 }
@@ -93,7 +85,7 @@ async function runFile(context: Context, file: string, options: RunOptions): Pro
   const state = openRunState(context, project?.id ?? serviceUrl(context, options), file);
   if (options.idempotencyKey === undefined) await requireUnchanged(client, state, { file, content });
 
-  const run = options.run ?? (options.again ? 2 : 1);
+  const run = runNumberOf(options);
   const progress = createProgress(output, STEPS);
   const showProgress = showBatchProgress(progress);
   const names = { idempotencyKey: '', batchId: null as string | null };
@@ -202,8 +194,7 @@ interface RunEnd {
 function requirePaid(batch: Batch, { hadEnded, run }: RunEnd): void {
   if (batch.status === 'EXECUTED') {
     if (!hadEnded) return;
-    const next =
-      run === null ? '' : ` ${run === 1 ? '--again' : `--run ${run + 1}`} pays the same pipelines once more.`;
+    const next = run === null ? '' : ` ${nextRunOption(run)} pays the same pipelines once more.`;
     const which = run === null || run === 1 ? '' : ` (run ${run})`;
     throw new CliError('ERR_ALREADY_PAID', `Paid on ${batch.dateUpdated}${which}, nothing sent.${next}`);
   }

@@ -4,12 +4,12 @@ import { type BatchDetail, type BatchStatus, InitBatchRequest, type Pipeline } f
 import { createFlywheelClient } from '@flywheel/sdk';
 import { generateKeyPairSigner } from '@solana/kit';
 import { keyOfPart, planAirdrop } from '../src/commands/airdrop/plan.ts';
-import { sendPart } from '../src/commands/airdrop/send.ts';
+import { type PartListeners, sendPart } from '../src/commands/airdrop/send.ts';
 import { createConsoleClient } from '../src/console-client.ts';
 
 const recipients = await Promise.all(Array.from({ length: 24 }, async () => (await generateKeyPairSigner()).address));
 const rows = recipients.map((address) => ({ address, amount: '1' }));
-const { identity, parts } = planAirdrop(rows, { type: 'SEASON', round: '', token: {} });
+const { identity, parts } = planAirdrop(rows, { type: 'SEASON', round: '', run: 1, token: {} });
 const [pipelines = []] = parts;
 
 describe('sendPart after a batch failed', () => {
@@ -20,11 +20,11 @@ describe('sendPart after a batch failed', () => {
       { status: 'FAILED', executed: 1 },
       { status: 'EXECUTED', executed: pipelines.length - 3 },
     ]);
-    const { outcomes, failure } = await send(service, { retryFailed: true });
+    const { outcomes, failure } = await send(service, { sendRest: true });
     assert.equal(failure, null);
     assert.deepEqual(
       service.asked.map(({ key }) => key),
-      await Promise.all([0, 1, 2].map((attempt) => keyOfPart(identity, 0, attempt))),
+      await Promise.all([0, 1, 2].map((attempt) => keyOfPart(pipelines, identity, attempt))),
     );
     const proofsFrom = (position: number) => pipelines.slice(position).map(({ pipeline }) => pipeline.payload);
     assert.deepEqual(
@@ -39,9 +39,9 @@ describe('sendPart after a batch failed', () => {
     assert.deepEqual([0, 1, 2, 3].map(batchOf), [idOf(0), idOf(0), idOf(1), idOf(2)]);
   });
 
-  it('sends nothing without retryFailed, and reports which rows were paid', async () => {
+  it('sends nothing without sendRest, and reports which rows were paid', async () => {
     const service = stubService([{ status: 'FAILED', executed: 2 }]);
-    const { outcomes, failure } = await send(service, { retryFailed: false });
+    const { outcomes, failure } = await send(service, { sendRest: false });
     assert.deepEqual(failure, { batchId: idOf(0), message: 'Pipeline 2 failed.' });
     assert.equal(service.asked.length, 1);
     const paid = pipelines.slice(0, 2).flatMap((planned) => planned.rows);
@@ -68,8 +68,14 @@ function stubService(outcomes: readonly Outcome[]) {
     const id = pathname.split('/').at(-1) ?? '';
     if (pathname.startsWith('/console/api/')) return answer(detailOf(id));
     if (init?.method !== 'POST') return answer(batchOf(id));
+    const key = new Headers(init.headers).get('x-idempotency-key') ?? '';
+    // The question if a key is used; only the first batch of an earlier run exists.
+    if (init.body === '{"pipelines":[]}') {
+      const body = { error: 'ERR_FLYWHEEL_NO_INSTRUCTIONS', message: 'Nothing to do.' };
+      return new Response(JSON.stringify(body), { status: 400, headers: { 'content-type': 'application/json' } });
+    }
     const request = InitBatchRequest.parse(JSON.parse(String(init.body)));
-    asked.push({ key: new Headers(init.headers).get('x-idempotency-key') ?? '', pipelines: request.pipelines });
+    asked.push({ key, pipelines: request.pipelines });
     const compiled = request.pipelines.map((pipeline) => ({ ...pipeline, instructions: [] }));
     const { id: batchId, flywheelId, dateCreated } = batchOf(idOf(asked.length - 1));
     const batch = { id: batchId, flywheelId, dateCreated, status: 'AVAILABLE_TO_QUEUE', pipelines: compiled };
@@ -79,11 +85,14 @@ function stubService(outcomes: readonly Outcome[]) {
   const console = createConsoleClient({ url: 'http://stub', fetch: stubFetch });
 
   function batchOf(id: string): BatchDetail['batch'] {
-    const { status = 'FAILED' } = outcomes[attemptOf(id)] ?? {};
+    const { status = 'FAILED', executed = 0 } = outcomes[attemptOf(id)] ?? {};
+    const total = asked[attemptOf(id)]?.pipelines.length ?? 0;
+    const counts = { total, totalSuccessful: executed, totalFailed: total - executed };
     const now = new Date(0).toISOString();
     return {
       ...{ id, flywheelId: 'f', tokenId: 't', mintAddress: 'm', status, batchIndex: '1', vaultIndex: '0' },
       ...{ multisig: 's', vaultAddress: 'v', dateCreated: now, dateUpdated: now },
+      executeResult: { ...counts, successfulExecutions: [] },
     };
   }
 
@@ -109,12 +118,14 @@ function stubService(outcomes: readonly Outcome[]) {
   return { asked, client, console };
 }
 
-async function send(service: ReturnType<typeof stubService>, { retryFailed }: { readonly retryFailed: boolean }) {
+const SILENT: PartListeners = { onProgress: () => undefined, onNames: () => undefined, onWarning: () => undefined };
+
+async function send(service: ReturnType<typeof stubService>, { sendRest }: { readonly sendRest: boolean }) {
   const deps = {
     ...{ client: service.client, console: service.console, projectId: idOf(99), wallet: await generateKeyPairSigner() },
     ...{ verify: { rpcUrl: 'http://stub' }, signal: new AbortController().signal },
   };
-  return sendPart(deps, { identity, part: 0, pipelines, retryFailed }, () => undefined);
+  return sendPart(deps, { identity, pipelines, sendRest }, SILENT);
 }
 
 function idOf(attempt: number): string {
