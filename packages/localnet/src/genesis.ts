@@ -34,6 +34,8 @@ const V1_FEATURE = 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL' as Address;
 export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): LiteSVM {
   // Signatures, blockhashes and duplicates are the ledger's business: LiteSVM knows one blockhash and forgets signatures.
   const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
+  // Wrapped SOL, of both token programs.
+  svm.withNativeMints();
   if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM, squads.bytes);
   const data = programConfig();
   svm.setAccount({

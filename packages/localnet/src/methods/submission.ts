@@ -90,7 +90,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
       const transaction = parseWireParam(text, config.encoding, v1);
       checkContextSlot(node, config);
       if (sigVerify && !(await verifier.verify(transaction))) {
-        return withContext(node, config, { ...describeAttempt(unverified(), false), accounts: null });
+        return withContext(node, config, describeAttempt(unverified(), false));
       }
       const { attempt, account } = node.simulate(transaction, { commitment, checkLifetime: !replaceRecentBlockhash });
       return withContext(node, config, {
@@ -139,10 +139,7 @@ function attemptError(attempt: Attempt): TransactionError | null {
 
 function preflightFailure(attempt: Attempt): RpcError {
   const failed = describeAttempt(attempt, false);
-  return new RpcError(PREFLIGHT_FAILURE, `Transaction simulation failed: ${describeError(failed.err ?? '')}`, {
-    ...failed,
-    accounts: null,
-  });
+  return new RpcError(PREFLIGHT_FAILURE, `Transaction simulation failed: ${describeError(failed.err ?? '')}`, failed);
 }
 
 /** The result for a transaction that lacks a valid signature of one of its signers. */
@@ -150,21 +147,41 @@ function unverified(): Attempt {
   return { kind: 'refused', err: 'SignatureFailure', logs: [], unitsConsumed: 0n };
 }
 
+/** The members of a simulation's result; all are there, null where nothing was executed or asked for. */
 function describeAttempt(attempt: Attempt, withInner: boolean) {
+  const asked = { accounts: null, replacementBlockhash: null };
   if (attempt.kind === 'refused') {
     const { err, logs, unitsConsumed } = attempt;
-    return { err, logs, unitsConsumed, returnData: null, innerInstructions: null };
+    return { err, logs, unitsConsumed, ...NOTHING_EXECUTED, ...asked };
   }
   const { execution, record } = attempt;
+  const { fee, preBalances, postBalances, preTokenBalances, postTokenBalances, loadedAddresses } = record.meta;
   return {
     err: record.err,
     logs: execution.logs,
     unitsConsumed: execution.unitsConsumed,
     returnData: rpcReturnData(execution),
     innerInstructions: withInner ? rpcInnerInstructions(execution) : null,
-    fee: record.meta.fee,
+    fee,
+    preBalances,
+    postBalances,
+    preTokenBalances,
+    postTokenBalances,
+    loadedAddresses,
+    ...asked,
   };
 }
+
+const NOTHING_EXECUTED = {
+  returnData: null,
+  innerInstructions: null,
+  fee: null,
+  preBalances: null,
+  postBalances: null,
+  preTokenBalances: null,
+  postTokenBalances: null,
+  loadedAddresses: null,
+};
 
 /** A bare message is a transaction with empty signatures; there are never more than 127, so their count is one byte. */
 function parseMessage(message: Uint8Array) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lamports } from '@solana/kit';
+import { address, lamports } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { preflightError, SOL, startCluster } from '../cluster.ts';
 
@@ -86,6 +86,43 @@ test('airdropped amounts arrive exactly, and twice in one slot they arrive twice
   ];
   assert.notEqual(signatures[0], signatures[1]);
   assert.equal(await balance(address), 18_014_398_509_481_982n);
+});
+
+test('an airdrop is a bare legacy transfer, which clients that know no versions can read', async (t) => {
+  const { localnet, rpc, call, wallet } = await startCluster(t);
+  const { address: recipient } = await wallet(0n);
+  const signature = await rpc.requestAirdrop(recipient, lamports(SOL)).send();
+  const slot = await rpc.getSlot({ commitment: 'processed' }).send();
+  await localnet.warp();
+  const config = { commitment: 'confirmed', encoding: 'jsonParsed' };
+  const transaction = await call('getTransaction', [signature, config]);
+  assert.partialDeepStrictEqual(transaction.result, {
+    transaction: { message: { instructions: [{ program: 'system', parsed: { type: 'transfer' } }] } },
+  });
+  const { message } = (transaction.result as { transaction: { message: { instructions: unknown[] } } }).transaction; // its shape
+  assert.equal(message.instructions.length, 1);
+  assert.equal((await call('getBlock', [Number(slot), config])).error, undefined);
+});
+
+test('wrapped SOL has its mint, of both token programs', async (t) => {
+  const { rpc } = await startCluster(t);
+  for (const mint of ['So11111111111111111111111111111111111111112', '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP']) {
+    const { value } = await rpc.getTokenSupply(address(mint)).send();
+    assert.deepEqual([value.amount, value.decimals], ['0', 9]);
+  }
+});
+
+test('sendTransaction answers before the transaction is executed, and does not tell how it will end', async (t) => {
+  // Nothing is executed before the next warp.
+  const { localnet, rpc, wallet, sign, submit } = await startCluster(t, { landingDelayMs: 600_000 });
+  const [source, recipient] = [await wallet(), await wallet(0n)];
+  const tooMuch = getTransferSolInstruction({ source, destination: recipient.address, amount: 100n * SOL });
+  const { wire, signature } = await sign(source, [tooMuch]);
+  assert.equal(await submit(wire, { skipPreflight: true }), signature);
+  const statuses = async () => (await rpc.getSignatureStatuses([signature]).send()).value;
+  assert.deepEqual(await statuses(), [null]);
+  await localnet.warp();
+  assert.deepEqual((await statuses())[0]?.err, { InstructionError: [0n, { Custom: 1n }] });
 });
 
 test('names its version, its identity and which Squads program runs', async (t) => {

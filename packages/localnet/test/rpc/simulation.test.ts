@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Blockhash } from '@solana/kit';
+import { address, type Blockhash, type Instruction } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import {
   findAssociatedTokenPda,
@@ -45,6 +45,51 @@ test('needs neither a signature nor a fresh blockhash when told so, and else say
   assert.notEqual(replaced.value.replacementBlockhash.blockhash, OLD_BLOCKHASH);
   const verified = await rpc.simulateTransaction(unsigned, { encoding: 'base64', sigVerify: true }).send();
   assert.equal(verified.value.err, 'SignatureFailure');
+});
+
+test('has every member that the documentation lists, with the balances before and after', async (t) => {
+  const { wallet, sign, call } = await startCluster(t);
+  const [source, recipient] = [await wallet(), await wallet(0n)];
+  const transfer = getTransferSolInstruction({ source, destination: recipient.address, amount: SOL });
+  const simulate = async (wire: string) => {
+    const { result } = await call('simulateTransaction', [wire, { encoding: 'base64', commitment: 'processed' }]);
+    return (result as { value: Record<string, unknown> }).value; // its shape
+  };
+  const value = await simulate((await sign(source, [transfer])).wire);
+  assert.partialDeepStrictEqual(value, {
+    err: null,
+    accounts: null,
+    replacementBlockhash: null,
+    innerInstructions: null,
+    fee: 5000,
+    preBalances: [Number(10n * SOL), 0, 1],
+    postBalances: [Number(9n * SOL) - 5000, Number(SOL), 1],
+    preTokenBalances: [],
+    postTokenBalances: [],
+    loadedAddresses: { writable: [], readonly: [] },
+  });
+  const refused = await simulate((await sign(source, [transfer], { blockhash: OLD_BLOCKHASH })).wire);
+  assert.deepEqual(Object.keys(refused).toSorted(), Object.keys(value).toSorted());
+});
+
+test('a preflight that fails says why in the words of a validator', async (t) => {
+  const { wallet, sign, call } = await startCluster(t);
+  const payer = await wallet();
+  const texts = async (instruction: Instruction) => {
+    const { wire } = await sign(payer, [instruction]);
+    const { error } = await call('sendTransaction', [wire, { encoding: 'base64', preflightCommitment: 'confirmed' }]);
+    return [error?.code, error?.message];
+  };
+  const programAddress = address('11111111111111111111111111111111');
+  assert.deepEqual(await texts({ programAddress, data: Uint8Array.of(99) }), [
+    -32002,
+    'Transaction simulation failed: Error processing Instruction 0: invalid instruction data',
+  ]);
+  const broke = (await wallet(0n)).address;
+  assert.deepEqual(await texts({ programAddress: broke, data: new Uint8Array() }), [
+    -32002,
+    'Transaction simulation failed: Attempt to load a program that does not exist',
+  ]);
 });
 
 test('returns inner instructions when asked for', async (t) => {

@@ -115,6 +115,11 @@ const simulation: Shape = {
   'replacementBlockhash?': nullable({ blockhash: 'string', lastValidBlockHeight: 'u64' }),
   'fee?': nullable('u64'),
   'loadedAccountsDataSize?': 'u64',
+  'preBalances?': nullable(list('u64')),
+  'postBalances?': nullable(list('u64')),
+  'preTokenBalances?': nullable(list(tokenBalance)),
+  'postTokenBalances?': nullable(list(tokenBalance)),
+  'loadedAddresses?': nullable({ writable: list('string'), readonly: list('string') }),
 };
 
 /** By method, and by what a variant asks for where the result depends on it. */
