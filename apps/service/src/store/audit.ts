@@ -20,7 +20,7 @@ export interface NewAuditEntry {
 
 export type AuditRecord = Selectable<Schema['audit_log']>;
 
-/** @param trx the transaction that does what is written down. */
+/** Writes an entry. @param trx the transaction of the action. */
 export async function insertAuditEntry(trx: Db, entry: NewAuditEntry): Promise<void> {
   const { at, actor, action, projectId, batchId, subject, before, after, reason } = entry;
   await trx
@@ -39,7 +39,7 @@ export async function insertAuditEntry(trx: Db, entry: NewAuditEntry): Promise<v
     .execute();
 }
 
-/** A page of entries, newest first: those below an id, if one is given; only a project's, if one is given. */
+/** Reads a page of entries, newest first: below an id and of one project, if given. */
 export async function findAuditEntries(
   db: Db,
   {

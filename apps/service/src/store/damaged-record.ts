@@ -1,4 +1,4 @@
-/** A row is not as it was written: nothing is done on its word. The message names the row and what is wrong with it. */
+/** A row differs from what was written, so the service does not use it. The message names the row and the mismatch. */
 export class DamagedRecord extends Error {
   constructor(row: string, problem: string) {
     super(`The record of ${row} is damaged: ${problem}.`);

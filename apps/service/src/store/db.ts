@@ -3,20 +3,20 @@ import pg from 'pg';
 import type { Log } from './log.ts';
 import type { Schema } from './schema.ts';
 
-/** The database, or a transaction of it. */
+/** The database, or one of its transactions. */
 export type Db = Kysely<Schema>;
 
 /**
- * A pool of connections. Chain amounts and indices come out as bigint, days as text (`2026-11-21`), bytes as
- * Uint8Array; `pg`'s own table of types, which other users of the driver share, stays as it is.
+ * Opens a pool of connections. It reads chain amounts and indices as bigint, days as text (`2026-11-21`) and bytes as
+ * Uint8Array. `pg`'s own table of types, which other users of the driver share, is not changed.
  */
 export function openDb(config: pg.PoolConfig, log: Pick<Log, 'error'>): Db {
   const pool = new pg.Pool({ ...DEFAULTS, ...config, types: { getTypeParser } });
-  // Without these a connection that breaks, idle or between two statements of a transaction, ends the process.
+  // Without these handlers a connection that breaks, idle or in a transaction, would end the process.
   pool.on('connect', (client) => {
     client.on('error', (error) => log.error({ err: error }, 'database connection lost'));
   });
-  pool.on('error', () => undefined); // the connection has said so itself
+  pool.on('error', () => undefined); // the pool reports the error too
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
 }
 
@@ -29,7 +29,7 @@ export async function ping(db: Db): Promise<void> {
   await sql`select 1`.execute(db);
 }
 
-/** Runs in the transaction given, or in one of its own. */
+/** Runs in the given transaction, or in a new one. */
 export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> {
   return db.isTransaction ? work(db) : db.transaction().execute(work);
 }
@@ -37,7 +37,7 @@ export async function inTransaction<T>(db: Db, work: (trx: Db) => Promise<T>): P
 const DEFAULTS = {
   application_name: 'flywheel',
   max: 10,
-  // No query of ours takes a second: longer means that something is wrong, and waiting makes it worse.
+  // Every query takes less than a second: a longer one means an error, and waiting makes it worse.
   connectionTimeoutMillis: 10_000,
   statement_timeout: 30_000,
   idle_in_transaction_session_timeout: 60_000,

@@ -21,16 +21,13 @@ export interface DatabaseDiagnostics {
 export interface ServiceDiagnostics {
   readonly nonces: readonly { readonly state: NonceState; readonly count: number }[];
   readonly jobs: readonly JobRecord[];
-  /** Seconds since a worker was last active. Workers supervise the queue every five seconds. null: never. */
+  /** Seconds since a worker was last active. Workers supervise the queue every five seconds. null if there was none. */
   readonly workerSeenSecondsAgo: number | null;
   /** The operators and company approvers that projects' multisigs have as members, with the number of projects. */
   readonly members: readonly { readonly operator: Address; readonly company: Address; readonly projects: number }[];
 }
 
-/**
- * Reads the diagnostics of a database.
- * @throws Error when the database does not answer.
- */
+/** Reads the diagnostics of a database. @throws Error if the database does not answer. */
 export async function readDatabaseDiagnostics(db: Db, now: Date): Promise<DatabaseDiagnostics> {
   const { rows } = await sql<{ version: string; hasMigrations: boolean; hasQueue: boolean }>`
     select current_setting('server_version') as version,

@@ -9,15 +9,15 @@ export interface ListenDeps {
 }
 
 export interface Listener {
-  /** From now on nothing is missed, until the connection is lost; called each time that there is one. */
+  /** Called after each connection: no notification is missed from now on, until the connection is lost. */
   onListening(): void;
   onNotice(payload: string): void;
 }
 
-/** Databases are back from a restart within seconds. */
+/** A database restarts within seconds. */
 const RECONNECT_MS = 1_000;
 
-/** Listens on a connection of its own, and on another once that is lost. */
+/** Listens on a connection of its own, which is replaced when it is lost. */
 export function startListening(
   { poolConfig, clock, log }: ListenDeps,
   channel: string,
@@ -43,7 +43,7 @@ export function startListening(
   };
 }
 
-/** Until the signal aborts, or, by throwing, until the connection is lost. */
+/** Listens until the signal aborts. @throws when the connection is lost. */
 async function listen(
   poolConfig: pg.PoolConfig,
   channel: string,
@@ -57,7 +57,7 @@ async function listen(
   client.on('notification', ({ payload }) => listener.onNotice(payload ?? ''));
   const onAbort = () => ended.resolve();
   signal.addEventListener('abort', onAbort, { once: true });
-  // Whoever waits for it may not have come to it when it fails.
+  // It may reject before it is awaited, which must not end the process.
   ended.promise.catch(() => undefined);
   try {
     await client.connect();

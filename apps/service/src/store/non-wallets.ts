@@ -3,13 +3,13 @@ import { sql } from 'kysely';
 import type { Db } from './db.ts';
 import type { NonWalletsTable } from './schema.ts';
 
-/** What the chain held at an address that is no wallet's. */
+/** Kind of account that the chain held at an address that is not a wallet's. */
 export interface NonWallet {
   readonly address: Address;
   readonly kind: NonWalletsTable['kind'];
 }
 
-/** Finds the addresses that were seen to be no wallets; registered mints are among them. */
+/** Finds the addresses that are known not to be wallets, registered mints included. */
 export async function findNonWallets(
   db: Db,
   addresses: readonly Address[],
@@ -33,7 +33,7 @@ export async function recordNonWallets(db: Db, seen: readonly NonWallet[], now: 
     .execute();
 }
 
-/** Forgets addresses that are wallets by now: a token account or a mint may be closed. */
+/** Deletes addresses that may be wallets again, because a token account or a mint may be closed. */
 export async function forgetNonWallets(db: Db, addresses: readonly Address[]): Promise<void> {
   if (addresses.length === 0) return;
   await db.deleteFrom('non_wallets').where(sql<boolean>`address = any(${addresses}::text[])`).execute();

@@ -9,15 +9,15 @@ export type NonceState = 'creating' | 'available' | 'leased' | 'refreshing';
 
 export interface PooledNonce {
   readonly address: Address;
-  /** With the operator's address it gives the account's: nothing else has to be kept. */
+  /** Seed that, with the operator's address, derives the account's address. */
   readonly seed: string;
-  /** Value that was read last, or the value before the use that it is refreshed from; null while it is being created. */
+  /** Value that was last read, or the value before its last use; null while the account is being created. */
   readonly value: Nonce | null;
 }
 
 /**
- * Takes an available nonce for a batch that this transaction is about to insert; null when none is available.
- * Never waits for another lease, and no nonce is leased twice.
+ * Leases an available nonce for a batch that this transaction is about to insert; null if none is available. It never
+ * waits for another lease, and no nonce is leased twice.
  */
 export async function leaseNonce(trx: Db, batchId: string): Promise<LeasedNonce | null> {
   const row = await trx
@@ -49,12 +49,13 @@ export async function releaseNonce(trx: Db, batchId: string): Promise<void> {
     .execute();
 }
 
-/** Under any load one process at a time decides how many are missing. */
+/** Lock under which one process at a time decides how many nonces are missing. */
 const PLANNING_LOCK = 0x6e6f6e63; // 'nonc'
 
 /**
- * Records nonces yet to be created until `target` of them are not leased, and answers those recorded: their rows are
- * committed before their accounts exist, so that no account is ever created and forgotten.
+ * Records new nonces until `target` of them are not leased.
+ * @returns the recorded ones. Rows are committed before accounts are created, so that no account is ever created and
+ * lost.
  */
 export async function planNonces(
   db: Db,
@@ -82,12 +83,12 @@ export async function planNonces(
   });
 }
 
-/** A seed may have 32 bytes of text (Solana, `MAX_SEED_LEN`). */
+/** A seed may have 32 bytes (Solana, `MAX_SEED_LEN`). */
 const SEED_BYTES = 16;
 
 /**
- * Puts a nonce that was created or used into the pool with the value that a finalized read showed. False when it is in
- * neither state: someone else was first.
+ * Makes a created or used nonce available with the value of a finalized read.
+ * @returns false if it is in neither state, because another process was first.
  */
 export async function setNonceAvailable(db: Db, address: Address, value: Nonce): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -108,7 +109,7 @@ export async function findNonces(db: Db, state: NonceState): Promise<PooledNonce
     .execute();
 }
 
-/** Takes nonces out of the pool for good; those that a batch has leased stay. Answers how many. */
+/** Deletes nonces from the pool, except leased ones. @returns the number deleted. */
 export async function forgetNonces(db: Db, addresses: readonly Address[]): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('nonces')

@@ -18,31 +18,31 @@ import {
 import { isLastUser, joinUsers, takeExclusively } from './postgres/users.ts';
 
 export interface EmbeddedPostgres {
-  /** Complete: nothing of the environment (PGHOST and the like) takes part. */
+  /** Complete options, which ignore the environment (PGHOST and so on). */
   readonly poolConfig: pg.PoolConfig;
-  /** True when the server was running already: another process uses it, or the last one was killed. */
+  /** True if the server was already running: another process uses it, or the last one was killed. */
   readonly adopted: boolean;
   /** Directory of the server's files. */
   readonly directory: string;
-  /** Ends this process's use. The server stops with its last user, whoever started it. */
+  /** Ends this process's use. The server stops with its last user, whichever process started it. */
   stop(): Promise<void>;
 }
 
 export interface PostgresOptions {
   readonly dataDirectory: string;
-  /** Refuse when another process that asked for the same is using the data directory. */
+  /** Throws if another process uses the data directory exclusively. */
   readonly exclusive?: boolean;
-  /** Server settings beside our own, e.g. `{ fsync: 'off' }` where rows need not outlive the machine. */
+  /** Additional server settings, e.g. `{ fsync: 'off' }` if rows need not survive a crash of the machine. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly log: Pick<Log, 'info' | 'error'>;
 }
 
 /**
- * A real PostgreSQL below the data directory, on a unix socket that only its own user can open; started, or adopted
- * when it runs. Any number of processes may call this at once: the server's own lock file decides who starts it.
- * As root the server runs as another user, and its files lie under `/var/lib/flywheel`, since that user may not be
+ * Starts a real PostgreSQL below the data directory, on a unix socket that only its own user can open, or adopts the one
+ * that runs there. Any number of processes may call this at once: the server's own lock file decides which one starts it.
+ * Under root the server runs as another user, and its files are below `/var/lib/flywheel`, since that user may not be
  * able to enter the data directory.
- * @throws Error when the server does not start, with the end of its log, or when `exclusive` is refused.
+ * @throws Error if the server does not start, with the end of its log, or if `exclusive` cannot be granted.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDirectory, exclusive = false, settings = {}, log } = options;
@@ -65,7 +65,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   const { host, port, user, database } = client;
   log.info({ directory, socket: host, account: account?.name, adopted }, 'PostgreSQL runs');
   return {
-    // Unix sockets carry no TLS; PGSSLMODE would have it asked for.
+    // Unix sockets have no TLS; PGSSLMODE would request it.
     poolConfig: { host, port, user, database, ssl: false },
     adopted,
     directory,
@@ -73,7 +73,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
       if (!connected) return;
       connected = false;
       socket.ref();
-      // The server ends the connections that are left, this one among them.
+      // The server closes the remaining connections, including this one.
       if (await isLastUser(client)) await stopServer(server, host);
       await client.end();
     },
@@ -86,7 +86,7 @@ export async function removePostgres(dataDirectory: string): Promise<void> {
   await rm(placeOf(await realpath(dataDirectory), account), { recursive: true, force: true });
 }
 
-/** For root only: a folder a data directory, beside the binaries that all of them share. */
+/** Directory for root only, with a folder per data directory beside the shared binaries. */
 const ROOT_DIRECTORY = '/var/lib/flywheel';
 
 function placeOf(dataDirectory: string, account: ServerAccount | null): string {
@@ -101,16 +101,16 @@ async function makeDirectory(dataDirectory: string, account: ServerAccount | nul
   if (account) {
     await chmod(ROOT_DIRECTORY, 0o755);
     await chown(directory, account.uid, account.gid);
-    // For whoever finds the folder and wonders.
+    // A note for administrators who find the folder.
     await writeFile(join(directory, 'data-directory'), `${dataDirectory}\n`);
   }
   return directory;
 }
 
-/** A start that fails is tried again: another process may be starting or stopping the same server. */
+/** A failed start is retried, because another process may be starting or stopping the same server. */
 const START_ATTEMPTS = 3;
 const START_RETRY_MS = 200;
-/** A killed server holds its lock for as long as its parent has not buried it, which some init systems take time for. */
+/** A killed server holds its lock until its parent process has waited for it, which takes some init systems a while. */
 const LOCK_TIMEOUT_MS = 15_000;
 
 async function startOrAdopt(server: Server): Promise<ServerConnection & { readonly adopted: boolean }> {
@@ -132,7 +132,7 @@ async function startOrAdopt(server: Server): Promise<ServerConnection & { readon
   }
 }
 
-/** Null when the server does not run, or stops while we come in. */
+/** Connects and joins the users; null if the server does not run, or is stopping. */
 async function connectAsUser(server: Server): Promise<ServerConnection | null> {
   const connection = await connectToServer(server);
   if (connection === null || (await joinUsers(connection.client))) return connection;

@@ -9,7 +9,7 @@ export interface RateLimits {
   consume(name: RateLimitName, key: string): Promise<RateLimitState>;
 }
 
-/** So many requests within so many seconds of the first of them. */
+/** Maximum of requests within a number of seconds after the first one. */
 export interface RateLimit {
   readonly requests: number;
   readonly seconds: number;
@@ -22,7 +22,10 @@ export interface RateLimitState {
   readonly resetSeconds: number;
 }
 
-/** Limits counted in the database: exact across processes, since one statement both counts and answers. */
+/**
+ * Creates limits counted in the database, which are exact across processes, since one statement both counts and
+ * answers.
+ */
 export function createRateLimits(db: Db, limits: RateLimits['limits']): RateLimits {
   const names = Object.keys(limits) as RateLimitName[]; // a record's keys are its names
   const limiters = new Map(names.map((name) => [name, createLimiter(db, name, limits[name])]));
@@ -50,7 +53,7 @@ function createLimiter(db: Db, name: RateLimitName, { requests, seconds }: RateL
     keyPrefix: name,
     points: requests,
     duration: seconds,
-    // Once refused, a key is refused from memory until its window ends: who hammers us does not reach the database.
+    // A rejected key is rejected from memory until its window ends, so that a flood does not reach the database.
     inMemoryBlockOnConsumed: requests + 1,
   });
 }

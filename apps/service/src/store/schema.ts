@@ -136,15 +136,15 @@ export interface BatchesTable {
   company_asked_at: Date | null;
   company_decided_at: Date | null;
   company_operator: Address | null;
-  /** Why it was rejected; null when it was approved. */
+  /** Reason of a rejection; null for an approval. */
   company_reason: string | null;
-  /** Distinct types of its pipelines in their order, at most five. */
+  /** Distinct types of its pipelines in order, at most five. */
   types: Generated<string[]>;
   burn_count: Generated<number>;
   airdrop_count: Generated<number>;
   memo_count: Generated<number>;
   finalized_at: Date | null;
-  /** When the approval came in that `signed_tx` holds. */
+  /** Time at which the approval in `signed_tx` arrived. */
   signed_at: Date | null;
   end_cause: EndCause | null;
 }
@@ -161,7 +161,7 @@ export interface PipelinesTable {
   vault_message: Uint8Array;
 }
 
-/** Addresses as text: turning thousands of them into bytes and back would take longer than everything else. */
+/** Stores addresses as text: converting thousands of them to bytes and back would take longer than everything else. */
 export interface StoredInstruction {
   readonly programAddress: Address;
   readonly accounts: readonly AccountMeta[];
@@ -294,7 +294,7 @@ export interface WebhookEndpointsTable {
   url: string;
   events: WebhookTopic[];
   secret_version: Generated<number>;
-  /** Until then what the version before yields signs too. */
+  /** Until then the secret of the previous version signs too. */
   previous_secret_until: Date | null;
   state: Generated<'active' | 'disabled'>;
   disabled_reason: string | null;

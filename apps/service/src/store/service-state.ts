@@ -46,7 +46,7 @@ async function readJobs(db: Db, now: Date): Promise<Pick<ServiceState, 'jobs' | 
     ) open_jobs
     group by state order by state
   `.execute(db);
-  // A job that is due later has a lag below zero.
+  // A job that is due later has a negative lag.
   return { jobs: rows, jobLagSeconds: Math.max(0, ...rows.map(({ lagSeconds }) => lagSeconds)) };
 }
 

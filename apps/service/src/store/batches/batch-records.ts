@@ -6,10 +6,10 @@ import type { Db } from '../db.ts';
 import type { BatchesTable, Schema } from '../schema.ts';
 import { BATCH_COLUMNS, toBatch } from './batch-rows.ts';
 
-/** A batch with everything that its timeline tells, and nothing of its pipelines but counts. */
+/** A batch with everything that its timeline shows, and only counts of its pipelines. */
 export interface BatchRecord extends BatchWithoutPipelines, BatchSummary {
   readonly finalizedAt: Date | null;
-  /** When the approval came in that the wallet signed; null also for those of older releases. */
+  /** Time at which the wallet's signed approval arrived; null also for batches of older releases. */
   readonly signedAt: Date | null;
   readonly hasBegun: boolean;
   readonly company: CompanyDecision;
@@ -25,12 +25,12 @@ export interface BatchSummary {
   readonly actions: { readonly burn: number; readonly airdrop: number; readonly memo: number };
 }
 
-/** A person's approval for the company; all null where none was asked for. */
+/** A manual approval for the company; all null if none was requested. */
 export interface CompanyDecision {
   readonly askedAt: Date | null;
   readonly decidedAt: Date | null;
   readonly operator: Address | null;
-  /** Why it was rejected; null when it was approved. */
+  /** Reason of a rejection; null if approved. */
   readonly reason: string | null;
 }
 
@@ -44,12 +44,12 @@ export interface ListedBatch
   readonly burnBaseUnits: bigint;
   readonly airdropBaseUnits: bigint;
   readonly executedPipelines: number;
-  /** Fees, tips and rent out, less rent back, of what the ledger has. */
+  /** Fees, tips and rent out, less returned rent, in the ledger. */
   readonly operatorLamports: bigint;
   readonly failedTxMsg: string | null;
 }
 
-/** A project's batch, or null, also for another project's. */
+/** Reads a batch; null also for another project's. */
 export async function findBatchRecord(db: Db, batchId: string, projectId: string): Promise<BatchRecord | null> {
   const row = await db
     .selectFrom('batches')
@@ -81,18 +81,20 @@ export async function findBatchRecord(db: Db, batchId: string, projectId: string
 export interface ListFilter {
   readonly status: BatchStatus | undefined;
   readonly waitsFor: 'wallet' | 'company' | undefined;
-  /** Only those below this batch index. */
+  /** Only batches below this batch index. */
   readonly below: bigint | null;
   readonly limit: number;
 }
 
-/** A page of a project's batches, newest first. One statement, which reads of each table the rows of the page alone. */
+/**
+ * Reads a page of a project's batches, newest first, in one statement that reads only the page's rows of each table.
+ */
 export async function listBatchRecords(db: Db, projectId: string, filter: ListFilter): Promise<ListedBatch[]> {
   const rows = await batchListQuery(db, projectId, filter).execute();
   return rows.map(toListed);
 }
 
-/** A row of what `selectListed` asks. */
+/** Converts a row of `selectListed`. */
 export function toListed(row: ListedRow): ListedBatch {
   return {
     id: row.id,
@@ -146,7 +148,7 @@ export function batchListQuery(db: Db, projectId: string, { status, waitsFor, be
     selectListed(db)
       .where('project_id', '=', projectId)
       .$if(status !== undefined, (query) => query.where('status', '=', status ?? 'FAILED'))
-      // The conditions of the columns beside it let an index find the few; the expression is what decides.
+      // The conditions on plain columns let an index find the few rows; the expression decides.
       .$if(waitsFor === 'wallet', (query) => query.where('status', '=', 'FINALIZED'))
       .$if(waitsFor !== undefined, (query) =>
         query.where(waitsForSql, '=', waitsFor ?? 'wallet').where('ended_at', 'is', null),

@@ -5,7 +5,7 @@ import type { Batch, BatchWithoutPipelines, CompiledPipeline } from '../../model
 import { DamagedRecord } from '../damaged-record.ts';
 import type { BatchesTable, PipelinesTable, StoredInstruction } from '../schema.ts';
 
-/** The columns that make a batch. */
+/** Columns of a batch. */
 export const BATCH_COLUMNS = [
   'id',
   'project_id',
@@ -48,7 +48,7 @@ export function toBatch(row: BatchRow): BatchWithoutPipelines {
   };
 }
 
-/** The columns that make a pipeline. */
+/** Columns of a pipeline. */
 export const PIPELINE_COLUMNS = [
   'batch_id',
   'position',
@@ -61,7 +61,7 @@ export const PIPELINE_COLUMNS = [
 
 export type PipelineRow = Pick<Selectable<PipelinesTable>, (typeof PIPELINE_COLUMNS)[number]>;
 
-/** @throws DamagedRecord where its JSON is of another shape than was stored. */
+/** Converts a row. @throws DamagedRecord if its JSON has another shape than the stored one. */
 export function toPipeline(row: PipelineRow): CompiledPipeline {
   requireShape(row);
   return {
@@ -73,7 +73,7 @@ export function toPipeline(row: PipelineRow): CompiledPipeline {
   };
 }
 
-/** The columns’ types say what was written; these two hold whatever JSON is in them. */
+/** Checks the shape of two JSON columns, whose types only state what was written. */
 function requireShape({ batch_id, position, actions, instructions }: PipelineRow): void {
   const row = `pipelines[${position}] of batch ${batch_id}`;
   if (!isListOf(actions, isAction)) throw new DamagedRecord(row, 'its actions are no list of actions');
@@ -129,7 +129,7 @@ function toStoredInstruction({
   };
 }
 
-/** Absent accounts and absent data come back empty, which is the same to the chain. */
+/** Converts a stored instruction. Missing accounts and data become empty, which is the same to the chain. */
 function toInstruction({ programAddress, accounts, dataBase64 }: StoredInstruction): Instruction {
   return { programAddress, accounts, data: new Uint8Array(Buffer.from(dataBase64, 'base64')) };
 }

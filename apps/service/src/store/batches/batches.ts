@@ -127,7 +127,7 @@ export async function finalizeBatch(db: Db, batchId: string, initResult: InitRes
 
 export interface BatchEnd {
   readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
-  /** `executed` or `failed`, by the event, unless it is given. */
+  /** By default `executed` or `failed`, by the event. */
   readonly cause?: EndCause;
   readonly initResult?: InitResult;
   readonly executeResult?: ExecuteResult;

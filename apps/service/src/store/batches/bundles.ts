@@ -72,7 +72,7 @@ export async function settleBundle(
   });
 }
 
-/** In the order in which they were sent. */
+/** Reads the bundles of a batch, in the order in which they were sent. */
 export async function findBundles(db: Db, batchId: string, phase?: Bundle['phase']): Promise<Bundle[]> {
   const rows = await db
     .selectFrom('bundles')
@@ -84,7 +84,7 @@ export async function findBundles(db: Db, batchId: string, phase?: Bundle['phase
   return rows.map(toBundle);
 }
 
-/** A bundle as people look at it. */
+/** A bundle as the console shows it. */
 export interface SentBundle extends Omit<Bundle, 'transactions' | 'lastValidBlockHeight'> {
   readonly sentAt: Date;
   readonly settledAt: Date | null;
@@ -108,7 +108,7 @@ const STATUSES_OF_PHASE: { readonly [P in Bundle['phase']]: readonly BatchStatus
   close: ['EXECUTED', 'FAILED'],
 };
 
-/** Locks the batch's row, so that it cannot end between this look and the insertion. */
+/** Locks the batch's row, so that it cannot end between this check and the insertion. */
 async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): Promise<void> {
   const { status, execution_began_at, company_asked_at, company_decided_at } = await trx
     .selectFrom('batches')
@@ -124,7 +124,7 @@ async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): 
     throw awaitsCompany(batchId);
   }
   if (phase === 'execution' && execution_began_at === null) {
-    // Signed for before its project became manual, perhaps: what counts is how it is now, that it goes out.
+    // The wallet may have signed before the project became manual: the mode at sending counts.
     if (await askCompany(trx, batchId, createdAt)) throw awaitsCompany(batchId);
     await trx.updateTable('batches').set({ execution_began_at: createdAt }).where('id', '=', batchId).execute();
   }
@@ -134,7 +134,7 @@ function awaitsCompany(batchId: string): Error {
   return new Error(`Batch ${batchId} waits for a person to approve it for the company: nothing of it is executed.`);
 }
 
-/** @throws DamagedRecord where a signature is none, or there are not as many as transactions. */
+/** Converts a row. @throws DamagedRecord if a signature is invalid, or their number differs from the transactions'. */
 function toBundle(row: Selectable<BundlesTable>): Bundle {
   const { signatures, transactions } = row;
   const name = `bundle ${row.id} of batch ${row.batch_id}`;

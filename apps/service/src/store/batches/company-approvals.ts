@@ -48,11 +48,11 @@ export async function askCompany(db: Db, batchId: string, now: Date): Promise<bo
 
 export interface NewDecision {
   readonly operator: Address;
-  /** Why it is rejected; null where it is approved. */
+  /** Reason of a rejection; null for an approval. */
   readonly reason: string | null;
 }
 
-/** Decides a batch that waits for the company, once: false, and nothing changed, for one that does not wait. */
+/** Decides a batch that waits for the company, once. @returns false, and changes nothing, if it does not wait. */
 export async function decideForCompany(
   trx: Db,
   batchId: string,
@@ -65,7 +65,7 @@ export async function decideForCompany(
       company_decided_at: now,
       company_operator: operator,
       company_reason: reason,
-      // What has kept it from being approved is over.
+      // An issue of the approval is solved.
       execution_error: null,
       updated_at: now,
     })
@@ -113,7 +113,7 @@ export async function setApprovalMode(
   return before.approval_mode;
 }
 
-/** A batch that a person has to decide for the company. */
+/** A batch that an operator has to decide for the company. */
 export interface WaitingBatch extends ListedBatch {
   readonly projectId: string;
   readonly mint: Address;

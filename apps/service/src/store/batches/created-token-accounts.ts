@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Batch } from '../../model/batch.ts';
 import type { Db } from '../db.ts';
 
-/** Records which token accounts a batch is about to create, instead of what an earlier look found. */
+/** Records which token accounts a batch is about to create, and replaces an earlier record. */
 export async function planTokenAccounts(
   trx: Db,
   { id, projectId }: Pick<Batch, 'id' | 'projectId'>,
@@ -33,7 +33,7 @@ export async function markTokenAccountsCreated(
     .execute();
 }
 
-/** When the project last created each of these token accounts, for those it created after `since`. */
+/** Reads when the project last created each of these token accounts, if after `since`. */
 export async function findCreatedTokenAccounts(
   db: Db,
   projectId: string,

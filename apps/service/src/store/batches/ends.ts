@@ -15,7 +15,7 @@ export async function lockUnbegun(trx: Db, batchId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Nothing of an ended batch is left on chain. */
+/** Records that nothing of an ended batch is left on chain. */
 export async function markClosed(db: Db, batchId: string, now: Date): Promise<void> {
   await inTransaction(db, async (trx) => {
     const { numUpdatedRows } = await trx
@@ -28,7 +28,7 @@ export async function markClosed(db: Db, batchId: string, now: Date): Promise<vo
   });
 }
 
-/** Indices of batches that ended before they were created on chain, above the one the chain has reached, in order. */
+/** Finds the indices of batches that ended before they were created on chain, above the chain's index, in order. */
 export async function findDeadIndices(
   db: Db,
   flywheelId: string,
@@ -47,7 +47,7 @@ export async function findDeadIndices(
   return rows.map(({ id, batch_index }) => ({ id, batchIndex: batch_index }));
 }
 
-/** Someone else has used indices of the multisig: ours go on after theirs. */
+/** Raises the last index after others have used indices of the multisig. */
 export async function raiseBatchIndex(db: Db, flywheelId: string, reached: bigint): Promise<void> {
   await db
     .updateTable('flywheels')

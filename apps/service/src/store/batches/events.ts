@@ -89,17 +89,18 @@ function mayLowerVault(type: BatchEventType, { error }: BatchEventDetails): bool
   return ENDS.includes(type) || (type === 'batch.held_up' && error?.code === 'ERR_VAULT_UNDERFUNDED');
 }
 
-/** Says when something has become of a batch, whichever process has done it. */
+/** Notifies about events of batches, recorded by any process. */
 export interface EventFeed {
   /**
-   * Calls back when an event of the batch is there to be read, and at times when none is. While the connection is lost
-   * it does not: whoever waits looks by himself now and then. Ends with what it returns.
+   * Subscribes to a batch. The callback may also be called without a new event, and is not called while the connection
+   * is lost, so a subscriber must poll as well.
+   * @returns a function that unsubscribes.
    */
   watch(batchId: string, wake: () => void): () => void;
   stop(): Promise<void>;
 }
 
-/** Listens on one connection of its own, and on another once that is lost. */
+/** Starts a feed on a connection of its own, which is replaced when it is lost. */
 export function startEventFeed(deps: ListenDeps): EventFeed {
   const watchers = new Map<string, Set<() => void>>();
   const wakeAll = (of: Iterable<() => void>) => {
@@ -124,18 +125,18 @@ export function startEventFeed(deps: ListenDeps): EventFeed {
 }
 
 export interface EventPage {
-  /** In the order in which they happened. */
+  /** Events in the order in which they happened. */
   readonly events: readonly BatchEvent[];
-  /** Nothing will come after these. */
+  /** True if no event can follow. */
   readonly isLast: boolean;
 }
 
-/** Read at once, and sent one by one. */
+/** Events that are read together and sent one by one. */
 const PAGE = 100;
 
-/** Events of a batch after a given event. */
+/** Reads the events of a batch after a given event. */
 export async function findEvents(db: Db, batchId: string, after: bigint): Promise<EventPage> {
-  // First: what is over has had its last event.
+  // Read first: a batch that is over has had its last event.
   const isOver = await isBatchOver(db, batchId);
   const rows = await db
     .selectFrom('batch_events')
@@ -156,7 +157,7 @@ export async function findEvents(db: Db, batchId: string, after: bigint): Promis
   return { events, isLast: isOver && rows.length < PAGE };
 }
 
-/** Closed on chain; or ended without ever having been there, which leaves nothing to close. */
+/** Returns true if the batch is closed on chain, or ended without ever having been on chain. */
 async function isBatchOver(db: Db, batchId: string): Promise<boolean> {
   const { is_over } = await db
     .selectFrom('batches')

@@ -5,9 +5,9 @@ import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from './events.ts';
 
 /**
- * Keeps the approval that the wallet signed, and forgets the issue of an earlier one. False, and nothing kept, when
- * the batch has ended or a bundle of its execution was recorded: the execution goes on with what it began with. One that
- * is kept already has come in when it first did.
+ * Stores the approval that the wallet signed, and clears an earlier issue. Repeating it keeps the first arrival time.
+ * @returns false, and stores nothing, if the batch has ended or a bundle of its execution is recorded: the execution
+ * continues with its first approval.
  */
 export async function requestExecution(
   db: Db,
@@ -47,9 +47,10 @@ export async function hasExecutionBegun(db: Db, batchId: string): Promise<boolea
 }
 
 /**
- * Shows what keeps a batch from being executed. Without `keepRequest` the approval is given back, so that execute can
- * be asked for again; that is refused, with false, while a bundle of the execution is in flight or once any of it has
- * landed, or when another approval than the one `judged` has come in since. False also for a batch that has ended.
+ * Records why a batch cannot be executed. Without `keepRequest` the approval is removed, so that execute can be
+ * requested again.
+ * @returns false, and changes nothing, while a bundle of the execution is in flight or after any of it landed, if
+ * another approval than `judged` has arrived since, or if the batch has ended.
  */
 export async function recordExecutionIssue(
   db: Db,
@@ -93,7 +94,7 @@ export async function recordExecutionIssue(
   });
 }
 
-/** Those of an execution that may still do something, or have. */
+/** Selects the bundles of an execution that have landed or may still land. */
 function effectiveBundles(db: Db, batchId: string) {
   return db
     .selectFrom('bundles')

@@ -1,7 +1,7 @@
 import type { Bundle, LedgerEntry } from '../../model/batch.ts';
 import type { Db } from '../db.ts';
 
-/** Signatures of a batch's settled bundles that the ledger does not have yet, with what is known of them. */
+/** Finds the signatures of a batch's settled bundles that the ledger does not contain. */
 export async function findUnrecorded(
   db: Db,
   batchId: string,
@@ -23,7 +23,7 @@ export async function findUnrecorded(
   );
 }
 
-/** A transaction is recorded once, however often it is read. */
+/** Stores ledger entries; a transaction is recorded once, however often it is read. */
 export async function insertLedgerEntries(db: Db, batchId: string, entries: readonly LedgerEntry[]): Promise<void> {
   if (entries.length === 0) return;
   await db

@@ -5,23 +5,23 @@ import type { CompiledPipeline, ExecutionIssue } from '../../model/batch.ts';
 import type { Db } from '../db.ts';
 import { PIPELINE_COLUMNS, toPipeline } from './batch-rows.ts';
 
-/** A batch that has not ended, as far as what it waits for and takes from its vault. */
+/** A batch that has not ended: what it waits for and what it takes from its vault. */
 export interface OpenBatch {
   readonly id: string;
   readonly batchIndex: bigint;
   readonly status: BatchStatus;
   /** Amounts that the batch burns and airdrops, executed or not. */
   readonly amountBaseUnits: bigint;
-  /** Its first so many are executed. */
+  /** Number of executed pipelines, which are the first ones. */
   readonly executedPipelines: number;
-  /** The wallet has handed its approval in. */
+  /** True if the wallet's approval has arrived. */
   readonly isSigned: boolean;
   readonly waitsForCompany: boolean;
   readonly issue: ExecutionIssue | null;
   readonly createdAt: Date;
 }
 
-/** Oldest first, in the order in which they were initialized. */
+/** Finds the open batches of a project, oldest first. */
 export async function findOpenBatches(db: Db, projectId: string): Promise<OpenBatch[]> {
   const rows = await db
     .selectFrom('batches')
@@ -53,7 +53,7 @@ export async function findOpenBatches(db: Db, projectId: string): Promise<OpenBa
   }));
 }
 
-/** The pipelines of these batches that are not executed yet. */
+/** Finds the pipelines of these batches that are not yet executed. */
 export async function findRemainingPipelines(
   db: Db,
   batches: readonly Pick<OpenBatch, 'id' | 'executedPipelines'>[],
@@ -74,8 +74,8 @@ export async function findRemainingPipelines(
 }
 
 /**
- * The token accounts that the pipelines of these batches create where they are missing, each once, at most
- * `limit`, those of the first batches first. Read inside the database: a pipeline's instructions are a hundred times as long.
+ * Finds the token accounts that the pipelines of these batches may create, each once, at most `limit`, those of the
+ * first batches first. The database extracts them, because a pipeline's instructions are a hundred times as long.
  */
 export async function findTokenAccountsToCreate(
   db: Db,

@@ -3,7 +3,7 @@ import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 
-/** A pipeline as far as anyone may know of it: what its batch’s accounts on chain show. */
+/** A pipeline with the data that its batch's accounts on chain make public. */
 export interface RecordedProof {
   readonly batchId: string;
   readonly batchIndex: bigint;
@@ -11,7 +11,7 @@ export interface RecordedProof {
   /** Zero-based position of the pipeline. */
   readonly position: number;
   readonly type: string;
-  /** Lowercase hex. */
+  /** Hash in lowercase hex. */
   readonly hash: string;
   readonly mint: Address;
   readonly multisig: Address;
@@ -54,7 +54,7 @@ export async function findProofsByHash(
   return rows.map(toRecordedProof);
 }
 
-/** Proofs of the pipelines that a transaction executed, in order. */
+/** Finds the proofs of the pipelines that a transaction executed, in order. */
 export async function findProofsBySignature(db: Db, signature: string, limit: number): Promise<RecordedProof[]> {
   const rows = await selectProofs(db)
     .where(sql<boolean>`exists (
@@ -69,7 +69,9 @@ export async function findProofsBySignature(db: Db, signature: string, limit: nu
   return rows.map(toRecordedProof);
 }
 
-/** Each transaction of a bundle with the pipelines that it executes; those not counted execute none. */
+/**
+ * Selects each transaction of a bundle with the pipelines that it executes; transactions without a count execute none.
+ */
 const SENT = sql`(
   select signature, pipelines, first_pipeline + sum(pipelines) over (order by place) - pipelines as first
   from unnest(bundles.signatures, bundles.pipeline_counts) with ordinality as t (signature, pipelines, place)

@@ -4,7 +4,7 @@ import type { Batch } from '../../model/batch.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
 
-/** One approver replaced by another, or about to be. */
+/** An approver and its replacement, completed or not. */
 export interface RotationRecord {
   readonly batchId: string;
   readonly approver: Approver;
@@ -22,7 +22,7 @@ export function replacementOf({ id, pipelines }: Pick<Batch, 'id' | 'pipelines'>
   return action;
 }
 
-/** The id of a flywheel's rotation that has not ended, or null. */
+/** Finds the id of a flywheel's open rotation, or null. */
 export async function findOpenRotation(db: Db, flywheelId: string): Promise<string | null> {
   const row = await db
     .selectFrom('batches')
@@ -34,7 +34,7 @@ export async function findOpenRotation(db: Db, flywheelId: string): Promise<stri
   return row?.id ?? null;
 }
 
-/** The ids of a flywheel's batches of every kind that have not ended, in the order in which they were made. */
+/** Finds the ids of a flywheel's open batches of every kind, in the order of their creation. */
 export async function findOpenIds(db: Db, flywheelId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('batches')
@@ -46,7 +46,7 @@ export async function findOpenIds(db: Db, flywheelId: string): Promise<string[]>
   return rows.map(({ id }) => id);
 }
 
-/** A project's rotations, newest first. */
+/** Reads a project's rotations, newest first. */
 export async function findRotations(db: Db, projectId: string, limit: number): Promise<RotationRecord[]> {
   const rows = await db
     .selectFrom('batches')

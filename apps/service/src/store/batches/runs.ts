@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 
-/** One job's turn at the batches of a multisig. */
+/** The turn of one job to work on the batches of a multisig. */
 export interface Run {
   readonly flywheelId: string;
   readonly number: bigint;
 }
 
-/** Another process has taken the work over, while this one was held up: it changes nothing any more. */
+/** Another process has taken over the work while this one was delayed: this one may change nothing more. */
 export class StaleRun extends Error {
   constructor({ flywheelId, number }: Run) {
     super(`Run ${number} on flywheel ${flywheelId} is over: another has begun.`);
@@ -26,10 +26,7 @@ export async function beginRun(db: Db, flywheelId: string): Promise<Run> {
   return { flywheelId, number: run_number };
 }
 
-/**
- * Holds off the next run until the transaction ends.
- * @throws StaleRun when it has begun already.
- */
+/** Prevents the next run until the transaction ends. @throws StaleRun if it has already begun. */
 export async function requireRun(trx: Db, run: Run): Promise<void> {
   const current = await trx
     .selectFrom('flywheels')

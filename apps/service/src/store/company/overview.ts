@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 
 export interface Counts {
-  /** Those whose token and flywheel are there. */
+  /** Projects whose token and flywheel exist. */
   readonly projects: number;
   readonly openBatches: number;
-  /** For the company’s approval. */
+  /** Batches that wait for the company's approval. */
   readonly waitingBatches: number;
 }
 
@@ -31,9 +31,9 @@ export async function readCounts(db: Db): Promise<Counts> {
 
 /** The operator's locked rent and spending, from the ledger. */
 export interface Spending {
-  /** In accounts of batches that are not closed. */
+  /** Rent in accounts of batches that are not closed. */
   readonly rentOutLamports: bigint;
-  /** Fees and tips of what has landed, well or badly, since then. */
+  /** Fees and tips of landed transactions, successful or failed, since the given time. */
   readonly spentLamports: bigint;
 }
 

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 import type { Job } from '../jobs/jobs.ts';
 
-/** Why nothing of a project is sent. */
+/** The pause that stops a project's transactions. */
 export interface Pause {
-  /** Every project is paused, not this one by itself. */
+  /** True if all projects are paused, and not this one alone. */
   readonly isForAll: boolean;
   readonly since: Date;
   readonly reason: string | null;
@@ -16,7 +16,7 @@ export async function findPause(db: Db, projectId: string): Promise<Pause | null
   return row ? toPause(row) : null;
 }
 
-/** The company has paused what a worker was about to send for. */
+/** The company has paused the project before a worker could send for it. */
 export class Paused extends Error {
   constructor(flywheelId: string, { isForAll, since }: Pause) {
     super(`${isForAll ? 'Everything' : `Flywheel ${flywheelId}`} has been paused since ${since.toISOString()}.`);
@@ -25,7 +25,7 @@ export class Paused extends Error {
 }
 
 /**
- * Holds off a pause until the transaction ends: what it records to be sent is sent before the pause, or not at all.
+ * Prevents a pause until the transaction ends: what it records is sent before the pause, or not at all.
  * @throws Paused
  */
 export async function requireUnpaused(trx: Db, flywheelId: string): Promise<void> {
@@ -72,7 +72,7 @@ export async function setPauseForAll(trx: Db, pause: NewPause | null): Promise<N
   return fromColumns(before);
 }
 
-/** The pause of every project; null when there is none. */
+/** Reads the pause of all projects; null if there is none. */
 export async function findPauseForAll(db: Db): Promise<NewPause | null> {
   return fromColumns(await db.selectFrom('company').select(['paused_at', 'pause_reason']).executeTakeFirstOrThrow());
 }
@@ -103,7 +103,7 @@ interface PauseColumns {
   readonly pause_reason: string | null;
 }
 
-/** Pausing again changes the reason. */
+/** Converts a pause to columns. Pausing again changes only the reason. */
 function toColumns(pause: NewPause | null, before: PauseColumns): PauseColumns {
   if (pause === null) return { paused_at: null, pause_reason: null };
   return { paused_at: before.paused_at ?? pause.since, pause_reason: pause.reason };

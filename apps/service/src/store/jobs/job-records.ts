@@ -3,11 +3,11 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../db.ts';
 import type { Job } from './jobs.ts';
 
-/** A job as the queue has it, for whoever looks after the queue. */
+/** A job in the queue, for operators of the service. */
 export interface JobRecord {
   readonly id: string;
   readonly type: Job['type'];
-  /** Null for jobs that are about no batch. */
+  /** Null for jobs that concern no batch. */
   readonly batchId: string | null;
   readonly batchStatus: BatchStatus | null;
   readonly projectId: string | null;
@@ -16,7 +16,7 @@ export interface JobRecord {
   readonly failedAttempts: number;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
-  /** When it may begin, or could have. */
+  /** Time from which it may run. */
   readonly dueAt: Date;
   /** Error of the last attempt. */
   readonly error: string | null;
@@ -24,14 +24,14 @@ export interface JobRecord {
 }
 
 /**
- * Why a job needs a person: it failed for good and holds up its multisig; its worker is gone and no other has taken it
- * over; it fails again and again; it is due, nothing is before it, and no worker takes it.
+ * Why a job needs an operator: it failed permanently and blocks its multisig; its worker is dead and no other took it
+ * over; it fails repeatedly; or it is due, nothing is before it, and no worker takes it.
  */
 export type JobProblem = 'failed' | 'abandoned' | 'failing' | 'unattended';
 
 /**
- * Oldest first. Those that have ended well are left out unless `withCompleted`; they are kept for a day. Without
- * `withScheduled` so are expiries whose day has not come: every batch of the last days has one.
+ * Lists jobs, oldest first. `withCompleted` adds successful ones, which are kept for a day; `withScheduled` adds
+ * expiries that are not yet due, of which every recent batch has one.
  */
 export async function findJobs(
   db: Db,
@@ -69,9 +69,10 @@ export async function findJobSubject(db: Db, id: string): Promise<Pick<JobRecord
 }
 
 /**
- * Lets a job begin at once: one that failed, whose worker is gone, or that waits for its time. False for one that runs,
- * has ended well or does not exist, and for an expiry whose day has not come: it would end its batch. Safe at any moment: what a job does begins with what the chain says, and a worker
- * that was given up writes nothing more.
+ * Runs a job at once: one that failed, whose worker is dead, or that waits for its time.
+ * @returns false for a job that is running, has completed or does not exist, and for an expiry before its time, which
+ * would end its batch. It is safe at any moment: every job first reads the chain, and a worker that lost its job writes
+ * nothing.
  */
 export async function retryJob(db: Db, id: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
@@ -90,7 +91,7 @@ type JobRow = JobRecord;
 const isScheduled: RawBuilder<boolean> = sql`
   (j.data->>'type' = 'expire' and j.state = 'created' and j.start_after > now())`;
 
-/** With a pause that grows to ten seconds, minutes. */
+/** Number of attempts that take minutes, with pauses of up to ten seconds. */
 const FAILING_ATTEMPTS = 20;
 
 /** Other workers take over after one heartbeat and a few seconds. */

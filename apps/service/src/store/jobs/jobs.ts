@@ -18,9 +18,9 @@ export type Job =
 
 export interface Jobs {
   /**
-   * Given a transaction, the job exists if and only if that commits, and starts then. `startAfter` lets later jobs of
-   * the multisig go first. A refill is dropped while one is waiting, and one that another open transaction enqueued is
-   * waited for: enqueue it last, or outside.
+   * Enqueues a job in the given transaction: it exists if and only if that commits, and starts then. `startAfter` lets
+   * later jobs of the multisig run first. A refill is dropped while another one is waiting, and waits for another open
+   * transaction that enqueued one: enqueue it last, or outside.
    */
   enqueue(db: Db, job: Job, options?: { readonly startAfter?: Date }): Promise<void>;
   /**
@@ -36,15 +36,15 @@ export interface Jobs {
 export type JobHandler = (job: Job, signal: AbortSignal) => Promise<void>;
 
 /**
- * Opens the queue, and creates it in the database's schema `jobs` if need be. Without `work` it only sends: nothing is
- * polled and nothing maintained.
+ * Opens the queue, and creates it in the database's schema `jobs` if necessary. Without `work` it only sends: it polls
+ * and maintains nothing.
  */
 export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Promise<Jobs> {
   const sender = createBoss({ poolConfig, log }, { supervise: false, max: SENDER_CONNECTIONS });
   await sender.start();
   for (const { name, policy, ...options } of QUEUES) {
     await sender.createQueue(name, { policy, ...options });
-    // Creating leaves a queue that exists as it was, perhaps by an older release.
+    // createQueue leaves an existing queue unchanged, which may be of an older release.
     await sender.updateQueue(name, options);
   }
   let worker: PgBoss | null = null;
@@ -87,7 +87,7 @@ const BATCH = 'batch';
 const NONCES = 'nonces';
 
 const DEFAULT_CONCURRENCY = 4;
-/** Container platforms kill what has not stopped after 30 s, and HTTP stops before us. */
+/** Container platforms kill a process 30 s after SIGTERM, and HTTP stops before the queue. */
 const DEFAULT_STOP_SECONDS = 10;
 /** A sender sends on the caller's connection; its own only read the queues' settings, once a minute. */
 const SENDER_CONNECTIONS = 1;
@@ -100,20 +100,20 @@ const QUEUE_OPTIONS = {
   retryDelay: 1,
   retryBackoff: true,
   retryDelayMax: 10,
-  // The least that pg-boss allows: a dead worker's job is taken over within heartbeat, supervision and retry delay.
+  // The minimum of pg-boss: a dead worker's job is taken over within heartbeat, supervision and retry delay.
   heartbeatSeconds: 10,
-  // A handler that hangs: the longest batch, of 1,000 pipelines, takes minutes.
+  // Limit for a handler that hangs: the longest batch, of 1,000 pipelines, takes minutes.
   expireInSeconds: 3_600,
-  // Ten years: waiting jobs are never forgotten. Those done are kept for a day, to be looked at.
+  // Ten years, so that waiting jobs are never deleted. Completed ones are kept for a day for inspection.
   retentionSeconds: 315_360_000,
   deleteAfterSeconds: 86_400,
   notify: true,
 } as const satisfies UpdateQueueOptions;
 
 const QUEUES = [
-  // One job of a key at a time, strictly in order, across processes; other keys go on.
+  // One job of a key at a time, strictly in order, across processes; other keys are independent.
   { name: BATCH, policy: 'key_strict_fifo', ...QUEUE_OPTIONS },
-  // One waiting and one running: a refill asked for while one runs is not lost, and none overlap.
+  // One waiting and one running: a refill requested while one runs is not lost, and they never overlap.
   { name: NONCES, policy: 'stately', ...QUEUE_OPTIONS },
 ] as const;
 
@@ -124,7 +124,7 @@ const SUPERVISION_SECONDS = 5;
  */
 const QUEUE_LOOKUP_SECONDS = 1;
 
-/** Notifications wake workers at once; only retries, `startAfter` and jobs handed back wait for the next poll. */
+/** Notifications wake workers at once; only retries, `startAfter` and released jobs wait for the next poll. */
 const POLL_SECONDS = 1;
 
 function createBoss(
@@ -170,14 +170,14 @@ async function startWorker(
         log.warn({ err: error, job }, 'job failed and will be run again');
         throw error;
       } finally {
-        // Look for the next job at once: it may have waited for this one, and nothing else would say so.
+        // Fetch the next job at once: it may have waited for this one, and nothing else would announce it.
         boss.notifyWorker(workerId);
       }
     }
   });
 }
 
-/** Those that outlast the timeout fail, which makes them wait for another process. */
+/** Stops a worker. Jobs that outlast the timeout fail, and another process retries them. */
 async function stopWorker(boss: PgBoss, timeoutSeconds: number): Promise<void> {
   const timeout = new AbortController();
   const finished = Promise.all([BATCH, NONCES].map((queue) => boss.offWork(queue, { wait: true })));

@@ -8,7 +8,7 @@ export interface ServerAccount {
   readonly gid: number;
 }
 
-/** PostgreSQL refuses to run as root; then the user `postgres` runs it, or `nobody` if that does not exist. */
+/** PostgreSQL does not run as root; then the user `postgres` runs it, or `nobody` if that does not exist. */
 const ACCOUNT_NAMES = ['postgres', 'nobody'] as const;
 
 /**
@@ -30,7 +30,7 @@ export async function findServerAccount(): Promise<ServerAccount | null> {
 const run = promisify(execFile);
 
 async function readId(flag: '-u' | '-g', name: string): Promise<number | null> {
-  // `id` fails for a name it does not know: that is the answer asked for.
+  // `id` fails for an unknown name, which is the result that is needed.
   const id = await run('id', [flag, name]).then(
     ({ stdout }) => Number(stdout),
     () => 0,

@@ -4,9 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The folder with `initdb` and `pg_ctl`, ready to run. They run where the package manager put them, unless `copyTo`
- * is given or the package's folder cannot be completed: then from a copy in a folder below it, made once a version.
- * @throws Error when no binaries are published for this platform.
+ * Finds the folder with `initdb` and `pg_ctl`. They run where the package manager put them; if `copyTo` says always, or
+ * the package's folder cannot be completed, they run from a copy, made once per version.
+ * @throws Error if no binaries are published for this platform.
  */
 export async function provideBinaries(copyTo: { readonly folder: string; readonly always: boolean }): Promise<string> {
   const source = await findPackage();
@@ -19,7 +19,10 @@ export async function provideBinaries(copyTo: { readonly folder: string; readonl
 interface BinariesPackage {
   readonly version: string;
   readonly native: string;
-  /** Symbolic links that npm cannot pack and the package's install script would make: npm may have run none. */
+  /**
+   * Symbolic links that npm cannot pack; the package's install script creates them, unless npm was told to ignore
+   * scripts.
+   */
   readonly links: readonly { readonly path: string; readonly target: string }[];
 }
 
@@ -47,7 +50,7 @@ async function findPackage(): Promise<BinariesPackage> {
   };
 }
 
-/** False when the links are not there and cannot be made, as in a package folder that belongs to someone else. */
+/** Creates missing links. @returns false if that is impossible, e.g. in a package folder of another owner. */
 async function completeLinks({ links }: BinariesPackage): Promise<boolean> {
   try {
     for (const link of links) await makeLink(link.target, link.path);
@@ -61,12 +64,14 @@ async function completeLinks({ links }: BinariesPackage): Promise<boolean> {
 async function makeLink(target: string, path: string): Promise<void> {
   if (await exists(path)) return;
   await symlink(target, path).catch((error: unknown) => {
-    // Another process that starts at the same moment has made it.
+    // Another process that starts at the same time has created it.
     if (!isCode(error, 'EEXIST')) throw error;
   });
 }
 
-/** Renamed into place when it is whole, so that a copy that exists is complete, whoever else is copying. */
+/**
+ * Copies the binaries. The copy is renamed into place when it is complete, so that an existing copy is always complete.
+ */
 async function copyBinaries({ native, links }: BinariesPackage, copy: string): Promise<void> {
   const unfinished = `${copy}.${randomUUID()}`;
   await makePublicFolder(dirname(copy));
@@ -79,10 +84,10 @@ async function copyBinaries({ native, links }: BinariesPackage, copy: string): P
   });
 }
 
-/** Only needed to build extensions. */
+/** Files that are only needed to build extensions. */
 const LEFT_OUT = /\.a$|^pgxs$|^pkgconfig$/;
 
-/** The account that runs the server must be able to read and run the copy, whatever umask npm ran under. */
+/** Copies a tree with permissions for the account that runs the server, whatever umask npm ran with. */
 async function copyTree(from: string, to: string): Promise<void> {
   await makePublicFolder(to);
   const entries = await readdir(from, { withFileTypes: true });

@@ -10,28 +10,28 @@ import pg from 'pg';
 import type { ServerAccount } from './account.ts';
 
 export interface Server {
-  /** Holds the database's own folder and the server's log; belongs to the account. */
+  /** Directory of the database's folder and the server's log; owned by the account. */
   readonly directory: string;
   /** Directory of `initdb` and `pg_ctl`. */
   readonly binaries: string;
-  /** Runs the server; null: the user we are. */
+  /** Account that runs the server; null for the current user. */
   readonly account: ServerAccount | null;
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Writing back what a killed server left unwritten may take this long, and so may a clean stop. */
+/** Limit for a clean stop, and for the recovery of a killed server. */
 const SERVER_TIMEOUT_SECONDS = 60;
 const POLL_INTERVAL_MS = 20;
 
-/** A connection of our own, apart from every pool. */
+/** A connection outside every pool. */
 export interface ServerConnection {
   readonly client: pg.Client;
   readonly socket: Socket;
 }
 
 /**
- * A connection to the server if it runs, after waiting for one that is just starting or stopping; null if it does not.
- * What a server says of itself is not asked: for a second after it was killed, `pg_ctl status` calls it running.
+ * Connects to the server if it runs, and waits if it is starting or stopping; null if it does not run. `pg_ctl status`
+ * is not used, because it calls a killed server running for a second.
  */
 export async function connectToServer({ directory }: Server): Promise<ServerConnection | null> {
   const deadline = Date.now() + SERVER_TIMEOUT_SECONDS * 1000;
@@ -48,7 +48,7 @@ export async function connectToServer({ directory }: Server): Promise<ServerConn
       application_name: `Flywheel process ${process.pid}`,
       connectionTimeoutMillis: SERVER_TIMEOUT_SECONDS * 1000,
     });
-    // A connection that breaks is an error of its queries.
+    // A broken connection is an error of its queries.
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -62,7 +62,7 @@ export async function connectToServer({ directory }: Server): Promise<ServerConn
   }
 }
 
-/** Never needs a password: only the server's user can open its socket. */
+/** Needs no password: only the server's user can open its socket. */
 const SUPERUSER = 'flywheel';
 const MAJOR_VERSION = '18';
 
@@ -77,7 +77,7 @@ export async function initializeServer(server: Server): Promise<void> {
   const unfinished = `${folder}.${randomUUID()}`;
   await run(server, 'initdb', [
     ...['--pgdata', unfinished, '--username', SUPERUSER, '--auth', 'trust', '--no-instructions'],
-    // The same order of text on every machine, without its locales.
+    // Sorts text equally on every machine, without its locales.
     ...['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
     ...(server.settings.fsync === 'off' ? ['--no-sync'] : []),
   ]);
@@ -88,7 +88,7 @@ export async function initializeServer(server: Server): Promise<void> {
   });
 }
 
-/** Runs the server detached: it outlives a killed Node and goes on with the next one. */
+/** Runs the server detached: it outlives a killed Node, and the next one adopts it. */
 export async function startServer(server: Server): Promise<void> {
   const left = await readAddress(server.directory);
   const socketFolder = await makeSocketFolder(server.account);
@@ -112,7 +112,7 @@ export async function startServer(server: Server): Promise<void> {
     const lines = (await readIfThere(log))?.trimEnd().split('\n').slice(-LOG_LINES) ?? [];
     throw new Error(`PostgreSQL did not start in ${server.directory}. Its log ends:\n${lines.join('\n')}`, { cause });
   }
-  // The socket of a server that was killed: the one just started cannot know it.
+  // The socket folder of a killed server, which the new server does not know.
   if (left) await removeSocketFolder(left.host);
 }
 
@@ -128,13 +128,13 @@ export async function stopServer(server: Server, socketFolder: string): Promise<
   await removeSocketFolder(socketFolder);
 }
 
-/** Names the socket, nothing else: the server does not listen on the network. */
+/** Part of the socket's name only: the server does not listen on the network. */
 const PORT = 5432;
 const SOCKET_FOLDER_PREFIX = 'flywheel-';
 /** `sun_path` holds 107 bytes on Linux, 103 on macOS. */
 const MAX_SOCKET_PATH_BYTES = 103;
 
-/** A folder of mode 0700: who cannot enter it cannot connect. */
+/** Creates a folder of mode 0700: only its owner can enter it and connect. */
 async function makeSocketFolder(account: ServerAccount | null): Promise<string> {
   const name = `${SOCKET_FOLDER_PREFIX}XXXXXX/.s.PGSQL.${PORT}`;
   const parent = Buffer.byteLength(join(tmpdir(), name)) <= MAX_SOCKET_PATH_BYTES ? tmpdir() : '/tmp';
@@ -157,7 +157,7 @@ const execute = promisify(execFile);
 async function run({ binaries, account }: Server, program: string, args: readonly string[]): Promise<void> {
   await execute(join(binaries, program), args, {
     ...(account && { uid: account.uid, gid: account.gid }),
-    // A folder that every account may enter, and an environment without the PG variables of whoever starts us.
+    // A folder that every account may enter, and an environment without the PG variables of this process.
     cwd: '/',
     env: { LC_ALL: 'C' },
   });
@@ -196,7 +196,7 @@ function isNobodyListening(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ECONNREFUSED');
 }
 
-/** 57P03: it is starting up, or shutting down. 57P01 and a closed socket: it shut down while we came in. */
+/** 57P03: it is starting up or shutting down. 57P01 and a closed socket: it shut down during the connection. */
 function isNotReady(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError))
     return error instanceof Error && /terminated|ECONNRESET|EPIPE/.test(error.message);

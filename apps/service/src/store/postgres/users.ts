@@ -9,7 +9,7 @@ const LOCK_CLASS = 0x666c7977; // 'flyw'
 const IN_USE = 1;
 const IN_EXCLUSIVE_USE = 2;
 
-/** False when the server is stopping: its last user holds the lock until it is gone. */
+/** Joins the users of a server. @returns false if it is stopping: its last user holds the lock until it has stopped. */
 export async function joinUsers(client: pg.Client): Promise<boolean> {
   try {
     await client.query('select pg_advisory_lock_shared($1, $2)', [LOCK_CLASS, IN_USE]);
@@ -22,16 +22,20 @@ export async function joinUsers(client: pg.Client): Promise<boolean> {
 
 /** Removes this process from the users; returns true if it was the last and no other can join any more. */
 export async function isLastUser(client: pg.Client): Promise<boolean> {
-  // Given up before it is taken: of two that leave at once, the later one then finds the lock free.
+  // Released before the exclusive lock is requested: of two processes that leave at once, the later one finds the lock
+  // free.
   await client.query('select pg_advisory_unlock_shared($1, $2)', [LOCK_CLASS, IN_USE]);
   return tryLock(client, IN_USE);
 }
 
-/** The server notices a killed process when its socket closes, which is at once but not immediately. */
+/** The server notices a killed process when its socket closes, which takes a moment. */
 const EXCLUSIVE_ATTEMPTS = 20;
 const EXCLUSIVE_RETRY_MS = 50;
 
-/** @throws Error naming the process that uses the data directory exclusively; the connection is closed then. */
+/**
+ * Takes the data directory exclusively.
+ * @throws Error naming the process that has it; the connection is closed then.
+ */
 export async function takeExclusively(client: pg.Client, dataDirectory: string): Promise<void> {
   for (let attempt = 1; attempt <= EXCLUSIVE_ATTEMPTS; attempt++) {
     if (await tryLock(client, IN_EXCLUSIVE_USE)) return;

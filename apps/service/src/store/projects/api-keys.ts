@@ -2,13 +2,13 @@ import type { Scope } from '@flywheel/api';
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 
-/** A key as it is kept: enough to know it again, not enough to use it. */
+/** A stored key: enough to recognize it, not enough to use it. */
 export interface ApiKeyRecord {
   readonly id: string;
   readonly projectId: string;
-  /** Finds the key. Unique. */
+  /** Finds the key; unique. */
   readonly prefix: string;
-  /** SHA-256 of the whole key. */
+  /** SHA-256 of the complete key. */
   readonly hash: Uint8Array;
   readonly name: string | null;
   readonly scopes: ReadonlySet<Scope>;
@@ -20,7 +20,7 @@ export interface ApiKeyRecord {
 export interface StoredKey extends Omit<ApiKeyRecord, 'projectId' | 'hash'> {
   readonly revokedAt: Date | null;
   readonly lastUsedAt: Date | null;
-  /** The key that a rotation made in its place. */
+  /** Key that replaced it in a rotation. */
   readonly replacedBy: string | null;
 }
 
@@ -44,7 +44,7 @@ export async function insertApiKey(db: Db, key: ApiKeyRecord): Promise<void> {
     .execute();
 }
 
-/** Also revoked and expired ones: the caller tells them apart. */
+/** Finds a key by its prefix, also a revoked or expired one; the caller checks that. */
 export async function findApiKey(db: Db, prefix: string): Promise<FoundApiKey | null> {
   const row = await db
     .selectFrom('api_keys')
@@ -62,19 +62,19 @@ export async function findApiKey(db: Db, prefix: string): Promise<FoundApiKey | 
   };
 }
 
-/** Newest first, also those that are revoked or expired. */
+/** Lists a project's keys, newest first, revoked and expired ones included. */
 export async function findApiKeys(db: Db, projectId: string): Promise<StoredKey[]> {
   const rows = await selectKeys(db, projectId).orderBy('created_at', 'desc').orderBy('id').execute();
   return rows.map(toStoredKey);
 }
 
-/** A project's key; null when it has no such key. */
+/** Reads a project's key; null if the project has no such key. */
 export async function findStoredKey(db: Db, projectId: string, keyId: string): Promise<StoredKey | null> {
   const row = await selectKeys(db, projectId).where('id', '=', keyId).executeTakeFirst();
   return row ? toStoredKey(row) : null;
 }
 
-/** Those that still work and end before a time, without a key that takes their place; the next to end first. */
+/** Finds working keys that expire before a time and have no replacement; the next to expire first. */
 export async function findExpiringKeys(
   db: Db,
   projectId: string,
@@ -90,10 +90,10 @@ export async function findExpiringKeys(
   return rows.map(toStoredKey);
 }
 
-/** Polling clients use a key ten times a second; when it was last used is asked in days. */
+/** Clients that poll use a key ten times a second; the time of its last use is needed in days. */
 const TOUCH_INTERVAL_MS = 60_000;
 
-/** Notes that a key was used, at most once a minute. */
+/** Records that a key was used, at most once a minute. */
 export async function touchApiKey(db: Db, keyId: string, now: Date): Promise<void> {
   const before = new Date(now.getTime() - TOUCH_INTERVAL_MS);
   await db
@@ -104,7 +104,7 @@ export async function touchApiKey(db: Db, keyId: string, now: Date): Promise<voi
     .execute();
 }
 
-/** Revokes a key, once: false when the project has no such key, or it is revoked. */
+/** Revokes a key once. @returns false if the project has no such key, or it is already revoked. */
 export async function revokeApiKey(db: Db, projectId: string, keyId: string, now: Date): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('api_keys')
@@ -117,8 +117,9 @@ export async function revokeApiKey(db: Db, projectId: string, keyId: string, now
 }
 
 /**
- * Lets a key end at a time, unless it ends before, and names the one that takes its place. Null, and nothing changed,
- * when it has been replaced, is revoked or has expired: of two at once the second waits for the first and loses.
+ * Sets the time at which a key ends, unless it ends before, and the key that replaces it.
+ * @returns null, and changes nothing, if it is already replaced, revoked or expired: of two simultaneous calls the
+ * second waits and gets null.
  */
 export async function replaceApiKey(
   trx: Db,
@@ -138,7 +139,7 @@ export async function replaceApiKey(
 ): Promise<Date | null> {
   const row = await trx
     .updateTable('api_keys')
-    // `least` passes over null.
+    // `least` ignores null.
     .set({ replaced_by: replacedBy, expires_at: sql<Date>`least(expires_at, ${endsAt}::timestamptz)` })
     .where('id', '=', keyId)
     .where('project_id', '=', projectId)

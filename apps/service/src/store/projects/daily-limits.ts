@@ -9,8 +9,8 @@ export interface ExceededLimit {
 }
 
 /**
- * Counts amounts against a project's day (UTC, `2026-11-21`), all of them or none. Exact however many ask at once: the
- * row decides. A kind that is not asked for is not held against the caller, even when its limit was lowered below use.
+ * Reserves amounts of a project's day (UTC, `2026-11-21`), all or none. The guard on the row makes it exact for
+ * simultaneous requests. A kind that is not requested cannot fail, even if its limit was lowered below its use.
  */
 export async function reserveDailyAmounts(
   trx: Db,
@@ -74,7 +74,10 @@ export async function findDailyAmountsSince(
   );
 }
 
-/** Gives back what was reserved for a day. The row refuses to go below zero: nothing is given back twice. */
+/**
+ * Releases amounts that were reserved for a day. The row's constraint forbids a value below zero, so nothing is
+ * released twice.
+ */
 export async function releaseDailyAmounts(
   trx: Db,
   projectId: string,

@@ -5,9 +5,9 @@ import type { Db } from '../db.ts';
 /** A recipient that stopped a batch of a project, before or during its execution. */
 export interface HeldRecipient {
   readonly address: Address;
-  /** The last batch that it stopped. */
+  /** Batch that it stopped last. */
   readonly batchId: string;
-  /** A sentence. */
+  /** Reason as a sentence. */
   readonly reason: string;
   readonly heldAt: Date;
 }

@@ -9,7 +9,7 @@ import { type Db, inTransaction } from '../db.ts';
 /** Finds the project of an API key: `token-gone` and `flywheel-gone` if that part was archived, null if it does not exist. */
 export type FoundProject = Project | null | 'token-gone' | 'flywheel-gone';
 
-/** Everything that registration makes, or nothing of it. */
+/** Stores everything of a registration, or nothing. */
 export async function insertProject(db: Db, project: Project, createdAt: Date): Promise<void> {
   const { id, wallet, scopes, proofTypes, dailyLimits, approvalMode, token, flywheel } = project;
   const { multisig } = flywheel;
@@ -60,7 +60,7 @@ export async function findProject(db: Db, projectId: string): Promise<FoundProje
   return row ? toProject(row) : findGonePart(db, projectId);
 }
 
-/** Null also for another wallet's project, and for one whose token or flywheel is gone. */
+/** Finds a wallet's project; null also for another wallet's, and for one whose token or flywheel is archived. */
 export async function findProjectOfWallet(db: Db, wallet: Address, projectId: string): Promise<Project | null> {
   const row = await selectWhole(db)
     .where('projects.id', '=', projectId)
@@ -101,7 +101,7 @@ export async function replaceProofTypes(trx: Db, projectId: string, proofTypes: 
   await insertProofTypes(trx, projectId, proofTypes);
 }
 
-/** The project of a batch, also when its token or flywheel is gone: what was begun is brought to its end. */
+/** Finds the project of a batch, also if its token or flywheel is archived, because a started batch must end. */
 export async function findProjectOfBatch(db: Db, { projectId }: Pick<Batch, 'projectId'>): Promise<Project> {
   return toProject(await select(db).where('projects.id', '=', projectId).executeTakeFirstOrThrow());
 }
@@ -191,7 +191,7 @@ export interface KnownVault {
   readonly token: Token;
 }
 
-/** Those of the addresses that are vaults of projects, whatever has become of these; with the token of today first. */
+/** Finds which addresses are vaults of projects, whatever the state of the projects; with their current token. */
 export async function findVaults(db: Db, addresses: readonly Address[]): Promise<KnownVault[]> {
   if (addresses.length === 0) return [];
   const rows = await db
@@ -214,14 +214,14 @@ export interface ProjectSummaryRecord {
   readonly token: Token;
   readonly vault: Address;
   readonly approvalMode: ApprovalMode;
-  /** By itself, or with all others. */
+  /** Paused alone or with all others. */
   readonly isPaused: boolean;
   readonly pauseReason: string | null;
   readonly openBatches: number;
   readonly createdAt: Date;
 }
 
-/** Newest first: all, a wallet's, or one. Those whose token or flywheel is gone are left out. */
+/** Lists projects, newest first: all, a wallet's, or one. Those whose token or flywheel is archived are omitted. */
 export async function findProjectSummaries(
   db: Db,
   { wallet, projectId }: { readonly wallet?: Address; readonly projectId?: string },
@@ -235,7 +235,7 @@ export async function findProjectSummaries(
     .select(['tokens.id as token_id', 'mint', 'decimals', 'program_address'])
     .select((eb) => [
       eb.or([eb('projects.paused_at', 'is not', null), eb('company.paused_at', 'is not', null)]).as('is_paused'),
-      // The project's own reason counts only while it is paused by itself.
+      // The project's own reason counts only while the project itself is paused.
       sql<
         string | null
       >`case when projects.paused_at is null then company.pause_reason else projects.pause_reason end`.as(

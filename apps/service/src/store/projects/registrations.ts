@@ -3,16 +3,18 @@ import type { Address, ReadonlyUint8Array } from '@solana/kit';
 import type { Multisig, Token } from '../../model/project.ts';
 import type { Db } from '../db.ts';
 
-/** A registration whose transaction the wallet has yet to sign. */
+/** A registration whose transaction the wallet has not yet signed. */
 export interface RegistrationRecord {
   readonly id: string;
   readonly wallet: Address;
   readonly request: RegistrationRequest;
   readonly token: Token;
   readonly multisig: Multisig;
-  /** Gave the multisig its address; its signature is in the transaction, its key is forgotten. */
+  /**
+   * Key that determined the multisig's address. Its signature is in the transaction, and the private key was discarded.
+   */
   readonly createKey: Address;
-  /** The transaction's message, byte for byte. */
+  /** Message of the transaction, byte for byte. */
   readonly message: Uint8Array;
   readonly lastValidBlockHeight: bigint;
   readonly createdAt: Date;
@@ -38,7 +40,7 @@ export async function insertRegistration(
     .execute();
 }
 
-/** Null also for another wallet's, and for one that has become a project. */
+/** Finds a registration; null also for another wallet's, and for one that has become a project. */
 export async function findRegistration(
   db: Db,
   registrationId: string,
@@ -66,8 +68,8 @@ export async function findRegistration(
 }
 
 /**
- * Claims a registration for the project that this transaction inserts, before or after. False when another has it: of
- * two that ask at once the second waits for the first one's end.
+ * Claims a registration for the project that this transaction inserts, before or after.
+ * @returns false if another transaction has claimed it: of two simultaneous calls the second waits for the first.
  */
 export async function completeRegistration(trx: Db, registrationId: string, projectId: string): Promise<boolean> {
   const { numUpdatedRows } = await trx

@@ -1,6 +1,6 @@
 import type { Db } from '../db.ts';
 
-/** A text that a wallet was asked to sign, once. */
+/** A text that a wallet was asked to sign once. */
 export interface SignInChallengeRecord {
   readonly nonce: string;
   readonly wallet: string;
@@ -22,7 +22,7 @@ export async function insertChallenge(db: Db, { expiresAt, ...challenge }: SignI
     .execute();
 }
 
-/** Hands a challenge out for the last time, expired or not. Of two that ask at once, one gets it. */
+/** Deletes and returns a challenge, expired or not. Of two simultaneous calls one gets it. */
 export async function takeChallenge(db: Db, nonce: string): Promise<SignInChallengeRecord | null> {
   const row = await db.deleteFrom('sign_in_challenges').where('nonce', '=', nonce).returningAll().executeTakeFirst();
   return row ? { nonce: row.nonce, wallet: row.wallet, message: row.message, expiresAt: row.expires_at } : null;
@@ -35,7 +35,7 @@ export async function insertSession(db: Db, { expiresAt, ...session }: SessionRe
     .execute();
 }
 
-/** Also when it is over. */
+/** Finds a session, also an expired one. */
 export async function findSession(db: Db, hash: Uint8Array): Promise<SessionRecord | null> {
   const row = await db.selectFrom('sessions').selectAll().where('hash', '=', hash).executeTakeFirst();
   return row ? { hash: row.hash, wallet: row.wallet, expiresAt: row.expires_at } : null;

@@ -4,14 +4,14 @@ import type { Db } from '../db.ts';
 import type { WebhookDeliveriesTable } from '../schema.ts';
 import { newEventId, WEBHOOKS_CHANNEL } from './queue-deliveries.ts';
 
-/** An event on its way to an endpoint, and how that has fared. */
+/** An event for an endpoint, with the state of its delivery. */
 export interface Delivery {
   readonly id: bigint;
   readonly endpointId: string;
   /** The same in every attempt. */
   readonly eventId: string;
   readonly type: WebhookEventType;
-  /** The very text that is signed. */
+  /** The exact text that is signed. */
   readonly payload: string;
   readonly state: DeliveryState;
   readonly attempts: number;
@@ -46,7 +46,7 @@ export async function insertDelivery(trx: Db, endpointId: string, event: Webhook
   return toDelivery(row);
 }
 
-/** A page of an endpoint’s deliveries, newest first: those below an id, of a state, if one is given. */
+/** Reads a page of an endpoint’s deliveries, newest first: below an id and of one state, if given. */
 export async function findDeliveries(
   db: Db,
   endpointId: string,
@@ -102,7 +102,7 @@ export async function repeatDelivery(
   return row ? toDelivery(row) : null;
 }
 
-/** Forgets deliveries that are over, of events before a time; at most `limit` of them. Answers how many. */
+/** Deletes finished deliveries of events before a time, at most `limit`. @returns the number deleted. */
 export async function deleteOldDeliveries(
   db: Db,
   { before, limit }: { readonly before: Date; readonly limit: number },

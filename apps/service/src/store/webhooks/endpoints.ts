@@ -11,9 +11,9 @@ export interface Endpoint {
   readonly projectId: string;
   readonly url: string;
   readonly events: readonly WebhookTopic[];
-  /** Raised by each rotation: its secret is derived from it. */
+  /** Version of the secret, which is derived from it; each rotation raises it. */
   readonly secretVersion: number;
-  /** Until then the secret of the version before signs too. */
+  /** Until then the secret of the previous version signs too. */
   readonly previousSecretUntil: Date | null;
   readonly state: 'active' | 'disabled';
   readonly disabledReason: string | null;
@@ -46,7 +46,7 @@ export interface NewestDelivery {
   readonly createdAt: Date;
 }
 
-/** Oldest first. */
+/** Lists a project's endpoints, oldest first. */
 export async function findEndpoints(
   db: Db,
   projectId: string,
@@ -95,7 +95,7 @@ export async function lockEndpoint(trx: Db, projectId: string, endpointId: strin
   return row ? toEndpoint(row) : null;
 }
 
-/** Writes what may be changed of an endpoint. What waits for one that is enabled goes out at once. */
+/** Updates an endpoint. Deliveries that wait for one that is enabled are due at once. */
 export async function updateEndpoint(
   trx: Db,
   { id, url, events, state, disabledReason, secretVersion, previousSecretUntil }: Endpoint,
@@ -115,7 +115,7 @@ export async function updateEndpoint(
   await sql`select pg_notify(${WEBHOOKS_CHANNEL}, '')`.execute(trx);
 }
 
-/** With all its deliveries. */
+/** Deletes an endpoint with all its deliveries. */
 export async function deleteEndpoint(trx: Db, endpointId: string): Promise<void> {
   await trx.deleteFrom('webhook_endpoints').where('id', '=', endpointId).execute();
 }

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 import { type ListenDeps, startListening } from '../listen.ts';
 
-/** On which the workers that deliver are woken. */
+/** Channel that wakes delivering workers. */
 export const WEBHOOKS_CHANNEL = 'webhooks';
 
 /**
@@ -34,9 +34,12 @@ export function newEventId(): string {
   return `evt_${randomUUID().replaceAll('-', '')}`;
 }
 
-/** Says when there is something to deliver or to look at, whichever process has brought it about. */
+/** Notifies about new deliveries and balance checks, recorded by any process. */
 export interface WebhookFeed {
-  /** Calls back then, and at times when there is nothing. While the connection is lost it does not. Ends with what it returns. */
+  /**
+   * Subscribes. The callback may also be called without anything new, and is not called while the connection is lost.
+   * @returns a function that unsubscribes.
+   */
   watch(wake: () => void): () => void;
   stop(): Promise<void>;
 }

@@ -22,7 +22,7 @@ export async function scheduleBalanceCheck(db: Db, projectId: string, at: Date):
 
 export interface ClaimedVault {
   readonly projectId: string;
-  /** No other worker claims the vault before this time. Then it is due again, unless a result was recorded. */
+  /** No other worker claims the vault before this time. Afterwards it is due again, unless a result was recorded. */
   readonly claimedUntil: Date;
 }
 
