@@ -1,11 +1,12 @@
-// Pays rewards from a queue, one batch at a time. It can be interrupted at any moment and pays everything once.
+// A queue worker: pays what viewers have earned, one batch at a time, and resumes after any interruption.
 // FLYWHEEL_API_KEY=… node examples/airdrop-watch-ad.ts queue-folder wallet.json
-// The folder holds events.jsonl, a line for each watched ad: {"adId":"ad-7731","viewer":"12Zg…","seconds":30}
+// The folder holds events.jsonl, one line for each ad watched: {"adId":"ad-7731","viewer":"12Zg…","seconds":30}
+// A line that cannot be paid never stops the others: it goes to state.json, under `aside`, with the reason.
 import { randomUUID } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { airdrop, createFlywheelClient, type Pipeline, packActions, runBatch } from '@flywheel/sdk';
-import { createKeyPairSignerFromBytes } from '@solana/kit';
+import { airdrop, castCancel, createFlywheelClient, isFlywheelError, packActions, runBatch } from '@flywheel/sdk';
+import { createKeyPairSignerFromBytes, isAddress } from '@solana/kit';
 
 interface AdWatched {
   readonly adId: string;
@@ -13,16 +14,14 @@ interface AdWatched {
   readonly seconds: number;
 }
 
-/**
- * Lines that the worker has taken from the queue and not finished. Its key makes them one batch, however often it
- * starts.
- */
-interface Claim {
-  readonly idempotencyKey: string;
-  readonly pipelines: readonly Pipeline[];
-  /** Number of finished lines when this claim was taken, and number of its own lines. */
-  readonly from: number;
-  readonly count: number;
+/** Everything that survives an interruption. */
+interface State {
+  /** Lines of the queue that are in no later claim. */
+  readonly lines: number;
+  /** Events in progress. The key makes them one batch, however often they are sent. */
+  readonly claim: { readonly idempotencyKey: string; readonly events: readonly AdWatched[] } | null;
+  /** For a person to decide. */
+  readonly aside: readonly { readonly event: unknown; readonly reason: string }[];
 }
 
 const EVENTS_A_BATCH = 100;
@@ -34,47 +33,109 @@ const { SOLANA_RPC_URL: rpcUrl = 'http://127.0.0.1:8899' } = process.env;
 const wallet = await createKeyPairSignerFromBytes(Uint8Array.from(JSON.parse(await readFile(walletFile, 'utf8'))));
 const client = createFlywheelClient({ url, apiKey });
 
-for (let claim = await nextClaim(); claim !== null; claim = await nextClaim()) {
-  const { pipelines, idempotencyKey, from, count } = claim;
-  const batch = await runBatch(client, pipelines, { wallet, verify: { rpcUrl }, idempotencyKey });
-  if (batch.status !== 'EXECUTED') throw new Error(`Batch ${batch.id}: ${batch.executeResult?.failedTxMsg}`);
-  process.stdout.write(`${JSON.stringify({ batchId: batch.id, from, count })}\n`);
-  await writeWhole('done.json', { lines: from + count });
-  await rm(join(folder, 'claim.json'));
+for (let state = await readState(); ; await writeState(state)) {
+  if (state.claim === null) {
+    const next = await claimNext(state);
+    if (next === null) break;
+    state = next;
+  } else {
+    const { left, bad, problem } = await pay(state.claim);
+    const aside = left.flatMap((event) =>
+      bad.has(event.viewer) ? [{ event, reason: bad.get(event.viewer) ?? '' }] : [],
+    );
+    const events = left.filter(({ viewer }) => !bad.has(viewer));
+    const claim = events.length === 0 ? null : { idempotencyKey: randomUUID(), events };
+    state = { ...state, claim, aside: [...state.aside, ...aside] };
+    if (problem === null) continue;
+    // The next start sends the rest under a new key.
+    await writeState(state);
+    throw new Error(problem);
+  }
 }
 
-/**
- * Returns the unfinished claim if there is one; otherwise takes the next events, and stores them before anything is
- * sent.
- */
-async function nextClaim(): Promise<Claim | null> {
-  const done: { readonly lines: number } = (await readJson('done.json')) ?? { lines: 0 };
-  const begun: Claim | null = await readJson('claim.json');
-  // A claim below the finished lines was paid, and interrupted before it was deleted.
-  if (begun && begun.from >= done.lines) return begun;
-  const lines = (await readFile(join(folder, 'events.jsonl'), 'utf8')).split('\n').filter((line) => line !== '');
-  const events = lines.slice(done.lines, done.lines + EVENTS_A_BATCH).map((line): AdWatched => JSON.parse(line));
-  if (events.length === 0) return null;
+/** Pays events as one batch. `left` are those that were not paid, `bad` the viewers whose accounts cannot be paid now. */
+async function pay({ idempotencyKey, events }: NonNullable<State['claim']>): Promise<{
+  readonly left: readonly AdWatched[];
+  readonly bad: ReadonlyMap<string, string>;
+  readonly problem: string | null;
+}> {
   const pipelines = packActions(events, {
     type: 'WATCH_AD',
-    actionsOf: ({ viewer, seconds }) => [airdrop(viewer, (seconds * TOKENS_A_SECOND).toFixed(6))],
+    actionsOf: ({ viewer, seconds }) => [airdrop(viewer, tokensOf(seconds))],
     payloadOf: (watched) => ({ watched }),
   });
-  const claim = { idempotencyKey: randomUUID(), pipelines, from: done.lines, count: events.length };
-  await writeWhole('claim.json', claim);
-  return claim;
+  try {
+    const batch = await runBatch(client, pipelines, { wallet, verify: { rpcUrl }, idempotencyKey });
+    process.stdout.write(`${JSON.stringify({ batchId: batch.id, status: batch.status, events: events.length })}\n`);
+    const { totalSuccessful = 0, failedRecipient, failedTxMsg } = batch.executeResult ?? {};
+    // Squads executes in order, so the first pipelines are paid. An event is one action of its pipeline.
+    const paid = pipelines.slice(0, totalSuccessful).reduce((sum, { actions }) => sum + actions.length, 0);
+    if (batch.status === 'EXECUTED') return { left: [], bad: new Map(), problem: null };
+    // A wallet without SOL for the fee cannot vote. That delays the return of rent, not the payments.
+    await castCancel(client, batch.id, { wallet, rpcUrl }).catch(report);
+    const bad = new Map(failedRecipient && [[failedRecipient.recipient, failedRecipient.reason]]);
+    return { left: events.slice(paid), bad, problem: failedRecipient ? null : `Batch ${batch.id}: ${failedTxMsg}` };
+  } catch (error) {
+    // Nothing was sent. Without a recipient to leave out, the same batch is resumed at the next start.
+    const bad = new Map(
+      (isFlywheelError(error) ? error.problems : []).flatMap(({ recipient, message }) =>
+        recipient === undefined ? [] : [[recipient, message] as const],
+      ),
+    );
+    if (bad.size === 0) throw error;
+    if (isFlywheelError(error) && error.batchId !== null) await client.cancelBatch(error.batchId);
+    return { left: events, bad, problem: null };
+  }
 }
 
-async function readJson<T>(name: string): Promise<T | null> {
-  const json = await readFile(join(folder, name), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
+/** Takes the next lines of the queue; null when there are none. They are written down before anything is sent. */
+async function claimNext(state: State): Promise<State | null> {
+  const lines = (await readFile(join(folder, 'events.jsonl'), 'utf8')).split('\n').filter((line) => line !== '');
+  const taken = lines.slice(state.lines, state.lines + EVENTS_A_BATCH);
+  if (taken.length === 0) return null;
+  const read = taken.map(readEvent);
+  const events = read.flatMap((each) => ('event' in each ? [each.event] : []));
+  const aside = read.flatMap((each) => ('reason' in each ? [{ event: each.line, reason: each.reason }] : []));
+  return {
+    lines: state.lines + taken.length,
+    claim: events.length === 0 ? null : { idempotencyKey: randomUUID(), events },
+    aside: [...state.aside, ...aside],
+  };
+}
+
+function readEvent(line: string): { readonly event: AdWatched } | { readonly line: string; readonly reason: string } {
+  try {
+    const { adId, viewer, seconds }: Partial<AdWatched> = JSON.parse(line) ?? {};
+    if (typeof adId !== 'string') return { line, reason: 'adId is not a text.' };
+    if (typeof viewer !== 'string' || !isAddress(viewer)) return { line, reason: 'viewer is not an address.' };
+    if (typeof seconds !== 'number') return { line, reason: 'seconds is not a number.' };
+    airdrop(viewer, tokensOf(seconds));
+    return { event: { adId, viewer, seconds } };
+  } catch (error) {
+    return { line, reason: String(error) };
+  }
+}
+
+function tokensOf(seconds: number): string {
+  return (seconds * TOKENS_A_SECOND).toFixed(6);
+}
+
+function report(error: unknown): void {
+  process.stderr.write(`${String(error)}\n`);
+}
+
+async function readState(): Promise<State> {
+  try {
+    return JSON.parse(await readFile(join(folder, 'state.json'), 'utf8'));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      return { lines: 0, claim: null, aside: [] };
     throw error;
-  });
-  return json === null ? null : JSON.parse(json);
+  }
 }
 
-/** Writes the file completely or not at all, also if the power fails. */
-async function writeWhole(name: string, value: unknown): Promise<void> {
-  await writeFile(join(folder, `${name}.new`), JSON.stringify(value), { flush: true });
-  await rename(join(folder, `${name}.new`), join(folder, name));
+/** The file is replaced as a whole, so that a power failure leaves the old or the new one. */
+async function writeState(state: State): Promise<void> {
+  await writeFile(join(folder, 'state.json.new'), JSON.stringify(state), { flush: true });
+  await rename(join(folder, 'state.json.new'), join(folder, 'state.json'));
 }

@@ -9,13 +9,14 @@ import {
   burn,
   createFlywheelClient,
   type FlywheelClient,
+  type FlywheelError,
   idempotencyKeyOf,
   isFlywheelError,
   pipeline,
   type RunBatchOptions,
   runBatch,
 } from '@flywheel/sdk';
-import { createKeyPairSignerFromBytes } from '@solana/kit';
+import { createKeyPairSignerFromBytes, isAddress } from '@solana/kit';
 
 interface Purchase {
   readonly orderId: string;
@@ -30,7 +31,9 @@ interface Purchase {
  */
 export function createPurchaseHandler(client: FlywheelClient, options: Pick<RunBatchOptions, 'wallet' | 'verify'>) {
   return async (request: Request): Promise<Response> => {
-    const { orderId, customer, totalCents }: Purchase = JSON.parse(await request.text());
+    const read = readPurchase(await request.text());
+    if ('problem' in read) return Response.json({ error: 'INVALID_PURCHASE', message: read.problem }, { status: 400 });
+    const { orderId, customer, totalCents } = read;
     const tokens = totalCents / 10_000;
     const purchase = pipeline(
       'PRODUCT_PURCHASE',
@@ -42,15 +45,51 @@ export function createPurchaseHandler(client: FlywheelClient, options: Pick<RunB
       const idempotencyKey = await idempotencyKeyOf('purchase', orderId);
       const batch = await runBatch(client, [purchase], { ...options, idempotencyKey, signal: request.signal });
       const { id, status, executeResult } = batch;
-      return Response.json({ batchId: id, status, executeResult }, { status: status === 'EXECUTED' ? 200 : 502 });
+      return Response.json({ batchId: id, status, executeResult }, { status: status === 'EXECUTED' ? 200 : FINAL });
     } catch (error) {
       if (!isFlywheelError(error)) throw error;
+      const { code, message, problems } = error;
+      if (!isTemporary(error)) return Response.json({ error: code, message, problems }, { status: FINAL });
       // The shop reports the order again later, and the same batch continues.
-      const { code, message } = error;
       return Response.json({ error: code, message }, { status: 503, headers: { 'retry-after': '60' } });
     }
   };
 }
+
+/** Tells the shop that a person must look: the same order always gets the same answer. */
+const FINAL = 422;
+
+/** Errors that pass without a change of the order. */
+const TEMPORARY_CODES: ReadonlySet<string> = new Set([
+  'ERR_VAULT_UNDERFUNDED',
+  'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED',
+  'ERR_ROTATION_OPEN',
+  'ERR_UNREACHABLE',
+  'ERR_TIMED_OUT',
+]);
+
+function isTemporary({ code, status }: FlywheelError): boolean {
+  return TEMPORARY_CODES.has(code) || status === 429 || (status !== null && status >= 500);
+}
+
+function readPurchase(text: string): Purchase | { readonly problem: string } {
+  let value: Partial<Purchase> | null;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { problem: 'The body is not JSON.' };
+  }
+  const { orderId, customer, totalCents } = value ?? {};
+  if (typeof orderId !== 'string' || orderId === '') return { problem: 'orderId must be a text.' };
+  if (typeof customer !== 'string' || !isAddress(customer)) return { problem: 'customer must be an address.' };
+  if (!Number.isSafeInteger(totalCents) || totalCents === undefined || totalCents < 1 || totalCents > MAX_TOTAL_CENTS) {
+    return { problem: `totalCents must be a whole number from 1 to ${MAX_TOTAL_CENTS}.` };
+  }
+  return { orderId, customer, totalCents };
+}
+
+/** A million tokens; a typing error must not burn more. */
+const MAX_TOTAL_CENTS = 10_000_000_000;
 
 if (import.meta.main) {
   const [walletFile = 'wallet.json'] = process.argv.slice(2);
@@ -60,9 +99,15 @@ if (import.meta.main) {
   const handle = createPurchaseHandler(createFlywheelClient({ url, apiKey }), { wallet, verify: { rpcUrl } });
 
   const server = createServer(async (incoming, outgoing) => {
-    const request = new Request('http://shop', { method: 'POST', body: await text(incoming) });
-    const response = await handle(request);
-    outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
+    try {
+      const request = new Request('http://shop', { method: 'POST', body: await text(incoming) });
+      const response = await handle(request);
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
+    } catch (error) {
+      // No request ends the shop's server.
+      process.stderr.write(`${String(error)}\n`);
+      outgoing.writeHead(500).end();
+    }
   });
   server.listen(Number(PORT), '127.0.0.1', () => process.stdout.write(`${JSON.stringify(server.address())}\n`));
 }

@@ -1,5 +1,5 @@
 // Creates a wallet as a Solana CLI keypair file and prints its address: node examples/new-wallet.js wallet.json
-// `solana-keygen new` of Solana's own tools does the same. Plain JavaScript for Node 20 and later.
+// `solana-keygen new` does the same, if you have Solana's tools. Plain JavaScript: any Node from 20 on runs it.
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
@@ -7,12 +7,24 @@ import process from 'node:process';
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
 const [path] = process.argv.slice(2);
-if (path === undefined) throw new Error('Say where to: node examples/new-wallet.js wallet.json');
-const { d: privateKey, x: publicKey } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
-const bytes = [privateKey, publicKey].flatMap((half) => [...Buffer.from(half, 'base64url')]);
-// Never overwrites a wallet, and only the owner can read it.
-writeFileSync(path, JSON.stringify(bytes), { flag: 'wx', mode: 0o600 });
-process.stdout.write(`${toBase58(Buffer.from(publicKey, 'base64url'))}\n`);
+if (path === undefined) {
+  fail('Name the file to create: node examples/new-wallet.js wallet.json');
+} else {
+  const { d: privateKey, x: publicKey } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+  const bytes = [privateKey, publicKey].flatMap((half) => [...Buffer.from(half, 'base64url')]);
+  try {
+    // An existing wallet is never overwritten, and only its owner can read the file.
+    writeFileSync(path, JSON.stringify(bytes), { flag: 'wx', mode: 0o600 });
+    process.stdout.write(`${toBase58(Buffer.from(publicKey, 'base64url'))}\n`);
+  } catch (error) {
+    fail(error.code === 'EEXIST' ? `${path} exists already and is kept. Name another file.` : error.message);
+  }
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = 1;
+}
 
 function toBase58(address) {
   const leadingZeros = address.findIndex((byte) => byte !== 0);

@@ -49,14 +49,20 @@ if (import.meta.main) {
     },
   });
   const server = createServer(async (incoming, outgoing) => {
-    const headers = new Headers(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
-    const url = new URL(incoming.url ?? '/', 'http://127.0.0.1');
-    const isPost = incoming.method === 'POST';
-    const body = await text(incoming);
-    const response = isPost
-      ? await receive(new Request(url, { method: 'POST', headers, body }))
-      : new Response(null, { status: 405 });
-    outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
+    try {
+      const headers = new Headers(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
+      const url = new URL(incoming.url ?? '/', 'http://127.0.0.1');
+      const isPost = incoming.method === 'POST';
+      const body = await text(incoming);
+      const response = isPost
+        ? await receive(new Request(url, { method: 'POST', headers, body }))
+        : new Response(null, { status: 405 });
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
+    } catch (error) {
+      // No request ends the server; the service sends the event again.
+      process.stderr.write(`${String(error)}\n`);
+      outgoing.writeHead(500).end();
+    }
   });
   server.listen(Number(port), '127.0.0.1', () => {
     process.stdout.write(`${JSON.stringify({ listening: server.address() })}\n`);

@@ -261,6 +261,8 @@ export const ERRORS = {
 export interface RequestIssue {
   readonly place: string;
   readonly problem: string;
+  /** Address of the recipient that causes it; absent for other causes. */
+  readonly recipient?: string;
 }
 
 /** Sentences for people, and the same as data. Batches of older releases have only the sentences. */
@@ -317,7 +319,8 @@ function problemsOf({ code, message, context }: Pick<ApiError, 'code' | 'message
   const place = placeOf(code, context);
   if (place === null) return [];
   const about = message.startsWith(place) ? message.slice(place.length).replace(/^:? /, '') : message;
-  return [{ code, place, message: about }];
+  const recipient = 'recipient' in context ? context.recipient : undefined;
+  return [{ code, place, message: about, ...(recipient !== undefined && { recipient }) }];
 }
 
 function placeOf(code: ErrorCode, context: object): string | null {

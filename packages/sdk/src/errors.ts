@@ -89,9 +89,9 @@ export function nameBatch(
   names: { readonly batchId?: string | null; readonly idempotencyKey?: string | null },
 ): unknown {
   if (!isFlywheelError(error) || (error.batchId !== null && error.idempotencyKey !== null)) return error;
-  const { code, message, status, requestId, retryAfterSeconds, cause, stack } = error;
+  const { code, message, status, requestId, retryAfterSeconds, problems, cause, stack } = error;
   const named = new FlywheelError({
-    ...{ code, message, status, requestId, retryAfterSeconds },
+    ...{ code, message, status, requestId, retryAfterSeconds, problems },
     batchId: error.batchId ?? names.batchId ?? null,
     idempotencyKey: error.idempotencyKey ?? names.idempotencyKey ?? null,
     ...(cause !== undefined && { cause }),

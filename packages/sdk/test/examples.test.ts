@@ -11,9 +11,11 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { burn, createFlywheelClient, type FlywheelClient, pipeline, watchBatch } from '@flywheel/sdk';
+import { tokenBalance } from '@flywheel/testing/chain';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import {
+  createKeyPairSignerFromBytes,
   createKeyPairSignerFromPrivateKeyBytes,
   generateKeyPairSigner,
   getAddressEncoder,
@@ -83,6 +85,15 @@ describe('the examples', () => {
     const first = await report();
     assert.equal(first.status, 'EXECUTED', JSON.stringify(first));
     assert.deepEqual(await report(), first);
+
+    for (const text of ['', 'null', '[]', '{"orderId":', '{"orderId":"x"}', body.replace('31800', '-1')]) {
+      const answer = await fetch(url, { method: 'POST', body: text });
+      assert.deepEqual([answer.status, JSON.parse(await answer.text()).error], [400, 'INVALID_PURCHASE'], text);
+    }
+    const toMint = JSON.stringify({ orderId: 'SO-20419', customer: project.mint, totalCents: 100 });
+    const refused = await fetch(url, { method: 'POST', body: toMint });
+    assert.deepEqual([refused.status, JSON.parse(await refused.text()).error], [422, 'ERR_FLYWHEEL_INVALID_ACTION']);
+    assert.deepEqual(await report(), first);
     shop.kill();
     await once(shop, 'exit');
   });
@@ -103,7 +114,44 @@ describe('the examples', () => {
     const { batches } = await client.listBatches({ limit: 100 });
     assert.equal(batches.length, before + 1);
     assert.equal(batches[0]?.executeResult?.totalSuccessful, 2);
-    assert.deepEqual(JSON.parse(await readFile(join(folder, 'done.json'), 'utf8')), { lines: 9 });
+    assert.deepEqual(await readState(folder), { lines: 9, claim: null, aside: [] });
+  });
+
+  it('airdrop-watch-ad pays the others when a viewer or a line of the queue cannot be paid', async () => {
+    const queue = await mkdtemp(join(folder, 'queue-'));
+    const [token, sysvar] = [project.mint, 'SysvarC1ock11111111111111111111111111111111'];
+    const otherMint = await world.localnet.bank.createMint(6, false);
+    const honest = await Promise.all(Array.from({ length: 3 }, async () => (await generateKeyPairSigner()).address));
+    const watched = [honest[0], token, honest[1], otherMint, honest[2], sysvar].map((viewer, i) =>
+      JSON.stringify({ adId: `bad-${i}`, viewer, seconds: 20 }),
+    );
+    const invalid = ['{"adId":', 'null', JSON.stringify({ adId: 'x', viewer: honest[0], seconds: -1 })];
+    await writeFile(join(queue, 'events.jsonl'), [...invalid, ...watched].join('\n'));
+    await runExample('airdrop-watch-ad.ts', [queue, walletFile]);
+    assert.equal(await runExample('airdrop-watch-ad.ts', [queue, walletFile]), '');
+    const { aside, ...state } = await readState(queue);
+    assert.deepEqual(state, { lines: 9, claim: null });
+    assert.equal(aside.length, 6);
+    for (const viewer of honest) assert.equal(await tokenBalance(world, project.mint, viewer), 1_000_000n);
+  });
+
+  it('new-wallet creates a wallet once, and answers a sentence where it cannot', async () => {
+    const file = join(folder, 'new-wallet.json');
+    const address = (await runExample('new-wallet.js', [file])).trim();
+    assert.equal(
+      (await createKeyPairSignerFromBytes(new Uint8Array(JSON.parse(await readFile(file, 'utf8'))))).address,
+      address,
+    );
+    for (const [args, message] of [
+      [[], /^Name the file to create: [^\n]*\n$/],
+      [[file], /^[^\n]* exists already and is kept\. [^\n]*\n$/],
+      [[join(folder, 'missing', 'wallet.json')], /^ENOENT[^\n]*\n$/],
+    ] as const) {
+      await assert.rejects(runExample('new-wallet.js', args), ({ code, stderr }) => {
+        assert.match(stderr, message);
+        return code === 1;
+      });
+    }
   });
 
   it('approve-with-kms approves a batch with a key of a key service, for the given vault', async () => {
@@ -140,6 +188,10 @@ describe('the examples', () => {
     while ((await client.listBatches({ limit: 100 })).batches.length < count);
   }
 });
+
+async function readState(folder: string) {
+  return JSON.parse(await readFile(join(folder, 'state.json'), 'utf8'));
+}
 
 function pathOf(name: string): string {
   return fileURLToPath(new URL(`../../../examples/${name}`, import.meta.url));

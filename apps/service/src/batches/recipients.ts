@@ -21,7 +21,7 @@ export async function requireWallets({ db }: Pick<Deps, 'db'>, pipelines: readon
       if (action.action !== 'AIRDROP' || kind === undefined) continue;
       const place = `pipelines[${index}].actions[${position}].toAddress`;
       const problem = `${action.toAddress} is a ${kind}, not a wallet. If that has changed since, preview the batch first.`;
-      throw new ApiError('ERR_FLYWHEEL_INVALID_ACTION', { place, problem });
+      throw new ApiError('ERR_FLYWHEEL_INVALID_ACTION', { place, problem, recipient: action.toAddress });
     }
   }
 }

@@ -1,8 +1,8 @@
-import { type Action, ApiError, type Pipeline, type Scope } from '@flywheel/api';
+import { type Action, ApiError, type ErrorContext, type Pipeline, type Scope } from '@flywheel/api';
 import { describeReservedAddress, isReservedMemo, parseAmountNumber } from '@flywheel/protocol';
 import { isAddress, isOffCurveAddress } from '@solana/kit';
 import type { Project } from '../../model/project.ts';
-import { formatPath, type RequestIssue } from '../../model/request-issue.ts';
+import { formatPath } from '../../model/request-issue.ts';
 import { checkPayloads } from './payload-schema.ts';
 
 export interface PipelineRules {
@@ -47,7 +47,8 @@ function checkMemo(message: string, path: Path): void {
 }
 
 function checkRecipient(toAddress: string, path: Path): void {
-  const invalid = (problem: string) => invalidAction({ place: formatPath([...path, 'toAddress']), problem });
+  const invalid = (problem: string) =>
+    invalidAction({ place: formatPath([...path, 'toAddress']), problem, recipient: toAddress });
   if (!isAddress(toAddress)) throw invalid('is not an address: base58 of 32 bytes is needed.');
   const reserved = describeReservedAddress(toAddress);
   if (reserved !== null) throw invalid(`${toAddress} is ${reserved}, not a wallet.`);
@@ -92,6 +93,6 @@ function checkProofTypes(pipelines: readonly Pipeline[], proofTypes: Project['pr
 /** Enough to notice a typing error. */
 const MAX_LISTED_TYPES = 20;
 
-function invalidAction(issue: RequestIssue): ApiError<'ERR_FLYWHEEL_INVALID_ACTION'> {
+function invalidAction(issue: ErrorContext<'ERR_FLYWHEEL_INVALID_ACTION'>): ApiError<'ERR_FLYWHEEL_INVALID_ACTION'> {
   return new ApiError('ERR_FLYWHEEL_INVALID_ACTION', issue);
 }
