@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { airdrop, castCancel, createFlywheelClient, isFlywheelError, packActions, runBatch } from '@flywheel/sdk';
+import { airdrop, createFlywheelClient, isFlywheelError, packActions, runBatch } from '@flywheel/sdk';
 import { createKeyPairSignerFromBytes, isAddress } from '@solana/kit';
 
 interface AdWatched {
@@ -71,8 +71,6 @@ async function pay({ idempotencyKey, events }: NonNullable<State['claim']>): Pro
     // Squads executes in order, so the first pipelines are paid. An event is one action of its pipeline.
     const paid = pipelines.slice(0, totalSuccessful).reduce((sum, { actions }) => sum + actions.length, 0);
     if (batch.status === 'EXECUTED') return { left: [], bad: new Map(), problem: null };
-    // A wallet without SOL for the fee cannot vote. That delays the return of rent, not the payments.
-    await castCancel(client, batch.id, { wallet, rpcUrl }).catch(report);
     const bad = new Map(failedRecipient && [[failedRecipient.recipient, failedRecipient.reason]]);
     return { left: events.slice(paid), bad, problem: failedRecipient ? null : `Batch ${batch.id}: ${failedTxMsg}` };
   } catch (error) {
@@ -118,10 +116,6 @@ function readEvent(line: string): { readonly event: AdWatched } | { readonly lin
 
 function tokensOf(seconds: number): string {
   return (seconds * TOKENS_A_SECOND).toFixed(6);
-}
-
-function report(error: unknown): void {
-  process.stderr.write(`${String(error)}\n`);
 }
 
 async function readState(): Promise<State> {

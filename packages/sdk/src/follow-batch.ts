@@ -3,6 +3,7 @@ import type { Base64EncodedWireTransaction } from '@solana/kit';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
 import { isFlywheelError, nameBatch } from './errors.ts';
 import type { RunPosition } from './idempotency-keys.ts';
+import { type CastCancelOptions, castCancel } from './signing/cast-cancel.ts';
 import { type ApprovalSigner, signApproval } from './signing/sign.ts';
 import { verifyAndSign } from './verification/verify-and-sign.ts';
 import type { VerificationResult } from './verification/verify-approval.ts';
@@ -27,6 +28,11 @@ export type BatchProgress =
   /** The execution is blocked. `executionError` says by what, and whether you must act; the service tries again. */
   | { readonly stage: 'blocked'; readonly batch: Batch; readonly executionError: ExecutionError }
   /** `hadEnded` is true if the batch ended before this call, which then sent nothing. */
+  /**
+   * Only with `verify`, and only if a failed batch needs the wallet's cancel vote before its rent returns. `signature` is
+   * null if the vote could not be cast; `error` says why. The result of the batch stays as it is.
+   */
+  | { readonly stage: 'cancelVote'; readonly batch: Batch; readonly signature: string | null; readonly error: unknown }
   | { readonly stage: 'ended'; readonly batch: Batch; readonly hadEnded: boolean };
 
 export interface VerifyOptions {
@@ -107,10 +113,29 @@ export async function followBatch(
       );
     }
     const batch = await client.getBatch(batchId, call);
+    if (verify && batch.status === 'FAILED') {
+      const vote = await tryCancelVote(client, batchId, { ...call, wallet, rpcUrl: verify.rpcUrl });
+      if (vote !== null) onProgress?.({ stage: 'cancelVote', batch, ...vote });
+    }
     onProgress?.({ stage: 'ended', batch, hadEnded });
     return { batch, hadEnded };
   } catch (error) {
     throw nameBatch(error, { idempotencyKey, batchId });
+  }
+}
+
+/** A vote that fails must not hide the result of the batch. Null if no vote is owed. */
+async function tryCancelVote(
+  client: FlywheelClient,
+  batchId: string,
+  options: CastCancelOptions,
+): Promise<{ readonly signature: string | null; readonly error: unknown } | null> {
+  try {
+    const signature = await castCancel(client, batchId, options);
+    return signature === null ? null : { signature, error: null };
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    return { signature: null, error };
   }
 }
 

@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { airdrop, burn, castCancel, createFlywheelClient, isFlywheelError, pipeline } from '@flywheel/sdk';
+import {
+  airdrop,
+  burn,
+  castCancel,
+  createFlywheelClient,
+  type FlywheelClient,
+  isFlywheelError,
+  pipeline,
+  runBatch,
+} from '@flywheel/sdk';
 import { executeSigned, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { readBatchOnChain } from '@flywheel/testing/chain';
 import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
 import { createOwnMint, freeze, mintTo, type OwnMint } from '@flywheel/testing/mints';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
-import { address, generateKeyPairSigner } from '@solana/kit';
+import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 
 const [, ENGINE] = ENGINES;
 
@@ -24,23 +33,58 @@ describe('castCancel()', () => {
 
   const clientOf = () => createFlywheelClient({ url: world.url, apiKey: project.apiKey });
 
-  async function failMidway(): Promise<{ readonly id: string; readonly batchIndex: bigint }> {
+  /** Two of these pipelines fill a transaction, so that the execution has a middle. */
+  async function preparePipelines() {
     const recipient = (await generateKeyPairSigner()).address;
     const tokenAccount = await mintTo(world, mint, recipient, 1n);
-    // Two of them fill a transaction.
     const pipelines = [burn(1), burn(1), burn(1), airdrop(recipient, 1)].map((action) =>
       pipeline('WATCH_AD', { adId: crypto.randomUUID() }, ...Array.from({ length: 20 }, () => burn(1)), action),
     );
-    const batch = await setUpBatch(world, project, pipelines);
-    const hold = holdSends(world, ENGINE, project, batch.batchIndex);
-    const answer = executeSigned(world, project, batch, { prefer: 'wait=60' });
+    return { pipelines, freezeMidway: (batchIndex: bigint) => freezeMidway(batchIndex, tokenAccount) };
+  }
+
+  async function freezeMidway(batchIndex: bigint, tokenAccount: Address): Promise<void> {
+    const hold = holdSends(world, ENGINE, project, batchIndex);
     await hold.reached;
     await freeze(world, mint, tokenAccount);
     hold.release();
-    assert.equal(requireOk(await answer).status, 'FAILED');
+  }
+
+  async function failMidway(): Promise<{ readonly id: string; readonly batchIndex: bigint }> {
+    const { pipelines, freezeMidway } = await preparePipelines();
+    const batch = await setUpBatch(world, project, pipelines);
+    const frozen = freezeMidway(batch.batchIndex);
+    assert.equal(requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' })).status, 'FAILED');
+    await frozen;
     world.gate.clear();
     return batch;
   }
+
+  const untilClosed = (client: FlywheelClient, id: string) =>
+    waitUntil(
+      'the ledger to be complete',
+      async () => (await client.getBatch(id, { include: ['ledger'] })).ledger,
+      (ledger) => ledger?.isComplete === true,
+    );
+
+  it('is what runBatch does after a failure', async () => {
+    const client = clientOf();
+    const { pipelines, freezeMidway } = await preparePipelines();
+    const stages: string[] = [];
+    let frozen: Promise<void> | undefined;
+    const batch = await runBatch(client, pipelines, {
+      wallet: project.wallet,
+      verify: { rpcUrl: world.localnet.url },
+      onProgress: (event) => {
+        stages.push(event.stage);
+        if (event.stage === 'setUp') frozen = freezeMidway(BigInt(event.batch.batchIndex));
+      },
+    });
+    await frozen;
+    world.gate.clear();
+    assert.deepEqual([batch.status, stages.slice(-2)], ['FAILED', ['cancelVote', 'ended']]);
+    await untilClosed(client, batch.id);
+  });
 
   it('casts the wallet’s vote, after which the rent returns; then none is owed', async () => {
     const client = clientOf();
@@ -48,11 +92,7 @@ describe('castCancel()', () => {
     const options = { wallet: project.wallet, rpcUrl: world.localnet.url };
     const signature = await castCancel(client, batch.id, options);
     assert.match(signature ?? '', /^\w{64,88}$/);
-    await waitUntil(
-      'the ledger to be complete',
-      async () => (await client.getBatch(batch.id, { include: ['ledger'] })).ledger,
-      (ledger) => ledger?.isComplete === true,
-    );
+    await untilClosed(client, batch.id);
     assert.equal(await castCancel(client, batch.id, options), null);
   });
 

@@ -199,6 +199,9 @@ async function sendBatch(
         return followExecution(event.batch.id);
       case 'blocked':
         return show({ stage: 'execute', issue: event.executionError.message });
+      case 'cancelVote':
+        if (event.signature !== null) return;
+        return onWarning(`The wallet’s cancel vote on batch ${event.batch.id} is still owed: ${String(event.error)}`);
       case 'ended':
         hadEnded = event.hadEnded;
         return;

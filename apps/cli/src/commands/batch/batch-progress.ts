@@ -25,6 +25,10 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
         return progress.begin('execute');
       case 'blocked':
         return progress.begin('execute', event.executionError.message);
+      case 'cancelVote':
+        return event.signature === null
+          ? progress.begin('execute', `the wallet’s cancel vote is still owed: ${describeCause(event.error)}`)
+          : progress.begin('execute', `the wallet’s cancel vote is cast: ${event.signature}`);
       case 'ended': {
         const { hadEnded, batch } = event;
         const pipelines = count(batch.executeResult?.totalSuccessful ?? 0, 'pipeline');
@@ -40,4 +44,8 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
         return event satisfies never;
     }
   };
+}
+
+function describeCause(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
