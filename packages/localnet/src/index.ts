@@ -3,6 +3,7 @@ import { createBlockEngine } from './bundle.ts';
 import { createFaults, type Fault, type Faults } from './faults.ts';
 import { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL } from './fetch-program.ts';
 import { createGenesis } from './genesis.ts';
+import { type GenesisFiles, loadGenesisFiles } from './genesis-accounts.ts';
 import { createInbox } from './inbox.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import type { NodeOptions } from './ledger/node.ts';
@@ -61,6 +62,8 @@ export interface LocalnetOptions {
   readonly landingDelayMs?: number;
   /** false refuses transaction version 1, like a cluster without the feature; default true. */
   readonly v1?: boolean;
+  /** Accounts and programs that the cluster starts with, from files; none by default. */
+  readonly genesis?: GenesisFiles;
   readonly faults?: readonly Fault[];
   /** Called with unexpected exceptions of the cluster; default: they become process warnings. */
   readonly onError?: (error: unknown) => void;
@@ -92,7 +95,7 @@ export interface Localnet {
   stop(): Promise<void>;
 }
 
-export type { Bank, Fault, Faults };
+export type { Bank, Fault, Faults, GenesisFiles };
 export { type FetchOptions, fetchSquadsProgram, MAINNET_RPC_URL };
 
 /**
@@ -115,6 +118,7 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   const squads = await squadsProgram(options);
   const signer = await bankSigner();
   const svm = createGenesis(squads, signer.address, v1);
+  loadGenesisFiles(svm, options.genesis ?? {});
   const runtime = squads.program === 'emulation' ? createSquadsEmulation(svm) : createRealProgram(svm);
   if (options.reset && options.stateDirectory) forgetLedger(options.stateDirectory);
   const ledger = openLedger(svm, runtime, {

@@ -17,8 +17,8 @@ test('the example in the documentation runs as it stands there', async () => {
   const rpc = createSolanaRpc(localnet.url);
   const wallet = await generateKeyPairSigner();
   await rpc.requestAirdrop(wallet.address, lamports(1_000_000_000n)).send();
-  await localnet.warp({ slots: 3n });
-  const { value } = await rpc.getBalance(wallet.address).send();
+  await localnet.warp({ slots: 32n });
+  const { value } = await rpc.getBalance(wallet.address, { commitment: 'finalized' }).send();
   await localnet.stop();
   // end
   assert.equal(value, 1_000_000_000n);

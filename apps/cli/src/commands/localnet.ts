@@ -15,6 +15,9 @@ interface StartOptions {
   readonly slotMs?: number;
   readonly program?: string;
   readonly v1: boolean;
+  readonly account?: readonly string[];
+  readonly accountDir?: readonly string[];
+  readonly bpfProgram?: readonly string[];
 }
 
 interface FetchProgramsOptions {
@@ -59,6 +62,7 @@ export function addLocalnetCommands(program: Command, context: Context): void {
   addFund(localnet, context);
   addFault(localnet, context);
   addWarp(localnet, context);
+  addFork(localnet, context);
   addSlotCommands(localnet, context);
 }
 
@@ -77,8 +81,16 @@ function addStart(localnet: Command, { output, environment }: Context): void {
     )
     .option('--no-v1', 'reject version 1 transactions, like older clusters')
     .option('--program <file>', 'Squads program file, or the word emulation; default: FLYWHEEL_SQUADS_PROGRAM')
+    .option('--account <address-file...>', 'address and file of an account (solana account --output json); repeatable')
+    .option('--account-dir <directory...>', 'all such files of a directory, each at its own address')
+    .option('--bpf-program <address-file...>', 'address and ELF file of a program; repeatable')
     .addHelpText('after', '\nExample:\n  flywheel localnet start --port 8899 --state .localnet')
-    .action(async ({ port, state, reset, slotMs, v1, program }: StartOptions) => {
+    .action(async ({ port, state, reset, slotMs, v1, program, account, accountDir, bpfProgram }: StartOptions) => {
+      const genesis = {
+        accounts: parsePairs('--account', account),
+        accountDirectories: accountDir ?? [],
+        programs: parsePairs('--bpf-program', bpfProgram),
+      };
       const { startLocalnet } = await import('@flywheel/localnet');
       const running = await startLocalnet({
         port,
@@ -87,6 +99,7 @@ function addStart(localnet: Command, { output, environment }: Context): void {
         squadsProgram: program ?? environment.FLYWHEEL_SQUADS_PROGRAM,
         fetchMissingProgram: environment.FLYWHEEL_OFFLINE !== '1',
         v1,
+        genesis,
         ...(slotMs === undefined ? {} : { slotMs }),
       });
       // Listen for signals before the ready line: its reader may stop the cluster at once.
@@ -99,6 +112,15 @@ function addStart(localnet: Command, { output, environment }: Context): void {
       await interrupted;
       await running.stop();
     });
+}
+
+/** Reads pairs of an address and a file: the option may be given once with all pairs, or once for each. */
+function parsePairs(option: string, values: readonly string[] = []) {
+  if (values.length % 2 === 1) throw new CliError('ERR_USAGE', `${option} takes an address and a file.`);
+  return Array.from({ length: values.length / 2 }, (_, index) => ({
+    address: parseAddress(values[2 * index] ?? ''),
+    file: values[2 * index + 1] ?? '',
+  }));
 }
 
 async function untilInterrupted(): Promise<void> {
@@ -246,6 +268,22 @@ function addWarp(localnet: Command, context: Context): void {
     });
 }
 
+function addFork(localnet: Command, context: Context): void {
+  const command = localnet
+    .command('fork')
+    .summary('abandon the newest blocks')
+    .description('Abandon the newest blocks, as when a cluster chooses another fork: their transactions never were.')
+    .option('--slots <count>', 'number of complete blocks; default: 1', parseWholeNumber(0, MAX_WARP));
+  addLocalRpcUrlOption(command)
+    .addHelpText('after', '\nExample:\n  flywheel localnet fork --slots 3')
+    .action(async ({ slots, ...options }: RpcUrlOption & { readonly slots?: number }) => {
+      const reached = await callLocalnet(localRpcUrl(context, options), 'localnet_fork', {
+        ...(slots === undefined ? {} : { slots }),
+      });
+      context.output.result({ reached }, `Blocks are abandoned: ${JSON.stringify(reached)}.`);
+    });
+}
+
 /** Commands without options of their own. */
 const SLOT_COMMANDS = [
   {
@@ -254,6 +292,13 @@ const SLOT_COMMANDS = [
     summary: 'expire all blockhashes',
     description: 'Expire all blockhashes: signed transactions that have not landed never will.',
     message: 'All blockhashes have expired.',
+  },
+  {
+    name: 'drop-websockets',
+    method: 'localnet_dropWebSockets',
+    summary: 'disconnect all WebSocket clients',
+    description: 'Disconnect all WebSocket clients. They may connect again.',
+    message: 'WebSocket clients are disconnected.',
   },
   {
     name: 'pause-slots',

@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Address, address, type EncodedAccount, lamports } from '@solana/kit';
+import type { LiteSVM } from 'litesvm';
+import { z } from 'zod';
+import { parseJson } from './json.ts';
+
+/** Accounts and programs of a real cluster that a local one starts with, as solana-test-validator takes them. */
+export interface GenesisFiles {
+  /** Files as `solana account --output json --output-file FILE` writes them, by address; the address may differ. */
+  readonly accounts?: readonly { readonly address: string; readonly file: string }[];
+  /** Directories of such files; each file says its own address. */
+  readonly accountDirectories?: readonly string[];
+  /** ELF files of programs by address. */
+  readonly programs?: readonly { readonly address: string; readonly file: string }[];
+}
+
+/** Puts accounts and programs from files into an SVM. Throws Error that names the file that cannot be used. */
+export function loadGenesisFiles(
+  svm: LiteSVM,
+  { accounts = [], accountDirectories = [], programs = [] }: GenesisFiles,
+): void {
+  for (const directory of accountDirectories) {
+    for (const name of readdirSync(directory).filter((entry) => entry.endsWith('.json'))) {
+      const account = readAccountFile(join(directory, name));
+      svm.setAccount(account);
+    }
+  }
+  for (const { address: target, file } of accounts) {
+    svm.setAccount({ ...readAccountFile(file), address: parseAddress(target) });
+  }
+  for (const { address: target, file } of programs) svm.addProgram(parseAddress(target), readFile(file));
+}
+
+/** Integers of 64 bits are numbers beyond a double in these files. */
+const integer = z.union([z.int().nonnegative(), z.bigint().nonnegative()]).transform(BigInt);
+const accountFile = z.object({
+  pubkey: z.string(),
+  account: z.object({
+    lamports: integer,
+    data: z.tuple([z.string(), z.literal('base64')]),
+    owner: z.string(),
+    executable: z.boolean(),
+  }),
+});
+
+function readAccountFile(file: string): EncodedAccount {
+  let content: unknown;
+  try {
+    content = parseJson(readFile(file).toString('utf8'));
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    throw new Error(`${file} is not JSON.`, { cause });
+  }
+  const parsed = accountFile.safeParse(content);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Error(`${file} is not an account: ${issue?.path.join('.')}: ${issue?.message}.`);
+  }
+  const { pubkey, account } = parsed.data;
+  const data = new Uint8Array(Buffer.from(account.data[0], 'base64'));
+  return {
+    address: parseAddress(pubkey),
+    lamports: lamports(account.lamports),
+    programAddress: parseAddress(account.owner),
+    executable: account.executable,
+    data,
+    space: BigInt(data.length),
+  };
+}
+
+function readFile(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    throw new Error(`${file} cannot be read.`, { cause });
+  }
+}
+
+function parseAddress(text: string): Address {
+  try {
+    return address(text);
+  } catch (cause) {
+    throw new Error(`${text} is not an address.`, { cause });
+  }
+}
