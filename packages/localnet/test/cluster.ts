@@ -26,7 +26,7 @@ import { type Localnet, type LocalnetOptions, startLocalnet } from '../src/index
 
 export const SOL = 1_000_000_000n;
 
-/** A cluster of its own for one test, whose slots pass only when told to. */
+/** A cluster for one test, whose slots pass only on request. */
 export interface Cluster {
   readonly localnet: Localnet;
   readonly rpc: Rpc<SolanaRpcApi>;
@@ -109,7 +109,7 @@ export function useCluster(localnet: Localnet): Cluster {
   };
 }
 
-/** The TransactionError that a preflight refused with; throws what was thrown if it was something else. */
+/** Returns the TransactionError of a failed preflight; throws any other error. */
 export async function preflightError(sending: Promise<unknown>): Promise<unknown> {
   try {
     await sending;

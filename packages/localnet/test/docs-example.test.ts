@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createSolanaRpc, generateKeyPairSigner, lamports } from '@solana/kit';
 import { startLocalnet } from '../src/index.ts';
 
-test('the example in the documentation runs as it stands there', async () => {
+test('the example in the documentation runs unchanged', async () => {
   const page = await readFile(new URL('../../../docs/localnet.md', import.meta.url), 'utf8');
   const lines = (await readFile(import.meta.filename, 'utf8')).split('\n');
   const start = lines.findIndex((line) => line.trim() === '// example');

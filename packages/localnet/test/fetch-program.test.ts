@@ -22,7 +22,7 @@ const cases: readonly (readonly [what: string, account: Served | null, message: 
 ];
 
 for (const [what, account, message] of cases) {
-  test(`${what} in place of the program: refused, and nothing is cached`, async (t) => {
+  test(`the program’s fetch rejects ${what}, and caches nothing`, async (t) => {
     const cacheDirectory = await temporaryDirectory(t);
     const rpcUrl = await serve(t, account);
     await assert.rejects(fetchSquadsProgram({ rpcUrl, cacheDirectory }), message);
@@ -30,7 +30,7 @@ for (const [what, account, message] of cases) {
   });
 }
 
-test('an RPC that does not answer in time is given up', async (t) => {
+test('a fetch from an RPC node that does not answer in time fails', async (t) => {
   const rpcUrl = await serve(t, 'never');
   await assert.rejects(
     fetchSquadsProgram({ rpcUrl, timeoutMs: 50, cacheDirectory: await temporaryDirectory(t) }),
@@ -38,7 +38,7 @@ test('an RPC that does not answer in time is given up', async (t) => {
   );
 });
 
-test('the deployed bytes are cached as they are', { skip }, async (t) => {
+test('the deployed bytes are cached unchanged', { skip }, async (t) => {
   const cacheDirectory = await temporaryDirectory(t);
   const bytes = await readFile(programFile);
   const path = await fetchSquadsProgram({ rpcUrl: await serve(t, { content: programData(bytes) }), cacheDirectory });
@@ -46,7 +46,7 @@ test('the deployed bytes are cached as they are', { skip }, async (t) => {
   assert.equal((await readdir(cacheDirectory)).length, 1);
 });
 
-test('a start without the program fetches it, and runs it', { skip }, async (t) => {
+test('a cluster without the program fetches it and runs it', { skip }, async (t) => {
   const bytes = await readFile(programFile);
   const options = {
     rpcUrl: await serve(t, { content: programData(bytes) }),
@@ -55,7 +55,7 @@ test('a start without the program fetches it, and runs it', { skip }, async (t) 
   const { program, programNote } = await started(t, options);
   assert.equal(program, 'squads-v4');
   assert.match(programNote, /is the real program, from the cache/);
-  // The next one finds it there and asks nobody.
+  // The next start finds it in the cache and needs no RPC node.
   assert.equal((await started(t, { ...options, rpcUrl: 'http://127.0.0.1:9' })).program, 'squads-v4');
 });
 
@@ -63,7 +63,7 @@ for (const [what, account, message] of [
   ['that is not it', { content: programData(Buffer.from('other')) }, /emulated.*SHA-256 is [0-9a-f]{64}, expected/],
   ['an RPC that does not answer', 'never', /emulated.* 50 ms/],
 ] as const) {
-  test(`a start that finds ${what} runs the emulation all the same, and says why`, async (t) => {
+  test(`a cluster that finds ${what} runs the emulation and reports why`, async (t) => {
     const rpcUrl = await serve(t, account);
     const cacheDirectory = await temporaryDirectory(t);
     const { program, programNote } = await started(t, { rpcUrl, cacheDirectory, timeoutMs: 50 });

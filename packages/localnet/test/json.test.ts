@@ -5,7 +5,7 @@ import { parseJson, stringifyJson } from '../src/json.ts';
 
 const U64_MAX = 2n ** 64n - 1n;
 
-test('JSON is written as the language writes it', () => {
+test('JSON text equals that of JSON.stringify', () => {
   fc.assert(
     fc.property(fc.object({ withNullPrototype: false, values: [fc.jsonValue(), fc.constant(undefined)] }), (value) => {
       assert.equal(stringifyJson(value), JSON.stringify(value));
@@ -13,7 +13,7 @@ test('JSON is written as the language writes it', () => {
   );
 });
 
-test('integers keep all of their digits on the way out and back', () => {
+test('integers keep all digits in both directions', () => {
   const amounts = fc.array(fc.bigInt({ min: -U64_MAX, max: U64_MAX }));
   fc.assert(
     fc.property(amounts, (written) => {

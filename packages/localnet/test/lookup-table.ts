@@ -6,7 +6,7 @@ import {
 } from '@solana-program/address-lookup-table';
 import type { Cluster } from './cluster.ts';
 
-/** Creates a lookup table through the real program and lets the slot pass after which it can be used. */
+/** Creates a lookup table with the real program and passes the slot after which it can be used. */
 export async function createTable(
   cluster: Cluster,
   authority: KeyPairSigner,
@@ -17,7 +17,7 @@ export async function createTable(
   return table;
 }
 
-/** Like createTable, within one slot. */
+/** Creates a lookup table like createTable, within one slot. */
 export async function createUnripeTable(
   { rpc, send }: Cluster,
   authority: KeyPairSigner,

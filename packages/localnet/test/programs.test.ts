@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { startLocalnet } from '../src/index.ts';
 import { findSquadsProgram } from '../src/programs.ts';
 
-test('a file that is not the deployed program is refused, with both hashes', async (t) => {
+test('a program file with other bytes than the deployed program is rejected, with both hashes', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-programs-'));
   t.after(() => rm(directory, { recursive: true }));
   const path = join(directory, 'squads_v4.so');
@@ -16,12 +16,12 @@ test('a file that is not the deployed program is refused, with both hashes', asy
   assert.throws(() => findSquadsProgram(undefined, directory), bothHashes);
 });
 
-test('without a file the emulation runs, and says why', () => {
+test('a cluster without a program file runs the emulation and reports why', () => {
   const { program, note } = findSquadsProgram(undefined, '/nonexistent');
   assert.equal(program, 'emulation');
   assert.match(note, /emulated, because no file was named/);
 });
 
-test('a file that is not there is named in the error', () => {
+test('a missing program file is named in the error', () => {
   assert.throws(() => findSquadsProgram('/nonexistent/squads.so'), /\/nonexistent\/squads.so cannot be read/);
 });

@@ -12,7 +12,7 @@ import {
 } from './squads/instructions.ts';
 import { compileMessage, memo } from './squads/vault-instructions.ts';
 
-/** The config transaction that puts the stranger in the wallet's place, at the next index, open to votes. */
+/** Creates the config transaction that replaces the wallet by the stranger, at the next index, open to votes. */
 async function proposeReplacement({ accounts, account, mustSend }: Fixture) {
   const { multisig, operator, wallet, stranger } = accounts;
   const key = { multisig, index: account(multisig, 'Multisig').transactionIndex + 1n };
@@ -26,7 +26,7 @@ async function proposeReplacement({ accounts, account, mustSend }: Fixture) {
 }
 
 describe('config transactions in the Squads emulation', () => {
-  it('replace a member once both sides have voted, and give their rent back', async () => {
+  it('replace a member after both sides have voted, and return their rent', async () => {
     const fixture = await createFixture('replace');
     const { accounts, account, mustSend, approve, lamports } = fixture;
     const before = lamports(accounts.operator);
@@ -47,7 +47,7 @@ describe('config transactions in the Squads emulation', () => {
     assert.ok(fees > 0n && fees < 100_000n, String(fees));
   });
 
-  it('make every earlier batch stale: one to be voted on can no longer be, one approved still executes', async () => {
+  it('make every earlier batch stale: it can no longer be voted on, and still executes if approved', async () => {
     const fixture = await createFixture('stale');
     const { accounts, send, mustSend, setUp, approve, execute } = fixture;
     const message = compileMessage(accounts.vault, [memo('hello', accounts.vault)]);
@@ -60,7 +60,7 @@ describe('config transactions in the Squads emulation', () => {
     await mustSend(execute(approved, 1, message));
   });
 
-  it('are themselves dead once stale, and can then be closed, approved or not', async () => {
+  it('can no longer be executed once stale, and can then be closed, approved or not', async () => {
     const fixture = await createFixture('dead');
     const { accounts, send, mustSend, approve } = fixture;
     const first = await proposeReplacement(fixture);
@@ -73,7 +73,7 @@ describe('config transactions in the Squads emulation', () => {
     await mustSend(configTransactionAccountsClose(first, accounts.operator));
   });
 
-  it('are refused with the codes of the real program', async () => {
+  it('are rejected with the codes of the real program', async () => {
     const fixture = await createFixture('refused');
     const { accounts, send } = fixture;
     const { multisig, operator, company, wallet } = accounts;
@@ -95,7 +95,7 @@ describe('config transactions in the Squads emulation', () => {
     assert.deepEqual((await send(byAuthority)).err, customError(0, 6004));
   });
 
-  it('leave the multisig as it was where it would be left without enough voters', async () => {
+  it('do not change a multisig that would be left without enough voters', async () => {
     const fixture = await createFixture('voters');
     const { accounts, account, mustSend, send, approve } = fixture;
     const key = { multisig: accounts.multisig, index: 1n };
@@ -109,7 +109,7 @@ describe('config transactions in the Squads emulation', () => {
     assert.equal(account(accounts.multisig, 'Multisig').members.length, 3);
   });
 
-  it('are controlled by nobody but the members: 6020 where there is a config authority', async () => {
+  it('are only for members: 6020 with a config authority', async () => {
     const fixture = await createFixture('controlled', {
       multisigInput: ({ operator }) => ({ configAuthority: operator }),
     });

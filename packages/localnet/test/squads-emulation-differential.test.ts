@@ -12,12 +12,12 @@ const hasProgram = programFile !== '' && programFile !== 'emulation';
 const skip = hasProgram ? false : 'FLYWHEEL_SQUADS_PROGRAM names no file of the real program to compare with';
 
 const TRANSACTIONS_PER_RUN = 60;
-// A run is half as long on average as it may be.
+// A run has half of its maximum length on average.
 const runs = Math.ceil((2 * Number(process.env.FLYWHEEL_FUZZ_TRANSACTIONS ?? 500)) / TRANSACTIONS_PER_RUN);
 const seed = Number(process.env.FLYWHEEL_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-describe('the Squads emulation beside the real program', { skip }, () => {
-  it('leaves the same errors, accounts and inner instructions after every transaction', async (test) => {
+describe('the Squads emulation compared with the real program', { skip }, () => {
+  it('has the same errors, accounts and inner instructions after every transaction', async (test) => {
     const accounts = await createAccounts('fuzz');
     const table = await createLookupTable(accounts);
     const comparisons: Comparison[] = [];

@@ -15,7 +15,7 @@ import {
 } from './squads/instructions.ts';
 import { burn, compileMessage, memo } from './squads/vault-instructions.ts';
 
-/** A fixture in which batch 1 is a draft, 2 is active, 3 is approved and 4 is executed; each has one memo. */
+/** Opens a fixture with batch 1 as a draft, 2 active, 3 approved and 4 executed, each with one memo. */
 async function openFour(name: string) {
   const fixture = await createFixture(name, { multisigInput: () => ({ timeLock: 0 }) });
   const { multisig, operator, vault } = fixture.accounts;
@@ -148,7 +148,7 @@ const refusals: readonly { what: string; code: number; instruction: (four: Four)
   },
 ];
 
-describe('the Squads emulation refuses with the code of the real program', () => {
+describe('the Squads emulation rejects with the code of the real program', () => {
   for (const [each, { what, code, instruction }] of refusals.entries()) {
     it(`${code}: ${what}`, async () => {
       const four = await openFour(`refusal ${each}`);
@@ -164,7 +164,7 @@ describe('the Squads emulation refuses with the code of the real program', () =>
     });
   }
 
-  it('6010, 6011, 6012: the same vote twice', async () => {
+  it('6010, 6011, 6012: a repeated vote', async () => {
     const fixture = await createFixture('twice', { multisigInput: twoOfThree });
     const { company, wallet, vault } = fixture.accounts;
     const key = await fixture.setUp(compileMessage(vault, [memo('hello', vault)]));
@@ -180,7 +180,7 @@ describe('the Squads emulation refuses with the code of the real program', () =>
     assert.deepEqual((await fixture.send(proposalVote('cancel_v2', key, company))).err, customError(0, 6012));
   });
 
-  it('6021: an execution before the time lock is over', async () => {
+  it('6021: an execution before the end of the time lock', async () => {
     const fixture = await createFixture('time lock', { multisigInput: () => ({ timeLock: 60 }) });
     const { vault } = fixture.accounts;
     const message = compileMessage(vault, [memo('hello', vault)]);
@@ -193,7 +193,7 @@ describe('the Squads emulation refuses with the code of the real program', () =>
     await fixture.mustSend(fixture.execute(key, 1, message));
   });
 
-  it('passes on the error of a program that the vault called, with the index of the outer instruction', async () => {
+  it('or of a program that the vault called, with the index of the outer instruction', async () => {
     const fixture = await createFixture('too much');
     const { accounts } = fixture;
     const message = compileMessage(accounts.vault, [
@@ -207,14 +207,14 @@ describe('the Squads emulation refuses with the code of the real program', () =>
     assert.deepEqual(err, customError(1, 1));
   });
 
-  it('answers clearly for an instruction that only the real program runs', async () => {
+  it('or a clear error for an instruction that only the real program runs', async () => {
     const fixture = await createFixture('beyond');
     const { err, logs } = await fixture.send(instructionNamed('vault_transaction_create'));
     assert.deepEqual(err, { InstructionError: [0, 'UnsupportedProgramId'] });
     assert.ok(logs.some((line) => line.includes('The Squads emulation does not run VaultTransactionCreate')));
   });
 
-  it('answers clearly for a vault message that calls Squads itself', async () => {
+  it('or a clear error for a vault message that calls Squads itself', async () => {
     const fixture = await createFixture('recursion');
     const { vault, multisig } = fixture.accounts;
     const message = compileMessage(vault, [batchCreate({ multisig, index: 2n }, vault)]);

@@ -24,7 +24,7 @@ import {
   memo,
 } from './squads/vault-instructions.ts';
 
-/** A fixture with an approved batch of one pipeline: proof memo, burn, airdrop to a new token account. */
+/** Opens a fixture with an approved batch of one pipeline: proof memo, burn, airdrop to a new token account. */
 async function openPipeline(name: string) {
   const table = await createLookupTable(await createAccounts(name));
   const fixture = await createFixture(name, { svmOptions: { lookupTable: table } });
@@ -45,7 +45,7 @@ async function approve(fixture: Fixture, message: CompiledVaultMessage) {
   return fixture.execute(key, 1, message);
 }
 
-describe('what the emulation tells of an execution', () => {
+describe('an emulated execution', () => {
   for (const [what, version, useTable] of [
     ['a legacy transaction', 'legacy', false],
     ['a v0 transaction', 0, false],
@@ -82,7 +82,7 @@ describe('what the emulation tells of an execution', () => {
       );
       assert.deepEqual([ownCalls[0]?.program, ownCalls[0]?.text], [MEMO_PROGRAM_ADDRESS, 'flywheel:v1']);
       const deeper = told?.filter(({ stackHeight }) => stackHeight === 3) ?? [];
-      // The associated token program asks for the size, creates, and initializes.
+      // The associated token program reads the size, creates, and initializes.
       assert.deepEqual(new Set(deeper.map(({ program }) => program)), new Set([token.program, SYSTEM_PROGRAM_ADDRESS]));
       assert.ok(deeper.some(({ accounts }) => accounts.includes(told?.[2]?.accounts[1])));
       assert.equal(await fixture.tokens(token, recipient), 7n);
@@ -104,18 +104,18 @@ describe('what the emulation tells of an execution', () => {
     assert.equal(logs.at(-1), `${squads} success`);
   });
 
-  it('counts compute units near those of the real program, and fails past the limit', async () => {
+  it('counts compute units close to the real program’s, and fails over the limit', async () => {
     const { fixture, inner } = await openPipeline('units');
     const execution = await approve(fixture, compileMessage(fixture.accounts.vault, inner));
     const tooLow = computeBudgetInstructions({ unitLimit: 20_000, heapBytes: null });
     const { err } = await fixture.send(...tooLow, execution);
     assert.deepEqual(err, { InstructionError: [1, 'ProgramFailedToComplete'] });
     const { unitsConsumed } = await fixture.mustSend(execution);
-    // 40,200 by Squads itself and 18,000 to 24,000 by the others, as measured on the real program.
+    // 40,200 of Squads itself and 18,000 to 24,000 of the others, as measured on the real program.
     assert.ok(unitsConsumed > 50_000n && unitsConsumed < 75_000n, `${unitsConsumed} units`);
   });
 
-  it('stops where the runtime stops: after 64 instructions at all depths', async () => {
+  it('stops after 64 instructions at all depths, like the runtime', async () => {
     const fixture = await createFixture('trace');
     const { accounts } = fixture;
     const message = compileMessage(
@@ -139,7 +139,7 @@ describe('the fee of an emulated transaction', () => {
     assert.equal(await cost(fixture, execution), 5_000n);
   });
 
-  it('includes the priority fee for the limit that is set, or the default one', async () => {
+  it('includes the priority fee for the given limit, or the default one', async () => {
     const { fixture } = await openPipeline('priority');
     const { company, multisig } = fixture.accounts;
     await fixture.setUp(compileMessage(fixture.accounts.vault, [memo('x')]));
@@ -166,7 +166,7 @@ describe('an emulated transaction with a durable nonce', () => {
     assert.equal(fixture.account(proposalOf(key), 'Proposal').status.__kind, 'Approved');
   });
 
-  it('leaves the nonce to the ledger when it fails', async () => {
+  it('leaves the nonce to the ledger if it fails', async () => {
     const { fixture, nonce, advance } = await openNonce('failed nonce');
     const { operator, vault } = fixture.accounts;
     const key = await fixture.setUp(compileMessage(vault, [memo('x')]));

@@ -15,7 +15,7 @@ import { VAULT_TOKENS_BASE_UNITS } from './squads/setup.ts';
 import { buildTransaction } from './squads/transaction.ts';
 import { airdrop, burn, compileMessage, memo, tokenAccountOf } from './squads/vault-instructions.ts';
 
-/** A fixture with an approved batch of this one message. */
+/** Opens a fixture with an approved batch of this message. */
 async function openApproved(name: string, inner: (fixture: Fixture) => Instruction[] | Promise<Instruction[]>) {
   const fixture = await createFixture(name);
   const message = compileMessage(fixture.accounts.vault, await inner(fixture));
@@ -24,7 +24,7 @@ async function openApproved(name: string, inner: (fixture: Fixture) => Instructi
   return { fixture, accounts: fixture.accounts, key, execution: fixture.execute(key, 1, message) };
 }
 
-/** The instruction with its signers asked for as mere accounts, as an attacker without their signatures must. */
+/** Returns the instruction with its signers as mere accounts, as an attacker without their signatures must send it. */
 function unsigned(instruction: Instruction): Instruction {
   const accounts = (instruction.accounts ?? []).map(({ address, role }) => ({
     address,
@@ -33,13 +33,13 @@ function unsigned(instruction: Instruction): Instruction {
   return { ...instruction, accounts };
 }
 
-describe('beside an execution, in which the vault signs', () => {
+describe('beside an execution signed by the vault,', () => {
   for (const place of ['before', 'after'] as const) {
     const around = (execution: Instruction, other: Instruction) =>
       place === 'before' ? [other, execution] : [execution, other];
     const index = place === 'before' ? 0 : 1;
 
-    it(`a transfer out of the vault ${place} it fails for want of the vault's signature`, async () => {
+    it(`a transfer out of the vault ${place} it fails without the vault's signature`, async () => {
       const { fixture, accounts, execution } = await openApproved(`theft ${place}`, ({ accounts: { vault } }) => [
         memo('x', vault),
       ]);
@@ -50,7 +50,7 @@ describe('beside an execution, in which the vault signs', () => {
       assert.equal(fixture.lamports(accounts.vault), vaultLamports);
     });
 
-    it(`a burn of the vault's tokens ${place} it fails for want of the vault's signature`, async () => {
+    it(`a burn of the vault's tokens ${place} it fails without the vault's signature`, async () => {
       const { fixture, accounts, execution } = await openApproved(`arson ${place}`, ({ accounts: { vault } }) => [
         memo('x', vault),
       ]);
@@ -61,7 +61,7 @@ describe('beside an execution, in which the vault signs', () => {
     });
   }
 
-  it('a memo cannot claim the vault as its author', async () => {
+  it('a memo cannot name the vault as its signer', async () => {
     const { fixture, accounts, execution } = await openApproved('forgery', ({ accounts: { vault } }) => [
       memo('x', vault),
     ]);
@@ -82,7 +82,7 @@ describe('beside an execution, in which the vault signs', () => {
     assert.equal(fixture.lamports(accounts.vault) - before, 11n);
   });
 
-  it('the vault cannot spend what the fee payer has without the fee payer signing in its message', async () => {
+  it("the vault cannot spend the fee payer's lamports unless the fee payer signs in its message", async () => {
     const { fixture, accounts, execution } = await openApproved('overreach', ({ accounts: { operator, company } }) => [
       unsigned(transfer(operator, company, 1_000_000n)),
     ]);
@@ -91,7 +91,7 @@ describe('beside an execution, in which the vault signs', () => {
     assert.equal(fixture.lamports(accounts.company), before);
   });
 
-  it('the vault cannot change an account that its message names as readonly, even if the transaction could', async () => {
+  it('the vault cannot change an account that is readonly in its message, even if it is writable in the transaction', async () => {
     const { fixture, accounts, execution } = await openApproved('readonly', ({ accounts: { vault, recipients } }) => {
       const payment = transfer(vault, recipients[0] ?? vault, 1_000_000n);
       const [from, to] = payment.accounts ?? [];
@@ -117,7 +117,7 @@ describe('beside an execution, in which the vault signs', () => {
 });
 
 describe('a failed transaction', () => {
-  it('leaves nothing but the fee, after everything before the failing instruction had run', async () => {
+  it('changes nothing but the fee, also if earlier instructions had run', async () => {
     const { fixture, accounts, key, execution } = await openApproved(
       'rollback',
       async ({ accounts: { vault, tokens, recipients }, accounts }) => [
@@ -140,7 +140,7 @@ describe('a failed transaction', () => {
     await fixture.mustSend(execution);
   });
 
-  it('leaves no trace of accounts that it had created', async () => {
+  it('leaves no accounts that it had created', async () => {
     const fixture = await createFixture('unborn');
     const { accounts } = fixture;
     const key = { multisig: accounts.multisig, index: 1n };
@@ -155,7 +155,7 @@ describe('a failed transaction', () => {
     assert.equal(fixture.account(accounts.multisig, 'Multisig').transactionIndex, 0n);
   });
 
-  it('is undone whole, the fee too, when something throws half-way', async () => {
+  it('is undone completely, with its fee, if the emulation throws', async () => {
     const { fixture, accounts, key, execution } = await openApproved(
       'thrown',
       ({ accounts: { vault, tokens }, accounts }) => [memo('x', vault), burn(accounts, tokens[0], 5n)],
@@ -177,7 +177,7 @@ describe('a failed transaction', () => {
     await fixture.mustSend(execution);
   });
 
-  it('charges nothing when the fee payer cannot pay', async () => {
+  it('charges nothing if the fee payer cannot pay', async () => {
     const { fixture, accounts, key } = await openApproved('poor', ({ accounts: { vault } }) => [memo('x', vault)]);
     const [recipient = accounts.operator] = accounts.recipients;
     const vote = proposalVote('cancel', key, accounts.company);

@@ -19,12 +19,12 @@ import { VAULT_TOKENS_BASE_UNITS } from './squads/setup.ts';
 import { airdrop, burn, compileMessage, memo } from './squads/vault-instructions.ts';
 
 describe('the Squads emulation', () => {
-  it('knows the deployed program configuration by its address', () => {
+  it('has the deployed program configuration at its address', () => {
     assert.equal(programConfigAddress().address, 'BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr');
   });
 
   for (const program of ['Token', 'Token-2022'] as const) {
-    it(`takes a batch of ${program} pipelines from creation to closed accounts`, async () => {
+    it(`runs a batch of ${program} pipelines from creation to closed accounts`, async () => {
       const fixture = await createFixture(`a ${program} batch`);
       const { accounts, svm, mustSend } = fixture;
       const { operator, vault, recipients } = accounts;
@@ -83,7 +83,7 @@ describe('the Squads emulation', () => {
     assert.equal(fixture.svm.getAccount(batchOf(key)).exists, false);
   });
 
-  it('makes a config change stale drafts and votes, and lets them be closed', async () => {
+  it('makes drafts and votes stale after a config change, and lets them be closed', async () => {
     const fixture = await createFixture('stale', { multisigInput: ({ operator }) => ({ configAuthority: operator }) });
     const { operator, company, multisig, stranger, vault } = fixture.accounts;
     const key = await fixture.setUp(compileMessage(vault, [memo('late', vault)]));
@@ -94,7 +94,7 @@ describe('the Squads emulation', () => {
     await fixture.mustSend(vaultBatchTransactionAccountClose(key, 1, operator), batchAccountsClose(key, operator));
   });
 
-  it('charges the creation fee that the program configuration names', async () => {
+  it('charges the creation fee of the program configuration', async () => {
     const fixture = await createFixture('fee', { svmOptions: { creationFeeLamports: 123_456n } });
     assert.equal(fixture.lamports(fixture.accounts.treasury), 1_000_000_000n + 123_456n);
   });

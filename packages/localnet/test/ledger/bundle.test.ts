@@ -9,7 +9,7 @@ import { createTable } from '../lookup-table.ts';
 const ENGINE = '/api/v1/bundles';
 const TIP_LAMPORTS = 1_000n;
 
-test('a bundle is accepted at once and lands whole in the next slot, in order', async (t) => {
+test('a bundle is accepted at once and lands completely in the next slot, in order', async (t) => {
   const cluster = await startCluster(t);
   const [payer, middle, last] = [await cluster.wallet(), await cluster.wallet(0n), await cluster.wallet(0n)];
   const transactions = [
@@ -37,7 +37,7 @@ test('a bundle is accepted at once and lands whole in the next slot, in order', 
   );
 });
 
-test('a bundle whose last transaction fails leaves nothing behind, not even in accounts loaded from a table', async (t) => {
+test('a bundle whose last transaction fails changes nothing, not even accounts of a lookup table', async (t) => {
   const cluster = await startCluster(t);
   const [payer, poor, fresh] = [await cluster.wallet(), await cluster.wallet(SOL), await cluster.wallet(0n)];
   const tables = await createTable(cluster, payer, [fresh.address, poor.address]);
@@ -72,7 +72,7 @@ test('the transactions of a failed bundle can be sent again and land', async (t)
   assert.equal(await inflight(cluster, bundleId), 'Landed');
 });
 
-test('a bundle fails when one of its transactions has landed by itself', async (t) => {
+test('a bundle fails if one of its transactions has already landed', async (t) => {
   const cluster = await startCluster(t);
   const payer = await cluster.wallet();
   const tip = await cluster.sign(payer, [transfer(payer, await tipAccount(cluster), TIP_LAMPORTS)]);
@@ -82,7 +82,7 @@ test('a bundle fails when one of its transactions has landed by itself', async (
   assert.equal(await inflight(cluster, bundleId), 'Failed');
 });
 
-test('refuses a sixth transaction, a tip of 999 lamports, a tip through a table, and a missing signature', async (t) => {
+test('sendBundle rejects a sixth transaction, a tip of 999 lamports, a tip through a table, and a missing signature', async (t) => {
   const cluster = await startCluster(t);
   const payer = await cluster.wallet();
   const tip = await tipAccount(cluster);
@@ -101,7 +101,7 @@ test('refuses a sixth transaction, a tip of 999 lamports, a tip through a table,
   assert.match(await refusal([{ wire: bytes.toString('base64') as typeof wire, signature }]), /not signed/);
 });
 
-test('knows no bundle that was not sent, and offers eight tip accounts and a floor', async (t) => {
+test('the block engine does not know a bundle that was not sent, and has eight tip accounts and a tip floor', async (t) => {
   const cluster = await startCluster(t);
   const unknown = 'ab'.repeat(32);
   assert.equal(await inflight(cluster, unknown), 'Invalid');

@@ -6,7 +6,7 @@ import { getBurnCheckedInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-progra
 import { preflightError, SOL, startCluster } from '../cluster.ts';
 
 const COMMITMENTS = ['processed', 'confirmed', 'finalized'] as const;
-/** Slots after which everything that has been executed is finalized. */
+/** Slots after which every executed transaction is finalized. */
 const FINAL_SLOTS = 32n;
 const CLOCK = 'SysvarC1ock11111111111111111111111111111111' as Address;
 
@@ -65,7 +65,7 @@ describe('a read', () => {
     assert.deepEqual(await Promise.all(COMMITMENTS.map(read)), [newer, newer, newer]);
   });
 
-  test('at a slot that its node has not reached is refused by every method that takes minContextSlot', async (t) => {
+  test('at a slot that its node has not reached is rejected by every method with minContextSlot', async (t) => {
     const { localnet, wallet, sign, call } = await startCluster(t);
     const owner = await wallet();
     const mint = await localnet.bank.createMint(0, false);
@@ -103,7 +103,7 @@ describe('a read', () => {
     }
   });
 
-  test('of the clock shows the time of the bank, also where slots were skipped', async (t) => {
+  test('of the clock shows the time of the bank, also if slots were skipped', async (t) => {
     const { localnet, call } = await startCluster(t);
     await localnet.warp({ slots: 1_000n });
     const slotOf = async (commitment: Commitment) => {
@@ -141,7 +141,7 @@ describe('a blockhash', () => {
 });
 
 describe('a simulation', () => {
-  test('runs on the accounts of its commitment and leaves the newest ones as they were', async (t) => {
+  test('runs on the accounts of its commitment and does not change the newest ones', async (t) => {
     const { localnet, rpc, wallet, sign, send, balance } = await startCluster(t);
     const [payer, recipient] = [await wallet(), await wallet(0n)];
     await localnet.warp({ slots: FINAL_SLOTS });
@@ -162,8 +162,8 @@ describe('a simulation', () => {
   });
 });
 
-describe('what the bank gives', () => {
-  test('is there at every commitment at once, beside changes that are not', async (t) => {
+describe('a change by the bank', () => {
+  test('is visible at every commitment at once, beside changes that are not', async (t) => {
     const { localnet, rpc, wallet, send } = await startCluster(t);
     const owner = await wallet();
     const mint = await localnet.bank.createMint(0, false);
@@ -211,7 +211,7 @@ function transfer(source: KeyPairSigner, destination: Address, amount = SOL) {
   return getTransferSolInstruction({ source, destination, amount });
 }
 
-/** Makes subscriptions, one after the other. What it returns answers the n-th notification. */
+/** Subscribes one after the other. @returns a function that reads the n-th notification. */
 async function subscribe(
   t: { readonly after: (done: () => void) => void },
   url: string,

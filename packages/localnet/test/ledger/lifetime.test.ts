@@ -28,8 +28,8 @@ import { type Cluster, preflightError, SOL, startCluster } from '../cluster.ts';
 
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;
 
-describe('blockhash', () => {
-  test('is accepted through its 150th slot and refused in the next', async (t) => {
+describe('a blockhash', () => {
+  test('is accepted through its 150th slot and rejected in the next', async (t) => {
     const { localnet, wallet, sign, submit } = await startCluster(t);
     const payer = await wallet();
     const [first, second] = [await sign(payer, [memo('first')]), await sign(payer, [memo('second')])];
@@ -50,7 +50,7 @@ describe('blockhash', () => {
     assert.equal((await isValid()).value, false);
   });
 
-  test('admits a transaction once, however often it is sent', async (t) => {
+  test('accepts a transaction once, however often it is sent', async (t) => {
     const { localnet, wallet, sign, submit, balance, call } = await startCluster(t);
     const [source, recipient] = [await wallet(), await wallet(0n)];
     const transfer = getTransferSolInstruction({ source, destination: recipient.address, amount: SOL });
@@ -64,8 +64,8 @@ describe('blockhash', () => {
   });
 });
 
-describe('durable nonce', () => {
-  test('lets a transaction wait for 100,000 slots, and land once', async (t) => {
+describe('a durable nonce', () => {
+  test('lets a transaction wait for 100,000 slots and land once', async (t) => {
     const cluster = await startCluster(t);
     const payer = await cluster.wallet();
     const nonce = await createNonce(cluster, payer);
@@ -81,7 +81,7 @@ describe('durable nonce', () => {
     assert.equal(await cluster.balance(recipient.address), SOL);
   });
 
-  test('moves and charges the fee when the transaction fails, so that it cannot be sent again', async (t) => {
+  test('advances, and the fee is charged, if the transaction fails, so that it cannot be sent again', async (t) => {
     const cluster = await startCluster(t);
     const payer = await cluster.wallet();
     const nonce = await createNonce(cluster, payer);
@@ -99,12 +99,12 @@ describe('durable nonce', () => {
     assert.equal(await cluster.balance(payer.address), funds - 5000n);
     const { value: statuses } = await cluster.rpc.getSignatureStatuses([signature]).send();
     assert.deepEqual(statuses[0]?.err, { InstructionError: [1n, { Custom: 1n }] });
-    // What a failure wrote is a nonce like any other.
+    // The value that a failed transaction wrote is a valid nonce.
     await cluster.submit((await signDurable(cluster, payer, nonce, [memo('next')])).wire);
     assert.notEqual(await nonceValue(cluster, nonce), moved);
   });
 
-  test('is left alone by a preflight that refuses', async (t) => {
+  test('is not changed by a failed preflight', async (t) => {
     const cluster = await startCluster(t);
     const payer = await cluster.wallet();
     const nonce = await createNonce(cluster, payer);
@@ -116,7 +116,7 @@ describe('durable nonce', () => {
     assert.equal(await nonceValue(cluster, nonce), value);
   });
 
-  test('is refused when its value was never issued, or when another wallet advances it', async (t) => {
+  test('is rejected if its value was never issued, or if another wallet advances it', async (t) => {
     const cluster = await startCluster(t);
     const [payer, stranger] = [await cluster.wallet(), await cluster.wallet()];
     const nonce = await createNonce(cluster, payer);
@@ -133,7 +133,7 @@ describe('durable nonce', () => {
     assert.match(String(await preflightError(cluster.submit(stolen.wire))), /[Bb]lockhash/);
   });
 
-  test('moves at most once in a slot', async (t) => {
+  test('advances at most once in a slot', async (t) => {
     const cluster = await startCluster(t);
     const payer = await cluster.wallet();
     const nonce = await createNonce(cluster, payer);
@@ -144,19 +144,19 @@ describe('durable nonce', () => {
   });
 });
 
-describe('size', () => {
-  test('is bounded at 1232 bytes for version 0', async (t) => {
+describe('a transaction', () => {
+  test('has at most 1232 bytes in version 0', async (t) => {
     const { wallet, sign, submit } = await startCluster(t);
     const payer = await wallet();
     const { wire: smallest } = await sign(payer, [memo('')]);
-    // One more byte of length prefix from 128 bytes of data on.
+    // From 128 bytes of data on, the length prefix has one more byte.
     const room = 1232 - Buffer.from(smallest, 'base64').length - 1;
     await submit((await sign(payer, [memo('m'.repeat(room))])).wire);
     const tooLong = await sign(payer, [memo('m'.repeat(room + 1))]);
     await assert.rejects(submit(tooLong.wire), /too large: 1233 bytes \(max: 1232 bytes\)/);
   });
 
-  test('is bounded at 4096 bytes for version 1, whose limits are its config', async (t) => {
+  test('has at most 4096 bytes in version 1, whose limits are its config', async (t) => {
     const cluster = await startCluster(t);
     const payer = await cluster.wallet();
     const { value: lifetime } = await cluster.rpc.getLatestBlockhash({ commitment: 'confirmed' }).send();

@@ -4,7 +4,7 @@ import { getTransferSolInstruction } from '@solana-program/system';
 import { preflightError, SOL, startCluster } from '../cluster.ts';
 import { createTable, createUnripeTable } from '../lookup-table.ts';
 
-test('a lookup table can be created with a recent slot, and used from the slot after it grew', async (t) => {
+test('a lookup table can be created with a recent slot, and used from the slot after its extension', async (t) => {
   const cluster = await startCluster(t);
   const [payer, recipient] = [await cluster.wallet(), await cluster.wallet(0n)];
   await cluster.localnet.warp({ slots: 600n });
@@ -22,13 +22,13 @@ test('a lookup table can be created with a recent slot, and used from the slot a
   assert.deepEqual(transaction?.transaction.message.accountKeys.includes(recipient.address), false);
 });
 
-test('a slot older than the 512 that are remembered is refused when creating a table', async (t) => {
+test('a lookup table cannot be created with a slot older than the last 512', async (t) => {
   const cluster = await startCluster(t);
   const payer = await cluster.wallet();
   const { rpc } = cluster;
   const recentSlot = await rpc.getSlot({ commitment: 'confirmed' }).send();
   await cluster.localnet.warp({ slots: 600n });
   const stale = { ...cluster, rpc: { ...rpc, getSlot: () => ({ send: async () => recentSlot }) } };
-  // Only getSlot differs, by the slot it answers.
+  // Only getSlot is different: it answers an old slot.
   await assert.rejects(createTable(stale as typeof cluster, payer, [payer.address]));
 });

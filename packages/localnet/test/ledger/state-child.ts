@@ -5,8 +5,8 @@ import { SOL, useCluster } from '../cluster.ts';
 
 const SENDERS = 8;
 
-// A process to be killed: senders side by side transfer without end. It prints every signature twice: once a client saw it
-// processed, and once a client saw it confirmed.
+// A process that is killed: several senders transfer without end. It prints every signature twice: when a client saw it
+// processed, and when a client saw it confirmed.
 const [stateDirectory = null, recipientText = ''] = process.argv.slice(2);
 const recipient = recipientText === '' ? (await generateKeyPairSigner()).address : address(recipientText);
 const localnet = await startLocalnet({ stateDirectory, squadsProgram: 'emulation', slotMs: 20 });

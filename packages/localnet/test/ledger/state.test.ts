@@ -10,12 +10,12 @@ import { getTransferSolInstruction } from '@solana-program/system';
 import { startLocalnet } from '../../src/index.ts';
 import { SOL, startCluster, useCluster } from '../cluster.ts';
 
-/** Each kill comes the moment that so many transactions of that process have been seen processed. */
+/** Each process is killed when this number of its transactions was seen processed. */
 const PROCESSED_BEFORE_KILL = [9, 50, 101];
-/** getSignatureStatuses takes no more. */
+/** Maximum of getSignatureStatuses. */
 const MAX_STATUSES = 256;
 
-test('what any of several senders was told is there after SIGKILL, and after the next', async (t) => {
+test('processed transactions of several senders survive SIGKILL, and a second one', async (t) => {
   const stateDirectory = await temporaryDirectory(t);
   const processed: Signature[] = [];
   const confirmed: Signature[] = [];
@@ -43,7 +43,7 @@ test('what any of several senders was told is there after SIGKILL, and after the
   assert.equal(await balance(recipient), BigInt(transactions.length) * SOL);
 });
 
-test('a restart keeps accounts, history, blockhashes and mints, and no transaction runs again', async (t) => {
+test('a restarted cluster keeps accounts, history, blockhashes and mints, and repeats no transaction', async (t) => {
   const stateDirectory = await temporaryDirectory(t);
   const first = await startLocalnet({ stateDirectory, squadsProgram: 'emulation', slotMs: 0 });
   const before = useCluster(first);
@@ -80,7 +80,7 @@ test('a restart keeps accounts, history, blockhashes and mints, and no transacti
   assert.equal(transaction?.transaction[0], landed.wire);
 });
 
-test('a second process is told that the state is in use', async (t) => {
+test('a second process cannot use the same state, and reports that', async (t) => {
   const stateDirectory = await temporaryDirectory(t);
   await startCluster(t, { stateDirectory, squadsProgram: 'emulation' });
   await assert.rejects(startLocalnet({ stateDirectory, squadsProgram: 'emulation' }), /another process/);
@@ -88,7 +88,7 @@ test('a second process is told that the state is in use', async (t) => {
 
 interface Run {
   readonly stateDirectory: string;
-  /** Whom to pay; null lets the first process choose. */
+  /** Recipient of the transfers; null lets the first process choose one. */
   readonly recipient: Address | null;
   readonly count: number;
 }
@@ -104,7 +104,7 @@ async function runUntilKilled(t: TestContext, { stateDirectory, recipient: known
   const processed: Signature[] = [];
   const confirmed: Signature[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
-    // What the process was writing when it was killed has no end.
+    // The last line of a killed process may be incomplete.
     const [word, text = ''] = line.split(' ');
     if (word === 'recipient') recipient = address(text);
     if (word === 'processed' && isSignature(text)) processed.push(text);

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { startCluster } from '../cluster.ts';
 
 for (const [what, program] of [
-  ['web3.js 1.x: its Connection airdrops, sends, confirms over its WebSocket and reads back', 'web3-client.ts'],
-  ['the SDK of Squads takes a batch from its multisig to its execution', 'squads-client.ts'],
+  ['web3.js 1.x airdrops, sends, confirms over its WebSocket and reads back', 'web3-client.ts'],
+  ['the SDK of Squads runs a batch from its multisig to its execution', 'squads-client.ts'],
 ] as const) {
   test(what, async (t) => {
     const { localnet } = await startCluster(t, { slotMs: 20 });

@@ -11,7 +11,10 @@ import {
 } from '@solana/web3.js';
 import * as multisig from '@sqds/multisig';
 
-/** The whole life of a batch by the SDK of Squads, as its users write it. A program of its own, as web3-client.ts. */
+/**
+ * Runs the complete life of a batch with the SDK of Squads, as its users write it. A separate program, like
+ * web3-client.ts.
+ */
 const [url = '', wsEndpoint = ''] = process.argv.slice(2);
 const connection = new Connection(url, { commitment: 'confirmed', wsEndpoint });
 const { instructions, types } = multisig;

@@ -8,7 +8,7 @@ import {
   Transaction,
 } from '@solana/web3.js';
 
-/** A program of its own: web3.js keeps its WebSocket open for ever, and the process with it. */
+/** A separate program, because web3.js keeps its WebSocket open and so the process alive. */
 const [url = '', wsEndpoint = ''] = process.argv.slice(2);
 const connection = new Connection(url, { commitment: 'confirmed', wsEndpoint });
 const [payer, recipient] = [Keypair.generate(), Keypair.generate()];

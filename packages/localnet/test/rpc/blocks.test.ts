@@ -15,7 +15,7 @@ import { SOL, startCluster } from '../cluster.ts';
 
 const V1_FEATURE = address('txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL');
 
-test('a block holds its transactions in order and names the blocks around it', async (t) => {
+test('getBlock answers transactions in order and names the neighbouring blocks', async (t) => {
   const { localnet, rpc, wallet, send, call } = await startCluster(t);
   const payer = await wallet();
   await localnet.warp();
@@ -39,7 +39,7 @@ test('a block holds its transactions in order and names the blocks around it', a
   assert.deepEqual(await rpc.getBlocksWithLimit(slot, 2).send(), [slot, slot + 1n]);
 });
 
-test("an address's signatures can be paged through, none missing and none twice", async (t) => {
+test('getSignaturesForAddress pages through all signatures, each once', async (t) => {
   const { localnet, rpc, wallet, send } = await startCluster(t);
   const payer = await wallet(SOL);
   const sent = [];
@@ -56,11 +56,11 @@ test("an address's signatures can be paged through, none missing and none twice"
     [...first, ...second].map(({ signature }) => signature),
     sent.slice(0, 4),
   );
-  // The newest are not finalized yet: the page begins below them rather than come out short.
+  // The newest ones are not finalized, so the page begins below them and is not shorter.
   assert.equal((await page({ commitment: 'finalized' })).length, 2);
 });
 
-test('accounts can be read compressed', async (t) => {
+test('getAccountInfo can answer compressed data', async (t) => {
   const { call } = await startCluster(t);
   const read = async (encoding: 'base64' | 'base64+zstd') => {
     const { result } = await call('getAccountInfo', [V1_FEATURE, { encoding }]);
@@ -71,7 +71,7 @@ test('accounts can be read compressed', async (t) => {
   assert.equal(zstdDecompressSync(Buffer.from(compressed[0], 'base64')).toString('base64'), plain[0]);
 });
 
-test('lamports are either with the bank or in circulation', async (t) => {
+test('getSupply counts the bank’s lamports as non-circulating and all others as circulating', async (t) => {
   const { rpc, wallet, call } = await startCluster(t);
   const before = (await rpc.getSupply({ commitment: 'processed' }).send()).value;
   await wallet(3n * SOL);

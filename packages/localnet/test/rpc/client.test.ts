@@ -21,7 +21,7 @@ test('a transfer is processed at once, confirmed after one slot and finalized af
   assert.equal((await rpc.getBalance(recipient.address).send()).value, TRANSFER_LAMPORTS);
 });
 
-test('a transaction can be read back with fee, balances and logs, but not before it is confirmed', async (t) => {
+test('a confirmed transaction can be read with fee, balances and logs', async (t) => {
   const { localnet, rpc, wallet, send } = await startCluster(t);
   const [source, recipient] = [await wallet(), await wallet(0n)];
   const transfer = getTransferSolInstruction({ source, destination: recipient.address, amount: TRANSFER_LAMPORTS });
@@ -50,7 +50,7 @@ test('a transaction can be read back with fee, balances and logs, but not before
   );
 });
 
-test('a failing transaction is refused by preflight without a trace, and pays its fee when preflight is skipped', async (t) => {
+test('a failing transaction is rejected by preflight without effect, and pays its fee without preflight', async (t) => {
   const { rpc, wallet, sign, submit, balance } = await startCluster(t);
   const [source, recipient] = [await wallet(), await wallet(0n)];
   const tooMuch = getTransferSolInstruction({ source, destination: recipient.address, amount: 100n * SOL });
@@ -64,7 +64,7 @@ test('a failing transaction is refused by preflight without a trace, and pays it
   assert.deepEqual(value[0]?.err, { InstructionError: [0n, { Custom: 1n }] });
 });
 
-test('a wrong signature is refused, with preflight in words and without it in silence', async (t) => {
+test('a wrong signature is rejected, with an error by preflight and silently without it', async (t) => {
   const { rpc, wallet, sign, submit } = await startCluster(t);
   const source = await wallet();
   const { wire } = await sign(source, [getTransferSolInstruction({ source, destination: source.address, amount: 1n })]);
@@ -76,7 +76,7 @@ test('a wrong signature is refused, with preflight in words and without it in si
   assert.deepEqual((await rpc.getSignatureStatuses([signature]).send()).value, [null]);
 });
 
-test('airdropped amounts arrive exactly, and twice in one slot they arrive twice', async (t) => {
+test('airdropped amounts arrive exactly, and twice for two airdrops in one slot', async (t) => {
   const { rpc, wallet, balance } = await startCluster(t);
   const { address } = await wallet(0n);
   const amount = lamports(9_007_199_254_740_991n);
@@ -88,7 +88,7 @@ test('airdropped amounts arrive exactly, and twice in one slot they arrive twice
   assert.equal(await balance(address), 18_014_398_509_481_982n);
 });
 
-test('an airdrop is a bare legacy transfer, which clients that know no versions can read', async (t) => {
+test('an airdrop is a legacy transfer, which clients without versions can read', async (t) => {
   const { localnet, rpc, call, wallet } = await startCluster(t);
   const { address: recipient } = await wallet(0n);
   const signature = await rpc.requestAirdrop(recipient, lamports(SOL)).send();
@@ -104,7 +104,7 @@ test('an airdrop is a bare legacy transfer, which clients that know no versions 
   assert.equal((await call('getBlock', [Number(slot), config])).error, undefined);
 });
 
-test('wrapped SOL has its mint, of both token programs', async (t) => {
+test('wrapped SOL has its mint, in both token programs', async (t) => {
   const { rpc } = await startCluster(t);
   for (const mint of ['So11111111111111111111111111111111111111112', '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP']) {
     const { value } = await rpc.getTokenSupply(address(mint)).send();
@@ -112,7 +112,7 @@ test('wrapped SOL has its mint, of both token programs', async (t) => {
   }
 });
 
-test('sendTransaction answers before the transaction is executed, and does not tell how it will end', async (t) => {
+test('sendTransaction answers before the execution, and does not report its result', async (t) => {
   // Nothing is executed before the next warp.
   const { localnet, rpc, wallet, sign, submit } = await startCluster(t, { landingDelayMs: 600_000 });
   const [source, recipient] = [await wallet(), await wallet(0n)];
@@ -125,7 +125,7 @@ test('sendTransaction answers before the transaction is executed, and does not t
   assert.deepEqual((await statuses())[0]?.err, { InstructionError: [0n, { Custom: 1n }] });
 });
 
-test('names its version, its identity and which Squads program runs', async (t) => {
+test('getVersion and getIdentity name the version, the identity and the running Squads program', async (t) => {
   const { localnet, rpc, call } = await startCluster(t);
   assert.equal(await rpc.getHealth().send(), 'ok');
   assert.equal((await rpc.getIdentity().send()).identity.length > 31, true);

@@ -32,8 +32,8 @@ interface ParsedTransaction {
   readonly meta: { readonly innerInstructions: readonly { readonly instructions: readonly Parsed[] }[] };
 }
 
-describe('an explorer reads in words', () => {
-  test('what a transaction did with lamports, tokens and memos, also inside other programs', async (t) => {
+describe('jsonParsed describes', () => {
+  test('what a transaction did with lamports, tokens and memos, also in inner instructions', async (t) => {
     const { localnet, wallet, send, call } = await startCluster(t);
     const [payer, other] = [await wallet(), await wallet()];
     const mint = await localnet.bank.createMint(6, false);
@@ -107,7 +107,7 @@ describe('an explorer reads in words', () => {
     );
   });
 
-  test('who created a mint and handed it on', async (t) => {
+  test('who created a mint and transferred its authority', async (t) => {
     const { localnet, rpc, wallet, send, call } = await startCluster(t);
     const [payer, mint] = [await wallet(), await generateKeyPairSigner()];
     const rent = await rpc.getMinimumBalanceForRentExemption(82n).send();
@@ -160,7 +160,7 @@ describe('an explorer reads in words', () => {
     );
   });
 
-  test('a lookup table and what was put into it, and the clock', async (t) => {
+  test('a lookup table with its addresses, and the clock', async (t) => {
     const cluster = await startCluster(t);
     const { localnet, wallet, call } = cluster;
     const [authority, listed] = [await wallet(), await wallet(0n)];
@@ -215,7 +215,7 @@ describe('an explorer reads in words', () => {
   });
 });
 
-test('what is signed by several for a multisig names it and them', () => {
+test('jsonParsed names a multisig and its signers', () => {
   const [mint, account, multisig, one, two] = ['mint', 'account', 'multisig', 'one', 'two'] as Address[]; // names will do
   assert.ok(mint && account && multisig && one && two);
   const { data } = getMintToInstruction({
@@ -231,7 +231,7 @@ test('what is signed by several for a multisig names it and them', () => {
   });
 });
 
-test('a damaged instruction, or one of an unknown kind, is shown as it is', () => {
+test('jsonParsed shows a damaged or unknown instruction unparsed', () => {
   const accounts = [MEMO_PROGRAM, MEMO_PROGRAM];
   for (const content of [[], [2, 0, 0, 0, 1], [99, 0, 0, 0], [2]]) {
     assert.equal(

@@ -4,7 +4,7 @@ import { type Address, lamports } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { SOL, startCluster } from '../cluster.ts';
 
-test('answers with 429 or 500 as often as asked, for the method that was named', async (t) => {
+test('a fault answers 429 or 500 the given number of times, for the given method', async (t) => {
   const { localnet, call } = await startCluster(t);
   await call('localnet_setFault', [{ kind: 'error', method: 'getSlot', status: 429, times: 2 }]);
   const status = async (method: string) => {
@@ -36,20 +36,20 @@ test('a dropped transaction is answered like any other and never lands', async (
   assert.notDeepEqual((await rpc.getSignatureStatuses([signature]).send()).value, [null]);
 });
 
-test('a delayed answer comes late', async (t) => {
+test('a delayed answer arrives late', async (t) => {
   const { call } = await startCluster(t, { faults: [{ kind: 'delay', method: 'getHealth', delayMs: 60 }] });
   const started = performance.now();
   await call('getHealth');
   assert.ok(performance.now() - started >= 59);
 });
 
-test('a fault that makes no sense is refused', async (t) => {
+test('an invalid fault is rejected', async (t) => {
   const { call } = await startCluster(t);
   const { error } = await call('localnet_setFault', [{ kind: 'drop', method: 'getSlot' }]);
   assert.equal(error?.code, -32602);
 });
 
-test('time can be made to travel, and the programs see it', async (t) => {
+test('a time warp is visible to programs', async (t) => {
   const { call, rpc } = await startCluster(t);
   const slot = await rpc.getSlot({ commitment: 'processed' }).send();
   const before = Number(await rpc.getBlockTime(slot).send());
@@ -59,14 +59,14 @@ test('time can be made to travel, and the programs see it', async (t) => {
   assert.ok(after - before >= 86_400 && after - before < 86_410);
 });
 
-test('a request that hangs is never answered, and the others are', async (t) => {
+test('a hanging request is never answered, and others are', async (t) => {
   const { localnet, rpc } = await startCluster(t, { faults: [{ kind: 'hang', method: 'getSlot', times: 1 }] });
   await assert.rejects(rpc.getSlot().send({ abortSignal: AbortSignal.timeout(60) }));
   assert.equal(await rpc.getSlot({ commitment: 'processed' }).send(), 1n);
   assert.equal((await fetch(`${localnet.url}/health`)).status, 200);
 });
 
-test('by probability the same requests are struck whenever the seed is the same', async (t) => {
+test('a fault with a probability affects the same requests for the same seed', async (t) => {
   const { localnet, call } = await startCluster(t);
   const strike = async (seed: number) => {
     localnet.faults.clear();
@@ -91,7 +91,7 @@ test('a duplicated airdrop is paid twice, a duplicated transaction once', async 
   assert.deepEqual([await balance(gifted.address), await balance(recipient.address)], [2n * SOL, SOL]);
 });
 
-test('a status can be a lie, while the chain is not', async (t) => {
+test('a false status does not change the chain', async (t) => {
   const { localnet, rpc, wallet, send, balance } = await startCluster(t);
   const [payer, recipient] = [await wallet(), await wallet(0n)];
   const signature = await send(payer, [
@@ -107,7 +107,7 @@ test('a status can be a lie, while the chain is not', async (t) => {
   assert.equal(await balance(recipient.address), SOL);
 });
 
-test('what was lost can be said to have landed, of transactions and of bundles', async (t) => {
+test('a lost transaction or bundle can be reported as landed', async (t) => {
   const { localnet, rpc, call, wallet, sign, submit, balance } = await startCluster(t);
   const [payer, recipient] = [await wallet(), await wallet(0n)];
   const transfer = getTransferSolInstruction({ source: payer, destination: recipient.address, amount: SOL });
@@ -130,7 +130,7 @@ test('what was lost can be said to have landed, of transactions and of bundles',
   assert.equal(await balance(recipient.address), 0n);
 });
 
-test('a bundle that comes apart lands in part, and is no landed bundle', async (t) => {
+test('a split bundle lands in part, and is not reported as landed', async (t) => {
   const { localnet, wallet, sign, call, balance } = await startCluster(t, {
     faults: [{ kind: 'partLand', method: 'sendBundle', landed: 1 }],
   });
@@ -151,7 +151,7 @@ test('a bundle that comes apart lands in part, and is no landed bundle', async (
   assert.partialDeepStrictEqual(statuses.result, { value: [{ status: 'Failed', landed_slot: null }] });
 });
 
-test('blockhashes expire on demand, and slots stand still', async (t) => {
+test('blockhashes expire and slots pause on request', async (t) => {
   const { localnet, rpc, wallet, sign, submit, call } = await startCluster(t, { slotMs: 10 });
   const payer = await wallet();
   const transfer = getTransferSolInstruction({ source: payer, destination: payer.address, amount: 1n });

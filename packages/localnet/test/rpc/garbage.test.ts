@@ -5,11 +5,11 @@ import { getTransferSolInstruction } from '@solana-program/system';
 import fc from 'fast-check';
 import { SOL, startCluster } from '../cluster.ts';
 
-/** JSON-RPC's word for a fault of the server's own. */
+/** JSON-RPC's code for an internal error. */
 const INTERNAL_ERROR = -32603;
 const BUNDLES = '/api/v1/bundles';
 
-test('a transaction of any bytes is refused in words, or has no effect but a fee; the cluster goes on', async (t) => {
+test('a transaction of arbitrary bytes is rejected with a reason or costs only a fee, and the cluster continues', async (t) => {
   const { call, wallet, sign, balance } = await startCluster(t);
   const [payer, recipient] = [await wallet(100n * SOL), await wallet(0n)];
   const { wire } = await sign(payer, [
@@ -55,7 +55,7 @@ test('a transaction of any bytes is refused in words, or has no effect but a fee
   assert.equal(await balance(recipient.address), SOL);
 });
 
-test('a transaction that calls what is no program is refused by Solana’s name for it', async (t) => {
+test('a transaction that calls an account that is not a program is rejected with Solana’s error name', async (t) => {
   const { call, wallet, sign } = await startCluster(t);
   const [payer, other] = [await wallet(), await wallet()];
   const nothing: Address = (await generateKeyPairSigner()).address;

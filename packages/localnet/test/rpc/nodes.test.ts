@@ -7,7 +7,7 @@ import { preflightError, SOL, startCluster } from '../cluster.ts';
 const COMMITMENTS = ['processed', 'confirmed', 'finalized'] as const;
 
 describe('a fork', () => {
-  test('takes away the transactions of confirmed blocks, with their effects, statuses and blockhashes', async (t) => {
+  test('removes the transactions of confirmed blocks, with their effects, statuses and blockhashes', async (t) => {
     const { localnet, rpc, wallet, sign, submit, call } = await startCluster(t);
     const [payer, recipient] = [await wallet(), await wallet(0n)];
     await localnet.warp({ slots: 100n });
@@ -49,7 +49,7 @@ describe('a fork', () => {
     assert.deepEqual(await statuses(), ['confirmed', 'confirmed'], 'what was lost can be sent again');
   });
 
-  test('leaves what the bank gave, and cannot reach finalized blocks', async (t) => {
+  test('keeps changes by the bank, and cannot reach finalized blocks', async (t) => {
     const { localnet, wallet, balance, call } = await startCluster(t);
     await localnet.warp({ slots: 100n });
     const payer = await wallet(SOL);
@@ -60,7 +60,7 @@ describe('a fork', () => {
     assert.partialDeepStrictEqual(error, { code: -32602, message: 'Invalid params: Slot 69 is finalized.' });
   });
 
-  test('takes a landed bundle away, which can be sent again', async (t) => {
+  test('removes a landed bundle, which can be sent again', async (t) => {
     const { localnet, wallet, sign, call, balance } = await startCluster(t);
     const [payer, recipient] = [await wallet(), await wallet(0n)];
     await localnet.warp({ slots: 100n });
@@ -111,7 +111,7 @@ describe('nodes behind one URL', () => {
     assert.equal(await isValid(), true);
   });
 
-  test('that remember little do not know older transactions and blocks', async (t) => {
+  test('with a short history do not know older transactions and blocks', async (t) => {
     const { localnet, rpc, wallet, send, call } = await startCluster(t);
     const payer = await wallet();
     const signature = await send(payer, [transfer(payer, payer.address, 1n)]);

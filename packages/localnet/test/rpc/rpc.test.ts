@@ -38,7 +38,7 @@ describe('JSON-RPC', () => {
     }
   });
 
-  test('answers a batch in order, with each failure in its place, and notifications not at all', async (t) => {
+  test('answers a batch in order, with each error in its position, and notifications not at all', async (t) => {
     const cluster = await startCluster(t);
     const { json } = await post(
       cluster,
@@ -57,7 +57,7 @@ describe('JSON-RPC', () => {
     assert.equal(silent.status, 204);
   });
 
-  test('refuses a body of more than 50 KiB with 413 and goes on', async (t) => {
+  test('rejects a body of more than 50 KiB with 413 and continues', async (t) => {
     const cluster = await startCluster(t);
     const { status, json } = await post(cluster, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x'.repeat(60_000) }));
     assert.deepEqual([status, errorCode(json)], [413, -32600]);
@@ -74,7 +74,7 @@ describe('JSON-RPC', () => {
     assert.match(text, /"value":9007199254740993[,}]/);
   });
 
-  test('whatever is sent, the answer is JSON-RPC and never an internal error', async (t) => {
+  test('answers arbitrary input with JSON-RPC and never an internal error', async (t) => {
     const cluster = await startCluster(t);
     const { address } = await cluster.wallet();
     const junk = fc.oneof(
@@ -115,7 +115,7 @@ describe('JSON-RPC', () => {
   });
 });
 
-/** A number beyond a double must be written into the text by hand. */
+/** Writes a number beyond a double into the text, which JSON.stringify cannot. */
 function withRawNumbers(value: unknown): string {
   return JSON.stringify(value, (_key, member) =>
     typeof member === 'object' && member !== null && typeof member.raw === 'bigint' ? `#${member.raw}#` : member,

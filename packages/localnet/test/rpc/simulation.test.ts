@@ -11,7 +11,7 @@ import { SOL, startCluster } from '../cluster.ts';
 
 const OLD_BLOCKHASH = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi' as Blockhash;
 
-test('shows the accounts as they would be, and changes nothing', async (t) => {
+test('simulateTransaction shows the resulting accounts, and changes nothing', async (t) => {
   const { rpc, wallet, sign, balance } = await startCluster(t);
   const [source, recipient] = [await wallet(), await wallet(0n)];
   const { wire } = await sign(source, [
@@ -30,7 +30,7 @@ test('shows the accounts as they would be, and changes nothing', async (t) => {
   assert.deepEqual([await balance(source.address), await balance(recipient.address)], [10n * SOL, 0n]);
 });
 
-test('needs neither a signature nor a fresh blockhash when told so, and else says what is missing', async (t) => {
+test('simulateTransaction needs no signature or fresh blockhash if told so, and otherwise names what is missing', async (t) => {
   const { rpc, wallet, sign } = await startCluster(t);
   const source = await wallet();
   const transfer = getTransferSolInstruction({ source, destination: source.address, amount: 1n });
@@ -47,7 +47,7 @@ test('needs neither a signature nor a fresh blockhash when told so, and else say
   assert.equal(verified.value.err, 'SignatureFailure');
 });
 
-test('has every member that the documentation lists, with the balances before and after', async (t) => {
+test('simulateTransaction has every documented member, with the balances before and after', async (t) => {
   const { wallet, sign, call } = await startCluster(t);
   const [source, recipient] = [await wallet(), await wallet(0n)];
   const transfer = getTransferSolInstruction({ source, destination: recipient.address, amount: SOL });
@@ -72,7 +72,7 @@ test('has every member that the documentation lists, with the balances before an
   assert.deepEqual(Object.keys(refused).toSorted(), Object.keys(value).toSorted());
 });
 
-test('a preflight that fails says why in the words of a validator', async (t) => {
+test('a failed preflight gives the reason in a validator’s words', async (t) => {
   const { wallet, sign, call } = await startCluster(t);
   const payer = await wallet();
   const texts = async (instruction: Instruction) => {
@@ -92,7 +92,7 @@ test('a preflight that fails says why in the words of a validator', async (t) =>
   ]);
 });
 
-test('returns inner instructions when asked for', async (t) => {
+test('simulateTransaction returns inner instructions on request', async (t) => {
   const { localnet, rpc, wallet, sign } = await startCluster(t);
   const payer = await wallet();
   const mint = await localnet.bank.createMint(6, false);
@@ -105,7 +105,7 @@ test('returns inner instructions when asked for', async (t) => {
   assert.ok((value.innerInstructions?.[0]?.instructions.length ?? 0) >= 3);
 });
 
-test('twenty simulations and sends at once leave the balances that the sends alone would', async (t) => {
+test('simulations beside sends do not change balances', async (t) => {
   const { wallet, sign, call, balance } = await startCluster(t);
   const [source, recipient] = [await wallet(), await wallet(0n)];
   const wires = await Promise.all(

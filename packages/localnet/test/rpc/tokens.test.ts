@@ -12,7 +12,7 @@ for (const [name, programAddress, token2022] of [
   ['SPL Token', TOKEN_PROGRAM_ADDRESS, false],
   ['Token-2022', TOKEN_2022, true],
 ] as const) {
-  test(`${name}: a minted supply up to u64 shows exactly in every reading`, async (t) => {
+  test(`${name}: every method shows a supply up to u64 exactly`, async (t) => {
     const { localnet, rpc, wallet } = await startCluster(t);
     const owner = await wallet();
     const mint = await localnet.bank.createMint(9, token2022);
@@ -35,7 +35,7 @@ for (const [name, programAddress, token2022] of [
     assert.partialDeepStrictEqual(parsed?.data, { parsed: { info: { supply: String(U64_MAX), decimals: 9 } } });
   });
 
-  test(`${name}: a burn shows in the transaction's token balances`, async (t) => {
+  test(`${name}: a transaction's token balances show a burn`, async (t) => {
     const { localnet, rpc, wallet, send } = await startCluster(t);
     const owner = await wallet();
     const mint = await localnet.bank.createMint(2, token2022);
@@ -65,7 +65,7 @@ for (const [name, programAddress, token2022] of [
   });
 }
 
-test('program accounts can be filtered by size and by bytes, and cut', async (t) => {
+test('getProgramAccounts filters by size and bytes, and slices data', async (t) => {
   const { localnet, rpc, wallet } = await startCluster(t);
   const [owner, other] = [await wallet(), await wallet()];
   const mint = await localnet.bank.createMint(6, false);
@@ -85,7 +85,7 @@ test('program accounts can be filtered by size and by bytes, and cut', async (t)
   assert.equal(Buffer.from(found[0]?.account.data[0] ?? '', 'base64').readBigUInt64LE(), 7n);
 });
 
-test('the Squads ProgramConfig account stands as on mainnet from the first slot', async (t) => {
+test('the Squads ProgramConfig account exists from the first slot, as on mainnet', async (t) => {
   const { rpc } = await startCluster(t);
   const { value } = await rpc
     .getAccountInfo(address('BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr'), { encoding: 'base64' })

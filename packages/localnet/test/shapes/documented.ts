@@ -1,7 +1,7 @@
 import { either, inContext, list, map, nullable, type Shape } from './shape.ts';
 
-// As https://solana.com/docs/rpc/http/METHOD describes each method's result (METHOD in small letters), and
-// https://solana.com/docs/rpc/json-structures what they share.
+// Results of each method as https://solana.com/docs/rpc/http/METHOD documents them (METHOD in lower case), with the
+// common parts of https://solana.com/docs/rpc/json-structures.
 
 const account: Shape = {
   lamports: 'u64',
@@ -122,7 +122,7 @@ const simulation: Shape = {
   'loadedAddresses?': nullable({ writable: list('string'), readonly: list('string') }),
 };
 
-/** By method, and by what a variant asks for where the result depends on it. */
+/** Shapes by method, and by variant if the result depends on the request. */
 export const DOCUMENTED: Readonly<Record<string, Shape>> = {
   getAccountInfo: inContext(nullable(account)),
   getBalance: inContext('u64'),
@@ -248,10 +248,10 @@ export const DOCUMENTED: Readonly<Record<string, Shape>> = {
   simulateTransaction: inContext(simulation),
 };
 
-/** Documented, and answered here with an error alone, by its code: there is nothing to tell. */
+/** Codes of documented methods that the cluster answers only with an error. */
 export const DOCUMENTED_ERRORS: Readonly<Record<string, number>> = {
-  // No snapshot is ever made, which a node says so.
+  // A validator answers this if it has no snapshot.
   getHighestSnapshotSlot: -32008,
-  // Not offered: nobody measures performance here.
+  // Not offered: the cluster measures no performance.
   getRecentPerformanceSamples: -32601,
 };

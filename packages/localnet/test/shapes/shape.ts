@@ -1,4 +1,4 @@
-/** What the documentation says an answer looks like. A member whose name ends in `?` may be missing. */
+/** Documented shape of an answer. A member whose name ends in `?` may be missing. */
 export type Shape =
   | 'u64'
   | 'i64'
@@ -20,7 +20,7 @@ export function list(of: Shape): Shape {
   return { [LIST]: of };
 }
 
-/** An object whose members’ names are content. */
+/** Describes an object with arbitrary member names. */
 export function map(of: Shape): Shape {
   return { [MAP]: of };
 }
@@ -33,28 +33,27 @@ export function nullable(shape: Shape): Shape {
   return either('null', shape);
 }
 
-/** Beside the slot that it speaks of. */
+/** Describes a value beside the slot of its context. */
 export function inContext(value: Shape): Shape {
   return { context: { slot: 'u64', 'apiVersion?': 'string' }, value };
 }
 
-/** Where a value is not as described, one line each: members that lack, that nobody described, or of another type. */
-export function differences(value: unknown, shape: Shape, place = 'result'): string[] {
+/** Lists mismatches of a value, one per line: missing members, undocumented members, and members of another type. */
+export function mismatches(value: unknown, shape: Shape, place = 'result'): string[] {
   if (typeof shape === 'string') return isOf(shape, value) ? [] : [`${place} is no ${shape}: ${JSON.stringify(value)}`];
   if (EITHER in shape) {
-    const each = shape[EITHER].map((one) => differences(value, one, place));
+    const each = shape[EITHER].map((one) => mismatches(value, one, place));
     return each.some((found) => found.length === 0) ? [] : (each.at(-1) ?? []);
   }
   if (LIST in shape) {
     if (!Array.isArray(value)) return [`${place} is no list: ${JSON.stringify(value)}`];
-    return value.flatMap((item, index) => differences(item, shape[LIST], `${place}[${index}]`));
+    return value.flatMap((item, index) => mismatches(item, shape[LIST], `${place}[${index}]`));
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return [`${place} is no object: ${JSON.stringify(value)}`];
   }
   const members = new Map(Object.entries(value));
-  if (MAP in shape)
-    return [...members].flatMap(([name, member]) => differences(member, shape[MAP], `${place}.${name}`));
+  if (MAP in shape) return [...members].flatMap(([name, member]) => mismatches(member, shape[MAP], `${place}.${name}`));
   const described = Object.entries(shape).map(
     ([name, of]) => [name.replace(/\?$/, ''), name.endsWith('?'), of] as const,
   );
@@ -63,7 +62,7 @@ export function differences(value: unknown, shape: Shape, place = 'result'): str
     ...[...members.keys()].filter((name) => !names.has(name)).map((name) => `${place}.${name} is not documented`),
     ...described.flatMap(([name, isOptional, of]) => {
       if (!members.has(name)) return isOptional ? [] : [`${place}.${name} is missing`];
-      return differences(members.get(name), of, `${place}.${name}`);
+      return mismatches(members.get(name), of, `${place}.${name}`);
     }),
   ];
 }

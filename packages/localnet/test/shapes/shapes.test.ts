@@ -18,10 +18,10 @@ import {
 } from '@solana-program/token';
 import { startCluster } from '../cluster.ts';
 import { DOCUMENTED, DOCUMENTED_ERRORS } from './documented.ts';
-import { differences } from './shape.ts';
+import { mismatches } from './shape.ts';
 
-describe('every method answers as the documentation says, member for member', async () => {
-  test('with a burn, a delegate and a new token account on chain', async (t) => {
+describe('every method answers the documented members', async () => {
+  test('for a chain with a burn, a delegate and a new token account', async (t) => {
     const { call, parameters } = await clusterWithContent(t);
     assert.deepEqual(Object.keys(parameters).toSorted(), Object.keys(DOCUMENTED).toSorted());
     const found: string[] = [];
@@ -31,27 +31,27 @@ describe('every method answers as the documentation says, member for member', as
       assert.equal(error, undefined, name);
       assert.notDeepEqual(result, [], `${name} shows nothing`);
       if (name !== 'getInflationReward') assert.notEqual(result, null, `${name} shows nothing`);
-      found.push(...differences(result, shape, name));
+      found.push(...mismatches(result, shape, name));
     }
     assert.deepEqual(found, []);
   });
 
-  test('and what is documented but not offered is refused by its code', async (t) => {
+  test('or the documented error code if it is not offered', async (t) => {
     const { call } = await startCluster(t);
     for (const [method, code] of Object.entries(DOCUMENTED_ERRORS)) {
       assert.equal((await call(method)).error?.code, code, method);
     }
   });
 
-  test('and a difference is found when there is one', () => {
+  test('and the comparison finds mismatches', () => {
     const shape = { 'maybe?': 'u64', name: 'string' } as const;
-    assert.deepEqual(differences({ name: 'a' }, shape), []);
-    assert.deepEqual(differences({ name: 'a', maybe: -1 }, shape), ['result.maybe is no u64: -1']);
-    assert.deepEqual(differences({ nam: 'a' }, shape), ['result.nam is not documented', 'result.name is missing']);
+    assert.deepEqual(mismatches({ name: 'a' }, shape), []);
+    assert.deepEqual(mismatches({ name: 'a', maybe: -1 }, shape), ['result.maybe is no u64: -1']);
+    assert.deepEqual(mismatches({ nam: 'a' }, shape), ['result.nam is not documented', 'result.name is missing']);
   });
 });
 
-/** A cluster where there is something to see, and what to ask each method. */
+/** Starts a cluster with accounts and transactions, and lists the parameters for each method. */
 async function clusterWithContent(t: TestContext) {
   const { localnet, rpc, call, wallet, send, sign } = await startCluster(t);
   const [owner, delegate, stranger] = [await wallet(), await wallet(), await wallet()];

@@ -3,7 +3,7 @@ import { type Address, address, getAddressDecoder } from '@solana/kit';
 import { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { multisigAddress, vaultAddress } from '../../src/squads-emulation/program/addresses.ts';
 
-/** Who and what takes part in a test, the same for the same name. Nobody needs a key: signatures are not checked. */
+/** Accounts of a test, the same for the same name. They need no keys, because signatures are not checked. */
 export interface TestAccounts {
   readonly operator: Address;
   readonly company: Address;
@@ -13,7 +13,7 @@ export interface TestAccounts {
   readonly treasury: Address;
   readonly multisig: Address;
   readonly vault: Address;
-  /** One of the Token program, one of Token-2022. */
+  /** A token of the Token program and one of Token-2022. */
   readonly tokens: readonly [Token, Token];
   readonly recipients: readonly Address[];
   readonly lookupTable: Address;

@@ -24,7 +24,7 @@ import { createSvm, type SvmOptions } from './setup.ts';
 import { buildTransaction, type TransactionInput } from './transaction.ts';
 import { type CompiledVaultMessage, tokenAccountOf } from './vault-instructions.ts';
 
-/** An emulated chain with a founded multisig, and what scripted tests do on it. */
+/** An emulated chain with a multisig, and the actions of scripted tests on it. */
 export interface Fixture {
   readonly accounts: TestAccounts;
   readonly svm: LiteSVM;
@@ -32,9 +32,9 @@ export interface Fixture {
   /** Sends instructions in one v0 transaction that the operator pays. */
   send(...instructions: readonly Instruction[]): Promise<Execution>;
   sendAs(input: Omit<TransactionInput, 'feePayer'>): Promise<Execution>;
-  /** The transaction's accounts in the order in which inner instructions count them. */
+  /** Lists the transaction's accounts in the order of inner instructions' indices. */
   addressesOf(input: TransactionInput): readonly Address[];
-  /** Sends, and expects it to succeed. */
+  /** Sends instructions, and throws if they fail. */
   mustSend(...instructions: readonly Instruction[]): Promise<Execution>;
   /** Creates the next batch with these messages and opens it to votes. */
   setUp(...messages: readonly CompiledVaultMessage[]): Promise<BatchKey>;
@@ -47,7 +47,7 @@ export interface Fixture {
 }
 
 export interface FixtureOptions {
-  /** What to found the multisig with instead of the usual. */
+  /** Changes of the multisig's default input. */
   readonly multisigInput?: (accounts: TestAccounts) => Partial<MultisigInput>;
   readonly svmOptions?: SvmOptions;
 }
@@ -105,12 +105,12 @@ export async function createFixture(
   return fixture;
 }
 
-/** The error of one instruction with a program's own code. */
+/** Builds the error of one instruction with a program's own code. */
 export function customError(index: number, code: number) {
   return { InstructionError: [index, { Custom: code }] };
 }
 
-/** These accounts as text, to compare states by. */
+/** Writes accounts as text, to compare states. */
 export function stateOf(svm: LiteSVM, addresses: readonly Address[]): string[] {
   return addresses.map((address) => {
     const account = svm.getAccount(address);

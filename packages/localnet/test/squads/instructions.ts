@@ -33,7 +33,7 @@ import {
   transactionAddress,
 } from '../../src/squads-emulation/program/addresses.ts';
 
-// Instructions of Squads for a batch named by its index, without memos.
+// Instructions of Squads for a batch, named by its index, without memos.
 
 export interface MultisigInput extends Partial<MultisigCreateV2Args> {
   readonly createKey: Address;
@@ -77,7 +77,7 @@ export function multisigSetTimeLock(input: ConfigInput, timeLock: number): Instr
   return getMultisigSetTimeLockInstruction({ ...input, timeLock, memo: null });
 }
 
-/** A batch or config transaction of a multisig by its index. */
+/** Names a batch or config transaction of a multisig by its index. */
 export interface BatchKey {
   readonly multisig: Address;
   readonly index: bigint;
@@ -234,7 +234,7 @@ export function transactionOf({ multisig, index }: BatchKey, position: number): 
   return batchTransactionAddress(multisig, index, position).address;
 }
 
-/** Any instruction of the program by its name in snake case, without accounts and arguments. */
+/** Builds any instruction of the program by its name in snake case, without accounts and arguments. */
 export function instructionNamed(name: string): Instruction {
   const discriminator = createHash('sha256').update(`global:${name}`).digest().subarray(0, 8);
   return { programAddress: SQUADS_PROGRAM_ADDRESS, accounts: [], data: new Uint8Array(discriminator) };

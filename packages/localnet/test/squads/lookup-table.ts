@@ -3,7 +3,7 @@ import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import type { TestAccounts } from './accounts.ts';
 import { tokenAccountOf } from './vault-instructions.ts';
 
-/** A table of what batches keep using, so that both the transactions and the vault messages in them can look it up. */
+/** Creates a table of the addresses that batches use, for the transactions and for their vault messages. */
 export async function createLookupTable({
   lookupTable,
   tokens,

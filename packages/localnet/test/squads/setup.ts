@@ -19,7 +19,10 @@ export interface SvmOptions {
   readonly lookupTable?: LookupTable;
 }
 
-/** A fresh SVM in which the accounts has funds, the vault its tokens, and Squads its configuration; no Squads program. */
+/**
+ * Creates an SVM in which the accounts have SOL, the vault its tokens, and Squads its configuration, without the Squads
+ * program.
+ */
 export function createSvm(accounts: TestAccounts, options: SvmOptions = {}): LiteSVM {
   const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
   const clock = svm.getClock();

@@ -18,11 +18,11 @@ export interface TransactionInput {
   readonly feePayer: Address;
   readonly instructions: readonly Instruction[];
   readonly version?: 'legacy' | 0 | 1;
-  /** Used by v0 only. */
+  /** Used only by v0. */
   readonly tables?: readonly LookupTable[];
 }
 
-/** A transaction that nobody has signed. */
+/** Builds a transaction without signatures. */
 export function buildTransaction(svm: LiteSVM, input: TransactionInput): Transaction {
   const { feePayer, version = 0, tables = [] } = input;
   const instructions = withProgramsReadonly(input.instructions);
@@ -54,7 +54,7 @@ export function buildTransaction(svm: LiteSVM, input: TransactionInput): Transac
   }
 }
 
-/** The runtime locks a program that is called for reading, whatever is asked; kit does not even write it down. */
+/** Makes called programs read-only, as the runtime does and kit requires. */
 function withProgramsReadonly(instructions: readonly Instruction[]): Instruction[] {
   const programs = new Set(instructions.map(({ programAddress }) => programAddress));
   return instructions.map(({ accounts = [], ...instruction }) => ({
@@ -67,7 +67,7 @@ function withProgramsReadonly(instructions: readonly Instruction[]): Instruction
   }));
 }
 
-// A v1 message that leaves these out has none of either.
+// A v1 message without these has neither.
 const V1_CONFIG = { computeUnitLimit: 1_400_000, loadedAccountsDataSizeLimit: 64 * 1024 * 1024 };
 
 function tableContents(tables: readonly LookupTable[]): Record<Address, Address[]> {

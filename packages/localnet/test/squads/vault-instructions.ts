@@ -17,7 +17,7 @@ import {
 import type { TestAccounts, Token } from './accounts.ts';
 import { DECIMALS } from './setup.ts';
 
-// What pipelines make the vault do.
+// Instructions that pipelines run with the vault.
 
 export const MEMO_PROGRAM_ADDRESS = address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr');
 
@@ -39,7 +39,7 @@ export function burn({ vault }: TestAccounts, token: Token, amount: bigint): Ins
 export interface Airdrop {
   readonly recipient: Address;
   readonly amount: bigint;
-  /** Whether to create the recipient's token account; true unless said otherwise. */
+  /** Creates the recipient's token account; true by default. */
   readonly create?: boolean;
 }
 
@@ -78,11 +78,11 @@ export async function tokenAccountOf(token: Token, owner: Address): Promise<Addr
 
 export interface CompiledVaultMessage {
   readonly bytes: Uint8Array;
-  /** Accounts that its execution takes after the instruction's own. */
+  /** Accounts that its execution needs after the instruction's own. */
   readonly remaining: readonly AccountMeta[];
 }
 
-/** Compiles instructions of which any account may sign, to test messages that no honest client would send. */
+/** Compiles instructions in which any account may sign, for messages that an honest client would not send. */
 export function compileMessage(
   vault: Address,
   instructions: readonly Instruction[],

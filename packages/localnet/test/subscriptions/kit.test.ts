@@ -29,7 +29,7 @@ import { type Cluster, SOL, startCluster } from '../cluster.ts';
 
 const NONCE_BYTES = 80n;
 
-test('sendAndConfirmTransaction sends and confirms, on the port itself and on the one above', async (t) => {
+test('sendAndConfirmTransaction confirms with both ports for WebSockets: the RPC port and the next one', async (t) => {
   const cluster = await startCluster(t, { slotMs: 20 });
   const { localnet, rpc, wallet, balance } = cluster;
   const recipient = await wallet(0n);
@@ -44,7 +44,7 @@ test('sendAndConfirmTransaction sends and confirms, on the port itself and on th
   assert.equal(await balance(recipient.address), 2n * SOL);
 });
 
-test('sendAndConfirmDurableNonceTransaction sends and confirms', async (t) => {
+test('sendAndConfirmDurableNonceTransaction confirms', async (t) => {
   const cluster = await startCluster(t, { slotMs: 20 });
   const { localnet, rpc, wallet, send, balance } = cluster;
   const [payer, recipient, nonce] = [await wallet(), await wallet(0n), await generateKeyPairSigner()];
@@ -85,7 +85,7 @@ test('sendAndConfirmDurableNonceTransaction sends and confirms', async (t) => {
   assert.equal(await balance(recipient.address), SOL);
 });
 
-test('subscriptions tell of accounts, programs, logs, slots and roots at the commitment that was asked for', async (t) => {
+test('subscriptions notify of accounts, programs, logs, slots and roots at their commitment', async (t) => {
   const cluster = await startCluster(t);
   const { localnet, wallet, send } = cluster;
   const [payer, recipient] = [await wallet(), await wallet(0n)];
@@ -105,7 +105,7 @@ test('subscriptions tell of accounts, programs, logs, slots and roots at the com
   const slots = await subscriptions.slotNotifications().subscribe(open);
   const roots = await subscriptions.rootNotifications().subscribe(open);
 
-  // kit drops what comes before anyone waits.
+  // kit drops notifications that arrive before they are awaited.
   const told = {
     account: first(account),
     early: first(early),
@@ -128,7 +128,7 @@ test('subscriptions tell of accounts, programs, logs, slots and roots at the com
   assert.ok((await told.root) >= slot.root);
 });
 
-/** The account's reader brands the value as an address. */
+/** Converts the value that the account's reader brands as an address. */
 function toNonce(value: string): Nonce {
   return value as Nonce;
 }

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { WebSocket } from 'ws';
 import { startCluster } from '../cluster.ts';
 
-test('whatever is sent, a WebSocket answers in JSON-RPC and the cluster goes on', async (t) => {
+test('a WebSocket answers arbitrary input in JSON-RPC, and the cluster continues', async (t) => {
   const { localnet, rpc } = await startCluster(t);
   const socket = await connect(t, localnet.websocketUrl);
   const method = fc.constantFrom(
@@ -23,7 +23,7 @@ test('whatever is sent, a WebSocket answers in JSON-RPC and the cluster goes on'
   );
   await fc.assert(
     fc.asyncProperty(message, async (text) => {
-      // The marker behind it is answered in any case, also when the message is a notification.
+      // The marker after it is always answered, even if the message is a notification.
       const answers = until(socket, 'marker');
       socket.send(text);
       socket.send('{"jsonrpc":"2.0","id":"marker","method":"getNothing"}');
@@ -34,7 +34,7 @@ test('whatever is sent, a WebSocket answers in JSON-RPC and the cluster goes on'
   assert.equal(await rpc.getHealth().send(), 'ok');
 });
 
-test('a message of more than 50 KiB closes its connection and no other', async (t) => {
+test('a message of more than 50 KiB closes only its own connection', async (t) => {
   const { localnet, rpc } = await startCluster(t);
   const [socket, other] = [await connect(t, localnet.websocketUrl), await connect(t, localnet.websocketUrl)];
   socket.on('error', () => undefined);
@@ -47,7 +47,7 @@ test('a message of more than 50 KiB closes its connection and no other', async (
   assert.equal(await rpc.getHealth().send(), 'ok');
 });
 
-test('who does not read what he subscribed to is cut off, and the others are not', async (t) => {
+test('a client that does not read its notifications is disconnected, and others are not', async (t) => {
   const { localnet } = await startCluster(t);
   const [deaf, other] = [await connect(t, localnet.websocketUrl), await connect(t, localnet.websocketUrl)];
   deaf.on('error', () => undefined);
@@ -63,7 +63,7 @@ test('who does not read what he subscribed to is cut off, and the others are not
   other.on('message', () => {
     heard += 1;
   });
-  // About 130 kB a slot: past what the operating system and the cluster keep for a reader.
+  // About 130 kB per slot: more than the operating system and the cluster buffer for a reader.
   for (let slot = 0; slot < 400; slot += 1) await localnet.warp();
   deaf.resume();
   const [code] = await once(deaf, 'close');
@@ -71,7 +71,7 @@ test('who does not read what he subscribed to is cut off, and the others are not
   while (heard < 400) await once(other, 'message');
 });
 
-test('a batch of calls is answered in one message, each in its place', async (t) => {
+test('a batch of calls is answered in one message, in order', async (t) => {
   const { localnet } = await startCluster(t);
   const socket = await connect(t, localnet.websocketUrl);
   socket.send('[{"jsonrpc":"2.0","id":1,"method":"slotSubscribe"},{"jsonrpc":"2.0","id":2,"method":"getNothing"},7]');
@@ -87,7 +87,7 @@ test('a batch of calls is answered in one message, each in its place', async (t)
   );
 });
 
-test('after unsubscribing nothing more comes, and unsubscribing twice is refused', async (t) => {
+test('an ended subscription sends nothing more, and cannot be ended again', async (t) => {
   const { localnet } = await startCluster(t);
   const socket = await connect(t, localnet.websocketUrl);
   const ask = async (method: string, params: readonly unknown[]) => {
@@ -109,7 +109,7 @@ async function connect(t: TestContext, url: string): Promise<WebSocket> {
   return socket;
 }
 
-/** All messages up to and with the answer to the call of this id. */
+/** Collects all messages up to the answer to the call of this id. */
 function until(socket: WebSocket, id: string): Promise<readonly string[]> {
   return new Promise((resolve) => {
     const seen: string[] = [];

@@ -13,7 +13,7 @@ const bytes = fc.oneof(
   fc.integer({ min: 0, max: 70 }).map((count) => new Uint8Array(count).fill(0xff)),
 );
 
-test('base58 is written as kit writes it, and read back', () => {
+test("base58 text equals kit's, and is read back", () => {
   fc.assert(
     fc.property(bytes, (input) => {
       const text = encodeBase58(input);
@@ -24,7 +24,7 @@ test('base58 is written as kit writes it, and read back', () => {
   );
 });
 
-test('base58 is read as kit reads it', () => {
+test("base58 bytes equal kit's", () => {
   const text = fc.string({
     unit: fc.constantFrom(...'123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'),
     maxLength: 100,
@@ -37,6 +37,6 @@ test('base58 is read as kit reads it', () => {
   );
 });
 
-test('a letter outside the alphabet is not base58', () => {
+test('a character outside the alphabet is rejected', () => {
   for (const text of ['0', 'O', 'I', 'l', 'é', '1111 ', 'abc0', '一']) assert.equal(decodeBase58(text), null, text);
 });

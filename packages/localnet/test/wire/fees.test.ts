@@ -8,7 +8,7 @@ import { SOL, startCluster } from '../cluster.ts';
 const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111' as Address;
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr' as Address;
 
-test('the fee that is foretold and recorded is the fee that the runtime takes', async (t) => {
+test('the predicted and the recorded fee equal the fee that the runtime charges', async (t) => {
   const cluster = await startCluster(t);
   const [payer, second] = [await cluster.wallet(1_000_000n * SOL), await cluster.wallet()];
   const shapes = fc.record({

@@ -17,7 +17,7 @@ const others = await Promise.all(Array.from({ length: 3 }, generateKeyPairSigner
 
 for (const version of VERSIONS) {
   for (const signers of [[payer], [payer, ...others]]) {
-    test(`version ${version} with ${signers.length} signatures: right is right, and one wrong bit is wrong`, async () => {
+    test(`version ${version} with ${signers.length} signatures: valid ones are accepted, and one wrong bit is rejected`, async () => {
       const wire = await sign(version, signers);
       const right = parseWireTransaction(wire);
       assert.equal(right.lookups.length, version === 0 ? 1 : 0);
@@ -34,7 +34,7 @@ for (const version of VERSIONS) {
     });
   }
 
-  test(`version ${version}: signatures that are missing, or stand in another's place, are wrong`, async () => {
+  test(`version ${version}: missing and exchanged signatures are rejected`, async () => {
     const right = parseWireTransaction(await sign(version, [payer, ...others]));
     const [first = null, second = null, ...rest] = right.signatures;
     assert.equal(await verifier.verify({ ...right, signatures: [first, null, ...rest] }), false);
@@ -42,7 +42,7 @@ for (const version of VERSIONS) {
   });
 }
 
-test('each of many that are asked for together gets its own verdict', async () => {
+test('simultaneous verifications each get their own result', async () => {
   const right = parseWireTransaction(await sign(0, [payer]));
   const wrong = {
     ...right,
@@ -53,7 +53,7 @@ test('each of many that are asked for together gets its own verdict', async () =
   assert.deepEqual(verdicts, asked);
 });
 
-/** Each signer pays a stranger, whom version 0 finds in a table. */
+/** Builds transfers to a stranger by each signer; version 0 finds the stranger in a table. */
 function sign(version: (typeof VERSIONS)[number], signers: readonly KeyPairSigner[]): Promise<Uint8Array> {
   const instructions = signers.map((source) =>
     getTransferSolInstruction({ source, destination: stranger.address, amount: 1n }),

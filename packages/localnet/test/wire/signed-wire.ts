@@ -22,7 +22,7 @@ const V1_CONFIG = {
   loadedAccountsDataSizeLimit: 1_000_000,
   priorityFeeLamports: 5n,
 };
-/** A transaction's bytes as kit writes them; in version 0 the first instruction's second account is in the table. */
+/** Signs a transaction as kit does; in version 0 the first instruction's second account is in the table. */
 export async function signedWire(
   version: (typeof VERSIONS)[number],
   payer: KeyPairSigner,

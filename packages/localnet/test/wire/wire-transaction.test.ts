@@ -21,7 +21,7 @@ const TABLE = 'AddressLookupTab1e1111111111111111111111111' as Address;
 const OTHER_BLOCKHASH = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi' as Blockhash;
 
 for (const version of VERSIONS) {
-  test(`version ${version}: reads what kit writes, and the blockhash can be exchanged`, async () => {
+  test(`version ${version}: equals kit’s reading, and the blockhash can be exchanged`, async () => {
     const [payer, recipient] = [await generateKeyPairSigner(), await generateKeyPairSigner()];
     const instructions = [
       getTransferSolInstruction({ source: payer, destination: recipient.address, amount: SOL }),
@@ -39,13 +39,13 @@ for (const version of VERSIONS) {
     assert.equal(parsed.instructions.length, 2);
     assert.deepEqual(Buffer.from(parsed.instructions[1]?.data ?? []).toString(), 'x'.repeat(200));
     assert.equal(parsed.lookups.length, version === 0 ? 1 : 0);
-    const exchanged = withLifetime(parsed, new Uint8Array(getAddressEncoder().encode(recipient.address))); // 32 bytes as good as any
+    const exchanged = withLifetime(parsed, new Uint8Array(getAddressEncoder().encode(recipient.address))); // any 32 bytes are valid
     const reread = getCompiledTransactionMessageDecoder().decode(exchanged.messageBytes);
     assert.deepEqual(reread, { ...message, lifetimeToken: recipient.address });
   });
 }
 
-test('damaged transactions of every version are refused or executed, and the process lives on', async (t) => {
+test('damaged transactions of every version are rejected or executed, and the process continues', async (t) => {
   const cluster = await startCluster(t);
   const [payer, other] = [await cluster.wallet(1000n * SOL), await cluster.wallet()];
   const tables = await createTable(cluster, payer, [other.address]);

@@ -49,14 +49,14 @@ import { plannedMessage, signedOrNot } from './planned-message.ts';
 import { remainingAccounts } from './remaining-accounts.ts';
 import type { Addition, ConfigActionPlan, ConfigChange, Person, Step, TransactionPlan } from './run-plan.ts';
 
-/** Where a run takes place. */
+/** Chain and accounts of a run. */
 export interface FuzzContext {
   readonly accounts: TestAccounts;
   readonly svm: LiteSVM;
   readonly table: LookupTable;
 }
 
-/** Turns a plan into a transaction for the state that the chain is in now. */
+/** Turns a plan into a transaction for the present state of the chain. */
 export async function act(context: FuzzContext, plan: TransactionPlan): Promise<TransactionInput> {
   const instructions: Instruction[] = [];
   const pending = { created: 0n, added: 0, executed: 0 };
@@ -76,13 +76,13 @@ export async function act(context: FuzzContext, plan: TransactionPlan): Promise<
   };
 }
 
-/** Kit builds no transaction that asks to write a program it calls. */
+/** Detects a transaction that kit cannot build: one that writes a program it calls. */
 function writesProgram({ accounts = [] }: Instruction, instructions: readonly Instruction[]): boolean {
   const programs = new Set(instructions.map(({ programAddress }) => programAddress));
   return accounts.some(({ address, role }) => isWritableRole(role) && programs.has(address));
 }
 
-/** What earlier steps of the same transaction will have done when a step's turn comes. */
+/** Changes by earlier steps of the same transaction, before a step runs. */
 interface Pending {
   created: bigint;
   added: number;
@@ -162,7 +162,7 @@ async function perform(context: StepContext, step: Step): Promise<Instruction[]>
   }
 }
 
-/** The step that brings a batch forward. */
+/** Chooses the step that a batch needs next. */
 function nextStep(context: StepContext, { back, addition }: Step & { kind: 'next' }): Step {
   const { accounts } = context;
   const key = batchKey(context, back);
@@ -301,7 +301,7 @@ function payee(context: StepContext, to: (Step & { kind: 'pay' })['to']): Addres
   }
 }
 
-/** A batch counted back from the newest one, those that this transaction creates included. */
+/** Finds a batch by its distance from the newest one, counting those that this transaction creates. */
 function batchKey(context: StepContext, back: number, off = 0): BatchKey {
   const index = newestIndex(context) - BigInt(back) + BigInt(off);
   return { multisig: context.accounts.multisig, index: index > 0n ? index : 1n };
@@ -336,7 +336,7 @@ function read<Name extends keyof Accounts>(
 
 const SET_UNIT_PRICE = 3;
 const SET_UNIT_LIMIT = 2;
-// Enough for whatever three steps can do.
+// Enough for any three steps.
 const UNIT_LIMIT = 1_400_000;
 
 function priceInstructions({ version, unitPriceMicroLamports: price }: TransactionPlan): Instruction[] {
@@ -354,6 +354,6 @@ function priceInstructions({ version, unitPriceMicroLamports: price }: Transacti
   ]);
   const priceData = priceEncoder.encode({ kind: SET_UNIT_PRICE, price });
   const setPrice = { programAddress: COMPUTE_BUDGET_PROGRAM_ADDRESS, data: priceData };
-  // An odd price goes without a limit, so that the default limit is priced.
+  // An odd price comes without a limit, so that the default limit is priced.
   return price % 2 === 1 ? [setPrice] : [setLimit, setPrice];
 }

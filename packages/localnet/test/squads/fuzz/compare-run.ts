@@ -7,7 +7,7 @@ import { act } from './act.ts';
 import type { RunPlan } from './run-plan.ts';
 import { type Comparison, createTwinChains } from './twin-chains.ts';
 
-/** Carries out a run on both chains; throws at the first difference. */
+/** Runs a plan on both chains; throws at the first mismatch. */
 export async function compareRun(
   accounts: TestAccounts,
   table: LookupTable,
@@ -34,7 +34,7 @@ export async function compareRun(
   const comparisons: Comparison[] = [];
   const send = async (input: TransactionInput) => {
     const comparison = await chains.send(input);
-    assert.deepEqual(comparison.differences, [], `transaction ${comparisons.length}`);
+    assert.deepEqual(comparison.mismatches, [], `transaction ${comparisons.length}`);
     comparisons.push(comparison);
   };
   await send({ feePayer: operator, instructions: [multisigInput] });

@@ -1,7 +1,7 @@
 import { type AccountMeta, AccountRole, type Instruction, isSignerRole, isWritableRole } from '@solana/kit';
 import type { Damage } from './run-plan.ts';
 
-/** An instruction as a mistaken or hostile client could send it. */
+/** Damages an instruction as a faulty or hostile client could. */
 export function damageInstruction(instruction: Instruction, damage: Damage): Instruction {
   const accounts = instruction.accounts ?? [];
   switch (damage.kind) {
@@ -27,7 +27,7 @@ export function damageInstruction(instruction: Instruction, damage: Damage): Ins
   }
 }
 
-/** The account with a privilege less. */
+/** Removes one privilege of an account. */
 export function weaken({ address, role }: AccountMeta, to: 'readonly' | 'not signing'): AccountMeta {
   const signs = isSignerRole(role) && to !== 'not signing';
   const writable = isWritableRole(role) && to !== 'readonly';

@@ -8,7 +8,7 @@ import { airdrop, burn, compileMessage, memo } from '../vault-instructions.ts';
 import { weaken } from './damage-instruction.ts';
 import type { Addition, InnerPlan } from './run-plan.ts';
 
-/** The vault message that a plan asks for, spoilt if it says so. */
+/** Builds the vault message of a plan, damaged if the plan says so. */
 export async function plannedMessage(
   accounts: TestAccounts,
   key: BatchKey,
@@ -23,7 +23,7 @@ export async function plannedMessage(
   return bytes.with(spoil.at, spoil.byte);
 }
 
-/** The instruction as it is, or with its signers asked for as mere accounts. */
+/** Returns the instruction unchanged, or with its signers as mere accounts. */
 export function signedOrNot(instruction: Instruction, { signed }: { readonly signed: boolean }): Instruction {
   if (signed) return instruction;
   const accounts = (instruction.accounts ?? []).map((meta) => weaken(meta, 'not signing'));

@@ -2,7 +2,10 @@ import type { LookupTable, VaultTransactionMessage } from '@flywheel/squads';
 import { type AccountMeta, AccountRole, type Address } from '@solana/kit';
 import { isSignerIndex, isStaticWritableIndex } from '../../../src/squads-emulation/program/vault-message.ts';
 
-/** The accounts that executing a stored message takes. `pdas` sign by the program, not by the transaction. */
+/**
+ * Lists the accounts that the execution of a stored message needs. `pdas` are signed by the program, not by the
+ * transaction.
+ */
 export function remainingAccounts(
   message: VaultTransactionMessage,
   pdas: readonly Address[],
@@ -14,7 +17,7 @@ export function remainingAccounts(
   });
   const loaded = message.addressTableLookups.flatMap(({ accountKey: table, writableIndexes, readonlyIndexes }) => {
     const addresses = tables.find(({ address }) => address === table)?.addresses ?? [];
-    // A damaged message may ask for what the table does not have.
+    // A damaged message may use an index that the table does not have.
     const at = (index: number) => addresses[index] ?? table;
     return [
       ...Array.from(writableIndexes, (index) => ({ address: at(index), role: AccountRole.WRITABLE })),

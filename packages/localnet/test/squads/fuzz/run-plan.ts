@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
-// What a fuzz run does, as plain values that fast-check can generate, print and shrink. `act.ts` turns them into
-// instructions for the state that the chain is then in. Most choices lean to what makes progress.
+// A fuzz run as plain values, which fast-check can generate, print and shrink. `act.ts` turns them into instructions
+// for the state that the chain then has. Most choices favour progress.
 
 export type RunPlan = Value<ReturnType<typeof runPlan>>;
 export type TransactionPlan = Value<typeof transactionPlan>;
@@ -19,7 +19,7 @@ const person = fc.constantFrom('operator', 'company', 'wallet', 'stranger');
 const operator = mostly(fc.constant('operator' as const), person);
 const voter = mostly(fc.constantFrom('company', 'wallet'), person);
 const off = mostly(fc.constant(0), fc.constantFrom(-1, 1, 2));
-// How many batches back from the newest.
+// Distance of a batch from the newest one.
 const back = mostly(fc.constant(0), fc.nat(2));
 const token = fc.nat(1);
 const recipient = fc.nat(3);
@@ -102,7 +102,7 @@ const newBatch = fc.record({
 });
 
 const step = fc.oneof(
-  // Whatever the batch needs to get on.
+  // The step that the batch needs next.
   { weight: 60, arbitrary: fc.record({ kind: is('next'), back, addition }) },
   { weight: 3, arbitrary: newBatch },
   { weight: 6, arbitrary: newConfig },
@@ -143,7 +143,7 @@ const step = fc.oneof(
       from: fc.constantFrom('operator', 'operator', 'stranger', 'vault', 'vault'),
       to: fc.constantFrom('vault', 'next batch', 'next proposal', 'company'),
       signed: fc.boolean(),
-      // Never less than an empty account's rent: between two instructions the emulation is stricter than the chain.
+      // At least the rent of an empty account: between two instructions the emulation is stricter than the chain.
       lamports: fc.constantFrom(890_880n, 3_000_000n),
     }),
   },
@@ -166,10 +166,10 @@ const transactionPlan = fc.record({
   waitSeconds: fc.constantFrom(0, 0, 0, 0, 1, 7),
 });
 
-/** @param transactions the most that one run has; half as many on average. */
+/** @param transactions maximum of one run; the average is half of it. */
 export function runPlan(transactions: number) {
   return fc.record({
-    // Config transactions are for multisigs that nobody configures alone.
+    // Config transactions need a multisig without a config authority.
     isControlled: fc.boolean(),
     timeLockSeconds: fc.constantFrom(0, 0, 0, 5),
     hasRentCollector: likely(true),

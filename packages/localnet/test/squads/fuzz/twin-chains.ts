@@ -9,20 +9,20 @@ import type { TestAccounts } from '../accounts.ts';
 import { createSvm, type SvmOptions } from '../setup.ts';
 import { buildTransaction, type TransactionInput } from '../transaction.ts';
 
-/** The same chain twice, once with the real Squads program and once with the emulation. */
+/** The same chain twice: with the real Squads program and with the emulation. */
 export interface TwinChains {
-  /** The chain of the emulation, to read from. */
+  /** Chain of the emulation, for reads. */
   readonly svm: LiteSVM;
   advanceSeconds(seconds: bigint): void;
-  /** Sends one transaction to both; says in how many ways they then differ. */
+  /** Sends one transaction to both chains. @returns the mismatches. */
   send(input: TransactionInput): Promise<Comparison>;
 }
 
 export interface Comparison {
   readonly emulated: Execution;
   readonly real: Execution;
-  readonly differences: readonly string[];
-  /** Whether both failed, with errors that differ for a reason that is known. */
+  readonly mismatches: readonly string[];
+  /** True if both failed with errors that differ for a known reason. */
   readonly isKnownDifference: boolean;
 }
 
@@ -46,8 +46,8 @@ export function createTwinChains(accounts: TestAccounts, programFile: string, op
       const transaction = buildTransaction(svm, input);
       const real = executeInSvm(realSvm, transaction);
       const emulated = await runtime.execute(transaction);
-      const differences = differencesOf({ real, emulated, realSvm, svm, touched });
-      return { emulated, real, differences, isKnownDifference: isKnownDifference(real.err, emulated.err) };
+      const mismatches = mismatchesOf({ real, emulated, realSvm, svm, touched });
+      return { emulated, real, mismatches, isKnownDifference: isKnownDifference(real.err, emulated.err) };
     },
   };
 }
@@ -65,29 +65,29 @@ interface Outcome {
   readonly touched: ReadonlySet<Address>;
 }
 
-function differencesOf({ real, emulated, realSvm, svm, touched }: Outcome): string[] {
-  const differences: string[] = [];
+function mismatchesOf({ real, emulated, realSvm, svm, touched }: Outcome): string[] {
+  const mismatches: string[] = [];
   const compare = (what: string, expected: unknown, actual: unknown) => {
     const [wanted, got] = [show(expected), show(actual)];
-    if (wanted !== got) differences.push(`${what}: real ${wanted}, emulated ${got}`);
+    if (wanted !== got) mismatches.push(`${what}: real ${wanted}, emulated ${got}`);
   };
   if (!isKnownDifference(real.err, emulated.err)) compare('error', real.err, emulated.err);
   if (real.err === null) compare('inner instructions', real.innerInstructions, emulated.innerInstructions);
   for (const address of touched) {
     const [wanted, got] = [accountOf(realSvm, address), accountOf(svm, address)];
-    // Only the real chain has the program itself.
+    // Only the real chain has the program's account.
     if (wanted?.executable) continue;
     compare(`lamports of ${address}`, wanted?.lamports, got?.lamports);
     compare(`owner of ${address}`, wanted?.programAddress, got?.programAddress);
     compare(`data of ${address}`, hex(wanted), hex(got));
   }
-  return differences;
+  return mismatches;
 }
 
 /**
- * The emulation asks for rent after every instruction, the chain after the last: what fails for another reason on the
- * chain may fail for rent before that. And the real program has 32 KiB of heap: a message damaged so that it announces
- * more than that makes it run out before it sees that the bytes are not there.
+ * Detects a known difference. The emulation checks rent after every instruction, the chain after the last, so a
+ * transaction that fails otherwise on the chain may fail for rent before. The real program has 32 KiB of heap: a
+ * damaged message that announces more exhausts it before the program notices the missing bytes.
  */
 function isKnownDifference(real: TransactionError | null, emulated: TransactionError | null): boolean {
   if (real === null || emulated === null) return false;
