@@ -1,7 +1,7 @@
 import type { Action, WithdrawAction } from '@flywheel/api';
 import { parseAmount, parseAmountNumber, SOL_DECIMALS } from '@flywheel/protocol';
 import { AccountRole, type Address, address, type Instruction } from '@solana/kit';
-import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
+import { getAddMemoInstructionDataEncoder, LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
 import { getTransferSolInstruction } from '@solana-program/system';
 import {
   getBurnCheckedInstruction,
@@ -36,7 +36,7 @@ export function compileMemo(text: string, { address }: Pick<Vault, 'address'>): 
   return {
     programAddress: LEGACY_MEMO_PROGRAM_ADDRESS_V3,
     accounts: [{ address, role: AccountRole.READONLY_SIGNER }],
-    data: new TextEncoder().encode(text),
+    data: getAddMemoInstructionDataEncoder().encode({ memo: text }),
   };
 }
 
