@@ -43,7 +43,7 @@ async function measure(world: World): Promise<Figures> {
   const deps: Deps = {
     db: world.db,
     jobs,
-    chain: createChain({ rpcUrl: world.localnet.url, clock: systemClock }),
+    chain: createChain({ rpcUrls: [world.localnet.url], clock: systemClock }),
     clock: systemClock,
     log: createLog('error'),
     metrics: createMetrics(),

@@ -56,7 +56,8 @@ export function serviceUrl({ environment }: Context, { url }: UrlOption): string
 
 /** The local cluster’s RPC URL: `--rpc-url`, SOLANA_RPC_URL, or the default port of this machine. */
 export function localRpcUrl({ environment }: Context, { rpcUrl }: RpcUrlOption): string {
-  const url = rpcUrl ?? environment.SOLANA_RPC_URL ?? DEFAULT_RPC_URL;
+  // The service takes several URLs, separated by commas. The first one is the preferred node.
+  const url = rpcUrl ?? environment.SOLANA_RPC_URL?.split(',')[0]?.trim() ?? DEFAULT_RPC_URL;
   if (isHttpUrl(url)) return url;
   // The value is not quoted: an RPC URL may contain a provider’s key.
   throw new CliError(

@@ -68,9 +68,10 @@ async function compose(
   started: AsyncDisposableStack,
 ): Promise<App> {
   await mkdir(config.dataDirectory, { recursive: true });
-  const localnet = roles.has('localnet') && config.solanaRpcUrl === null ? await openLocalnet(config, log) : null;
+  const localnet = roles.has('localnet') && config.solanaRpcUrls === null ? await openLocalnet(config, log) : null;
   if (localnet) started.defer(() => localnet.stop());
-  const rpcUrl = config.solanaRpcUrl ?? localnet?.url;
+  const rpcUrls = config.solanaRpcUrls ?? (localnet ? [localnet.url] : []);
+  const [rpcUrl] = rpcUrls;
   if (rpcUrl === undefined) {
     throw new ConfigError(['SOLANA_RPC_URL is not set; only `flywheel start` runs a local cluster.']);
   }
@@ -78,7 +79,7 @@ async function compose(
   const { db, poolConfig, close } = await openDatabase(config, log);
   started.defer(close);
   const clock = systemClock;
-  const chain = createChain({ rpcUrl, clock, log });
+  const chain = createChain({ rpcUrls, clock, log });
   const isWorker = roles.has('worker');
   const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
   const metrics = createMetrics();

@@ -10,6 +10,7 @@ import {
   port,
   rateLimit,
   url,
+  urls,
   webhookKey,
   whole,
 } from './setting-types.ts';
@@ -51,15 +52,15 @@ const SETTINGS = {
     url('postgres:', 'postgresql:'),
     '`postgres://…`, PostgreSQL 18; default: an embedded server in the data directory',
   ),
-  solanaRpcUrl: setting(
+  solanaRpcUrls: setting(
     'SOLANA_RPC_URL',
-    url('http:', 'https:'),
-    'JSON-RPC URL of the cluster; default: `start` runs a local cluster',
+    urls('http:', 'https:'),
+    'JSON-RPC URL of the cluster, or several for its nodes, separated by commas: reads go to the first that answers, sends to all; default: `start` runs a local cluster',
   ),
   publicSolanaRpcUrl: setting(
     'PUBLIC_SOLANA_RPC_URL',
     url('http:', 'https:'),
-    'URL of the same cluster for browsers; default: `SOLANA_RPC_URL` if it has no user, path or query (where providers put keys), otherwise the public endpoint of the cluster',
+    'URL of the same cluster for browsers; default: the first `SOLANA_RPC_URL` if it has no user, path or query (where providers put keys), otherwise the public endpoint of the cluster',
   ),
   explorerUrl: settingWithDefault(
     'EXPLORER_URL',
@@ -237,7 +238,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   return Object.freeze({
     ...values,
     // Receivers of a local cluster run on the same machine.
-    webhooksMayBePrivate: values.webhooksMayBePrivate ?? values.solanaRpcUrl === null,
+    webhooksMayBePrivate: values.webhooksMayBePrivate ?? values.solanaRpcUrls === null,
   });
 }
 
@@ -322,7 +323,7 @@ function findConflicts(values: Values<Settings>): string[] {
   if (values.webhookKey !== null && values.webhookKeyFile !== null) {
     sentences.push('WEBHOOK_KEY and WEBHOOK_KEY_FILE are both set; set one of them.');
   }
-  if (values.solanaRpcUrl === null) return sentences;
+  if (values.solanaRpcUrls === null) return sentences;
   for (const who of ['operator', 'company'] as const) {
     if (values[`${who}Signer`] !== null || values[`${who}Address`] !== null) continue;
     const name = who.toUpperCase();

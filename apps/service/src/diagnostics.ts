@@ -52,7 +52,7 @@ export function createDiagnostics(config: Config): Diagnostics {
           : [config.companySigner, config.companyAddress];
       if (source === null && address !== null) return { address, canSign: false };
       const local = join(config.dataDirectory, 'keys', `${who}.json`);
-      if (source === null && (config.solanaRpcUrl !== null || !(await fileExists(local)))) return null;
+      if (source === null && (config.solanaRpcUrls !== null || !(await fileExists(local)))) return null;
       const found = await openSigner(source ?? local);
       if (address === null || address === found.address) return found;
       const name = who.toUpperCase();

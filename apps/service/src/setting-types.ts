@@ -51,6 +51,12 @@ export function url(...protocols: readonly string[]) {
   });
 }
 
+/** One or several URLs, separated by commas. */
+export function urls(...protocols: readonly string[]) {
+  const list = z.string().transform((text) => text.split(',').map((part) => part.trim()));
+  return list.pipe(z.array(url(...protocols)).min(1));
+}
+
 export function whole(unit: string, min: number, max: number) {
   return z.string().transform((text, context) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

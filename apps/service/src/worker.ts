@@ -11,6 +11,7 @@ import type { Project } from './model/project.ts';
 import type { SignerKeys } from './signers.ts';
 import { type BundleSenderOptions, createBundleSender } from './solana/bundles.ts';
 import { findBatch, findBatchWithoutPipelines } from './store/batches/batches.ts';
+import { findLandedSlot } from './store/batches/bundles.ts';
 import { beginRun } from './store/batches/runs.ts';
 import { Paused } from './store/company/pauses.ts';
 import type { Job, Jobs } from './store/jobs/jobs.ts';
@@ -67,12 +68,15 @@ async function awaitNonces({ db, clock, log }: Deps): Promise<void> {
 
 /** Runs one job. The queue retries a job that throws: every step continues from the cursor on chain. */
 async function runJob(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<void> {
-  if (job.type === 'refill-nonces') return refillNonces(deps);
+  if (job.type === 'refill-nonces') return refillNonces({ ...deps, chain: deps.chain.view() });
   const found = await findBatchWithoutPipelines(deps.db, job.batchId);
   if (!found) throw new Error(`Job ${job.type} refers to batch ${job.batchId}, which does not exist.`);
   const project = await findProjectOfBatch(deps.db, found);
   const company = companySignerOf(project, signers);
-  const runDeps = { ...deps, company, run: await beginRun(deps.db, found.flywheelId) };
+  const run = await beginRun(deps.db, found.flywheelId);
+  // One node answers the whole job, and none that has not reached what the earlier jobs have landed.
+  const chain = deps.chain.view(await findLandedSlot(deps.db, found.flywheelId));
+  const runDeps = { ...deps, chain, company, run };
   try {
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
   } catch (error) {

@@ -1,3 +1,4 @@
+export * from './nodes.ts';
 export { RpcError, type RpcErrorReason } from './rpc-error.ts';
 export * from './sleep.ts';
 export * from './transport.ts';

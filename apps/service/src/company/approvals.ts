@@ -157,6 +157,8 @@ async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<E
       return wouldFail(`Its proposal is ${progress.status} on chain. Reject the batch.`);
     }
     const mismatch = await findMismatchedPipeline(deps, multisig, batch);
+    if (mismatch === 'unseen')
+      return wouldFail('The cluster does not show all of its pipelines yet. Approve it again later.');
     if (mismatch !== null) return wouldFail(`${describeMismatch(mismatch, batch)} Reject the batch.`);
   }
   const issue = toExecutionIssue((await checkBatch(deps, project, batch.pipelines)).issues);

@@ -1,4 +1,5 @@
-import { createRpcTransport, type TransportOptions } from '@flywheel/solana-rpc';
+import { setTimeout } from 'node:timers/promises';
+import { createNodes, MIN_CONTEXT_SLOT_NOT_REACHED, type NodesOptions } from '@flywheel/solana-rpc';
 import {
   type Address,
   type Base64EncodedWireTransaction,
@@ -8,16 +9,38 @@ import {
   type Instruction,
   type Signature,
 } from '@solana/kit';
-import * as z from 'zod';
+import {
+  AccountsAnswer,
+  BlockhashAnswer,
+  type ChainAccount,
+  EpochInfoAnswer,
+  HistoryAnswer,
+  type LandedSignature,
+  LogsAnswer,
+  PrioritizationFeesAnswer,
+  paired,
+  type Simulation,
+  SimulationAnswer,
+  StatusesAnswer,
+  TransactionAnswer,
+  type TransactionCosts,
+} from './answers.ts';
 import { type LandedTransaction, LandedTransactionAnswer } from './landed-transaction.ts';
 import { ask, nodeErrorOf, shapes } from './rpc.ts';
 import { signatureOf } from './transactions.ts';
 
 /**
  * A cluster, over JSON-RPC. Every request times out and is tried again a few times (`@flywheel/solana-rpc`); every error
- * names its method, and an answer of another shape than documented is an error.
+ * names its method, and an answer of another shape than documented is an error. Each read goes to the first node that can
+ * answer it; reads that belong to one decision need a `view`.
  */
 export interface Chain {
+  /**
+   * Creates a view for one decision or one job: one node answers all of its reads, and never with an older state than the
+   * view has seen before. A read waits a few seconds for a node that is behind.
+   * @param seenSlot a slot that is known to be confirmed; 0 by default.
+   */
+  view(seenSlot?: bigint): Chain;
   /** Reads accounts in the given order; null for one that does not exist. `confirmed` by default. */
   accounts(
     addresses: readonly Address[],
@@ -29,8 +52,10 @@ export interface Chain {
   blockHeight(): Promise<bigint>;
   /** Read at commitment `confirmed`. */
   slot(): Promise<bigint>;
-  /** In the order asked for, the node’s whole history searched. */
-  signatureOutcomes(signatures: readonly Signature[]): Promise<readonly SignatureOutcome[]>;
+  /** Reads the newest finalized block. */
+  finalizedBlock(): Promise<{ readonly slot: bigint; readonly blockHeight: bigint }>;
+  /** Reads outcomes in the order asked for. The node searches its whole history. */
+  signatureOutcomes(signatures: readonly Signature[]): Promise<SignatureOutcomes>;
   /** A confirmed transaction’s fee and what it did to balances; null when the node does not know it (yet, or any more). */
   transactionCosts(signature: Signature): Promise<TransactionCosts | null>;
   /** Logs of a confirmed transaction; empty when the node does not know it (yet, or any more). */
@@ -63,16 +88,7 @@ export interface Chain {
   genesisHash(): Promise<Blockhash>;
 }
 
-/** In the words of kit’s `EncodedAccount`. */
-export interface ChainAccount {
-  readonly address: Address;
-  readonly lamports: bigint;
-  /** The program that owns it. */
-  readonly programAddress: Address;
-  /** True for a program. */
-  readonly executable: boolean;
-  readonly data: Uint8Array;
-}
+export type { ChainAccount, LandedSignature, Simulation, TransactionCosts };
 
 export interface NamingTransaction {
   readonly signature: Signature;
@@ -80,67 +96,151 @@ export interface NamingTransaction {
   readonly instructions: readonly Instruction[];
 }
 
-/** Lamports. A failed transaction changes nothing but its fee payer’s balance. */
-export interface TransactionCosts {
-  readonly feeLamports: bigint;
-  /** Lamports that each account of the transaction gained or, if negative, lost. */
-  readonly changes: ReadonlyMap<Address, bigint>;
-  readonly failed: boolean;
+export interface SignatureOutcomes {
+  /** The node's newest slot when it answered. What landed at or before it is not `unknown`. */
+  readonly contextSlot: bigint;
+  readonly outcomes: readonly SignatureOutcome[];
 }
 
 export type SignatureOutcome = 'unknown' | LandedSignature;
-
-export interface LandedSignature {
-  readonly slot: bigint;
-  /** JSON text of the TransactionError, e.g. `{"InstructionError":[0,{"Custom":6008}]}`; null when it succeeded. */
-  readonly err: string | null;
-  readonly confirmation: Commitment;
-}
 
 /** A node refuses to verify signatures over a blockhash that it has replaced. */
 export type SimulateOptions =
   | { readonly sigVerify: boolean; readonly replaceRecentBlockhash: false }
   | { readonly sigVerify: false; readonly replaceRecentBlockhash: true };
 
-export interface Simulation {
-  /** The same as in `LandedSignature`. */
-  readonly err: string | null;
-  readonly logs: readonly string[];
-  readonly unitsConsumed: bigint | null;
+export interface ChainOptions extends Pick<NodesOptions, 'clock' | 'log' | 'timeoutMs'> {
+  /** One URL for each node of the cluster, the preferred one first. */
+  readonly rpcUrls: readonly string[];
 }
 
-export interface ChainOptions extends Pick<TransportOptions, 'clock' | 'log' | 'timeoutMs'> {
-  readonly rpcUrl: string;
+export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
+  const nodes = createNodes({ ...options, urls: rpcUrls });
+  const senders = nodes.each.map((transport) => createSolanaRpcFromTransport(transport));
+  const rentLamports = new Map<number, bigint>();
+  const { clock = { sleep } } = options;
+  const view = (seenSlot = 0n): Chain => {
+    const rpc = createSolanaRpcFromTransport(nodes.pin());
+    return { ...createReads(rpc, createFloor(clock, seenSlot), rentLamports), send, view };
+  };
+  const send: Chain['send'] = (transaction) => sendToAll(senders, transaction);
+  const anyNode = createSolanaRpcFromTransport(nodes.failover);
+  return { ...createReads(anyNode, NO_FLOOR, rentLamports), send, view };
 }
 
-export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
-  const rpc = createSolanaRpcFromTransport(createRpcTransport({ ...options, url: rpcUrl }));
+/** The newest slots that a view has seen, below which no node may answer it. */
+interface Floor {
+  /** The parameter of a request at a commitment. */
+  at(commitment: Commitment): { readonly minContextSlot?: bigint };
+  /** Remembers that a commitment has reached a slot. */
+  raise(commitment: Commitment, slot: bigint): void;
+  /** Repeats a request while the node has not reached the slot that it asks for. */
+  await<T>(request: () => Promise<T>): Promise<T>;
+}
+
+const NO_FLOOR: Floor = { at: () => ({}), raise: () => undefined, await: (request) => request() };
+
+/** A slot or so: behind a load balancer the next request may reach another node. */
+const BEHIND_POLL_MS = 400;
+/** Four seconds. A node that is farther behind is given up, and the job runs again with another one. */
+const MAX_BEHIND_POLLS = 10;
+
+function createFloor(clock: Required<ChainOptions>['clock'], seenSlot: bigint): Floor {
+  const slots = { processed: seenSlot, confirmed: seenSlot, finalized: 0n };
+  return {
+    at: (commitment) => (slots[commitment] > 0n ? { minContextSlot: slots[commitment] } : {}),
+    raise: (commitment, slot) => {
+      if (slot > slots[commitment]) slots[commitment] = slot;
+    },
+    await: async (request) => {
+      for (let polls = 1; ; polls += 1) {
+        try {
+          return await request();
+        } catch (error) {
+          if (nodeErrorOf(error)?.code !== MIN_CONTEXT_SLOT_NOT_REACHED || polls === MAX_BEHIND_POLLS) throw error;
+          await clock.sleep(BEHIND_POLL_MS);
+        }
+      }
+    },
+  };
+}
+
+/** Sends a transaction to every node, since one that is behind or cut off passes nothing on. One that accepts is enough. */
+async function sendToAll(nodes: readonly ChainRpc[], transaction: Base64EncodedWireTransaction): Promise<Signature> {
+  const sent = await Promise.allSettled(nodes.map((rpc) => sendTo(rpc, transaction)));
+  const accepted = sent.find((result) => result.status === 'fulfilled');
+  if (accepted) return accepted.value;
+  throw sent[0]?.status === 'rejected' ? sent[0].reason : new Error('sendTransaction: there is no node.');
+}
+
+async function sendTo(rpc: ChainRpc, transaction: Base64EncodedWireTransaction): Promise<Signature> {
+  // Preflight would refuse a transaction built on a block that this node has yet to see. maxRetries is left out:
+  // the node then passes the transaction on until it lands or its lifetime ends (Solana RPC, sendTransaction).
+  const request = rpc.sendTransaction(transaction, { encoding: 'base64', skipPreflight: true });
+  try {
+    return await ask('sendTransaction', request, shapes.signature);
+  } catch (error) {
+    if (isAlreadyProcessed(error)) return signatureOf(transaction);
+    throw error;
+  }
+}
+
+function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigint>): Omit<Chain, 'send' | 'view'> {
   const landedTransaction = (signature: Signature, commitment: 'confirmed' | 'finalized' = 'confirmed') => {
     const config = { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
     return ask('getTransaction', rpc.getTransaction(signature, config), LandedTransactionAnswer);
   };
-  const rentLamports = new Map<number, bigint>();
   return {
     accounts: (addresses, { commitment = 'confirmed' } = {}) =>
       inChunks(addresses, MAX_ACCOUNTS, async (chunk) => {
-        const request = rpc.getMultipleAccounts(chunk, { commitment, encoding: 'base64' });
-        const { value } = await ask('getMultipleAccounts', request, AccountsAnswer);
+        const { context, value } = await floor.await(() => {
+          const config = { commitment, encoding: 'base64', ...floor.at(commitment) } as const;
+          return ask('getMultipleAccounts', rpc.getMultipleAccounts(chunk, config), AccountsAnswer);
+        });
+        floor.raise(commitment, context.slot);
         return paired('getMultipleAccounts', chunk, value, (address, account) => account && { ...account, address });
       }),
 
-    latestBlockhash: async () =>
-      (await ask('getLatestBlockhash', rpc.getLatestBlockhash({ commitment: 'confirmed' }), BlockhashAnswer)).value,
+    latestBlockhash: () =>
+      floor.await(async () => {
+        const config = { commitment: 'confirmed', ...floor.at('confirmed') } as const;
+        return (await ask('getLatestBlockhash', rpc.getLatestBlockhash(config), BlockhashAnswer)).value;
+      }),
 
-    blockHeight: () => ask('getBlockHeight', rpc.getBlockHeight({ commitment: 'confirmed' }), shapes.u64),
+    blockHeight: () =>
+      floor.await(() => {
+        const config = { commitment: 'confirmed', ...floor.at('confirmed') } as const;
+        return ask('getBlockHeight', rpc.getBlockHeight(config), shapes.u64);
+      }),
 
     slot: () => ask('getSlot', rpc.getSlot({ commitment: 'confirmed' }), shapes.u64),
 
-    signatureOutcomes: (signatures) =>
-      inChunks(signatures, MAX_SIGNATURES, async (chunk) => {
+    finalizedBlock: async () => {
+      const block = await floor.await(() => {
+        const config = { commitment: 'finalized', ...floor.at('finalized') } as const;
+        return ask('getEpochInfo', rpc.getEpochInfo(config), EpochInfoAnswer);
+      });
+      floor.raise('finalized', block.slot);
+      return block;
+    },
+
+    signatureOutcomes: async (signatures) => {
+      const contextSlots: bigint[] = [];
+      const outcomes = await inChunks(signatures, MAX_SIGNATURES, async (chunk) => {
+        // This method takes no minContextSlot. Its caller compares the context slot.
         const request = rpc.getSignatureStatuses(chunk, { searchTransactionHistory: true });
-        const { value } = await ask('getSignatureStatuses', request, StatusesAnswer);
+        const { context, value } = await ask('getSignatureStatuses', request, StatusesAnswer);
+        contextSlots.push(context.slot);
         return paired('getSignatureStatuses', chunk, value, (_signature, status) => status ?? 'unknown');
-      }),
+      });
+      for (const outcome of outcomes) {
+        if (outcome === 'unknown' || outcome.confirmation === 'processed') continue;
+        floor.raise('confirmed', outcome.slot);
+        if (outcome.confirmation === 'finalized') floor.raise('finalized', outcome.slot);
+      }
+      const [contextSlot = 0n] = contextSlots.toSorted((a, b) => Number(a - b));
+      return { contextSlot, outcomes };
+    },
 
     transactionCosts: (signature) => {
       const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
@@ -156,7 +256,7 @@ export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
 
     transactionsNaming: async (address, { commitment }) => {
       const transactions: NamingTransaction[] = [];
-      for (const signature of await succeededSignatures(rpc, address, commitment)) {
+      for (const signature of await succeededSignatures(rpc, address, commitment, floor)) {
         const found = await landedTransaction(signature, commitment);
         if (!found) throw new Error(`getTransaction: ${signature} of the history of ${address} is not known.`);
         transactions.push({ signature, instructions: found.calls.map(({ instruction }) => instruction) });
@@ -164,25 +264,14 @@ export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
       return transactions;
     },
 
-    simulate: async (transaction, { sigVerify, replaceRecentBlockhash }) => {
-      const config = { commitment: 'confirmed', encoding: 'base64' } as const;
-      const request = sigVerify
-        ? rpc.simulateTransaction(transaction, { ...config, sigVerify, replaceRecentBlockhash: false })
-        : rpc.simulateTransaction(transaction, { ...config, sigVerify, replaceRecentBlockhash });
-      return (await ask('simulateTransaction', request, SimulationAnswer)).value;
-    },
-
-    send: async (transaction) => {
-      // Preflight would refuse a transaction built on a block that this node has yet to see. maxRetries is left out:
-      // the node then passes the transaction on until it lands or its lifetime ends (Solana RPC, sendTransaction).
-      const request = rpc.sendTransaction(transaction, { encoding: 'base64', skipPreflight: true });
-      try {
-        return await ask('sendTransaction', request, shapes.signature);
-      } catch (error) {
-        if (isAlreadyProcessed(error)) return signatureOf(transaction);
-        throw error;
-      }
-    },
+    simulate: (transaction, { sigVerify, replaceRecentBlockhash }) =>
+      floor.await(async () => {
+        const config = { commitment: 'confirmed', encoding: 'base64', ...floor.at('confirmed') } as const;
+        const request = sigVerify
+          ? rpc.simulateTransaction(transaction, { ...config, sigVerify, replaceRecentBlockhash: false })
+          : rpc.simulateTransaction(transaction, { ...config, sigVerify, replaceRecentBlockhash });
+        return (await ask('simulateTransaction', request, SimulationAnswer)).value;
+      }),
 
     recentPrioritizationFees: (accounts) =>
       ask('getRecentPrioritizationFees', rpc.getRecentPrioritizationFees(accounts), PrioritizationFeesAnswer),
@@ -204,68 +293,6 @@ export function createChain({ rpcUrl, ...options }: ChainOptions): Chain {
 const MAX_ACCOUNTS = 100;
 const MAX_SIGNATURES = 256;
 
-const AccountsAnswer = z.object({
-  value: z.array(
-    z
-      .object({ lamports: shapes.u64, owner: shapes.address, executable: z.boolean(), data: shapes.bytes })
-      .transform(({ owner: programAddress, ...rest }) => ({ ...rest, programAddress }))
-      .nullable(),
-  ),
-});
-
-const BlockhashAnswer = z.object({
-  value: z.object({ blockhash: shapes.blockhash, lastValidBlockHeight: shapes.u64 }),
-});
-
-const PrioritizationFeesAnswer = z
-  .array(z.object({ prioritizationFee: shapes.u64 }))
-  .transform((blocks): readonly bigint[] => blocks.map(({ prioritizationFee }) => prioritizationFee));
-
-const StatusesAnswer = z.object({
-  value: z.array(
-    z
-      .object({
-        slot: shapes.u64,
-        err: shapes.transactionError,
-        confirmations: shapes.u64.nullable(),
-        confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
-      })
-      .transform(({ slot, err, confirmations, confirmationStatus }): LandedSignature => {
-        // Long-term storage has no confirmation status; no count of confirmations means rooted.
-        const confirmation = confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed');
-        return { slot, err, confirmation };
-      })
-      .nullable(),
-  ),
-});
-
-const TransactionAnswer = z
-  .object({
-    transaction: z.object({ message: z.object({ accountKeys: z.array(shapes.address) }) }),
-    meta: z.object({
-      err: shapes.transactionError,
-      fee: shapes.u64,
-      preBalances: z.array(shapes.u64),
-      postBalances: z.array(shapes.u64),
-      loadedAddresses: z.object({ writable: z.array(shapes.address), readonly: z.array(shapes.address) }).nullish(),
-    }),
-  })
-  .transform(({ transaction, meta }): TransactionCosts => {
-    const { writable = [], readonly = [] } = meta.loadedAddresses ?? {};
-    const accounts = [...transaction.message.accountKeys, ...writable, ...readonly];
-    const balances = paired('getTransaction', meta.preBalances, meta.postBalances, (before, after) => after - before);
-    return {
-      feeLamports: meta.fee,
-      failed: meta.err !== null,
-      changes: new Map(paired('getTransaction', accounts, balances, (account, change) => [account, change] as const)),
-    };
-  })
-  .nullable();
-
-const LogsAnswer = z.object({ meta: z.object({ logMessages: z.array(z.string()).nullish() }) }).nullable();
-
-const HistoryAnswer = z.array(z.object({ signature: shapes.signature, err: shapes.transactionError }));
-
 /** Most entries of one answer (Solana RPC, getSignaturesForAddress). */
 const MAX_HISTORY = 1_000;
 
@@ -273,11 +300,14 @@ async function succeededSignatures(
   rpc: ChainRpc,
   address: Address,
   commitment: 'confirmed' | 'finalized',
+  floor: Floor,
 ): Promise<Signature[]> {
-  const newestFirst: z.output<typeof HistoryAnswer> = [];
+  const newestFirst: { readonly signature: Signature; readonly err: string | null }[] = [];
   for (let before: Signature | undefined; ; before = newestFirst.at(-1)?.signature) {
-    const config = { commitment, limit: MAX_HISTORY, ...(before && { before }) } as const;
-    const page = await ask('getSignaturesForAddress', rpc.getSignaturesForAddress(address, config), HistoryAnswer);
+    const page = await floor.await(() => {
+      const config = { commitment, limit: MAX_HISTORY, ...floor.at(commitment), ...(before && { before }) } as const;
+      return ask('getSignaturesForAddress', rpc.getSignaturesForAddress(address, config), HistoryAnswer);
+    });
     newestFirst.push(...page);
     if (page.length < MAX_HISTORY) break;
   }
@@ -287,19 +317,12 @@ async function succeededSignatures(
     .reverse();
 }
 
-type ChainRpc = ReturnType<typeof createSolanaRpcFromTransport>;
+/** Real time, where no clock is given. */
+async function sleep(ms: number): Promise<void> {
+  await setTimeout(ms);
+}
 
-const SimulationAnswer = z.object({
-  value: z
-    .object({
-      err: shapes.transactionError,
-      logs: z.array(z.string()).nullish(),
-      unitsConsumed: shapes.u64.nullish(),
-    })
-    .transform(
-      ({ err, logs, unitsConsumed }): Simulation => ({ err, logs: logs ?? [], unitsConsumed: unitsConsumed ?? null }),
-    ),
-});
+type ChainRpc = ReturnType<typeof createSolanaRpcFromTransport>;
 
 async function inChunks<Item, Result>(
   items: readonly Item[],
@@ -310,19 +333,6 @@ async function inChunks<Item, Result>(
     items.slice(i * size, (i + 1) * size),
   );
   return (await Promise.all(chunks.map(read))).flat();
-}
-
-function paired<Asked, Answered, Result>(
-  method: string,
-  asked: readonly Asked[],
-  answered: readonly Answered[],
-  combine: (asked: Asked, answered: Answered) => Result,
-): Result[] {
-  if (answered.length !== asked.length) {
-    throw new Error(`${method}: unexpected answer: ${answered.length} entries for ${asked.length} asked for`);
-  }
-  // The lengths are equal, so `answered[i]` is there; Answered may itself include null.
-  return asked.map((item, i) => combine(item, answered[i] as Answered));
 }
 
 function isAlreadyProcessed(error: unknown): boolean {

@@ -19,13 +19,15 @@ export async function sendAndConfirm(
   lastValidBlockHeight: bigint,
 ): Promise<LandedSignature> {
   const signature = await chain.send(transaction);
+  const view = chain.view();
   for (let polls = 1; polls <= MAX_POLLS; polls += 1) {
-    const [outcome = 'unknown'] = await chain.signatureOutcomes([signature]);
+    // The block first: a node that has passed it knows everything that landed up to its height.
+    const finalized = await view.finalizedBlock();
+    const { contextSlot, outcomes } = await view.signatureOutcomes([signature]);
+    const [outcome = 'unknown'] = outcomes;
     if (outcome !== 'unknown' && outcome.confirmation !== 'processed') return outcome;
-    if (outcome === 'unknown' && (await chain.blockHeight()) > lastValidBlockHeight) {
-      // It may have landed between the two reads; seen after its last valid height, its absence is final.
-      const [last = 'unknown'] = await chain.signatureOutcomes([signature]);
-      if (last === 'unknown') throw new Error(`${signature} had not landed by block height ${lastValidBlockHeight}.`);
+    if (finalized.blockHeight > lastValidBlockHeight && contextSlot >= finalized.slot && outcome === 'unknown') {
+      throw new Error(`${signature} had not landed by block height ${lastValidBlockHeight}.`);
     }
     await clock.sleep(Math.min(MAX_POLL_INTERVAL_MS, FIRST_POLL_INTERVAL_MS * 2 ** (polls - 1)), signal);
     // A node forgets what it could not pass on, for instance when it restarts.

@@ -9,6 +9,7 @@ import * as webhooks from '../../migrations/0007-webhooks.ts';
 import * as vaultBalanceChecks from '../../migrations/0008-vault-balance-checks.ts';
 import * as recipients from '../../migrations/0009-recipients.ts';
 import * as results from '../../migrations/0010-results.ts';
+import * as landedSlots from '../../migrations/0011-landed-slots.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -22,6 +23,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008-vault-balance-checks': vaultBalanceChecks,
   '0009-recipients': recipients,
   '0010-results': results,
+  '0011-landed-slots': landedSlots,
 };
 
 /**

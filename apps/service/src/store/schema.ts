@@ -189,6 +189,7 @@ export interface BundlesTable {
   tip_lamports: bigint;
   state: Bundle['state'];
   landed_signatures: string[];
+  landed_slot: bigint | null;
   created_at: Date;
   settled_at: Date | null;
 }

@@ -120,7 +120,7 @@ async function storeFinalized(project: Project): Promise<Batch> {
 async function landFirst(batch: Batch): Promise<void> {
   const bundle = newBundle(batch, { phase: 'execution', pipelineCounts: [0, 1], createdAt: later(5) });
   const { id } = await insertBundle(db, bundle);
-  await settleBundle(db, id, 'landed', SIGNATURES, later(6));
+  await settleBundle(db, id, 'landed', { signatures: SIGNATURES, slot: 8n }, later(6));
 }
 
 async function fail(

@@ -59,7 +59,7 @@ describe('a signer that rejects', () => {
     const metrics = createMetrics();
     const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log, metrics });
     const fairUse = { maxOpenBatches: 10, maxOpenPipelines: 2_000 };
-    const chain = createChain({ rpcUrl, clock, log });
+    const chain = createChain({ rpcUrls: [rpcUrl], clock, log });
     const deps = { db: world.db, jobs, chain, clock, log, metrics, fairUse, batchExpirySeconds: 3_600 };
     const worker = await startWorker(deps, jobs, {
       signers: {

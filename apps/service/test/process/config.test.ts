@@ -6,9 +6,9 @@ const ADDRESS = '11111111111111111111111111111111';
 
 describe('readConfig', () => {
   it('accepts an empty environment: everything has a default, rate limits included', () => {
-    const { host, port, databaseUrl, solanaRpcUrl, blockEngineUrl, rateLimits, batchExpirySeconds } = parseConfig({});
+    const { host, port, databaseUrl, solanaRpcUrls, blockEngineUrl, rateLimits, batchExpirySeconds } = parseConfig({});
     assert.deepEqual([host, port], ['127.0.0.1', 4000]);
-    assert.deepEqual([databaseUrl, solanaRpcUrl, blockEngineUrl], [null, null, null]);
+    assert.deepEqual([databaseUrl, solanaRpcUrls, blockEngineUrl], [null, null, null]);
     assert.deepEqual(rateLimits.init, { requests: 10, seconds: 60 });
     assert.deepEqual(rateLimits.execute, { requests: 10, seconds: 60 });
     assert.deepEqual(rateLimits.get, { requests: 10, seconds: 1 });

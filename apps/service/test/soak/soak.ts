@@ -130,7 +130,7 @@ async function assertNonces({ db, environment, operator }: World): Promise<void>
 }
 
 function chainOf({ SOLANA_RPC_URL: rpcUrl = '' }: World['environment']): Chain {
-  return createChain({ rpcUrl });
+  return createChain({ rpcUrls: [rpcUrl] });
 }
 
 /** Counts the burns: the first pipeline burns, the second airdrops, and so on. */

@@ -280,6 +280,6 @@ describe('the local cluster’s block engine', () => {
     const bundleId = bundleIdOf([good.signature, bad.signature]);
     while ((await sender.status(bundleId)) === 'pending') await realClock.sleep(10);
     assert.equal(await sender.status(bundleId), 'failed');
-    assert.deepEqual(await chain.signatureOutcomes([good.signature, bad.signature]), ['unknown', 'unknown']);
+    assert.deepEqual((await chain.signatureOutcomes([good.signature, bad.signature])).outcomes, ['unknown', 'unknown']);
   });
 });

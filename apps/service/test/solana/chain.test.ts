@@ -44,7 +44,7 @@ describe('chain', () => {
     const [good, bad, unsent] = [await transfer(1_000_000n), await transfer(10n ** 15n), await transfer(1n)];
     assert.equal((await confirm(good)).err, null);
     assert.equal((await confirm(bad)).err, '{"InstructionError":[0,{"Custom":1}]}');
-    const outcomes = await cluster.chain.signatureOutcomes([bad.signature, unsent.signature, good.signature]);
+    const { outcomes } = await cluster.chain.signatureOutcomes([bad.signature, unsent.signature, good.signature]);
     assert.deepEqual(
       outcomes.map((outcome) => (outcome === 'unknown' ? outcome : outcome.err)),
       ['{"InstructionError":[0,{"Custom":1}]}', 'unknown', null],
@@ -54,7 +54,7 @@ describe('chain', () => {
   it('reads more statuses than one call takes', async () => {
     const { signature } = await transfer(1n);
     const asked: Signature[] = Array.from({ length: 300 }, () => signature);
-    assert.equal((await cluster.chain.signatureOutcomes(asked)).length, 300);
+    assert.equal((await cluster.chain.signatureOutcomes(asked)).outcomes.length, 300);
   });
 
   it('sends a transaction that is already on chain without an error', async () => {

@@ -25,7 +25,7 @@ export async function startCluster(): Promise<Cluster> {
   const localnet = await startLocalnet({ slotMs: 20, squadsProgram: 'emulation' });
   const payer = await generateKeyPairSigner();
   await localnet.bank.airdrop(payer.address, 1_000_000_000_000n);
-  return { localnet, payer, chain: createChain({ rpcUrl: localnet.url }) };
+  return { localnet, payer, chain: createChain({ rpcUrls: [localnet.url] }) };
 }
 
 /** Builds a transaction of the cluster's payer and signs it. */

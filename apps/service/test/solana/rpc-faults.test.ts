@@ -16,7 +16,7 @@ async function chainOn(answer: (request: Request, count: number) => Answer, { pa
   const server = await startHttpServer(answer);
   servers.push(server);
   const clock = instantClock();
-  const chain = createChain({ rpcUrl: `${server.url}${path}`, clock, timeoutMs });
+  const chain = createChain({ rpcUrls: [`${server.url}${path}`], clock, timeoutMs });
   return { server, clock, chain };
 }
 
@@ -91,7 +91,7 @@ describe('the RPC client, on errors of a node,', () => {
   it('throws if nothing listens', async () => {
     const server = await startHttpServer(() => 'hang');
     await server.stop();
-    const chain = createChain({ rpcUrl: server.url, clock: instantClock() });
+    const chain = createChain({ rpcUrls: [server.url], clock: instantClock() });
     await assert.rejects(
       chain.slot(),
       /^Error: getSlot: 127\.0\.0\.1:\d+ is unreachable: .*ECONNREFUSED.* \(attempt 4 of 4\)$/,
@@ -182,7 +182,7 @@ describe('the RPC client', () => {
     const err = { InstructionError: [3, { Custom: 6008 }] };
     const status = { slot: 9, confirmations: 1, err, confirmationStatus: 'confirmed', status: { Err: err } };
     const { chain } = await chainOn(() => ({ result: { context: { slot: 1 }, value: [status, null] } }));
-    assert.deepEqual(await chain.signatureOutcomes([SIGNATURE, SIGNATURE]), [
+    assert.deepEqual((await chain.signatureOutcomes([SIGNATURE, SIGNATURE])).outcomes, [
       { slot: 9n, err: '{"InstructionError":[3,{"Custom":6008}]}', confirmation: 'confirmed' },
       'unknown',
     ]);
@@ -191,7 +191,9 @@ describe('the RPC client', () => {
   it('treats a status without confirmations, from long-term storage, as final', async () => {
     const status = { slot: 9, confirmations: null, err: null, status: { Ok: null } };
     const { chain } = await chainOn(() => ({ result: { context: { slot: 1 }, value: [status] } }));
-    assert.deepEqual(await chain.signatureOutcomes([SIGNATURE]), [{ slot: 9n, err: null, confirmation: 'finalized' }]);
+    assert.deepEqual((await chain.signatureOutcomes([SIGNATURE])).outcomes, [
+      { slot: 9n, err: null, confirmation: 'finalized' },
+    ]);
   });
 
   it('sends no request for an empty list of accounts', async () => {

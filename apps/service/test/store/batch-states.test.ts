@@ -211,8 +211,8 @@ test('bundles are read as they were recorded, in order, and settle once', async 
     newBundle(batch, { phase: 'execution', firstPipeline: 1, pipelineCounts: [1] }),
   );
   const [firstSignature = ''] = SIGNATURES;
-  assert.equal(await settleBundle(db, first.id, 'failed', [firstSignature], NOW), true);
-  assert.equal(await settleBundle(db, first.id, 'landed', SIGNATURES, NOW), false);
+  assert.equal(await settleBundle(db, first.id, 'failed', { signatures: [firstSignature], slot: 7n }, NOW), true);
+  assert.equal(await settleBundle(db, first.id, 'landed', { signatures: SIGNATURES, slot: 8n }, NOW), false);
   const settled = { ...first, state: 'failed', landedSignatures: [firstSignature] };
   assert.deepEqual(await findBundles(db, batch.id), [settled, second]);
   assert.deepEqual(await findBundles(db, batch.id, 'execution'), [second]);

@@ -33,7 +33,7 @@ export async function checkCluster(rpcUrl: string, config: Config): Promise<Chec
     ];
   } catch (error) {
     const remedy =
-      config.solanaRpcUrl === null
+      config.solanaRpcUrls === null
         ? 'npm start runs a local cluster; SOLANA_RPC_URL sets another one.'
         : 'Check SOLANA_RPC_URL, and the provider’s status, key and quota.';
     return [failure('cluster', `No cluster answers: ${reasonOf(error)}.`, remedy)];

@@ -53,7 +53,7 @@ async function runChecks({ environment, url }: CheckOptions): Promise<readonly C
     return [versions, ...error.message.split('\n').map((issue) => failure('configuration', issue, remedy))];
   }
   const diagnostics = createDiagnostics(config);
-  const rpcUrl = config.solanaRpcUrl ?? `http://127.0.0.1:${config.localnet.port}`;
+  const rpcUrl = config.solanaRpcUrls?.[0] ?? `http://127.0.0.1:${config.localnet.port}`;
   const [database, cluster, http] = await Promise.all([
     checkDatabase(config, diagnostics),
     checkCluster(rpcUrl, config),
@@ -71,9 +71,9 @@ async function runChecks({ environment, url }: CheckOptions): Promise<readonly C
   ];
 }
 
-function describeConfig({ databaseUrl, solanaRpcUrl, dataDirectory }: Config): string {
+function describeConfig({ databaseUrl, solanaRpcUrls, dataDirectory }: Config): string {
   const database = databaseUrl === null ? `embedded PostgreSQL in ${dataDirectory}` : 'PostgreSQL of DATABASE_URL';
-  const cluster = solanaRpcUrl === null ? 'a local cluster' : 'the cluster of SOLANA_RPC_URL';
+  const cluster = solanaRpcUrls === null ? 'a local cluster' : 'the cluster of SOLANA_RPC_URL';
   return `Valid: ${database}, ${cluster}.`;
 }
 

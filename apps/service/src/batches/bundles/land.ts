@@ -4,7 +4,7 @@ import type { Batch, Bundle } from '../../model/batch.ts';
 import { bundleIdOf } from '../../solana/block-engine.ts';
 import { isBundleRefused, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
-import { findBundles, insertBundle, settleBundle } from '../../store/batches/bundles.ts';
+import { findBundles, insertBundle, type LandedInBundle, settleBundle } from '../../store/batches/bundles.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { traced } from '../../telemetry/tracing.ts';
 import { fencedTransaction, type RunDeps, type WorkerDeps } from '../deps.ts';
@@ -109,19 +109,24 @@ export async function followBundle(
   let engineFailures = 0;
   for (let polls = 1; ; polls += 1) {
     signal.throwIfAborted();
-    // The height first: a transaction that is missing after its last valid block height was read can never land.
-    const blockHeight = await chain.blockHeight();
-    const outcomes = await chain.signatureOutcomes(signatures);
+    // The block first: a node that has passed it knows everything that landed up to its height.
+    const finalized = await chain.finalizedBlock();
+    const { contextSlot, outcomes } = await chain.signatureOutcomes(signatures);
     const confirmed = outcomes.map((outcome) => outcome !== 'unknown' && outcome.confirmation !== 'processed');
-    const landed = signatures.filter((_, i) => confirmed[i] && errorOf(outcomes[i]) === null);
+    const slots = outcomes.flatMap((outcome, i) => (confirmed[i] && outcome !== 'unknown' ? [outcome.slot] : []));
+    const landed = {
+      signatures: signatures.filter((_, i) => confirmed[i] && errorOf(outcomes[i]) === null),
+      slot: slots.reduce<bigint | null>((last, slot) => (last === null || slot > last ? slot : last), null),
+    };
     const position = outcomes.findIndex((outcome, i) => confirmed[i] && errorOf(outcome) !== null);
-    if (landed.length === signatures.length) return settle(deps, bundle, landed, { state: 'landed' });
+    if (landed.signatures.length === signatures.length) return settle(deps, bundle, landed, { state: 'landed' });
     const signature = signatures[position];
     if (signature !== undefined) {
       const err = errorOf(outcomes[position]) ?? '';
       return settle(deps, bundle, landed, { state: 'failed', position, signature, err });
     }
-    if (blockHeight > bundle.lastValidBlockHeight) return settle(deps, bundle, landed, { state: 'lost' });
+    const isExpired = finalized.blockHeight > bundle.lastValidBlockHeight && contextSlot >= finalized.slot;
+    if (isExpired) return settle(deps, bundle, landed, { state: 'lost' });
     if (trustEngine && polls % POLLS_PER_ENGINE_STATUS === 0 && (await engineStatus(deps, bundle)) === 'failed') {
       engineFailures += 1;
       if (engineFailures === MIN_ENGINE_FAILURES) return { state: 'lost' };
@@ -141,7 +146,7 @@ function errorOf(outcome: 'unknown' | { readonly err: string | null } | undefine
   return outcome === undefined || outcome === 'unknown' ? null : outcome.err;
 }
 
-async function settle(deps: RunDeps, bundle: Bundle, landed: readonly Signature[], landing: Landing): Promise<Landing> {
+async function settle(deps: RunDeps, bundle: Bundle, landed: LandedInBundle, landing: Landing): Promise<Landing> {
   const state = landing.state === 'landed' ? 'landed' : 'failed';
   const { phase } = bundle;
   const isFirst = await fencedTransaction(deps, (trx) => settleBundle(trx, bundle.id, state, landed, deps.clock.now()));

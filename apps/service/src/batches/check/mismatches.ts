@@ -10,26 +10,32 @@ import { readNonces } from '../../solana/nonces.ts';
 import { isRotation } from '../../squads/rotation.ts';
 import type { Deps } from '../deps.ts';
 
-/** Finds the position of the first pipeline whose on-chain bytes differ from the compiled ones; null if all match. */
+/**
+ * Finds the position of the first pipeline whose on-chain bytes differ from the compiled ones; null if all match. `unseen`
+ * if none differs but an account is missing: the node may be behind, so that this decides nothing.
+ */
 export async function findMismatchedPipeline(
-  { chain }: Pick<Deps, 'chain'>,
+  { chain }: { readonly chain: Pick<Deps['chain'], 'accounts'> },
   multisig: Multisig,
   batch: Batch,
-): Promise<number | null> {
+  commitment: 'confirmed' | 'finalized' = 'confirmed',
+): Promise<number | 'unseen' | null> {
   const { batchIndex, pipelines } = batch;
   if (batch.kind === 'rotation') {
-    const [account] = await chain.accounts([await transactionAddress(multisig.address, batchIndex)]);
-    return account && isRotation(account, batch, multisig) ? null : 0;
+    const [account] = await chain.accounts([await transactionAddress(multisig.address, batchIndex)], { commitment });
+    if (!account) return 'unseen';
+    return isRotation(account, batch, multisig) ? null : 0;
   }
   const addresses = await Promise.all(
     pipelines.map((_, position) => batchTransactionAddress(multisig.address, batchIndex, position)),
   );
-  const accounts = await chain.accounts(addresses);
+  const accounts = await chain.accounts(addresses, { commitment });
   const position = pipelines.findIndex(({ vaultMessage }, i) => {
     const account = accounts[i];
-    return !account || !vaultTransactionMatches(decodeVaultBatchTransaction(account), vaultMessage);
+    return account && !vaultTransactionMatches(decodeVaultBatchTransaction(account), vaultMessage);
   });
-  return position === -1 ? null : position;
+  if (position !== -1) return position;
+  return accounts.includes(null) ? 'unseen' : null;
 }
 
 /** Describes the result of `findMismatchedPipeline` in a sentence. */

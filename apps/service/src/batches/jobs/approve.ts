@@ -29,18 +29,23 @@ export interface Approval {
  * the compiled ones, every pipeline would succeed, and the approval succeeds in simulation.
  * @returns the signed approval; `stopped` when a check found an issue, which is then recorded on the batch; `overtaken`
  * when the check failed only because an earlier bundle has landed meanwhile; `awaits company` when a person must approve
- * first.
+ * first; `unseen` when the node does not show all of the batch yet.
  */
 export async function approve(
   deps: RunDeps,
   project: Project,
   batch: Batch,
   { status, approved }: Pick<Progress, 'status' | 'approved'>,
-): Promise<Approval | 'stopped' | 'overtaken' | 'awaits company'> {
+): Promise<Approval | 'stopped' | 'overtaken' | 'awaits company' | 'unseen'> {
   const { multisig } = project.flywheel;
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
   const mismatch = await findMismatchedPipeline(deps, multisig, batch);
-  if (mismatch !== null) return stopForGood(deps, project, batch, describeMismatch(mismatch, batch));
+  if (mismatch === 'unseen') return 'unseen';
+  if (mismatch !== null) {
+    // An end is final, so only finalized bytes decide it.
+    if ((await findMismatchedPipeline(deps, multisig, batch, 'finalized')) !== mismatch) return 'unseen';
+    return stopForGood(deps, project, batch, describeMismatch(mismatch, batch));
+  }
   const { issues, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
   const issue = toExecutionIssue(issues);
   if (issue !== null) {

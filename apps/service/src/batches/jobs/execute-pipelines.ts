@@ -54,6 +54,7 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
     await fencedTransaction(deps, (trx) => requireUnpaused(trx, batch.flywheelId));
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
     if (approval === 'stopped' || approval === 'awaits company') return;
+    if (approval === 'unseen') return reschedule(deps, project, batch, OWN_ISSUE);
     if (approval === 'overtaken') continue;
     for (const [position, units] of approval?.computeUnits ?? []) computeUnits.set(position, units);
     const isSingle = executed < singleUntil;

@@ -80,7 +80,7 @@ async function readRecorded(
     .flatMap(({ signatures, pipelineCounts }) =>
       signatures.map((signature, i) => ({ signature: signature as Signature, pipelines: pipelineCounts[i] ?? 0 })),
     );
-  const outcomes = await chain.signatureOutcomes(sent.map(({ signature }) => signature));
+  const { outcomes } = await chain.signatureOutcomes(sent.map(({ signature }) => signature));
   const succeeded = sent.filter((_, i) => {
     const outcome = outcomes[i] ?? 'unknown';
     return outcome !== 'unknown' && outcome.confirmation !== 'processed' && outcome.err === null;

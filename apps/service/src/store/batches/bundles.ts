@@ -44,18 +44,25 @@ export async function insertBundle(db: Db, bundle: NewBundle): Promise<Bundle> {
   });
 }
 
+export interface LandedInBundle {
+  /** Signatures that landed and succeeded. */
+  readonly signatures: readonly string[];
+  /** Slot of the last transaction of the bundle that landed; null if none did. */
+  readonly slot: bigint | null;
+}
+
 /** Stores the result of a bundle on chain. Returns false if it was stored before; a result never changes. */
 export async function settleBundle(
   db: Db,
   bundleId: bigint,
   state: Exclude<Bundle['state'], 'sent'>,
-  landedSignatures: readonly string[],
+  { signatures: landedSignatures, slot: landedSlot }: LandedInBundle,
   now: Date,
 ): Promise<boolean> {
   return inTransaction(db, async (trx) => {
     const row = await trx
       .updateTable('bundles')
-      .set({ state, landed_signatures: [...landedSignatures], settled_at: now })
+      .set({ state, landed_signatures: [...landedSignatures], landed_slot: landedSlot, settled_at: now })
       .where('id', '=', bundleId)
       .where('state', '=', 'sent')
       .returning(['batch_id', 'phase', 'bundle_id'])
@@ -83,6 +90,29 @@ export async function findBundles(db: Db, batchId: string, phase?: Bundle['phase
     .execute();
   return rows.map(toBundle);
 }
+
+/**
+ * Reads the highest slot in which a transaction of a flywheel's newest batches has landed; 0 if there is none. A node that
+ * has not reached it does not know the state that these left.
+ */
+export async function findLandedSlot(db: Db, flywheelId: string): Promise<bigint> {
+  const newest = db
+    .selectFrom('batches')
+    .select('batches.id as batch_id')
+    .where('flywheel_id', '=', flywheelId)
+    .orderBy('batch_index', 'desc')
+    .limit(NEWEST_BATCHES)
+    .as('newest');
+  const { slot } = await db
+    .selectFrom(newest)
+    .innerJoin('bundles', 'bundles.batch_id', 'newest.batch_id')
+    .select(({ fn }) => fn.max<bigint | null>('landed_slot').as('slot'))
+    .executeTakeFirstOrThrow();
+  return slot ?? 0n;
+}
+
+/** As many as a project may have open (MAX_OPEN_BATCHES). */
+const NEWEST_BATCHES = 50;
 
 /** A bundle as the console shows it. */
 export interface SentBundle extends Omit<Bundle, 'transactions' | 'lastValidBlockHeight'> {
@@ -147,7 +177,10 @@ function toBundle(row: Selectable<BundlesTable>): Bundle {
 }
 
 function toSent(
-  row: Omit<Selectable<BundlesTable>, 'transactions' | 'last_valid_block_height' | 'created_at' | 'settled_at'>,
+  row: Omit<
+    Selectable<BundlesTable>,
+    'transactions' | 'last_valid_block_height' | 'created_at' | 'settled_at' | 'landed_slot'
+  >,
 ) {
   return {
     id: row.id,

@@ -1,0 +1,138 @@
+import type { Address, Commitment } from '@solana/kit';
+import * as z from 'zod';
+import { shapes } from './rpc.ts';
+
+// The answers of the methods that `Chain` calls: their shapes, and what the service makes of them.
+
+/** In the words of kit’s `EncodedAccount`. */
+export interface ChainAccount {
+  readonly address: Address;
+  readonly lamports: bigint;
+  /** The program that owns it. */
+  readonly programAddress: Address;
+  /** True for a program. */
+  readonly executable: boolean;
+  readonly data: Uint8Array;
+}
+
+/** Lamports. A failed transaction changes nothing but its fee payer’s balance. */
+export interface TransactionCosts {
+  readonly feeLamports: bigint;
+  /** Lamports that each account of the transaction gained or, if negative, lost. */
+  readonly changes: ReadonlyMap<Address, bigint>;
+  readonly failed: boolean;
+}
+
+export interface LandedSignature {
+  readonly slot: bigint;
+  /** JSON text of the TransactionError, e.g. `{"InstructionError":[0,{"Custom":6008}]}`; null when it succeeded. */
+  readonly err: string | null;
+  readonly confirmation: Commitment;
+}
+
+export interface Simulation {
+  /** The same as in `LandedSignature`. */
+  readonly err: string | null;
+  readonly logs: readonly string[];
+  readonly unitsConsumed: bigint | null;
+}
+
+/** The slot of the bank that answered. */
+const context = z.object({ slot: shapes.u64 });
+
+export const AccountsAnswer = z.object({
+  context,
+  value: z.array(
+    z
+      .object({ lamports: shapes.u64, owner: shapes.address, executable: z.boolean(), data: shapes.bytes })
+      .transform(({ owner: programAddress, ...rest }) => ({ ...rest, programAddress }))
+      .nullable(),
+  ),
+});
+
+export const BlockhashAnswer = z.object({
+  value: z.object({ blockhash: shapes.blockhash, lastValidBlockHeight: shapes.u64 }),
+});
+
+export const PrioritizationFeesAnswer = z
+  .array(z.object({ prioritizationFee: shapes.u64 }))
+  .transform((blocks): readonly bigint[] => blocks.map(({ prioritizationFee }) => prioritizationFee));
+
+export const EpochInfoAnswer = z
+  .object({ absoluteSlot: shapes.u64, blockHeight: shapes.u64 })
+  .transform(({ absoluteSlot: slot, blockHeight }) => ({ slot, blockHeight }));
+
+export const StatusesAnswer = z.object({
+  context,
+  value: z.array(
+    z
+      .object({
+        slot: shapes.u64,
+        err: shapes.transactionError,
+        confirmations: shapes.u64.nullable(),
+        confirmationStatus: z.enum(['processed', 'confirmed', 'finalized']).nullish(),
+      })
+      .transform(({ slot, err, confirmations, confirmationStatus }): LandedSignature => {
+        // Long-term storage has no confirmation status; no count of confirmations means rooted.
+        const confirmation = confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed');
+        return { slot, err, confirmation };
+      })
+      .nullable(),
+  ),
+});
+
+export const TransactionAnswer = z
+  .object({
+    transaction: z.object({ message: z.object({ accountKeys: z.array(shapes.address) }) }),
+    meta: z.object({
+      err: shapes.transactionError,
+      fee: shapes.u64,
+      preBalances: z.array(shapes.u64),
+      postBalances: z.array(shapes.u64),
+      loadedAddresses: z.object({ writable: z.array(shapes.address), readonly: z.array(shapes.address) }).nullish(),
+    }),
+  })
+  .transform(({ transaction, meta }): TransactionCosts => {
+    const { writable = [], readonly = [] } = meta.loadedAddresses ?? {};
+    const accounts = [...transaction.message.accountKeys, ...writable, ...readonly];
+    const balances = paired('getTransaction', meta.preBalances, meta.postBalances, (before, after) => after - before);
+    return {
+      feeLamports: meta.fee,
+      failed: meta.err !== null,
+      changes: new Map(paired('getTransaction', accounts, balances, (account, change) => [account, change] as const)),
+    };
+  })
+  .nullable();
+
+export const LogsAnswer = z.object({ meta: z.object({ logMessages: z.array(z.string()).nullish() }) }).nullable();
+
+export const HistoryAnswer = z.array(z.object({ signature: shapes.signature, err: shapes.transactionError }));
+
+export const SimulationAnswer = z.object({
+  value: z
+    .object({
+      err: shapes.transactionError,
+      logs: z.array(z.string()).nullish(),
+      unitsConsumed: shapes.u64.nullish(),
+    })
+    .transform(
+      ({ err, logs, unitsConsumed }): Simulation => ({ err, logs: logs ?? [], unitsConsumed: unitsConsumed ?? null }),
+    ),
+});
+
+/**
+ * Combines what was asked for with what was answered, in order.
+ * @throws Error if an answer has another number of entries than were asked for.
+ */
+export function paired<Asked, Answered, Result>(
+  method: string,
+  asked: readonly Asked[],
+  answered: readonly Answered[],
+  combine: (asked: Asked, answered: Answered) => Result,
+): Result[] {
+  if (answered.length !== asked.length) {
+    throw new Error(`${method}: unexpected answer: ${answered.length} entries for ${asked.length} asked for`);
+  }
+  // The lengths are equal, so `answered[i]` is there; Answered may itself include null.
+  return asked.map((item, i) => combine(item, answered[i] as Answered));
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { findMultisig, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline } from '@flywheel/testing/client';
+import { type Call, type GateAnswer, type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { createProject, requireOk } from '@flywheel/testing/project';
+import { findMismatchedPipeline } from '../../src/batches/check/mismatches.ts';
+import { findBatch } from '../../src/store/batches/batches.ts';
+
+/** A node so far behind knows nothing of what a test does. */
+const SLOTS_BEHIND = 200n;
+
+describe('two nodes 200 slots apart behind one URL', () => {
+  let world: GatedWorld;
+  before(async () => {
+    world = await openGatedWorld();
+  });
+  after(() => world.stop());
+
+  it('let a batch be set up, approved and executed once', async () => {
+    const project = await createProject(world);
+    const supply = await tokenSupply(world, project.mint);
+    const { faults } = world.localnet;
+    // The node that is behind knows the project, and nothing of the batch.
+    await world.localnet.warp({ slots: SLOTS_BEHIND });
+    faults.set({ kind: 'behind', method: '*', slots: [0, 0, Number(SLOTS_BEHIND)] });
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    const { status, result } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    faults.clear();
+    assert.deepEqual([status, result.totalSuccessful, result.totalFailed], ['EXECUTED', 2, 0]);
+    assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
+  });
+
+  it('do not make a bundle lost that has landed', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(1)]);
+    let answered = 0;
+    world.gate.intercept('getSignatureStatuses', async (call, pass) => {
+      answered += 1;
+      if (answered === 1) {
+        await waitUntil(
+          'the execution',
+          () => readBatchOnChain(world, project, batch.batchIndex, 'confirmed'),
+          ({ proposal }) => proposal.status === 'Executed',
+        );
+        await world.localnet.warp({ slots: SLOTS_BEHIND });
+      }
+      return answered <= 3 ? fromBehind(call, pass) : pass();
+    });
+    requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    world.gate.clear();
+    assert.ok(answered > 3);
+    assert.equal(executeResult?.successfulExecutions.length, 1);
+  });
+
+  it('do not make a pipeline differ whose account one of them lacks', async () => {
+    const project = await createProject(world);
+    const { id } = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    const batch = await findBatch(world.db, id);
+    assert.ok(batch);
+    const multisig = await findMultisig(world, project);
+    const accounts = async (addresses: readonly unknown[]) => addresses.map(() => null);
+    assert.equal(await findMismatchedPipeline({ chain: { accounts } }, multisig, batch), 'unseen');
+  });
+});
+
+/** What a node answers that has not reached any of a test's slots: it knows no signature. */
+async function fromBehind({ params: [asked] }: Call, pass: () => Promise<GateAnswer>): Promise<GateAnswer> {
+  const { result } = JSON.parse((await pass()).body);
+  const slot = Number(BigInt(result.context.slot) - SLOTS_BEHIND);
+  const value = (asked as readonly string[]).map(() => null); // the signatures that the method was asked for
+  return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: { context: { slot }, value } }) };
+}
