@@ -3,7 +3,7 @@ import { type EncodedAccount, getBase58Decoder, type MaybeEncodedAccount } from 
 import { INVALID_REQUEST, RpcError } from '../rpc/rpc-error.ts';
 import { parseAccount } from './account-parsing.ts';
 
-/** Longest account that may be asked for in base58 (account-decoder, MAX_BASE58_BYTES). */
+/** Maximum length of an account in base58 (account-decoder, MAX_BASE58_BYTES). */
 const MAX_BASE58_BYTES = 128;
 /** Value of `rentEpoch` of rent-exempt accounts; every account is one. */
 const RENT_EPOCH = 18_446_744_073_709_551_615n;

@@ -86,7 +86,7 @@ function parseToken(
   };
 }
 
-/** Reports each extension as `unparseableExtension`, as a validator does for extensions that it does not know. */
+/** Reports each extension as `unparseableExtension`, like a validator for unknown extensions. */
 function extensionsOf(bytes: Uint8Array, baseBytes: number) {
   if (bytes.length === baseBytes) return {};
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

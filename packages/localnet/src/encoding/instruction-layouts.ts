@@ -1,12 +1,12 @@
 import type { ByteReader } from '../wire/byte-reader.ts';
 
-/** How one member of an instruction is written; a name with `?` is left out where there is none. */
+/** Encoding of one member of an instruction; a name with `?` is omitted if it has no value. */
 export type Field =
   | 'u8'
   | 'u64'
-  /** A u64 shown as text, as token amounts are. */
+  /** A u64 as text, like token amounts. */
   | 'amount'
-  /** A u64 and the decimals it is counted in. */
+  /** A u64 with its decimals. */
   | 'checkedAmount'
   | 'address'
   | 'address?'
@@ -15,13 +15,16 @@ export type Field =
   | 'text'
   | 'authorityType';
 
-/** Names are those of a validator's jsonParsed (transaction-status, parse_system.rs, parse_token.rs and so on). */
+/**
+ * Layout of an instruction. Names are those of a validator's jsonParsed (transaction-status, parse_system.rs,
+ * parse_token.rs and so on).
+ */
 export interface Layout {
   readonly type: string;
-  /** In the order of the instruction's accounts; those with `?` may be missing at the end. */
+  /** Names of the accounts in order; those with `?` may be missing at the end. */
   readonly accounts: readonly string[];
   readonly fields: readonly (readonly [name: string, field: Field])[];
-  /** The account that may be a multisig, its signers then following all others. */
+  /** Account that may be a multisig; its signers then follow all other accounts. */
   readonly owner?: string;
 }
 
@@ -37,7 +40,7 @@ function layout(type: string, accounts: string, fields: Fields = []): Layout {
   return { type, accounts: accounts.split(' '), fields };
 }
 
-/** Its last account is an owner, or a multisig of owners. */
+/** Describes an instruction whose last account is an owner, or a multisig of owners. */
 function owned(type: string, accounts: string, fields: Fields = []): Layout {
   const names = accounts.split(' ');
   const owner = names.at(-1);
@@ -156,13 +159,13 @@ const lookupTable = new Map<number, Layout>([
   [4, layout('closeLookupTable', 'lookupTableAccount lookupTableAuthority recipient')],
 ]);
 
-/** Tags are a u32 where a program is written in bincode, else one byte. */
+/** Programs in bincode have a u32 tag, others one byte. */
 const u32Tag = (reader: ByteReader) => reader.u32();
 const u8Tag = (reader: ByteReader) => reader.u8();
-/** An empty instruction of the associated token program is its first. */
+/** An empty instruction of the associated token program means tag 0. */
 const u8TagOrNone = (reader: ByteReader) => (reader.atEnd() ? 0 : reader.u8());
 
-/** Programs that a validator can read, by address; both token programs go by one name there. */
+/** Programs that a validator parses, by address; both token programs have one name. */
 export const PROGRAMS: ReadonlyMap<string, ReadableProgram> = new Map([
   ['11111111111111111111111111111111', { program: 'system', readTag: u32Tag, layouts: system }],
   ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', { program: 'spl-token', readTag: u8Tag, layouts: token }],

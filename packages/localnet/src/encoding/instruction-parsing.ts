@@ -9,15 +9,17 @@ export interface ParsedInstruction {
   readonly parsed: string | { readonly type: string; readonly info: Readonly<Record<string, unknown>> };
 }
 
-/** The program deployed on every cluster, and its predecessor. */
+/** The memo program on every cluster, and its predecessor. */
 const MEMO_PROGRAMS: ReadonlySet<string> = new Set([
   'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
   'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo',
 ]);
-/** A longer text than a transaction holds is no text: its length was misread. */
+/** A longer length was misread: no transaction holds such a text. */
 const MAX_TEXT_BYTES = 4_096n;
 
-/** What jsonParsed shows for an instruction of a program that validators can read; null for all others, and for damaged ones. */
+/**
+ * Parses an instruction for jsonParsed; null for programs that validators do not parse, and for damaged instructions.
+ */
 export function parseInstruction(
   programId: Address,
   accounts: readonly Address[],
@@ -35,18 +37,18 @@ export function parseInstruction(
     const parsed = layout && readInstruction(layout, accounts, reader);
     return parsed ? { program: known.program, programId, parsed } : null;
   } catch (error) {
-    // The bytes end before the layout does.
+    // The bytes end before the layout.
     if (error instanceof RangeError) return null;
     throw error;
   }
 }
 
-/** Whether a program writes memos. */
+/** Returns true for a memo program. */
 export function isMemoProgram(programId: string | undefined): boolean {
   return programId !== undefined && MEMO_PROGRAMS.has(programId);
 }
 
-/** The text of a memo instruction; null when its bytes are no text. */
+/** Reads the text of a memo instruction; null if its bytes are not UTF-8. */
 export function readMemo(content: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
@@ -69,7 +71,7 @@ function readInstruction(
   });
   const info = new Map<string, unknown>(named);
   if (owner !== undefined && accounts.length > names.length) {
-    // Several signers stand for a multisig owner.
+    // Several signers mean that the owner is a multisig.
     info.set(`multisig${owner.charAt(0).toUpperCase()}${owner.slice(1)}`, info.get(owner));
     info.delete(owner);
     info.set('signers', accounts.slice(names.length));
@@ -78,7 +80,7 @@ function readInstruction(
     const value = readField(field, reader);
     if (value !== undefined) info.set(name, value);
   }
-  // What has its authority set is shown by what it is.
+  // The name of the account depends on the kind of authority.
   if (MINT_AUTHORITIES.has(String(info.get('authorityType')))) {
     info.set('mint', info.get('account'));
     info.delete('account');
@@ -121,6 +123,9 @@ function readLength(reader: ByteReader): number {
   return Number(length);
 }
 
-/** Of SetAuthority, in the order of spl-token's AuthorityType; Token-2022 has more, which only mints with extensions use. */
+/**
+ * Values of SetAuthority in the order of spl-token's AuthorityType. Token-2022 has more, only for mints with
+ * extensions.
+ */
 const AUTHORITY_TYPES = ['mintTokens', 'freezeAccount', 'accountOwner', 'closeAccount'];
 const MINT_AUTHORITIES: ReadonlySet<string> = new Set(['mintTokens', 'freezeAccount']);

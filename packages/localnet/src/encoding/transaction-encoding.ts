@@ -5,12 +5,12 @@ import { RpcError, UNSUPPORTED_TRANSACTION_VERSION } from '../rpc/rpc-error.ts';
 import { isStaticWritable, parseWireTransaction, type WireTransaction } from '../wire/wire-transaction.ts';
 import { isMemoProgram, parseInstruction, readMemo } from './instruction-parsing.ts';
 
-/** Height of an instruction that the transaction itself holds; the ones it calls count on from there. */
+/** Stack height of an instruction of the transaction itself; called ones add one per level. */
 const OUTER_STACK_HEIGHT = 1;
 
 export type TransactionEncoding = 'json' | 'jsonParsed' | 'base58' | 'base64';
 
-/** A transaction as getTransaction answers it. Throws when its version is above what the caller says to understand. */
+/** Encodes a transaction for getTransaction. Throws if its version is above the caller's maximum. */
 export function encodeTransaction(record: TransactionRecord, encoding: TransactionEncoding, maxVersion: bigint | null) {
   const wire = parseKnown(record, maxVersion);
   return {
@@ -22,7 +22,7 @@ export function encodeTransaction(record: TransactionRecord, encoding: Transacti
   };
 }
 
-/** A transaction as getBlock answers it for `transactionDetails: "accounts"`. Throws as `encodeTransaction`. */
+/** Encodes a transaction for getBlock with `transactionDetails: "accounts"`. Throws like `encodeTransaction`. */
 export function encodeAccounts(record: TransactionRecord, maxVersion: bigint | null) {
   const wire = parseKnown(record, maxVersion);
   const { err, status, fee, preBalances, postBalances, preTokenBalances, postTokenBalances } = record.meta;
@@ -34,8 +34,8 @@ export function encodeAccounts(record: TransactionRecord, maxVersion: bigint | n
 }
 
 /**
- * What getSignaturesForAddress shows of a transaction's memos: each with its length in bytes, those of called programs
- * left out, as a validator does (transaction-status, extract_memos.rs). null when there are none.
+ * Formats a transaction's memos for getSignaturesForAddress: each with its length in bytes, without those of called
+ * programs, like a validator (transaction-status, extract_memos.rs). null if there are none.
  */
 export function memosOf(record: Pick<TransactionRecord, 'wire'>): string | null {
   const { staticAddresses, instructions } = parseWireTransaction(record.wire);
@@ -148,7 +148,7 @@ function parseInner(addresses: readonly Address[], { index, instructions }: RpcI
   return { index, instructions: instructions.map((instruction) => readableInstruction(addresses, instruction)) };
 }
 
-/** An instruction of a program that validators can read in words, any other in the form they use for what they cannot. */
+/** Encodes an instruction: parsed if validators parse its program, otherwise in their unparsed form. */
 function readableInstruction(
   addresses: readonly Address[],
   { programIdIndex, accounts: indices, data, stackHeight }: RpcInnerInstructions['instructions'][number],

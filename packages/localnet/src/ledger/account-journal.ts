@@ -5,22 +5,22 @@ import { addressKey, type HeldAccount, holdAccount, putAccount } from './svm-acc
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111' as Address;
 
-/** Accounts as they were at one moment, by address. */
+/** Accounts at one moment, by address. */
 export type CapturedAccounts = ReadonlyMap<Address, HeldAccount>;
 
-/** Remembers accounts so that they can be put back. */
+/** Captures accounts, so that they can be restored. */
 export function captureAccounts(svm: LiteSVM, addresses: Iterable<Address>): CapturedAccounts {
   return new Map(Array.from(addresses, (address) => [address, holdAccount(svm, addressKey(address))]));
 }
 
-/** Puts accounts back as they were captured; those that did not exist are removed. */
+/** Restores captured accounts; those that did not exist are removed. */
 export function restoreAccounts(svm: LiteSVM, captured: CapturedAccounts): void {
   for (const before of captured.values()) {
     if (!sameAccount(before.account, holdAccount(svm, before.key).account)) putAccount(svm, before);
   }
 }
 
-/** An account without lamports: writing it removes whatever stood at the address. */
+/** Creates an account without lamports, which removes the existing one when it is written. */
 export function emptyAccount(address: Address): EncodedAccount {
   return {
     address,
@@ -32,7 +32,7 @@ export function emptyAccount(address: Address): EncodedAccount {
   };
 }
 
-/** Whether two readings of an account are equal in every field a program can see. */
+/** Compares every field of an account that a program can see. */
 function sameAccount(a: Account | null, b: Account | null): boolean {
   if (a === null || b === null) return a === b;
   return (

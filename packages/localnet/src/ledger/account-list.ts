@@ -6,7 +6,7 @@ import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction
 const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111';
 /** Bytes before the first address of a lookup table account (solana-address-lookup-table, LOOKUP_TABLE_META_SIZE). */
 const TABLE_HEADER_BYTES = 56;
-/** Offsets in that header: the slot a table was deactivated in, the slot it last grew in, the first address it grew by. */
+/** Offsets in that header: slot of the deactivation, slot of the last extension, first address of that extension. */
 const LAST_EXTENDED_SLOT_OFFSET = 12;
 const LAST_EXTENDED_START_OFFSET = 20;
 const ADDRESS_BYTES = 32;
@@ -15,14 +15,17 @@ const MAX_ACCOUNT_LOCKS = 64;
 
 export interface ListedAccount {
   readonly address: Address;
-  /** Its bytes. */
+  /** The address as bytes. */
   readonly key: Uint8Array;
   readonly signer: boolean;
   readonly writable: boolean;
   readonly source: 'transaction' | 'lookupTable';
 }
 
-/** Every account of a transaction in the order its instructions count them: static, table-writable, table-readonly. */
+/**
+ * Lists the accounts of a transaction in the order of its instructions' indices: static, table-writable,
+ * table-readonly.
+ */
 export function listAccounts(
   readAccount: (address: Address) => MaybeEncodedAccount,
   slot: bigint,
@@ -66,7 +69,7 @@ function keyAt(bytes: Uint8Array, start: number, index: number): Uint8Array {
   return bytes.subarray(start + index * ADDRESS_BYTES, start + (index + 1) * ADDRESS_BYTES);
 }
 
-/** Addresses by index; what was added in the current slot is not there yet. */
+/** Returns addresses by index, without those added in the current slot. */
 function activeKeys(table: EncodedAccount, slot: bigint): ((index: number) => Uint8Array | null) | null {
   if (table.data.length < TABLE_HEADER_BYTES) return null;
   const bytes = new Uint8Array(table.data);

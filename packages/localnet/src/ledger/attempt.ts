@@ -11,7 +11,7 @@ import type { TransactionRecord } from './store/transaction-record.ts';
 import { decodeAccount, holdAccount, readAccount, writeAccount } from './svm-accounts.ts';
 import { transactionMeta } from './transaction-meta.ts';
 
-/** Errors with which a transaction still enters a block and pays: it was loaded, or its loading is what failed. */
+/** Errors with which a transaction still enters a block and pays: it was loaded, or its loading failed. */
 const CHARGED_ERRORS = new Set([
   'InstructionError',
   'InsufficientFundsForRent',
@@ -21,7 +21,7 @@ const CHARGED_ERRORS = new Set([
   'UnbalancedTransaction',
 ]);
 
-/** What came of a transaction: refused means that no block could hold it, so nothing changed and nothing is recorded. */
+/** Result of a transaction. `refused` means that no block could contain it: nothing changed and nothing is recorded. */
 export type Attempt =
   | {
       readonly kind: 'refused';
@@ -34,7 +34,7 @@ export type Attempt =
       readonly record: TransactionRecord;
       readonly execution: Execution;
       readonly accounts: readonly ListedAccount[];
-      /** All of its accounts before, and the writable ones after. */
+      /** All accounts before, and the writable ones after. */
       readonly before: CapturedAccounts;
       readonly after: CapturedAccounts;
     };
@@ -44,7 +44,7 @@ interface Deps extends Bank {
   readonly store: Pick<Store, 'summary'>;
 }
 
-/** Puts one transaction through a bank's checks and executes it. Its effects stay; the caller records or undoes them. */
+/** Checks a transaction against a bank and executes it. Its effects stay; the caller records or undoes them. */
 export function attemptTransaction(
   deps: Deps,
   transaction: WireTransaction,
@@ -59,8 +59,8 @@ export function attemptTransaction(
   const { accounts } = listed;
   const { totalLamports } = transactionFee(transaction);
   const before = capture(svm, accounts);
-  // Programs see the blockhash of the previous slot, from which nonces take their next value. LiteSVM shows them the
-  // transaction's own instead, so it is given one that says the same.
+  // Programs see the blockhash of the previous slot, which gives nonces their next value. LiteSVM shows them the
+  // transaction's own blockhash, so the transaction gets that of the previous slot.
   const executed = runtime.execute(withLifetime(transaction, slots.visibleBlockhash(bankSlot)));
   const execution = isProgramMissing(executed, transaction, before) ? { ...executed, err: PROGRAM_MISSING } : executed;
   const writable = accounts.filter((account) => account.writable);
@@ -101,7 +101,7 @@ export function attemptTransaction(
   return { kind: 'executed', record, execution, accounts, before, after };
 }
 
-/** Whether the bank, or one before it, holds the transaction. */
+/** Returns true if the bank, or an earlier one, contains the transaction. */
 function isProcessed({ store, bankSlot }: Deps, { signature }: WireTransaction): boolean {
   const known = store.summary(signature);
   return known !== null && known.slot <= bankSlot;
@@ -109,7 +109,7 @@ function isProcessed({ store, bankSlot }: Deps, { signature }: WireTransaction):
 
 const PROGRAM_MISSING = 'ProgramAccountNotFound';
 
-/** LiteSVM has one name for a program that is not there and for an account that is none. */
+/** Detects a missing program, for which LiteSVM has the same error as for an account that is not a program. */
 function isProgramMissing(
   { err }: Execution,
   { instructions, staticAddresses }: WireTransaction,

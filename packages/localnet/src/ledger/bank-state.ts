@@ -3,14 +3,14 @@ import type { LiteSVM } from 'litesvm';
 import { addressKey, decodeAccount, holdAccount } from './svm-accounts.ts';
 import type { Versions } from './versions.ts';
 
-/** The accounts as the bank of a slot holds them. */
+/** The accounts in the bank of a slot. */
 export interface BankState {
   readonly slot: bigint;
   readonly account: (address: Address) => MaybeEncodedAccount;
   programAccounts(program: Address): EncodedAccount[];
 }
 
-/** Reads the accounts of the bank of a slot: the newest versions, less what later slots wrote. */
+/** Reads the accounts in the bank of a slot: the newest versions without the writes of later slots. */
 export function readBank(
   { svm, versions }: { readonly svm: LiteSVM; readonly versions: Versions },
   slot: bigint,

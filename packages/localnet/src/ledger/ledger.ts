@@ -14,43 +14,45 @@ import { type HeldAccount, putAccount } from './svm-accounts.ts';
 import { createVersions } from './versions.ts';
 
 /**
- * The state of the cluster, and the only ways to change it. A change never yields to the event loop, so nobody reads in
- * the middle of one. It can be read at once, and is on disk when `stored` ends or the next slot begins.
+ * The state of the cluster, and the only functions that change it. A change never yields to the event loop, so no
+ * reader sees half of it. It can be read at once, and is on disk when `stored` resolves or the next slot begins.
  */
 export interface Ledger {
   readonly slots: Slots;
-  /** The node that knows everything. */
+  /** The node that has the complete state. */
   readonly node: Node;
-  /** A node that is behind, or has a short memory. */
+  /** Creates a node that lags behind, or has a short history. */
   nodeWith(options: NodeOptions): Node;
   /** Accounts that a complete slot wrote. */
   writtenIn(slot: bigint): ReadonlySet<Address>;
-  /** The accounts of any recent slot's bank. */
+  /** Reads the accounts in the bank of any recent slot. */
   bankAt(slot: bigint): BankState;
-  /** Ends when everything that has been done is on disk: nothing is answered before. */
+  /** Resolves when every change is on disk; nothing is answered before. */
   stored(): Promise<void>;
   /**
-   * Executes a transaction whose signatures have been verified. One that fails is recorded and pays its fee. Without
-   * `checkLifetime` any blockhash will do.
+   * Executes a transaction with verified signatures. A failed one is recorded and pays its fee. Without `checkLifetime`
+   * it may have any blockhash.
    */
   execute(transaction: WireTransaction, options?: { readonly checkLifetime: boolean }): Attempt;
   /**
-   * Executes a transaction in every bank, as if genesis had done it: what it leaves is there at every commitment at once.
-   * One that fails leaves no trace.
+   * Executes a transaction in every bank, as if it were part of genesis: its result is visible at every commitment at
+   * once. A failed one has no effect.
    */
   executeEverywhere(transaction: WireTransaction): Attempt;
-  /** Executes all in order or none. Tells the position and the error of the first that fails. */
+  /** Executes all transactions in order or none. Reports position and error of the first that fails. */
   executeAtomically(transactions: readonly WireTransaction[]): AtomicOutcome;
-  /** Completes the current slot; further slots or seconds pass at once. Ends when all who wait for slots are done. */
+  /**
+   * Completes the current slot; further slots or seconds pass at once. Resolves when all slot listeners have finished.
+   */
   advance(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
   /**
-   * Abandons the newest blocks from a slot on, the one that is being built included: their transactions never were, and
-   * empty blocks with other hashes take their places. Throws RangeError for a finalized slot.
+   * Abandons the newest blocks from a slot on, the current one included: their transactions are undone, and empty
+   * blocks with other hashes replace them. Throws RangeError for a finalized slot.
    */
   abandon(firstSlot: bigint): void;
-  /** Called when a slot has begun; may change the ledger. */
+  /** Adds a listener for the start of a slot, which may change the ledger. */
   onSlot(listener: () => Promise<void>): void;
-  /** Called with transactions that have just been executed, those of a bundle together. May not change the ledger. */
+  /** Adds a listener for executed transactions, those of a bundle together. It may not change the ledger. */
   onCommit(listener: (executed: readonly ExecutedAttempt[]) => void): void;
   close(): void;
 }
@@ -62,14 +64,14 @@ export type AtomicOutcome =
   | { readonly landed: false; readonly failedPosition: number; readonly err: TransactionError };
 
 export interface LedgerOptions {
-  /** null keeps everything in memory. */
+  /** Directory of the state; null keeps everything in memory. */
   readonly stateDirectory: string | null;
   readonly finalizedLagSlots: bigint;
 }
 
 /**
- * Opens a ledger on an SVM that holds genesis and nothing else: what was committed earlier is put on top, and counts as
- * finalized. The SVM's own checks of signatures, blockhashes and duplicates must be off; the ledger does them.
+ * Opens a ledger on an SVM with nothing but genesis: earlier state is restored, and counts as finalized. The SVM's own
+ * checks of signatures, blockhashes and duplicates must be off, because the ledger does them.
  */
 export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOptions): Ledger {
   const store = openStore(options.stateDirectory);
@@ -160,7 +162,7 @@ export function openLedger(svm: LiteSVM, runtime: Runtime, options: LedgerOption
     },
     advance: async ({ slots: count = 1n, seconds = 0n } = {}) => {
       slots.advance(count, seconds);
-      // Whatever is confirmed from now on is on disk before anyone can ask.
+      // Every state that a reader sees as confirmed from now on is on disk.
       putSlot();
       store.tidy(slots.current() - BLOCKHASH_VALID_SLOTS);
       await Promise.all(slotListeners.map((listener) => listener()));

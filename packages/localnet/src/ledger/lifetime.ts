@@ -18,24 +18,27 @@ const AUTHORITY_OFFSET = 8;
 const VALUE_OFFSET = 40;
 const FEE_OFFSET = 72;
 
-/** How long a transaction may wait: until its blockhash ages, or until its durable nonce moves. */
+/** Limit of a transaction's lifetime: the age of its blockhash, or the advance of its durable nonce. */
 export type Lifetime = { readonly kind: 'blockhash' } | { readonly kind: 'nonce'; readonly account: EncodedAccount };
 
-/** Where a transaction is executed: the SVM holds the accounts of the slot's bank. */
+/** Bank that executes a transaction: the SVM holds the accounts of its slot. */
 export interface Bank {
   readonly svm: LiteSVM;
   readonly slots: Slots;
   readonly bankSlot: bigint;
 }
 
-/** The lifetime of a transaction if it is still alive, else null: the cluster's BlockhashNotFound. */
+/** Checks that a transaction is still valid; null means the cluster's BlockhashNotFound. */
 export function checkLifetime(bank: Bank, transaction: WireTransaction): Lifetime | null {
   if (bank.slots.isRecent(transaction.lifetimeToken, bank.bankSlot)) return { kind: 'blockhash' };
   const account = usableNonce(bank, transaction);
   return account ? { kind: 'nonce', account } : null;
 }
 
-/** The nonce account as a transaction leaves it that failed: the effects are undone, the nonce has moved all the same. */
+/**
+ * Computes the nonce account after a failed transaction: its effects are undone, and the nonce has advanced all the
+ * same.
+ */
 export function advancedNonce(bank: Pick<Bank, 'slots' | 'bankSlot'>, account: EncodedAccount): EncodedAccount {
   const bytes = new Uint8Array(account.data);
   bytes.set(nextNonce(bank), VALUE_OFFSET);
@@ -58,7 +61,7 @@ function usableNonce(bank: Bank, transaction: WireTransaction): EncodedAccount |
   return value === transaction.lifetimeToken && advances ? account : null;
 }
 
-/** The account that the first instruction advances, if that is what it does. */
+/** Finds the nonce account that the first instruction advances; null if it is another instruction. */
 function nonceAddress({ instructions, staticAddresses, header }: WireTransaction): Address | null {
   const [first] = instructions;
   if (!first || staticAddresses[first.programAddressIndex] !== SYSTEM_PROGRAM) return null;
@@ -68,7 +71,7 @@ function nonceAddress({ instructions, staticAddresses, header }: WireTransaction
   return staticAddresses[index] ?? null;
 }
 
-/** The value that a nonce advanced now receives (solana-nonce, DurableNonce::from_blockhash). */
+/** Computes the next value of a nonce (solana-nonce, DurableNonce::from_blockhash). */
 function nextNonce({ slots, bankSlot }: Pick<Bank, 'slots' | 'bankSlot'>): Uint8Array {
   return createHash('sha256').update('DURABLE_NONCE').update(slots.visibleBlockhash(bankSlot)).digest();
 }

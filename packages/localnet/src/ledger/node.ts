@@ -8,13 +8,13 @@ import type { Page } from './store/history.ts';
 import type { TransactionRecord, TransactionSummary } from './store/transaction-record.ts';
 import { decodeAccount } from './svm-accounts.ts';
 
-/** What one node of the cluster knows: the chain up to a slot, and the state of each commitment level's bank. */
+/** The state of one node: the chain up to a slot, and the bank of each commitment level. */
 export interface Node {
   readonly slots: SlotView;
   readonly history: NodeHistory;
-  /** The accounts of a commitment level's bank. */
+  /** Returns the accounts in the bank of a commitment level. */
   bank(commitment: Commitment): BankState;
-  /** Executes a transaction in a commitment level's bank and puts everything back. */
+  /** Executes a transaction in the bank of a commitment level and restores all accounts. */
   simulate(
     transaction: WireTransaction,
     options: { readonly commitment: Commitment; readonly checkLifetime: boolean },
@@ -24,33 +24,33 @@ export interface Node {
 
 export interface Simulation {
   readonly attempt: Attempt;
-  /** The accounts as the transaction leaves them. */
+  /** Accounts after the transaction. */
   readonly account: BankState['account'];
 }
 
-/** The transactions that a node remembers, none of a later slot than it has come to. */
+/** The transactions of a node's history, up to its slot. */
 export interface NodeHistory {
   summary(signature: string): TransactionSummary | null;
   transaction(signature: string): TransactionRecord | null;
-  /** Newest first. */
+  /** Lists transactions, newest first. */
   transactionsOf(address: Address, page: Page): TransactionSummary[];
-  /** In the order they were executed. */
+  /** Lists transactions in the order of their execution. */
   transactionsIn(slot: bigint): TransactionRecord[];
-  /** The first slot whose transactions are all still remembered. */
+  /** First slot with a complete history. */
   firstAvailableSlot(): bigint;
-  /** Transactions up to and with a slot, since genesis. */
+  /** Number of transactions since genesis, up to and including a slot. */
   transactionCount(slot: bigint): bigint;
   blockTime(slot: bigint): bigint;
 }
 
 export interface NodeOptions {
-  /** Slots by which the node is behind the cluster; as many as there are earlier versions of accounts for, at most. */
+  /** Slots by which the node lags behind the cluster; limited by the kept versions of accounts. */
   readonly behindSlots: bigint;
-  /** Slots whose transactions the node remembers; null: all that the cluster does. */
+  /** Slots of the node's history; null for the cluster's complete history. */
   readonly historySlots: bigint | null;
 }
 
-/** Creates a view of the cluster; it holds nothing of its own. */
+/** Creates a view of the cluster without state of its own. */
 export function createNode(deps: ChainDeps, options: NodeOptions): Node {
   const { svm, slots: cluster, versions } = deps;
   const at = (commitment: Commitment) => {

@@ -15,11 +15,11 @@ const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111' as Address;
 const SLOT_HASHES_SYSVAR = 'SysvarS1otHashes111111111111111111111111111' as Address;
 const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111' as Address;
 const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111' as Address;
-/** An upgradeable program's account: a u32 tag of 2, then the address of its code. */
+/** Account of an upgradeable program: a u32 tag of 2, then the address of its code. */
 const PROGRAM_BYTES = 36;
 const PROGRAM_DATA_OFFSET = 4;
 
-/** Accounts that change with the slot, and that programs see though no transaction names them. */
+/** Sysvars that change with the slot, and that programs can read without naming them. */
 export const SYSVARS = [CLOCK_SYSVAR, SLOT_HASHES_SYSVAR] as const;
 
 export interface ChainDeps {
@@ -30,7 +30,7 @@ export interface ChainDeps {
   readonly store: Store;
 }
 
-/** Executes a transaction in the bank of a slot and puts everything back. */
+/** Executes a transaction in the bank of a slot and restores all accounts. */
 export function simulateInBank(
   { svm, runtime, slots, versions, store }: ChainDeps,
   bank: BankState,
@@ -52,7 +52,10 @@ export function simulateInBank(
   }
 }
 
-/** Everything that the result of a transaction depends on: its accounts, its tables, its programs' code, the sysvars. */
+/**
+ * Lists every account that can affect the result: those of the transaction, its tables, its programs' code, the
+ * sysvars.
+ */
 function accountsToSetBack(bank: BankState, transaction: WireTransaction): Iterable<Address> {
   const listed = listAccounts(bank.account, bank.slot, transaction);
   const named = 'accounts' in listed ? listed.accounts.map(({ address }) => address) : [...transaction.staticAddresses];

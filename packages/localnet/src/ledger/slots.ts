@@ -4,45 +4,45 @@ import type { LiteSVM } from 'litesvm';
 import { Clock } from 'litesvm';
 import { encodeBase58 } from '../wire/base58.ts';
 
-/** Slots a blockhash stays valid for (solana-clock, MAX_PROCESSING_AGE). */
+/** Slots for which a blockhash is valid (solana-clock, MAX_PROCESSING_AGE). */
 export const BLOCKHASH_VALID_SLOTS = 150n;
 /** Entries of the SlotHashes sysvar (solana-slot-hashes, MAX_ENTRIES). */
 const SLOT_HASHES = 512n;
-/** Mainnet's epoch, from slot 0 on. */
+/** Length of mainnet's epochs; here they start at slot 0. */
 export const SLOTS_PER_EPOCH = 432_000n;
 
-/** Length of a slot of which nothing is known. */
+/** Assumed length of a slot without known times. */
 const SLOT_MS = 400n;
 const U64_BYTES = 8;
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
-/** What must outlive the process for slots, hashes and time to go on where they were. */
+/** State that must survive the process, so that slots, hashes and time continue. */
 export interface SlotState {
   readonly seed: Uint8Array;
   readonly slot: bigint;
-  /** Added to the machine's clock; grows when time is made to travel. */
+  /** Added to the machine's clock; time warps increase it. */
   readonly offsetSeconds: bigint;
   readonly unixTimestamp: bigint;
   readonly genesisTimestamp: bigint;
-  /** The first abandoned slot of each fork, as u64 values one after the other. */
+  /** First abandoned slot of each fork, as concatenated u64 values. */
   readonly forks: Uint8Array;
 }
 
-/** What a node knows about slots. */
+/** Slots from the view of one node. */
 export interface SlotView {
-  /** Tells clusters apart. */
+  /** Random bytes that make clusters distinct. */
   readonly seed: Uint8Array;
-  /** The newest bank of a commitment level. `processed` is the one that is being built, the others are complete. */
+  /** Newest bank of a commitment level: for `processed` the one being built, for the others a complete one. */
   at(commitment: Commitment): bigint;
   commitmentOf(slot: bigint): Commitment;
   /** Newest blockhash of a commitment level's bank, and the last slot that accepts it. */
   latestBlockhash(commitment: Commitment): { readonly blockhash: Blockhash; readonly lastValidBlockHeight: bigint };
-  /** The blockhash of a complete slot, however old. */
+  /** Blockhash of a complete slot of any age. */
   blockhashOf(slot: bigint): Blockhash;
-  /** Whether the bank of a slot accepts a blockhash. */
+  /** Returns true if the bank of a slot accepts a blockhash. */
   isRecent(blockhash: string, bankSlot: bigint): boolean;
-  /** When a slot began: known for recent slots, estimated for older ones. */
+  /** Start time of a slot: known for recent slots, estimated for older ones. */
   blockTime(slot: bigint): { readonly unixTimestamp: bigint; readonly isExact: boolean };
 }
 
@@ -51,27 +51,27 @@ export interface Slots extends SlotView {
   state(): SlotState;
   current(): bigint;
   unixTimestamp(): bigint;
-  /** The bytes of the blockhash that programs see in the bank of a slot: the newest complete one's. */
+  /** Blockhash that programs see in the bank of a slot, as bytes: that of the newest complete slot. */
   visibleBlockhash(bankSlot: bigint): Uint8Array;
-  /** The same slots as a node sees them that has come as far as `at` says. */
+  /** Creates the view of a node whose newest banks are those of `at`. */
   seenAt(at: SlotView['at']): SlotView;
   /** Completes the current slot and `slots - 1` further ones; moves the clock. */
   advance(slots: bigint, seconds: bigint): void;
-  /** Replaces the complete blocks from a slot on: they have other hashes from now on, and the old ones are unknown. */
+  /** Replaces the complete blocks from a slot on: they get other hashes, and the old ones become unknown. */
   fork(firstAbandoned: bigint): void;
 }
 
 export interface SlotOptions {
-  /** Slots by which `finalized` is behind `confirmed`. */
+  /** Slots by which `finalized` lags behind `confirmed`. */
   readonly finalizedLagSlots: bigint;
   /** Called before the sysvars of a slot are written. */
   readonly onEnter: (slot: bigint) => void;
 }
 
 /**
- * Resumes slots from a state, whose complete slots count as finalized. Blockhashes are derived from a seed and the slot
- * number, so that none has to be stored: after a restart the hashes that clients hold are still known. Block height
- * equals the slot: no slot is ever skipped.
+ * Resumes slots from a state whose complete slots count as finalized. Blockhashes are derived from a seed and the slot
+ * number, so none is stored, and clients' hashes stay valid after a restart. Block height equals the slot, because no
+ * slot is ever skipped.
  */
 export function createSlots(svm: LiteSVM, initial: SlotState, { finalizedLagSlots, onEnter }: SlotOptions): Slots {
   let { slot, offsetSeconds, unixTimestamp, genesisTimestamp } = initial;
@@ -155,7 +155,7 @@ export function createSlots(svm: LiteSVM, initial: SlotState, { finalizedLagSlot
     advance: (slots, seconds) => {
       const target = slot + slots;
       offsetSeconds += seconds;
-      // The banks of all commitment levels have clocks and slot hashes of their own.
+      // Banks of all commitment levels have their own clocks and slot hashes.
       for (const lag of [1n + finalizedLagSlots, 1n]) if (target - lag > slot) enter(target - lag);
       enter(target);
     },
@@ -168,7 +168,7 @@ export function createSlots(svm: LiteSVM, initial: SlotState, { finalizedLagSlot
   };
 }
 
-/** The time of a slot on the line between the points around it, which are in ascending order. */
+/** Interpolates the time of a slot between known points in ascending order. */
 function between(points: readonly (readonly [slot: bigint, unixTimestamp: bigint])[], slot: bigint): bigint {
   const next = points.findIndex(([of]) => of > slot);
   const [beforeSlot, beforeTime] = points.at(next < 0 ? -1 : next - 1) ?? [0n, 0n];

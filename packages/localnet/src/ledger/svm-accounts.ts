@@ -6,8 +6,8 @@ import { decodeBase58, encodeBase58 } from '../wire/base58.ts';
 const ADDRESS_BYTES = 32;
 
 /**
- * An account as it was at one moment, in the SVM's own form; null when it did not exist. Each field crosses over from
- * native memory when it is asked for, so that holding an account which nobody looks at costs next to nothing.
+ * An account at one moment, in the SVM's own form; null if it did not exist. Fields are copied from native memory only
+ * when they are read, so that holding an account is cheap.
  */
 export interface HeldAccount {
   readonly key: Uint8Array;
@@ -18,7 +18,7 @@ export function holdAccount(svm: LiteSVM, key: Uint8Array): HeldAccount {
   return { key, account: nativeSvm(svm).getAccount(key) };
 }
 
-/** Writes an account as it was held; one that did not exist is removed. */
+/** Writes a held account; one that did not exist is removed. */
 export function putAccount(svm: LiteSVM, { key, account }: HeldAccount): void {
   nativeSvm(svm).setAccount(
     key,
@@ -26,7 +26,7 @@ export function putAccount(svm: LiteSVM, { key, account }: HeldAccount): void {
   );
 }
 
-/** Reads off all fields. */
+/** Reads all fields of an account. */
 export function decodeAccount(address: Address, { account }: HeldAccount): MaybeEncodedAccount {
   if (account === null) return { exists: false, address };
   const data = account.data();
@@ -41,12 +41,12 @@ export function decodeAccount(address: Address, { account }: HeldAccount): Maybe
   };
 }
 
-/** Reads an account as `LiteSVM.getAccount` does, which spends nine tenths of its time on base58. */
+/** Reads an account like `LiteSVM.getAccount`, which spends nine tenths of its time on base58. */
 export function readAccount(svm: LiteSVM, address: Address): MaybeEncodedAccount {
   return decodeAccount(address, holdAccount(svm, addressKey(address)));
 }
 
-/** Writes an account as `LiteSVM.setAccount` does. */
+/** Writes an account like `LiteSVM.setAccount`. */
 export function writeAccount(
   svm: LiteSVM,
   { address, lamports: balance, data, programAddress, executable }: EncodedAccount,
@@ -55,14 +55,14 @@ export function writeAccount(
   putAccount(svm, { key: addressKey(address), account });
 }
 
-/** The 32 bytes of an address. */
+/** Converts an address to its 32 bytes. */
 export function addressKey(address: Address): Uint8Array {
   const key = decodeBase58(address);
   if (key?.length === ADDRESS_BYTES) return key;
   throw new RangeError(`${address} is no address of ${ADDRESS_BYTES} bytes.`);
 }
 
-/** The native part of LiteSVM, which takes bytes where its wrapper takes text. */
+/** Returns the native part of LiteSVM, which takes bytes where its wrapper takes text. */
 export function nativeSvm(svm: LiteSVM): LiteSvm {
   const native: unknown = Reflect.get(svm, 'inner');
   if (native instanceof LiteSvm) return native;

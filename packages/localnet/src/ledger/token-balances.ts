@@ -4,11 +4,11 @@ import { decodeAccount, type HeldAccount } from './svm-accounts.ts';
 
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
 const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
-/** Layout of a token account, the same in both programs; Token-2022 puts a kind byte and extensions behind it. */
+/** Layout of a token account, the same in both programs; in Token-2022 a kind byte and extensions follow. */
 const ACCOUNT_BYTES = 165;
 const OWNER_OFFSET = 32;
 const AMOUNT_OFFSET = 64;
-/** A u32 that is 1 where there is one, then its address. */
+/** A u32 that is 1 if there is a delegate, then its address. */
 const DELEGATE_OFFSET = 72;
 const STATE_OFFSET = 108;
 const KIND_OFFSET = 165;
@@ -23,7 +23,7 @@ export interface TokenHolding {
   readonly mint: Address;
   readonly owner: Address;
   readonly amountBaseUnits: bigint;
-  /** Who else may move some of it. */
+  /** Delegate that may also transfer some of the tokens. */
   readonly delegate: Address | null;
 }
 
@@ -42,13 +42,13 @@ export interface TokenBalance {
   readonly uiTokenAmount: UiTokenAmount;
 }
 
-/** Token balances among a transaction's accounts, as its meta lists them, of the states that they are in. */
+/** Lists the token balances among a transaction's accounts, as its meta has them. */
 export function tokenBalances(
   accounts: readonly { readonly address: Address }[],
   states: readonly HeldAccount[],
   readMint: (mint: Address) => MaybeEncodedAccount,
 ): TokenBalance[] {
-  // A validator looks for balances only where a token program is named (runtime, collect_token_balances).
+  // A validator lists balances only if a token program is among the accounts (runtime, collect_token_balances).
   if (!accounts.some(({ address }) => isTokenProgram(address))) return [];
   return accounts.flatMap(({ address }, accountIndex) => {
     const held = states[accountIndex];
@@ -64,12 +64,12 @@ export function tokenBalances(
   });
 }
 
-/** Whether an address is one of the two token programs. */
+/** Returns true for the two token programs. */
 export function isTokenProgram(address: string): boolean {
   return address === TOKEN_PROGRAM || address === TOKEN_2022_PROGRAM;
 }
 
-/** What an account holds if it is an initialized token account, else null. */
+/** Reads an initialized token account; null for other accounts. */
 export function tokenHolding(account: EncodedAccount): TokenHolding | null {
   if (!isTokenProgram(account.programAddress) || account.data.length < ACCOUNT_BYTES) return null;
   const bytes = new Uint8Array(account.data);
@@ -87,7 +87,7 @@ function addressAt(bytes: Uint8Array, offset: number): Address {
   return encodeBase58(bytes.subarray(offset, offset + 32)) as Address; // 32 bytes
 }
 
-/** Supply and decimals if an account is an initialized mint, else null. */
+/** Reads supply and decimals of an initialized mint; null for other accounts. */
 export function mintSupply(account: EncodedAccount): { supplyBaseUnits: bigint; decimals: number } | null {
   if (!isTokenProgram(account.programAddress) || account.data.length < MINT_BYTES) return null;
   const bytes = new Uint8Array(account.data);
@@ -100,7 +100,7 @@ export function mintSupply(account: EncodedAccount): { supplyBaseUnits: bigint; 
   };
 }
 
-/** An amount in base units as RPC writes it: exact as text, and once more as a double for those who insist. */
+/** Formats an amount in base units like RPC: exact as text, and as a double. */
 export function toUiTokenAmount(amountBaseUnits: bigint, decimals: number): UiTokenAmount {
   const digits = amountBaseUnits.toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);

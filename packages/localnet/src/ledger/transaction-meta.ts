@@ -5,7 +5,7 @@ import type { ListedAccount } from './account-list.ts';
 import type { HeldAccount } from './svm-accounts.ts';
 import { type TokenBalance, tokenBalances } from './token-balances.ts';
 
-/** A transaction's meta in the shape that getTransaction answers with. */
+/** Meta of a transaction, in the shape of getTransaction. */
 export interface TransactionMeta {
   readonly err: TransactionError | null;
   readonly status: { readonly Ok: null } | { readonly Err: TransactionError };
@@ -39,14 +39,14 @@ export interface RpcReturnData {
 
 export interface Executed {
   readonly accounts: readonly ListedAccount[];
-  /** As they were before and are after, one for each of `accounts`. */
+  /** States before and after, one for each of `accounts`. */
   readonly before: readonly HeldAccount[];
   readonly after: readonly HeldAccount[];
   readonly execution: Execution;
   readonly feeLamports: bigint;
 }
 
-/** Describes what a transaction did, from its accounts before and after. `readMint` finds the decimals of tokens. */
+/** Describes a transaction from its accounts before and after. `readMint` finds the decimals of tokens. */
 export function transactionMeta(executed: Executed, readMint: (mint: Address) => MaybeEncodedAccount): TransactionMeta {
   const { accounts, before, after, execution, feeLamports } = executed;
   const loaded = accounts.filter(({ source }) => source === 'lookupTable');

@@ -3,43 +3,43 @@ import type { LiteSVM } from 'litesvm';
 import type { CapturedAccounts } from './account-journal.ts';
 import { addressKey, type HeldAccount, holdAccount, putAccount } from './svm-accounts.ts';
 
-/** Slots whose earlier versions are kept beyond the finalized ones, for nodes that lag behind, while there are few. */
+/** Slots beyond the finalized ones whose versions are kept, while there are few, for nodes that lag behind. */
 const KEPT_SLOTS = 512n;
 const KEPT_VERSIONS = 20_000;
 
-/** An account as it was before the first write of a slot. */
+/** An account before the first write of a slot. */
 interface Version {
   readonly slot: bigint;
   held: HeldAccount;
 }
 
 /**
- * The earlier versions of accounts that recent slots wrote. The SVM holds the newest state alone; together they give the
+ * Earlier versions of accounts that recent slots wrote. The SVM holds only the newest state; together they give the
  * state at the end of any slot from `floor` on.
  */
 export interface Versions {
-  /** The oldest slot whose state is known. */
+  /** Oldest slot whose state is known. */
   floor(): bigint;
-  /** Keeps accounts as they were before a slot wrote them; only what comes first for an account in a slot counts. */
+  /** Keeps accounts from before a slot's writes; only the first version of an account per slot counts. */
   keep(slot: bigint, before: CapturedAccounts): void;
-  /** The account at the end of a slot if it was written since, else null. */
+  /** Returns an account at the end of a slot if it was written since, otherwise null. */
   earlier(slot: bigint, address: Address): HeldAccount | null;
-  /** Accounts that were written after a slot. */
+  /** Lists accounts that were written after a slot. */
   changedAfter(slot: bigint): ReadonlySet<Address>;
-  /** Accounts that a slot wrote. */
+  /** Lists accounts that a slot wrote. */
   changedIn(slot: bigint): ReadonlySet<Address>;
   /**
-   * Applies a change to every earlier state, oldest first, as if it had happened before all of them. `change` gets the
-   * accounts of one state and returns them changed, or null where they cannot be; the newest state is left to the caller.
+   * Applies a change to every earlier state, oldest first, as if it had happened before all of them. `change` maps the
+   * accounts of one state to changed ones, or to null if they cannot be changed; the caller changes the newest state.
    */
   rewrite(addresses: readonly Address[], change: (state: CapturedAccounts) => CapturedAccounts | null): void;
-  /** Puts everything but some accounts back as it was at the end of a slot. Returns what it put back. */
+  /** Restores everything, except some accounts, to the end of a slot. @returns the restored accounts. */
   rollBack(slot: bigint, except: readonly Address[]): CapturedAccounts;
-  /** Forgets versions that only states before the slot need. */
+  /** Deletes versions that only states before the slot need. */
   prune(finalizedSlot: bigint): void;
 }
 
-/** `floor` is the slot before the first that will be written. */
+/** Creates empty versions. `floor` is the slot before the first that will be written. */
 export function createVersions(svm: LiteSVM, initialFloor: bigint): Versions {
   /** Oldest first. */
   const byAddress = new Map<Address, Version[]>();
@@ -93,7 +93,7 @@ export function createVersions(svm: LiteSVM, initialFloor: bigint): Versions {
         );
         const changed = change(state);
         for (const [address, held] of changed ?? state) {
-          // Where the change cannot be, its accounts keep their old version up to this slot.
+          // If the change is impossible, the accounts keep their old version up to this slot.
           if (changed === null) keepOne(slot, address, held);
           const version = byAddress.get(address)?.find((known) => known.slot === slot);
           if (version) version.held = held;

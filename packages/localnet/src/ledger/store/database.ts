@@ -11,19 +11,19 @@ import type { TransactionMeta } from '../transaction-meta.ts';
 import type { TransactionRecord, TransactionSummary } from './transaction-record.ts';
 
 const FILE = 'ledger.sqlite';
-/** Raised when the tables change: a ledger of another format is refused rather than misread. */
+/** Version of the tables. A ledger of another version is rejected, not misread. */
 const FORMAT = 3;
 /**
- * Pages of 4 KiB that the write-ahead log gathers before they are written to their places, and the disk synced: the
- * more there are, the more writes to the same page become one. SQLite's default of 1,000 makes commits a third slower.
+ * Pages of 4 KiB that the write-ahead log collects before a checkpoint writes and syncs them: more pages let several
+ * writes of a page become one. SQLite's default of 1,000 makes commits a third slower.
  */
 const CHECKPOINT_PAGES = 8_000;
-/** Accounts that are written before they are folded: that takes about 0.1 s, and start reads them all. */
+/** Account writes between two folds: a fold takes about 0.1 s, and a start reads all writes. */
 const FOLDED_CHANGES = 50_000n;
 
-// A commit adds rows at the end of tables and touches nothing else: a row that belongs in the middle costs a page of its
-// own, which is more than all else about a commit. So transactions have no index, what finds them is the history; and
-// accounts are written down one after the other, and folded into a table of their own when there are many.
+// A commit only appends rows, because a row in the middle of a table costs a page of its own, more than the rest of the
+// commit. So transactions have no index on disk (the history has it in memory), and account writes are appended and
+// later folded into a table by key.
 const TABLES = `
   create table if not exists accounts (
     key blob primary key, lamports integer, owner blob, executable integer, data blob
@@ -37,19 +37,19 @@ const TABLES = `
   ) strict;
 `;
 
-/** The file in which a ledger lives on. Only the store uses it. */
+/** The file of a ledger. Only the store uses it. */
 export interface LedgerDatabase {
   value(key: string): bigint | Uint8Array | null;
-  /** All accounts that were ever written, one or more times; the last one counts. */
+  /** Every account that was written, one or more times; the last row counts. */
   accounts(): Iterable<HeldAccount>;
-  /** The number of the first transaction that is there. */
+  /** Number of the oldest transaction. */
   oldestNumber(): number | null;
-  /** What the index of transactions is made of, in the order of execution. */
+  /** Entries for the index of transactions, in the order of execution. */
   summaries(): Iterable<IndexedSummary>;
   record(number: number): TransactionRecord | null;
-  /** Writes all or nothing; survives the process being killed the moment it returns. */
+  /** Writes all changes or none; they survive a kill of the process as soon as it returns. */
   write(changes: Changes): void;
-  /** Puts accounts into the order of their keys once enough have been written since it was last done. */
+  /** Folds account writes into a table by key once there are enough of them. */
   foldAccounts(): void;
   /** Removes the transactions from a number on and writes accounts, all or nothing. */
   abandonFrom(number: number, accounts: CapturedAccounts): void;
@@ -72,13 +72,13 @@ export interface Changes {
 export interface NumberedTransaction {
   readonly number: number;
   readonly record: TransactionRecord;
-  /** All accounts that the transaction names. */
+  /** All accounts of the transaction. */
   readonly addresses: readonly Address[];
 }
 
 /**
- * Opens the database in a directory, or one in memory when there is none.
- * Throws when another process has the directory open, or when it holds a ledger of another format.
+ * Opens the database in a directory, or in memory without one. Throws if another process has the directory open, or if
+ * it contains a ledger of another format.
  */
 export function openDatabase(directory: string | null): LedgerDatabase {
   if (directory) mkdirSync(directory, { recursive: true });
@@ -91,7 +91,7 @@ export function openDatabase(directory: string | null): LedgerDatabase {
   }
 }
 
-/** Removes the ledger in a directory, and nothing else that lies there. */
+/** Removes the ledger from a directory, and no other file. */
 export function forgetLedger(directory: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, `${FILE}${suffix}`), { force: true });
 }
@@ -155,8 +155,8 @@ function prepareLedger(database: DatabaseSync, directory: string | null): Ledger
 
 function prepareFile(database: DatabaseSync, directory: string | null): void {
   try {
-    // Exclusive: two processes on one ledger would each overwrite what the other did. A commit in WAL mode without a
-    // sync survives SIGKILL; a power cut may cost the last commits, never the file's consistency.
+    // Exclusive, because two processes on one ledger would overwrite each other's changes. A commit in WAL mode without
+    // a sync survives SIGKILL; a power failure may lose the last commits, never the file's consistency.
     database.exec('pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = normal;');
     database.exec(`pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};`);
     database.exec('create table if not exists ledger (key text primary key, value any) strict, without rowid;');
@@ -174,7 +174,7 @@ function prepareFile(database: DatabaseSync, directory: string | null): void {
 function prepareReads(database: DatabaseSync) {
   const statement = (sql: string) => {
     const prepared = database.prepare(sql);
-    prepared.setReadBigInts(true); // lamports exceed what a double holds
+    prepared.setReadBigInts(true); // lamports exceed a double
     return prepared;
   };
   const summary = 'signature, slot, block_time, err';
@@ -196,7 +196,7 @@ function prepareWrites(database: DatabaseSync) {
     rollback: database.prepare('rollback'),
     value: database.prepare('insert or replace into ledger values (?, ?)'),
     account: database.prepare('insert into account_changes values (null, ?, ?, ?, ?, ?)'),
-    // In the order of keys, so that each page is visited once; the last of several changes wins.
+    // In the order of keys, so that each page is visited once; the last of several writes counts.
     fold: database.prepare(
       `insert or replace into accounts select key, lamports, owner, executable, data from account_changes
        order by key, number`,
@@ -210,7 +210,10 @@ function prepareWrites(database: DatabaseSync) {
 
 type Writes = ReturnType<typeof prepareWrites>;
 
-/** A removed account keeps a row without an owner: at the next start it must be removed from genesis too. */
+/**
+ * Writes an account. A removed account keeps a row without an owner, because the next start must remove it from genesis
+ * too.
+ */
 function writeAccount(write: Writes, { key, account }: HeldAccount): void {
   if (account === null) write.account.run(key, 0n, null, 0, null);
   else write.account.run(key, account.lamports(), account.owner(), account.executable() ? 1 : 0, account.data());
@@ -223,7 +226,7 @@ function writeTransaction(write: Writes, { number, record, addresses }: Numbered
 }
 
 function toAccount(row: Row): HeldAccount {
-  // Written from a HeldAccount: key is a blob, and so are owner and data unless it did not exist.
+  // Written from a HeldAccount: key is a blob, and so are owner and data unless the account did not exist.
   const { key, owner, data } = row as { key: Uint8Array; owner: Uint8Array | null; data: Uint8Array };
   const account = owner && new Account(toInteger(row.lamports), data, owner, row.executable === 1n, 0n);
   return { key, account };

@@ -10,28 +10,28 @@ export interface Page {
 }
 
 /**
- * The index of the transactions that are remembered, numbered in the order of execution. It is kept in memory: on disk
- * each signature and address would touch a page of its own, which costs several times as much as the rest of a commit.
+ * The index of the known transactions, numbered in the order of execution. It is in memory: on disk each signature and
+ * address would use a page of its own, several times the cost of a commit.
  */
 export interface History {
-  /** The number of the newest transaction ever; 0 when there was none. */
+  /** Number of the newest transaction ever; 0 if there was none. */
   newest(): number;
-  /** The number of the oldest that is remembered; one above the newest when there is none. */
+  /** Number of the oldest known one; one above the newest if there is none. */
   oldest(): number;
   add(summary: TransactionSummary, addresses: readonly Address[]): void;
   at(number: number): TransactionSummary | null;
   find(signature: string): number | null;
-  /** Newest first. */
+  /** Lists an address's transactions, newest first. */
   ofAddress(address: Address, page: Page): TransactionSummary[];
-  /** The number of the first transaction in a slot or later. */
+  /** Number of the first transaction in a slot or later. */
   firstFrom(slot: bigint): number;
-  /** Forgets everything from a number on; the next transaction gets that number. */
+  /** Deletes everything from a number on; the next transaction gets that number. */
   forgetFrom(number: number): void;
-  /** Forgets everything below a number. */
+  /** Deletes everything below a number. */
   forgetBelow(number: number): void;
 }
 
-/** An empty history; `oldest` is the number of the first transaction that will be added. */
+/** Creates an empty history; `oldest` is the number of the first transaction that will be added. */
 export function createHistory(oldest: number): History {
   const numbers = new Map<string, number>();
   const byAddress = new Map<Address, number[]>();
@@ -68,7 +68,7 @@ export function createHistory(oldest: number): History {
       return found;
     },
     firstFrom: (slot) => {
-      // Slots never go back, so half of what is left is ruled out at a time.
+      // Slots never decrease, so binary search works.
       let [low, high] = [0, entries.length];
       while (low < high) {
         const middle = (low + high) >> 1;

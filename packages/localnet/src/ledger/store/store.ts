@@ -5,50 +5,53 @@ import { type NumberedTransaction, openDatabase } from './database.ts';
 import { createHistory, type Page } from './history.ts';
 import type { TransactionRecord, TransactionSummary } from './transaction-record.ts';
 
-/** Transactions kept in the history; older ones are forgotten once their blockhash is, so memory and file stay bounded. */
+/**
+ * Transactions in the history; older ones are deleted once their blockhash has expired, so memory and file stay
+ * bounded.
+ */
 const HISTORY_TRANSACTIONS = 50_000;
-/** Forgetting goes through the whole index, so it is done for many transactions at a time. */
+/** Deletion scans the whole index, so it handles many transactions at a time. */
 const PRUNE_STEP = 5_000;
 
-/** The part of the ledger that outlives the process, and the history of transactions. */
+/** The part of the ledger that survives the process, and the history of transactions. */
 export interface Store {
   value(key: string): bigint | Uint8Array | null;
-  /** All accounts that were ever put, one or more times; the last one counts. */
+  /** Every account that was put, one or more times; the last one counts. */
   accounts(): Iterable<HeldAccount>;
-  /** Takes changes in: from now on they are answered with. They are on disk once `flush` or `stored` says so. */
+  /** Adds changes, which reads show from now on. They are on disk after `flush` or `stored`. */
   put(changes: {
     readonly values?: Readonly<Record<string, bigint | Uint8Array>>;
     readonly accounts?: CapturedAccounts;
     readonly transactions?: Iterable<{ readonly record: TransactionRecord; readonly addresses: readonly Address[] }>;
   }): void;
   /**
-   * Writes what was put, all or nothing; survives the process being killed the moment it returns. What could not be
-   * written is tried again with the next.
+   * Writes all pending changes or none; they survive a kill of the process as soon as it returns. A failed write is
+   * repeated with the next one.
    */
   flush(): void;
-  /** Ends when all that has been put is on disk. Those who ask within one turn of the event loop share one write. */
+  /** Resolves when all pending changes are on disk. Calls within one turn of the event loop share one write. */
   stored(): Promise<void>;
   summary(signature: string): TransactionSummary | null;
   transaction(signature: string): TransactionRecord | null;
-  /** Newest first. */
+  /** Lists transactions, newest first. */
   transactionsOf(address: Address, page: Page): TransactionSummary[];
-  /** In the order they were executed. */
+  /** Lists transactions in the order of their execution. */
   transactionsIn(slot: bigint): TransactionRecord[];
-  /** The first slot whose transactions are all still remembered. */
+  /** First slot with a complete history. */
   firstAvailableSlot(): bigint;
-  /** Transactions up to and with a slot, since genesis. */
+  /** Number of transactions since genesis, up to and including a slot. */
   transactionCount(slot: bigint): bigint;
   blockTime(slot: bigint): bigint | null;
-  /** Forgets the transactions of a slot and of all later ones, and puts accounts back, at once and on disk. */
+  /** Deletes the transactions of a slot and of all later ones, and restores accounts, at once and on disk. */
   abandon(firstSlot: bigint, accounts: CapturedAccounts): void;
-  /** Keeps memory and file in bounds: forgets transactions beyond the bound that are older than the slot. */
+  /** Keeps memory and file bounded: deletes transactions over the limit that are older than the slot. */
   tidy(olderThanSlot: bigint): void;
   close(): void;
 }
 
 /**
- * Opens the store in a directory, or in memory when there is none: then no account is written.
- * Throws when another process has the directory open, or when it holds a ledger of another format.
+ * Opens the store in a directory, or in memory without one: then accounts are not written. Throws if another process
+ * has the directory open, or if it contains a ledger of another format.
  */
 export function openStore(directory: string | null): Store {
   const database = openDatabase(directory);
@@ -105,7 +108,7 @@ export function openStore(directory: string | null): Store {
     },
     firstAvailableSlot: () => {
       const oldest = history.oldest();
-      // Forgetting may have cut through the slot of the oldest that is left.
+      // The slot of the oldest transaction may be incomplete.
       return oldest > 1 ? (history.at(oldest)?.slot ?? 0n) + 1n : 0n;
     },
     transactionCount: (slot) => BigInt(history.firstFrom(slot + 1n) - 1),
