@@ -31,7 +31,7 @@ import { parseWireTransaction, type WireTransaction } from './wire/wire-transact
 
 const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' as Address;
 
-/** Airdrops of which equal ones are told apart. */
+/** Recent airdrops among which equal ones get different blockhashes. */
 const REMEMBERED_AIRDROPS = 10_000;
 
 /** Reports that the bank could not carry out a request; the message has the reason. */
@@ -40,11 +40,11 @@ export class BankError extends Error {
 }
 
 /**
- * Sends lamports and tokens to anyone, out of a wallet that genesis has funded. What it does stands as if genesis had done
- * it: every commitment shows it at once, and a fork does not take it away.
+ * Sends lamports and tokens to anyone, from a wallet that genesis has funded. Its changes count as part of genesis:
+ * every commitment shows them at once, and a fork does not undo them.
  */
 export interface Bank {
-  /** Transfers lamports. Throws BankError when the transaction fails. */
+  /** Transfers lamports. Throws BankError if the transaction fails. */
   airdrop(recipient: Address, amountLamports: bigint): Promise<Signature>;
   /** Creates a mint whose authority is the bank. */
   createMint(decimals: number, token2022: boolean): Promise<Address>;
@@ -52,14 +52,14 @@ export interface Bank {
   mintTo(mint: Address, recipient: Address, amountBaseUnits: bigint): Promise<Address>;
 }
 
-/** Returns the bank's key. It is public: anyone who can reach a local cluster may take any amount. */
+/** Returns the bank's key. It is public: anyone who reaches a local cluster may take any amount. */
 export function bankSigner(): Promise<KeyPairSigner> {
   return createKeyPairSignerFromPrivateKeyBytes(createHash('sha256').update('flywheel localnet bank').digest());
 }
 
 export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
   const send = async (instructions: readonly Instruction[]): Promise<Signature> => {
-    // No two of them are equal, and none expires: that is how genesis would do it.
+    // Random blockhashes make every transaction different and let none expire, as in genesis.
     const transaction = await signLegacy(signer, instructions, randomBlockhash());
     const attempt = ledger.executeEverywhere(transaction);
     const err = attempt.kind === 'refused' ? attempt.err : attempt.record.err;
@@ -107,7 +107,7 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
   };
 }
 
-/** Signs the transfer of an airdrop: a legacy transaction of the transfer alone, never the same one twice. */
+/** Signs the transfer of an airdrop: a legacy transaction with only the transfer, different each time. */
 export type Faucet = (recipient: Address, amountLamports: bigint) => Promise<WireTransaction>;
 
 export function createFaucet({ slots }: Pick<Ledger, 'slots'>, signer: KeyPairSigner): Faucet {
@@ -117,7 +117,7 @@ export function createFaucet({ slots }: Pick<Ledger, 'slots'>, signer: KeyPairSi
     const newest = slots.at('confirmed');
     const known = Math.min(Number(newest) + 1, Number(BLOCKHASH_VALID_SLOTS));
     const blockhashes = Array.from({ length: known }, (_, age) => () => slots.blockhashOf(newest - BigInt(age)));
-    // A young cluster has few blockhashes, so that one more has to be made up.
+    // A young cluster has few blockhashes, so a random one follows.
     for (const next of [...blockhashes, randomBlockhash]) {
       const transaction = await signLegacy(signer, [transfer], next());
       if (issued.has(transaction.signature)) continue;

@@ -74,7 +74,7 @@ export function createBlockEngine(ledger: Ledger): BlockEngine {
     const entry = bundles.get(bundleId);
     if (entry) entry.bundle = { ...entry.bundle, state };
   };
-  /** A fork may have taken away what had landed. */
+  /** A fork may have removed a landed bundle. */
   const current = (bundleId: string) => {
     const entry = bundles.get(bundleId);
     if (entry?.bundle.state.status === 'Landed') {

@@ -26,12 +26,12 @@ export type CallFault =
   /** The response contains a false status. */
   | (Odds & { readonly kind: 'wrongStatus'; readonly method: StatusMethod; readonly lie: Lie });
 
-/** Which node answers a request; several behind one URL are rarely equal. */
+/** Chooses the node that answers a request; several nodes behind one URL are rarely equal. */
 export type NodeFault = Odds & {
   readonly method: string;
 } /** Requests go in turn to nodes that are so many slots behind the cluster. */ & (
     | { readonly kind: 'behind'; readonly slots: readonly number[] }
-    /** The node remembers the transactions and blocks of the last slots alone. */
+    /** The node knows only the transactions and blocks of the last slots. */
     | { readonly kind: 'forgetHistory'; readonly slots: number }
   );
 
@@ -49,7 +49,7 @@ export interface Faults {
   clear(): void;
   /** Returns and counts the fault that applies to a request with these methods; null if none does. */
   takeRequest(methods: readonly string[]): RequestFault | null;
-  /** Returns which node answers a request with these methods, and counts the faults that say so. */
+  /** Returns the node that answers a request with these methods, and counts the faults that choose it. */
   takeNode(methods: readonly string[]): { readonly behindSlots: bigint; readonly historySlots: bigint | null };
   /** Returns and counts the fault of a kind that applies to a call; null if none does. */
   takeCall<K extends CallFault['kind']>(kind: K, method: string): OfKind<K> | null;

@@ -4,10 +4,12 @@ import { z } from 'zod';
 import { CACHED_FILE, defaultCacheDirectory, verifySquadsHash } from './programs.ts';
 
 export const MAINNET_RPC_URL = 'https://api.mainnet-beta.solana.com';
-/** Where the deployed program's bytes are: its program data account (BPF upgradeable loader). */
+/** Program data account of the deployed program, which holds its bytes (BPF upgradeable loader). */
 const PROGRAM_DATA = 'Fy3YMJCvwbAXUgUM5b91ucUVA3jYzwWLHL3MwBqKsh8n';
 const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111';
-/** Before the bytes: kind u32 (3 is program data), slot u64, whether there is an upgrade authority u8, its address. */
+/**
+ * Header before the bytes: kind u32 (3 is program data), slot u64, u8 that is 1 with an upgrade authority, its address.
+ */
 const HEADER_BYTES = 45;
 const PROGRAM_DATA_KIND = 3;
 const AUTHORITY_OFFSET = 12;
@@ -29,8 +31,8 @@ export interface FetchOptions {
 
 /**
  * Fetches the deployed Squads v4 program over RPC into the cache, where later starts find it. Returns the file's path.
- * Throws when the RPC does not answer in time, when the program could be upgraded, or when its SHA-256 is not the pinned
- * one; the cache is then as it was.
+ * Throws if the RPC node does not answer in time, if the program could be upgraded, or if its SHA-256 is not the pinned
+ * one; then the cache is not changed.
  */
 export async function fetchSquadsProgram(options: FetchOptions = {}): Promise<string> {
   const { rpcUrl = MAINNET_RPC_URL, timeoutMs = TIMEOUT_MS, cacheDirectory = defaultCacheDirectory() } = options;
@@ -47,7 +49,7 @@ export async function fetchSquadsProgram(options: FetchOptions = {}): Promise<st
   verifySquadsHash(bytes, place);
   await mkdir(cacheDirectory, { recursive: true });
   const path = join(cacheDirectory, CACHED_FILE);
-  // Renaming is atomic: whoever starts meanwhile finds the whole file or none.
+  // Renaming is atomic: a start at the same time finds the complete file or none.
   const partial = `${path}.${process.pid}`;
   await writeFile(partial, bytes);
   await rename(partial, path);

@@ -5,17 +5,17 @@ import type { LiteSVM } from 'litesvm';
 import { z } from 'zod';
 import { parseJson } from './json.ts';
 
-/** Accounts and programs of a real cluster that a local one starts with, as solana-test-validator takes them. */
+/** Accounts and programs of a real cluster with which a local one starts, in the formats of solana-test-validator. */
 export interface GenesisFiles {
   /** Files as `solana account --output json --output-file FILE` writes them, by address; the address may differ. */
   readonly accounts?: readonly { readonly address: string; readonly file: string }[];
-  /** Directories of such files; each file says its own address. */
+  /** Directories of such files; each file contains its own address. */
   readonly accountDirectories?: readonly string[];
   /** ELF files of programs by address. */
   readonly programs?: readonly { readonly address: string; readonly file: string }[];
 }
 
-/** Puts accounts and programs from files into an SVM. Throws Error that names the file that cannot be used. */
+/** Loads accounts and programs from files into an SVM. Throws Error that names an invalid file. */
 export function loadGenesisFiles(
   svm: LiteSVM,
   { accounts = [], accountDirectories = [], programs = [] }: GenesisFiles,
@@ -32,7 +32,7 @@ export function loadGenesisFiles(
   for (const { address: target, file } of programs) svm.addProgram(parseAddress(target), readFile(file));
 }
 
-/** Integers of 64 bits are numbers beyond a double in these files. */
+/** Integers of 64 bits in these files may exceed a double. */
 const integer = z.union([z.int().nonnegative(), z.bigint().nonnegative()]).transform(BigInt);
 const accountFile = z.object({
   pubkey: z.string(),

@@ -6,7 +6,7 @@ import type { SquadsProgram } from './programs.ts';
 
 const SQUADS_PROGRAM = 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf' as Address;
 const SYSTEM_PROGRAM = '11111111111111111111111111111111' as Address;
-/** The one ProgramConfig account of Squads v4, as it stands on mainnet: creating a multisig costs nothing there. */
+/** The only ProgramConfig account of Squads v4, as on mainnet, where the creation of a multisig is free. */
 const PROGRAM_CONFIG = 'BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr' as Address;
 const PROGRAM_CONFIG_AUTHORITY = '8xgjL6yqGmNeMUKMBcjUug47JL2QcWY3EBrFfYeHtYFT' as Address;
 const PROGRAM_CONFIG_TREASURY = '5DH2e3cJmFpyi6mk65EGFediunm4ui6BiKNUNrhWtD1b' as Address;
@@ -23,18 +23,21 @@ export const TIP_ACCOUNTS = [
   '3AVi9Tg9Uo68tJfuvoKvqKNWKkC5wPdSSdeBnizKZ6jT',
 ] as Address[];
 const TIP_ACCOUNT_LAMPORTS = 1_000_000_000n;
-/** What the cluster can give away: about the supply of mainnet. */
+/** Lamports that the cluster can give away: about the supply of mainnet. */
 const BANK_LAMPORTS = 500_000_000_000_000_000n;
-/** All lamports that genesis makes, but for the rent of programs. */
+/** All lamports of genesis, without the rent of programs. */
 export const GENESIS_LAMPORTS = BANK_LAMPORTS + TIP_ACCOUNT_LAMPORTS * BigInt(TIP_ACCOUNTS.length);
-/** The feature that admits transactions of version 1. */
+/** Feature that enables transactions of version 1. */
 const V1_FEATURE = 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL' as Address;
 
-/** The SVM as every ledger begins: LiteSVM's programs, Squads, tip accounts, and a bank that pays for airdrops; as of before version 1 if told so. */
+/**
+ * Creates the initial SVM of every ledger: LiteSVM's programs, Squads, tip accounts, and a bank that pays for airdrops;
+ * without version 1 if told so.
+ */
 export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): LiteSVM {
-  // Signatures, blockhashes and duplicates are the ledger's business: LiteSVM knows one blockhash and forgets signatures.
+  // The ledger checks signatures, blockhashes and duplicates: LiteSVM knows only one blockhash and forgets signatures.
   const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
-  // Wrapped SOL, of both token programs.
+  // Wrapped SOL, in both token programs.
   svm.withNativeMints();
   if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM, squads.bytes);
   const data = programConfig();

@@ -1,20 +1,22 @@
 import type { Ledger } from './ledger/ledger.ts';
 import type { WireTransaction } from './wire/wire-transaction.ts';
 
-/** Transactions that are executed in one turn of the event loop, so that requests need not wait for all that are due. */
+/** Transactions executed in one turn of the event loop, so that requests do not wait for all of them. */
 const TURN_TRANSACTIONS = 32;
 
-/** Holds what was accepted until it reaches the block producer. Nobody learns from the answer how it will fare. */
+/** Holds accepted transactions until their execution, so that the answer does not reveal their result. */
 export interface Inbox {
-  /** Without `checkLifetime` any blockhash will do. */
+  /** Adds a transaction. Without `checkLifetime` it may have any blockhash. */
   add(transaction: WireTransaction, options: { readonly checkLifetime: boolean }): void;
-  /** Executes at once what was accepted. */
+  /** Executes all accepted transactions at once. */
   flush(): void;
-  /** Drops what was accepted. */
+  /** Drops all accepted transactions. */
   close(): void;
 }
 
-/** `delayMs` passes between the answer and the execution; with 0 it takes place before the next request is read. */
+/**
+ * Creates an inbox. `delayMs` is the time between answer and execution; with 0 the execution precedes the next request.
+ */
 export function createInbox(
   ledger: Pick<Ledger, 'execute'>,
   delayMs: number,

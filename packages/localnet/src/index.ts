@@ -32,7 +32,7 @@ import { createSignatureVerifier } from './wire/signatures.ts';
 
 /** Slots between `confirmed` and `finalized`, as on mainnet. */
 const FINALIZED_LAG_SLOTS = 31;
-/** Part of a slot that passes between the answer to sendTransaction and the execution. */
+/** Part of a slot between the answer to sendTransaction and the execution. */
 const LANDING_SLOTS = 1 / 8;
 const SLOT_MS = 400;
 /** Time limit for fetching the real program at start. */
@@ -56,13 +56,13 @@ export interface LocalnetOptions {
   readonly fetchMissingProgram?: boolean | FetchOptions;
   /** Slot time in milliseconds, default 400. 0: only `warp` advances slots. */
   readonly slotMs?: number;
-  /** Slots by which `finalized` is behind `confirmed`; default 31, as on mainnet. */
+  /** Slots by which `finalized` lags behind `confirmed`; default 31, as on mainnet. */
   readonly finalizedLagSlots?: number;
   /** Time between the answer to sendTransaction and the execution; `warp` ends it. Default an eighth of `slotMs`. */
   readonly landingDelayMs?: number;
-  /** false refuses transaction version 1, like a cluster without the feature; default true. */
+  /** false rejects transaction version 1, like a cluster without the feature; default true. */
   readonly v1?: boolean;
-  /** Accounts and programs that the cluster starts with, from files; none by default. */
+  /** Accounts and programs from files, with which the cluster starts; none by default. */
   readonly genesis?: GenesisFiles;
   readonly faults?: readonly Fault[];
   /** Called with unexpected exceptions of the cluster; default: they become process warnings. */
@@ -79,15 +79,15 @@ export interface Localnet {
   readonly blockEngineUrl: string;
   readonly port: number;
   readonly program: Runtime['program'];
-  /** Sentence that says which Squads program runs, and why. */
+  /** Sentence with the running Squads program and the reason. */
   readonly programNote: string;
   readonly bank: Bank;
   readonly faults: Faults;
   /** Advances slots (default one) or seconds at once. */
   warp(step?: { readonly slots?: bigint; readonly seconds?: bigint }): Promise<void>;
   /**
-   * Abandons the newest complete blocks (default one) and the one that is being built, as when the cluster chooses another
-   * fork: their transactions never were. Throws RangeError if one of them is finalized.
+   * Abandons the newest complete blocks (default one) and the current one, as when a cluster chooses another fork:
+   * their transactions are undone. Throws RangeError if one of them is finalized.
    */
   fork(step?: { readonly slots?: bigint }): void;
   /** Disconnects all WebSocket clients; they may connect again. */
@@ -216,7 +216,7 @@ async function squadsProgram({ squadsProgram: wanted, fetchMissingProgram = fals
   return findSquadsProgram(wanted, options.cacheDirectory);
 }
 
-/** There are few nodes that differ, and many requests. */
+/** Few nodes differ and requests are many, so methods are created once per node. */
 function rememberMethods(create: (options: NodeOptions) => Methods): (options: NodeOptions) => Methods {
   const known = new Map<string, Methods>();
   return (options) => {

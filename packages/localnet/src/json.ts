@@ -8,12 +8,12 @@ declare global {
   }
 }
 
-/** Writes JSON in which a bigint is an integer with all of its digits: u64 amounts must not pass through a double. */
+/** Writes JSON in which a bigint is an integer with all its digits, because u64 amounts must not become doubles. */
 export function stringifyJson(value: unknown): string {
   return write(value) ?? 'null';
 }
 
-/** Returns undefined for values that JSON omits. A replacer for JSON.stringify would take twice as long. */
+/** Writes one value; undefined for values that JSON omits. A replacer for JSON.stringify would take twice as long. */
 function write(value: unknown): string | undefined {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -28,7 +28,7 @@ function write(value: unknown): string | undefined {
 
 /** Reads JSON; an integer that a double cannot hold exactly becomes a bigint. Throws SyntaxError. */
 export function parseJson(text: string): unknown {
-  // Such an integer has sixteen digits at least; looking at each number's source takes five times as long.
+  // Such an integer has at least sixteen digits; checking the source of every number takes five times as long.
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_key, member, { source }) =>
     typeof member === 'number' && !Number.isSafeInteger(member) && source !== undefined && /^-?\d+$/.test(source)

@@ -60,7 +60,7 @@ async function tryListen(server: Server, port: number, host: string): Promise<bo
     return true;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null;
-    // Beyond 65535 there is no port.
+    // There is no port above 65535.
     if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'ERR_SOCKET_BAD_PORT') return false;
     throw error;
   }

@@ -8,7 +8,7 @@ import { V1_FIRST_BYTE } from './wire/wire-transaction.ts';
 
 const NO_SIGNATURE = new Uint8Array(64);
 
-/** Executes on the deployed Squads program, which has been loaded into the SVM like any other program. */
+/** Creates a runtime on the deployed Squads program, which is loaded into the SVM like any other program. */
 export function createRealProgram(svm: LiteSVM): Runtime {
   return {
     program: 'squads-v4',
@@ -16,7 +16,7 @@ export function createRealProgram(svm: LiteSVM): Runtime {
   };
 }
 
-/** Runs one transaction in the SVM, committing its effects, and reads off what happened. */
+/** Executes one transaction in the SVM, commits its effects, and reads the result. */
 export function executeInSvm(svm: LiteSVM, transaction: Transaction): Execution {
   const outcome = nativeSvm(svm).sendVersionedTransaction(toWire(transaction));
   return outcome instanceof FailedTransactionMetadata
@@ -24,11 +24,11 @@ export function executeInSvm(svm: LiteSVM, transaction: Transaction): Execution 
     : describe(outcome, null);
 }
 
-/** Bytes on the wire. Kit's encoder takes as long for them as the SVM for a transfer. */
+/** Converts a transaction to its bytes on the wire. Kit's encoder takes as long as the SVM takes for a transfer. */
 function toWire({ messageBytes, signatures }: Transaction): Uint8Array {
   const message = new Uint8Array(messageBytes);
   const parts = Object.values(signatures).map((signature) => (signature ? new Uint8Array(signature) : NO_SIGNATURE));
-  // Version 1 puts its signatures last and does not count them; no message has more than fit the count's one byte.
+  // Version 1 has its signatures last, without a count; other versions never have more than a one-byte count holds.
   return Buffer.concat(
     message[0] === V1_FIRST_BYTE ? [message, ...parts] : [Buffer.of(parts.length), ...parts, message],
   );

@@ -1,11 +1,11 @@
 import type { Address, Transaction } from '@solana/kit';
 
-/** Solana's TransactionError as JSON-RPC writes it: a bare name, or a name with its details. */
+/** Solana's TransactionError in JSON-RPC: a name, or a name with details. */
 export type TransactionError = string | { readonly [name: string]: unknown };
 
 /** Result of a transaction that passed the ledger's checks and was executed. */
 export interface Execution {
-  /** null when it succeeded. */
+  /** null if it succeeded. */
   readonly err: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint;
@@ -25,9 +25,9 @@ export interface InnerInstructions {
 }
 
 /**
- * Executes transactions whose signatures, lifetime and size the ledger has already checked, and commits their effects
- * (on failure: fee and, for durable transactions, the advanced nonce are the ledger's business).
- * Two of them: the real Squads program in LiteSVM, and the emulation that lowers Squads instructions to their effects.
+ * Executes transactions whose signatures, lifetime and size the ledger has checked, and commits their effects. After a
+ * failure the ledger charges the fee and advances a durable nonce. There are two: the real Squads program in LiteSVM,
+ * and the emulation, which turns Squads instructions into their effects.
  */
 export interface Runtime {
   readonly program: 'squads-v4' | 'emulation';

@@ -3,7 +3,7 @@ import type { TransactionError } from './runtime.ts';
 
 type SvmError = ReturnType<FailedTransactionMetadata['err']>;
 
-/** Writes an SVM error the way JSON-RPC does, for instance `{ InstructionError: [0, { Custom: 6008 }] }`. */
+/** Converts an SVM error to that of JSON-RPC, e.g. `{ InstructionError: [0, { Custom: 6008 }] }`. */
 export function toTransactionError(error: SvmError): TransactionError {
   if (typeof error === 'number') return TRANSACTION_ERRORS[error] ?? `Unknown(${error})`;
   if ('accountIndex' in error) {

@@ -14,7 +14,7 @@ import {
 } from '../rpc/params.ts';
 import { checkContextSlot, withContext } from './context.ts';
 
-/** Addresses that getMultipleAccounts takes (rpc-client-api, MAX_MULTIPLE_ACCOUNTS). */
+/** Maximum of addresses in getMultipleAccounts (rpc-client-api, MAX_MULTIPLE_ACCOUNTS). */
 const MAX_MULTIPLE_ACCOUNTS = 100;
 const programAccountsConfig = optionalConfig({
   ...contextParam,
@@ -24,9 +24,11 @@ const programAccountsConfig = optionalConfig({
   withContext: z.boolean().nullish(),
 });
 
-/** Accounts that getLargestAccounts lists (rpc, NUM_LARGEST_ACCOUNTS). */
+/** Number of accounts in getLargestAccounts (rpc, NUM_LARGEST_ACCOUNTS). */
 const LARGEST_ACCOUNTS = 20;
-/** Wallets, and programs whose accounts hold lamports to be had back. */
+/**
+ * Owners of accounts with lamports: wallets, and programs whose accounts return their lamports when they are closed.
+ */
 const LAMPORT_HOLDERS = [
   '11111111111111111111111111111111',
   'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
@@ -36,7 +38,7 @@ const LAMPORT_HOLDERS = [
 ] as Address[];
 const largestConfig = optionalConfig({ ...contextParam, filter: z.enum(['circulating', 'nonCirculating']).nullish() });
 
-/** Methods that read accounts. What the bank has not given away does not circulate. */
+/** Methods that read accounts. Lamports of the bank count as non-circulating. */
 export function accountMethods(node: Node, bank: Address): Record<string, Method> {
   return {
     getBalance: (params) => {

@@ -5,7 +5,7 @@ import type { Method } from '../rpc/answer-call.ts';
 import { commitmentParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
 import { BLOCK_CLEANED_UP, BLOCK_NOT_AVAILABLE, invalidParams, RpcError } from '../rpc/rpc-error.ts';
 
-/** Slots that one getBlocks spans (rpc-client-api, MAX_GET_CONFIRMED_BLOCKS_RANGE). */
+/** Maximum of slots in one getBlocks (rpc-client-api, MAX_GET_CONFIRMED_BLOCKS_RANGE). */
 const MAX_BLOCKS = 500_000n;
 
 const blockConfig = optionalConfig({
@@ -17,7 +17,7 @@ const blockConfig = optionalConfig({
 });
 const config = optionalConfig(contextParam);
 
-/** Methods that look at blocks. Every slot has one; those without transactions are empty. */
+/** Methods that read blocks. Every slot has one; those without transactions are empty. */
 export function blockMethods({ slots, history }: Node): Record<string, Method> {
   const list = (start: bigint, end: bigint) => {
     const from = start > history.firstAvailableSlot() ? start : history.firstAvailableSlot();
@@ -60,7 +60,7 @@ export function blockMethods({ slots, history }: Node): Record<string, Method> {
       };
     },
     getBlocks: (params) => {
-      // The second parameter may be left out, the configuration then taking its place.
+      // The second parameter may be missing; then the configuration is in its place.
       const [start, second] = parseParams([integerParam, z.union([integerParam, config])], params);
       const [third] = parseParams([config], params.slice(2));
       const end = typeof second === 'bigint' ? second : null;

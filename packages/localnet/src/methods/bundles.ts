@@ -10,7 +10,7 @@ import { parseWireParam } from '../rpc/wire-param.ts';
 import type { SignatureVerifier } from '../wire/signatures.ts';
 import { withContext } from './context.ts';
 
-/** Bundle ids that a status call takes (docs.jito.wtf). */
+/** Maximum of bundle ids in a status call (docs.jito.wtf). */
 const MAX_BUNDLE_IDS = 5;
 const LAMPORTS_PER_SOL = 1_000_000_000;
 
@@ -22,7 +22,7 @@ export interface BundleDeps {
   readonly engine: BlockEngine;
   readonly faults: Faults;
   readonly verifier: SignatureVerifier;
-  /** Whether version 1 of transactions is admitted. */
+  /** True if the cluster accepts transactions of version 1. */
   readonly v1: boolean;
 }
 
@@ -68,7 +68,7 @@ export function bundleMethods({ ledger, engine, faults, verifier, v1 }: BundleDe
   };
 }
 
-/** What `GET /api/v1/bundles/tip_floor` answers: with no other bundles to compete with, the least tip is the floor. */
+/** Answers `GET /api/v1/bundles/tip_floor`: without competing bundles, the minimum tip is the floor. */
 export function tipFloor() {
   const floorSol = Number(MIN_TIP_LAMPORTS) / LAMPORTS_PER_SOL;
   return [
@@ -84,7 +84,10 @@ export function tipFloor() {
   ];
 }
 
-/** Beside Jito's members a failed bundle tells which transaction failed and why; the real engine leaves that to guess. */
+/**
+ * Describes the status of a bundle. A failed one also has the transaction and its error, which the real engine does not
+ * report.
+ */
 function inflightStatus(bundleId: string, bundle: Bundle | null) {
   if (!bundle) return { bundle_id: bundleId, status: 'Invalid', landed_slot: null };
   const { state } = bundle;

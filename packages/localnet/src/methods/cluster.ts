@@ -10,12 +10,12 @@ import { BLOCK_NOT_AVAILABLE, RpcError } from '../rpc/rpc-error.ts';
 import type { Runtime } from '../runtime.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 
-/** Identifies the set of features; a cluster derives it from their addresses, clients only compare it. */
+/** Identifier of the feature set. A cluster derives it from the features' addresses; clients only compare it. */
 export const FEATURE_SET = Number.parseInt(
   createHash('sha256').update(SOLANA_CORE_VERSION).digest('hex').slice(0, 8),
   16,
 );
-/** The largest account there can be (solana-system-interface, MAX_PERMITTED_DATA_LENGTH). */
+/** Maximum size of an account (solana-system-interface, MAX_PERMITTED_DATA_LENGTH). */
 const MAX_ACCOUNT_BYTES = 10n * 1024n * 1024n;
 const accountBytes = integerParam.refine((bytes) => bytes <= MAX_ACCOUNT_BYTES, `at most ${MAX_ACCOUNT_BYTES}`);
 const BLOCKHASH = z.string().min(32).max(44);
@@ -38,7 +38,7 @@ export function clusterMethods(node: Node, program: Runtime['program'], identity
     getTransactionCount: (params) => history.transactionCount(slot(params)),
     getSupply: (params) => {
       const [context] = parseParams([config], params);
-      // What the bank has not given away does not circulate. Fees are burnt, which the total leaves out of account.
+      // Lamports of the bank are non-circulating. The total ignores that fees are burned.
       const account = node.bank(context.commitment).account(identity);
       const nonCirculating = account.exists ? account.lamports : 0n;
       return withContext(node, context, {

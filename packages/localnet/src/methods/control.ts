@@ -11,10 +11,10 @@ import { invalidParams } from '../rpc/rpc-error.ts';
 import type { WebsocketGate } from '../subscriptions/websocket.ts';
 import { throwRpcError } from './context.ts';
 
-/** A bigger jump would leave the range of dates. */
+/** A bigger jump would exceed the range of dates. */
 const MAX_WARP_SECONDS = 10_000_000_000n;
 const MAX_WARP_SLOTS = 1_000_000_000_000n;
-/** Earlier states are kept for about as many slots. */
+/** About the number of slots whose earlier states are kept. */
 const MAX_BEHIND_SLOTS = 500;
 const MAX_NODES = 100;
 const MAX_U64 = 2n ** 64n - 1n;
@@ -74,7 +74,7 @@ const warpRequest = z.strictObject({
 
 const forkRequest = z.strictObject({ slots: integerParam.default(1n) });
 
-/** Whether slots follow one another by themselves. */
+/** Controls if slots advance by themselves. */
 export interface Pace {
   paused: boolean;
 }
@@ -88,7 +88,7 @@ export interface ControlDeps {
   readonly websockets: Pick<WebsocketGate, 'drop'>;
 }
 
-/** What a real cluster does not offer: money for nothing, time travel, misbehaviour. */
+/** Methods that a real cluster does not have: free money, time travel, faults. */
 export function controlMethods({ ledger, bank, faults, pace, inbox, websockets }: ControlDeps): Record<string, Method> {
   return {
     localnet_createMint: async (params) => {
@@ -145,7 +145,7 @@ export function controlMethods({ ledger, bank, faults, pace, inbox, websockets }
   };
 }
 
-/** Abandons the newest complete blocks and the one that is being built. Throws RangeError if they are not as many. */
+/** Abandons the newest complete blocks and the current one. Throws RangeError if there are fewer blocks. */
 export function abandonNewest(ledger: Ledger, slots: bigint): bigint {
   const firstAbandoned = ledger.slots.current() - slots;
   ledger.abandon(firstAbandoned);

@@ -8,10 +8,10 @@ import { NO_SNAPSHOT, RpcError } from '../rpc/rpc-error.ts';
 import { FEATURE_SET } from './cluster.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 
-/** Leaders that one getSlotLeaders lists (rpc, MAX_GET_SLOT_LEADERS). */
+/** Maximum of leaders in getSlotLeaders (rpc, MAX_GET_SLOT_LEADERS). */
 const MAX_SLOT_LEADERS = 5_000;
 const MAX_REWARD_ADDRESSES = 2_000;
-/** What a stake must hold beside its rent (stake program, since its minimum was raised). */
+/** Minimum of a stake beside its rent (stake program, since its minimum was raised). */
 const MIN_DELEGATION_LAMPORTS = 1_000_000_000n;
 
 const config = optionalConfig(contextParam);
@@ -51,12 +51,12 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       return Array.from({ length: limit }, () => identity);
     },
     getLeaderSchedule: (params) => {
-      // The slot may be left out, the configuration then taking its place.
+      // The slot may be missing; then the configuration is in its place.
       const [first] = parseParams([z.union([integerParam.nullable(), scheduleConfig])], params);
       const [second] = parseParams([scheduleConfig], params.slice(1));
       const { identity: wanted } = typeof first === 'bigint' || first === null ? second : first;
       const slot = typeof first === 'bigint' ? first : current();
-      // The next epoch's leaders are known one ahead.
+      // Leaders are known up to the next epoch.
       if (slot / SLOTS_PER_EPOCH > current() / SLOTS_PER_EPOCH + 1n) return null;
       if (wanted && wanted !== identity) return {};
       return { [identity]: Array.from({ length: Number(SLOTS_PER_EPOCH) }, (_, index) => index) };
@@ -69,7 +69,7 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       const byIdentity = options.identity && options.identity !== identity ? {} : { [identity]: [count, count] };
       return withContext(node, options, { byIdentity, range: { firstSlot, lastSlot } });
     },
-    // Nobody votes: a commitment is null, as for a block that is not being voted on.
+    // There are no votes: the commitment is null, as for a block without votes.
     getBlockCommitment: (params) => {
       parseParams([integerParam], params);
       return { commitment: null, totalStake: 0 };

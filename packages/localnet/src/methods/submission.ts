@@ -28,7 +28,7 @@ import { parseWireTransaction, WireTransactionError } from '../wire/wire-transac
 import { checkContextSlot, withContext } from './context.ts';
 
 const MAX_FEE_ADDRESSES = 128;
-/** First bytes of versioned messages; version 1 puts its signatures behind the message. */
+/** First byte of version 0 messages; version 1 has its signatures after the message. */
 const V0_PREFIX = 0x80;
 const V1_PREFIX = 0x81;
 const SIGNATURE_BYTES = 64;
@@ -56,7 +56,7 @@ export interface SubmissionDeps {
   readonly faucet: Faucet;
   readonly faults: Faults;
   readonly verifier: SignatureVerifier;
-  /** Whether version 1 of transactions is admitted. */
+  /** True if the cluster accepts transactions of version 1. */
   readonly v1: boolean;
 }
 
@@ -120,7 +120,7 @@ export function submissionMethods(deps: SubmissionDeps): Record<string, Method> 
       const alive = node.slots.isRecent(transaction.lifetimeToken, slot);
       return withContext(node, config, alive ? transactionFee(transaction).totalLamports : null);
     },
-    // Blocks are never full here, so the least that lands a transaction is nothing.
+    // Blocks are never full, so a transaction lands without a priority fee.
     getRecentPrioritizationFees: (params) => {
       parseParams([z.array(addressParam).max(MAX_FEE_ADDRESSES).nullish()], params);
       const newest = node.slots.at('confirmed');
@@ -142,12 +142,12 @@ function preflightFailure(attempt: Attempt): RpcError {
   return new RpcError(PREFLIGHT_FAILURE, `Transaction simulation failed: ${describeError(failed.err ?? '')}`, failed);
 }
 
-/** The result for a transaction that lacks a valid signature of one of its signers. */
+/** Result of a transaction without all its signers' valid signatures. */
 function unverified(): Attempt {
   return { kind: 'refused', err: 'SignatureFailure', logs: [], unitsConsumed: 0n };
 }
 
-/** The members of a simulation's result; all are there, null where nothing was executed or asked for. */
+/** Lists all members of a simulation's result; null if nothing was executed or requested. */
 function describeAttempt(attempt: Attempt, withInner: boolean) {
   const asked = { accounts: null, replacementBlockhash: null };
   if (attempt.kind === 'refused') {
@@ -183,7 +183,10 @@ const NOTHING_EXECUTED = {
   loadedAddresses: null,
 };
 
-/** A bare message is a transaction with empty signatures; there are never more than 127, so their count is one byte. */
+/**
+ * Parses a message alone as a transaction with empty signatures; there are never more than 127, so their count is one
+ * byte.
+ */
 function parseMessage(message: Uint8Array) {
   const [first = 0, second = 0] = message;
   const count = first === V0_PREFIX || first === V1_PREFIX ? second : first;

@@ -15,7 +15,7 @@ import { accountConfig, addressParam, contextParam, optionalConfig, parseParams 
 import { INVALID_PARAMS, RpcError } from '../rpc/rpc-error.ts';
 import { withContext } from './context.ts';
 
-/** Holders that getTokenLargestAccounts lists (rpc, NUM_LARGEST_ACCOUNTS). */
+/** Number of holders in getTokenLargestAccounts (rpc, NUM_LARGEST_ACCOUNTS). */
 const LARGEST_ACCOUNTS = 20;
 const TOKEN_PROGRAMS = [
   'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',

@@ -2,7 +2,7 @@ import { type EncodedAccount, getBase58Encoder, type ReadonlyUint8Array } from '
 import { z } from 'zod';
 import { tokenHolding } from '../ledger/token-balances.ts';
 
-/** Filters that getProgramAccounts takes (rpc-client-api, MAX_GET_PROGRAM_ACCOUNT_FILTERS). */
+/** Maximum of filters in getProgramAccounts (rpc-client-api, MAX_GET_PROGRAM_ACCOUNT_FILTERS). */
 const MAX_FILTERS = 4;
 
 const filter = z.union([
@@ -22,7 +22,7 @@ const filter = z.union([
 /** The filters of one call. */
 export const accountFilters = z.array(filter).max(MAX_FILTERS);
 
-/** Whether an account passes one filter. */
+/** Returns true if an account passes one filter. */
 export function matchesFilter(account: EncodedAccount, entry: z.output<typeof filter>): boolean {
   if ('dataSize' in entry) return account.data.length === entry.dataSize;
   if ('tokenAccountState' in entry) return tokenHolding(account) !== null;

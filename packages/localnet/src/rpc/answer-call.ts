@@ -37,7 +37,7 @@ export function failure(id: unknown, { code, message, details }: RpcError): obje
   return { jsonrpc: '2.0', error: { code, message, ...(details !== undefined && { data: details }) }, id };
 }
 
-/** Whether JSON is an object. */
+/** Returns true for a JSON object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

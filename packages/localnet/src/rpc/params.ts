@@ -43,6 +43,6 @@ export function parseParams<const T extends readonly z.ZodType[]>(
     const [issue] = parsed.error.issues;
     throw invalidParams(`parameter ${[position, ...(issue?.path ?? [])].join('.')}: ${issue?.message ?? 'malformed'}`);
   });
-  // Each value came out of the schema at its position.
+  // The schema at each position returned its value.
   return values as { -readonly [Position in keyof T]: z.output<T[Position]> };
 }

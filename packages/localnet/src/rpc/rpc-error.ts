@@ -2,7 +2,7 @@
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
-  /** Member `data` of the response. */
+  /** Member `data` of the error response. */
   readonly details: unknown;
 
   constructor(code: number, message: string, details?: unknown) {

@@ -10,7 +10,7 @@ const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
 export interface Routes {
-  /** By path: chooses the methods that answer a request from the names of those that it calls. */
+  /** Routes by path: each chooses its methods from the names of the called ones. */
   readonly rpc: ReadonlyMap<string, (called: readonly string[]) => Methods>;
   /** Plain GET routes by path. */
   readonly rest: ReadonlyMap<string, () => unknown>;
@@ -29,7 +29,7 @@ export function createRpcServer(routes: Routes): Server {
       response.destroy();
     });
   });
-  // A connection is torn down by its client at any time; without a listener that would end the process.
+  // A client may break its connection at any time; without a listener that would end the process.
   server.on('clientError', (_error, socket) => socket.destroy());
   return server;
 }
@@ -59,7 +59,10 @@ async function answer(routes: Routes, request: IncomingMessage, response: Server
   await answerCalls(routes, chooseMethods, body, response);
 }
 
-/** Reads a body; null if it is too long, in which case the rest is not read. Iterating over the request would be slower than the call itself. */
+/**
+ * Reads a body; null if it is too long, in which case the rest is not read. Iterating over the request would take
+ * longer than the call itself.
+ */
 function readBody(request: IncomingMessage): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -93,7 +96,7 @@ async function answerCalls(
   const called = (Array.isArray(calls) ? calls : [calls]).map(methodName);
   const fault = routes.faults.takeRequest(called);
   if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
-  // Open until the client closes it or the cluster stops.
+  // The request stays open until the client closes it or the cluster stops.
   if (fault?.kind === 'hang') return;
   if (fault?.kind === 'error') {
     const message = fault.status === 429 ? 'Too many requests' : 'Internal server error';
@@ -109,7 +112,7 @@ async function answerCalls(
   }
   if (calls.length === 0) return sendJson(response, 200, failure(null, new RpcError(INVALID_REQUEST, 'Empty batch')));
   const results: unknown[] = [];
-  // One after the other: calls in a batch may depend on the order they are written in.
+  // In sequence, because calls in a batch may depend on their order.
   for (const call of calls) {
     const result = await answerCall(methods, call, routes.onError);
     if (result !== null) results.push(result);
@@ -131,7 +134,7 @@ function sendText(response: ServerResponse, status: number, text: string): void 
   send(response, status, { 'content-type': 'text/plain; charset=utf-8' }, text);
 }
 
-/** All headers at once: setting them one by one makes Node merge them for each answer. */
+/** Sends all headers together, because Node merges single ones for each answer. */
 function send(response: ServerResponse, status: number, headers: Record<string, string>, text: string): void {
   response.writeHead(status, { ...ANY_ORIGIN, ...headers, 'content-length': Buffer.byteLength(text) }).end(text);
 }

@@ -5,7 +5,7 @@ import { INVALID_PARAMS, invalidParams, RpcError } from './rpc-error.ts';
 /** Length of the base64 text of the largest transaction (version 1); longer texts are not decoded. */
 const MAX_TEXT_LENGTH = 5_464;
 
-/** Reads a transaction from a parameter; `v1` admits version 1. Throws an RpcError that says what is wrong with it. */
+/** Parses a transaction parameter; `v1` accepts version 1. Throws an RpcError with the reason if it is invalid. */
 export function parseWireParam(text: string, encoding: 'base58' | 'base64', v1: boolean): WireTransaction {
   if (text.length > MAX_TEXT_LENGTH) {
     throw new RpcError(INVALID_PARAMS, `${encoding} encoded transaction too large: ${text.length} characters`);

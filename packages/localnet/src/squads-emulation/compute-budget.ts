@@ -15,17 +15,19 @@ import { type CompiledInstruction, type CompiledMessage, compiledInstructions } 
 
 export const COMPUTE_BUDGET_PROGRAM_ADDRESS = address('ComputeBudget111111111111111111111111111111');
 
-/** What the instructions of a transaction may use together. */
+/** Limits that the instructions of a transaction share. */
 export interface ComputeBudget {
   readonly unitLimit: number;
   /** null for the runtime's default heap. */
   readonly heapBytes: number | null;
 }
 
-/** The budget that a transaction asks for: in its configuration (v1), else with compute budget instructions. */
+/**
+ * Reads the budget that a transaction requests: in its configuration (v1), otherwise in compute budget instructions.
+ */
 export function computeBudgetOf(message: CompiledMessage): ComputeBudget {
   if (message.version === 1) {
-    // What a v1 message leaves out is zero; only the heap has a default.
+    // Missing values of a v1 message are zero; only the heap has a default.
     return { unitLimit: configValue(message, UNIT_LIMIT_BIT) ?? 0, heapBytes: configValue(message, HEAP_BYTES_BIT) };
   }
   const requests = computeBudgetRequests(message);
@@ -33,14 +35,14 @@ export function computeBudgetOf(message: CompiledMessage): ComputeBudget {
   return { unitLimit: Math.min(unitLimit, MAX_UNIT_LIMIT), heapBytes: requestedAmount(requests, REQUEST_HEAP_FRAME) };
 }
 
-/** The compute budget instructions of a message, and where they stand in it. */
+/** Finds the compute budget instructions of a message, with their positions. */
 export function computeBudgetRequests(message: CompiledMessage): (CompiledInstruction & { position: number })[] {
   return compiledInstructions(message)
     .map((instruction, position) => ({ ...instruction, position }))
     .filter(({ programIndex }) => message.staticAccounts[programIndex] === COMPUTE_BUDGET_PROGRAM_ADDRESS);
 }
 
-/** The instructions that ask for this budget in a v0 transaction. */
+/** Builds the instructions that request this budget in a v0 transaction. */
 export function computeBudgetInstructions({ unitLimit, heapBytes }: ComputeBudget): Instruction[] {
   const requests = [unitLimitRequest(unitLimit)];
   if (heapBytes !== null) {
@@ -57,7 +59,7 @@ export function isUnitLimitRequest({ data }: CompiledInstruction): boolean {
   return data[0] === SET_UNIT_LIMIT;
 }
 
-/** Units that one compute budget instruction takes itself (agave, the builtin's DEFAULT_COMPUTE_UNITS). */
+/** Units of one compute budget instruction itself (agave, the builtin's DEFAULT_COMPUTE_UNITS). */
 export const COMPUTE_BUDGET_INSTRUCTION_UNITS = 150;
 
 const MAX_UNIT_LIMIT = 1_400_000;
@@ -83,7 +85,7 @@ function requestedAmount(requests: readonly CompiledInstruction[], discriminator
   return request ? requestDecoder.decode(request.data).amount : null;
 }
 
-// What an instruction gets when the transaction names no limit (SIMD-0170): builtin programs far less than others.
+// Units of an instruction if the transaction sets no limit (SIMD-0170); builtin programs have far less.
 const DEFAULT_UNITS = 200_000;
 const DEFAULT_BUILTIN_UNITS = 3_000;
 const builtinPrograms: ReadonlySet<string> = new Set([COMPUTE_BUDGET_PROGRAM_ADDRESS, SYSTEM_PROGRAM_ADDRESS]);
@@ -100,7 +102,10 @@ const PRIORITY_FEE_BITS = 0b00011;
 const UNIT_LIMIT_BIT = 0b00100;
 const HEAP_BYTES_BIT = 0b10000;
 
-/** The values stand in the order of the mask's bits, the priority fee in one value for its two bits. */
+/**
+ * Reads a value of the configuration. Values are in the order of the mask's bits; the priority fee has one value for
+ * two bits.
+ */
 function configValue({ configMask, configValues }: CompiledMessage & { version: 1 }, bit: number): number | null {
   if ((configMask & bit) === 0) return null;
   let position = (configMask & PRIORITY_FEE_BITS) === 0 ? 0 : 1;

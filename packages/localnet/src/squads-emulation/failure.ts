@@ -1,9 +1,9 @@
 import type { TransactionError } from '../runtime.ts';
 
-/** What one instruction fails with, as JSON-RPC writes it: a bare name, or `{ Custom: code }`. */
+/** Error of one instruction in JSON-RPC: a name, or `{ Custom: code }`. */
 export type InstructionError = string | { readonly Custom: number };
 
-/** Ends the transaction with an error of the instruction that is running; the runner adds the instruction's index. */
+/** Ends the transaction with an error of the current instruction; the runner adds the instruction's index. */
 export class InstructionFailure extends Error {
   readonly detail: InstructionError;
 
@@ -25,7 +25,7 @@ export class TransactionFailure extends Error {
   }
 }
 
-/** Which instruction a transaction failed on and how; null when the failure is not an instruction's. */
+/** Finds the failed instruction of a transaction and its error; null if the error is not an instruction's. */
 export function failedInstruction(err: TransactionError): { index: number; detail: InstructionError } | null {
   if (typeof err === 'string' || !Array.isArray(err.InstructionError)) return null;
   const [index, detail]: unknown[] = err.InstructionError;

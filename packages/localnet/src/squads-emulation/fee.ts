@@ -7,15 +7,15 @@ import { failedInstruction } from './failure.ts';
 import type { CompiledInstruction, CompiledMessage } from './outer-transaction.ts';
 
 /**
- * Charges a transaction's fee by running it without its effects: the same signers, accounts, lookup tables and compute
- * budget, and no other instruction. So the runtime itself counts the fee, checks who pays and resolves the tables.
- * Says why the runtime would not let the transaction in, or null.
+ * Charges a transaction's fee by running it without its effects: with the same signers, accounts, lookup tables and
+ * compute budget, and no other instruction. So the runtime itself computes the fee, checks the payer and resolves the
+ * tables. Returns the error with which the runtime would not load the transaction, or null.
  */
 export function chargeFee(svm: LiteSVM, transaction: Transaction, message: CompiledMessage): TransactionError | null {
   const requests = computeBudgetRequests(message);
   const bare = { ...withInstructions(message, requests), lifetimeToken: svm.latestBlockhash() };
   const messageBytes = getCompiledTransactionMessageEncoder().encode(bare);
-  // The brand of message bytes says that they encode a compiled message, as the encoder has just done.
+  // These bytes have just been encoded from a compiled message.
   const { err } = executeInSvm(svm, { ...transaction, messageBytes: messageBytes as Transaction['messageBytes'] });
   const failed = err === null ? null : failedInstruction(err);
   return failed ? { InstructionError: [requests[failed.index]?.position, failed.detail] } : err;
@@ -26,7 +26,7 @@ function withInstructions(message: CompiledMessage, requests: readonly CompiledI
   const instructions = requests.map(({ programIndex, data }) => ({ programAddressIndex: programIndex, data }));
   const [first] = requests;
   if (first && !requests.some(isUnitLimitRequest)) {
-    // The priority fee is a price times a limit, and the default limit counts the instructions left out here.
+    // The priority fee is a price times a limit, and the default limit counts the instructions that are left out here.
     const data = unitLimitRequest(computeBudgetOf(message).unitLimit);
     instructions.push({ programAddressIndex: first.programIndex, data });
   }

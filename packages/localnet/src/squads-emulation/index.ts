@@ -30,7 +30,7 @@ export function createSquadsEmulation(svm: LiteSVM): Runtime {
   return { program: 'emulation', execute: (transaction) => execute(svm, transaction) };
 }
 
-/** Never yields to the event loop, so that no reader sees a transaction half done. */
+/** Executes without yielding to the event loop, so that no reader sees half of a transaction. */
 function execute(svm: LiteSVM, transaction: Transaction): Execution {
   if (!namesSquads(transaction)) return executeInSvm(svm, transaction);
   const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
@@ -58,7 +58,7 @@ function executeInstructions(svm: LiteSVM, message: CompiledMessage): Execution 
   }
 }
 
-/** A program that is called stands in the message itself; most transactions need not be decoded to know that it is not. */
+/** Checks for the program's address in the bytes, so that most transactions need not be decoded. */
 function namesSquads({ messageBytes }: Transaction): boolean {
   return Buffer.from(messageBytes.buffer, messageBytes.byteOffset, messageBytes.length).includes(squadsProgram);
 }

@@ -22,7 +22,7 @@ import type { Execution, TransactionError } from '../runtime.ts';
 import { COMPUTE_BUDGET_INSTRUCTION_UNITS, type ComputeBudget, computeBudgetInstructions } from './compute-budget.ts';
 import { failedInstruction } from './failure.ts';
 
-/** One instruction that ran, by addresses, and how deep: 1 for those given, more for those they called. */
+/** One executed instruction, with addresses and depth: 1 for the given ones, more for those they called. */
 export interface TracedInstruction {
   readonly programAddress: Address;
   readonly accounts: readonly Address[];
@@ -30,22 +30,22 @@ export interface TracedInstruction {
   readonly stackHeight: number;
 }
 
-/** What became of instructions that ran together. */
+/** Result of instructions that ran together. */
 export interface Invocation {
-  /** Its instruction indexes count the instructions given. */
+  /** Error whose instruction indices count the given instructions. */
   readonly err: TransactionError | null;
-  /** The accounts that an account index in `err` counts. */
+  /** Accounts that an account index in `err` refers to. */
   readonly addresses: readonly Address[];
   readonly logs: readonly string[];
   readonly unitsConsumed: number;
   readonly returnData: Execution['returnData'];
-  /** For each instruction given, up to one that failed: itself, then what it called. */
+  /** For each given instruction, up to a failed one: itself, then the instructions that it called. */
   readonly traces: readonly (readonly TracedInstruction[])[];
 }
 
 /**
- * Runs instructions as one LiteSVM transaction of their own, all or nothing. Signer roles are believed. A stand-in pays
- * the fee, so that no account of theirs is a signer or writable beyond what the instructions say.
+ * Runs instructions as a separate LiteSVM transaction, all or none. It trusts the signer roles. A stand-in pays the
+ * fee, so that no account becomes a signer or writable beyond the instructions' roles.
  */
 export function invoke(
   svm: LiteSVM,
@@ -80,19 +80,19 @@ export function invoke(
   };
 }
 
-/** Adds what asking for the budget takes itself. */
+/** Adds the units of the budget request itself. */
 function withOwnUnits(budget: ComputeBudget): ComputeBudget {
   const requestCount = computeBudgetInstructions(budget).length;
   return { ...budget, unitLimit: budget.unitLimit + requestCount * COMPUTE_BUDGET_INSTRUCTION_UNITS };
 }
 
-// Its name on the wire; nobody holds a key for it, and it exists only while a call of `invoke` lasts.
+// The stand-in's address; it has no private key, and exists only during a call of `invoke`.
 const standIn = getAddressDecoder().decode(createHash('sha256').update('fee payer of the Squads emulation').digest());
 
-// Far above the fee of any number of signatures that a message can carry.
+// Far more than the fee of the maximum of signatures.
 const STAND_IN_LAMPORTS = lamports(1_000_000_000n);
 
-// `invoke` and `success`.
+// The lines `invoke` and `success`.
 const LOG_LINES_PER_REQUEST = 2;
 
 function withStandIn<Result>(svm: LiteSVM, run: () => Result): Result {
@@ -104,7 +104,7 @@ function withStandIn<Result>(svm: LiteSVM, run: () => Result): Result {
   }
 }
 
-/** The runtime lets nobody write a program that is called, and Kit refuses to ask for it. */
+/** Makes called programs read-only, as the runtime does and kit requires. */
 function withReadonlyPrograms(instructions: readonly Instruction[]): Instruction[] {
   const programs = new Set(instructions.map(({ programAddress }) => programAddress));
   return instructions.map(({ accounts = [], ...instruction }) => ({

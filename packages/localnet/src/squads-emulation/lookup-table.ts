@@ -4,7 +4,7 @@ import {
   getAddressLookupTableDecoder,
 } from '@solana-program/address-lookup-table';
 
-/** The addresses that a lookup table holds; null for what is no lookup table. */
+/** Reads the addresses of a lookup table; null for other accounts. */
 export function lookupTableAddresses(account: EncodedAccount | null): readonly Address[] | null {
   if (account?.programAddress !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) return null;
   const [kind] = account.data;
@@ -12,7 +12,7 @@ export function lookupTableAddresses(account: EncodedAccount | null): readonly A
   return getAddressLookupTableDecoder().decode(account.data).addresses;
 }
 
-// First byte of the account: 0 is a table not yet initialized.
+// First byte of the account; 0 is an uninitialized table.
 const LOOKUP_TABLE = 1;
 
 const HEADER_BYTES = 56;

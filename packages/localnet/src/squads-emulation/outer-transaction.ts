@@ -15,12 +15,12 @@ import { lookupTableAddresses } from './lookup-table.ts';
 
 export type CompiledMessage = CompiledTransactionMessage & CompiledTransactionMessageWithLifetime;
 
-/** A transaction as its instructions see it: every account by address, with the role the transaction gives it. */
+/** A transaction as its instructions see it: every account by address, with its role in the transaction. */
 export interface OuterTransaction {
-  /** In the order in which the wire counts them: static, table-writable, table-readonly. */
+  /** Accounts in wire order: static, table-writable, table-readonly. */
   readonly accounts: readonly AccountMeta[];
   readonly instructions: readonly OuterInstruction[];
-  /** The recent blockhash that its instructions see, from which a nonce takes its next value. */
+  /** Recent blockhash that its instructions see, from which a nonce gets its next value. */
   readonly blockhash: Blockhash;
 }
 
@@ -30,7 +30,9 @@ export interface OuterInstruction {
   readonly data: ReadonlyUint8Array;
 }
 
-/** Reads a legacy, v0 or v1 message. Its lookup tables must hold what it looks up, as charging the fee has made sure. */
+/**
+ * Reads a legacy, v0 or v1 message. Its lookup tables must have all its addresses, which charging the fee has checked.
+ */
 export function readTransaction(svm: LiteSVM, message: CompiledMessage): OuterTransaction {
   const calledPrograms = new Set(compiledInstructions(message).map(({ programIndex }) => programIndex));
   const requested = [
@@ -50,12 +52,12 @@ export function readTransaction(svm: LiteSVM, message: CompiledMessage): OuterTr
   return { accounts, instructions, blockhash: blockhash(message.lifetimeToken) };
 }
 
-/** The addresses that the transaction may change. */
+/** Lists the addresses that the transaction may change. */
 export function writableAddresses({ accounts }: OuterTransaction): Address[] {
   return accounts.filter(({ role }) => isWritableRole(role)).map(({ address }) => address);
 }
 
-/** One instruction as the wire has it, in the shape that all versions share. */
+/** One instruction on the wire, in a shape common to all versions. */
 export interface CompiledInstruction {
   readonly programIndex: number;
   readonly accountIndexes: readonly number[];
@@ -104,8 +106,7 @@ function loadedAccounts(
   });
 }
 
-// Accounts that the runtime never lets a transaction write, whatever it asks for: built-in programs and sysvars
-// (agave, reserved_account_keys).
+// Accounts that are never writable in a transaction: built-in programs and sysvars (agave, reserved_account_keys).
 const reservedAddresses: ReadonlySet<string> = new Set([
   '11111111111111111111111111111111',
   'AddressLookupTab1e1111111111111111111111111',

@@ -4,15 +4,15 @@ import type { ComputeBudget } from './compute-budget.ts';
 import { InstructionFailure } from './failure.ts';
 import type { Invocation, TracedInstruction } from './invoke.ts';
 
-/** How far a transaction has got: what it has used up, and what will be told of it. */
+/** Progress of a transaction: the units and instructions that it has used, its logs and its inner instructions. */
 export interface Progress {
-  /** The transaction's accounts, which inner instructions are told by position in. */
+  /** The transaction's accounts, to whose positions inner instructions refer. */
   readonly accounts: readonly AccountMeta[];
   readonly budget: ComputeBudget;
   readonly logs: string[];
   readonly innerInstructions: Map<number, InnerInstructions['instructions'][number][]>;
   unitsConsumed: number;
-  /** Instructions begun, at every depth. */
+  /** Started instructions, at every depth. */
   instructionsBegun: number;
   returnData: Execution['returnData'];
 }
@@ -39,12 +39,12 @@ export function executionOf(progress: Progress, err: TransactionError | null): E
   };
 }
 
-/** What is left of the budget. */
+/** Computes the remaining budget. */
 export function budgetLeft({ budget, unitsConsumed }: Progress): ComputeBudget {
   return { ...budget, unitLimit: Math.max(0, budget.unitLimit - unitsConsumed) };
 }
 
-/** @throws InstructionFailure when the transaction has no such units left. */
+/** Charges units. @throws InstructionFailure if the transaction has too few left. */
 export function consumeUnits(progress: Progress, units: number): void {
   progress.unitsConsumed += units;
   if (progress.unitsConsumed > progress.budget.unitLimit) {
@@ -52,7 +52,10 @@ export function consumeUnits(progress: Progress, units: number): void {
   }
 }
 
-/** @throws InstructionFailure when the runtime would not begin so many instructions in one transaction. */
+/**
+ * Counts started instructions.
+ * @throws InstructionFailure if the runtime would not start so many in one transaction.
+ */
 export function beginInstructions(progress: Progress, count: number): void {
   progress.instructionsBegun += count;
   if (progress.instructionsBegun > MAX_INSTRUCTIONS) {
@@ -61,12 +64,12 @@ export function beginInstructions(progress: Progress, count: number): void {
   }
 }
 
-/** How many more instructions the transaction may begin. */
+/** Computes how many more instructions the transaction may start. */
 export function instructionsLeft({ instructionsBegun }: Progress): number {
   return MAX_INSTRUCTIONS - instructionsBegun;
 }
 
-/** Notes the inner instructions of the outer one at `index`. */
+/** Records the inner instructions of the outer one at `index`. */
 export function addInnerInstructions(progress: Progress, index: number, inner: readonly TracedInstruction[]): void {
   if (inner.length === 0) return;
   const instructions = progress.innerInstructions.get(index) ?? [];
@@ -81,7 +84,7 @@ export function addInnerInstructions(progress: Progress, index: number, inner: r
   }
 }
 
-/** Turns an account index of what was invoked, in an error such as InsufficientFundsForRent, into the transaction's. */
+/** Converts an account index of an invocation, in an error such as InsufficientFundsForRent, to the transaction's. */
 export function inOuterAccounts(
   progress: Progress,
   err: TransactionError,

@@ -32,10 +32,9 @@ import {
 } from './progress.ts';
 
 /**
- * Runs a transaction's instructions in order until one fails. What ran stays done: undoing it is the caller's business.
- *
- * Each Squads instruction takes effect by itself, its calls of other programs as a LiteSVM transaction of their own. So
- * the vault signs for nothing but its own calls, and no instruction sees a role that the chain would not give it.
+ * Runs a transaction's instructions in order until one fails. Effects of a failed transaction are undone by the caller.
+ * Each Squads instruction takes effect separately, and its calls of other programs are separate LiteSVM transactions.
+ * So the vault signs only its own calls, and no instruction sees a role that the chain would not give it.
  */
 export function runTransaction(svm: LiteSVM, transaction: OuterTransaction, budget: ComputeBudget): Execution {
   const progress = startProgress(transaction.accounts, budget);
@@ -61,7 +60,7 @@ function runInstructions(run: Run, instructions: readonly OuterInstruction[]): T
   }
 }
 
-/** Runs the first of the instructions left, or several that can run together; says how many. */
+/** Runs the next instruction, or several that can run together. @returns their number. */
 function runNext(run: Run, index: number, left: readonly OuterInstruction[]): number {
   const [next] = left;
   if (next?.programAddress === SQUADS_PROGRAM_ADDRESS) {
@@ -70,7 +69,7 @@ function runNext(run: Run, index: number, left: readonly OuterInstruction[]): nu
   }
   if (next?.programAddress === COMPUTE_BUDGET_PROGRAM_ADDRESS) {
     beginInstructions(run.progress, 1);
-    // Its effect is the budget, which has been read.
+    // Its effect is the budget, which was read before.
     consumeUnits(run.progress, COMPUTE_BUDGET_INSTRUCTION_UNITS);
     run.progress.logs.push(`Program ${next.programAddress} invoke [1]`, `Program ${next.programAddress} success`);
     return 1;
@@ -130,7 +129,7 @@ function chainOf(run: Run, index: number): Chain {
   };
 }
 
-/** A caller can pass on no privilege that it does not have itself, but for the signatures of its derived addresses. */
+/** Checks that a caller passes on only its own privileges and the signatures of its derived addresses. */
 function checkPrivileges(
   caller: readonly AccountMeta[],
   instructions: readonly Instruction[],
@@ -146,13 +145,14 @@ function checkPrivileges(
   }
 }
 
-/** Runs instructions that the outer one at `index` calls, one after the other. */
+/** Runs the instructions that the outer one at `index` calls, in sequence. */
 function callOthers(run: Run, index: number, instructions: readonly Instruction[]): void {
   const { svm, progress, blockhash } = run;
   const allowed = instructions.slice(0, instructionsLeft(progress));
   const called = spend(progress, invoke(svm, blockhash, allowed, budgetLeft(progress)));
   if (typeof called.err === 'string' && noSuchProgram.has(called.err)) {
-    // Nothing has run. Those before the one without a program would have, and may fail with an error of their own.
+    // Nothing has run. On chain, instructions before the one without a program would have run, and may fail with their
+    // own error.
     if (allowed.length > 1) for (const instruction of allowed) callOthers(run, index, [instruction]);
     throw new InstructionFailure('UnsupportedProgramId', '');
   }
@@ -166,10 +166,11 @@ function callOthers(run: Run, index: number, instructions: readonly Instruction[
   beginInstructions(progress, instructions.length - allowed.length);
 }
 
-// How the runtime refuses a transaction that calls what is no program; for a call it is the caller's own failure.
+// Errors with which the runtime rejects a transaction that calls a missing program; in a call they are the caller's
+// failure.
 const noSuchProgram: ReadonlySet<string> = new Set(['ProgramAccountNotFound', 'InvalidProgramForExecution']);
 
-/** Runs instructions of other programs side by side, with the roles of the transaction. */
+/** Runs instructions of other programs together, with the roles of the transaction. */
 function runOthers({ svm, progress, blockhash }: Run, index: number, instructions: readonly OuterInstruction[]): void {
   const ran = spend(progress, invoke(svm, blockhash, instructions, budgetLeft(progress)));
   progress.logs.push(...ran.logs);

@@ -2,7 +2,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Commitment } from '../ledger/slots.ts';
 import type { Subscription } from './subscribe.ts';
 
-/** Slots that one step notifies of; those before are skipped, as on a node that catches up. */
+/** Maximum of slots in one step; earlier ones are skipped, as on a node that catches up. */
 const MAX_STEP_SLOTS = 512n;
 
 /** Sends a result to one subscriber, in order; `last` ends the subscription. */
@@ -17,7 +17,7 @@ export interface Feed {
 export function createFeed(ledger: Ledger): Feed {
   const { slots } = ledger;
   const subscribers = new Set<{ readonly subscription: Subscription; readonly deliver: Deliver }>();
-  // A bank that is being built notifies of each transaction, complete banks once of what is different in them.
+  // The current bank notifies of each transaction, complete banks once of their changes.
   const notified = { confirmed: slots.at('confirmed'), finalized: slots.at('finalized') };
 
   const tellOnce = (entry: { readonly subscription: Subscription; readonly deliver: Deliver }) => {
@@ -59,7 +59,7 @@ export function createFeed(ledger: Ledger): Feed {
     add: (subscription, deliver) => {
       const entry = { subscription, deliver };
       subscribers.add(entry);
-      // After the caller has answered with the subscription's number.
+      // After the caller has answered with the number of the subscription.
       setImmediate(() => {
         if (subscribers.has(entry)) tellOnce(entry);
       });

@@ -18,15 +18,15 @@ import {
 
 /** Callbacks of a subscription; their return values are the results of its notifications. */
 export interface Subscription {
-  /** `slotNotification` and so on. */
+  /** Name of the notification, e.g. `slotNotification`. */
   readonly notification: string;
-  /** Commitment at which it is notified. */
+  /** Commitment of the notifications. */
   readonly commitment: Commitment;
-  /** For `processed`: called for each transaction that was executed. */
+  /** For `processed`: called for each executed transaction. */
   onTransaction?(executed: ExecutedAttempt): readonly unknown[];
   /** For the other commitments: called for the bank of each slot that has reached it. */
   onBank?(slot: bigint): readonly unknown[];
-  /** Called when a slot has begun. */
+  /** Called at the start of a slot. */
   onSlot?(): readonly unknown[];
   /** Called at once, at every commit and at every slot; the first result is the last notification. */
   once?(): readonly unknown[];

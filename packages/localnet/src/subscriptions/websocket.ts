@@ -25,9 +25,9 @@ export interface WebsocketDeps {
 export interface WebsocketGate {
   /** Lets clients of a server upgrade at `/`. */
   serve(server: Server): void;
-  /** Disconnects all clients without a goodbye; they may connect again. Returns their number. */
+  /** Drops all connections without a close frame; clients may connect again. Returns their number. */
   drop(): number;
-  /** Disconnects all clients and admits no more. */
+  /** Disconnects all clients and accepts no more. */
   close(): void;
 }
 

@@ -1,6 +1,6 @@
 const ALPHABET = Buffer.from('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz', 'latin1');
-const ZERO = 0x31; // the letter that stands for nothing: '1'
-/** Five digits at a time: 58 ** 5 fits 31 bits, and multiplied by 2 ** 16 a double still holds it exactly. */
+const ZERO = 0x31; // the letter for zero: '1'
+/** Digits computed together: 58 ** 5 fits 31 bits, and a double holds it exactly when multiplied by 2 ** 16. */
 const LIMB_DIGITS = 5;
 const LIMB = 58 ** LIMB_DIGITS;
 const WORD = 2 ** 16;
@@ -9,12 +9,12 @@ const DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const [digit, letter] of ALPHABET.entries()) DIGITS[letter] = digit;
 
 /**
- * Writes bytes in base58. Every address and signature that passes is written so, and kit's codec, which works digit by
- * digit, takes fifteen times as long.
+ * Encodes bytes in base58, as every address and signature is. Kit's codec, which works digit by digit, takes fifteen
+ * times as long.
  */
 export function encodeBase58(bytes: Uint8Array): string {
   const zeros = countZeros(bytes.length, (index) => bytes[index] === 0);
-  // The lowest first.
+  // Lowest limb first.
   const limbs: number[] = [];
   let at = zeros;
   if ((bytes.length - at) % 2 === 1) multiplyAdd(limbs, LIMB, 1, bytes[at++] ?? 0);
@@ -61,7 +61,7 @@ export function decodeBase58(text: string): Uint8Array | null {
   return bytes.subarray(start + (isHalf ? 1 : 0) - zeros);
 }
 
-/** Digits of a number in some base, the lowest first: multiplies it and adds to it in place. */
+/** Multiplies a number, whose digits in some base are stored lowest first, and adds to it in place. */
 function multiplyAdd(digits: number[], base: number, factor: number, summand: number): void {
   let carry = summand;
   for (let index = 0; index < digits.length; index++) {

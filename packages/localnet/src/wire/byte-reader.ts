@@ -3,7 +3,7 @@ import { encodeBase58 } from './base58.ts';
 
 const ADDRESS_BYTES = 32;
 
-/** Reads a transaction's bytes from front to back. Each read throws RangeError when the bytes end too early. */
+/** Reads a transaction's bytes in sequence. Each read throws RangeError if the bytes end too early. */
 export interface ByteReader {
   offset(): number;
   u8(): number;
@@ -12,7 +12,7 @@ export interface ByteReader {
   u64(): bigint;
   bytes(count: number): Uint8Array;
   address(): Address;
-  /** A length in one to three groups of seven bits. Throws when it is not written in the shortest way. */
+  /** Reads a length of one to three groups of seven bits. Throws if it is not in its shortest form. */
   shortU16(): number;
   atEnd(): boolean;
 }

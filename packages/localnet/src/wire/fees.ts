@@ -7,7 +7,7 @@ const SET_COMPUTE_UNIT_LIMIT = 2;
 const SET_COMPUTE_UNIT_PRICE = 3;
 const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 const MAX_COMPUTE_UNITS = 1_400_000n;
-/** Allowance of an instruction when the transaction sets no limit; a builtin's is smaller (SIMD-0170). */
+/** Units of an instruction if the transaction sets no limit; builtins have less (SIMD-0170). */
 const DEFAULT_UNITS = 200_000n;
 const BUILTIN_UNITS = 3_000n;
 const BUILTIN_PROGRAMS = new Set([
@@ -21,7 +21,7 @@ const BUILTIN_PROGRAMS = new Set([
   'KeccakSecp256k11111111111111111111111111111',
   'Ed25519SigVerify111111111111111111111111111',
 ]);
-/** Programs whose first data byte counts signatures that are charged like the transaction's own. */
+/** Programs whose first data byte counts signatures that cost the same as the transaction's own. */
 const PRECOMPILES = new Set([
   'KeccakSecp256k11111111111111111111111111111',
   'Ed25519SigVerify111111111111111111111111111',
@@ -31,11 +31,11 @@ const PRECOMPILES = new Set([
 export interface TransactionFee {
   readonly totalLamports: bigint;
   readonly priorityLamports: bigint;
-  /** Micro-lamports per compute unit; what getRecentPrioritizationFees reports. */
+  /** Micro-lamports per compute unit, which getRecentPrioritizationFees reports. */
   readonly unitPriceMicroLamports: bigint;
 }
 
-/** What the runtime takes from the fee payer: a flat fee per signature and the priority fee. */
+/** Computes the runtime's charge to the fee payer: a fee per signature and the priority fee. */
 export function transactionFee(transaction: WireTransaction): TransactionFee {
   const baseLamports =
     LAMPORTS_PER_SIGNATURE * BigInt(transaction.header.numSignerAccounts + precompileSignatures(transaction));

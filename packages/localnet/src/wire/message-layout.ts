@@ -4,26 +4,29 @@ import type { ByteReader } from './byte-reader.ts';
 
 const BLOCKHASH_BYTES = 32;
 const VERSION_FLAG = 0x80;
-/** Bits of version 1's config mask (SIMD-0385), in the order of the values: the fee is a u64 and takes two, the others are u32. */
+/**
+ * Bits of version 1's config mask (SIMD-0385), in the order of the values: the fee is a u64 with two bits, the others
+ * are u32.
+ */
 const CONFIG_FEE = 0b0_0011;
 const CONFIG_COMPUTE_UNITS = 0b0_0100;
 const CONFIG_LOADED_BYTES = 0b0_1000;
 const CONFIG_HEAP = 0b1_0000;
 const CONFIG_KNOWN = CONFIG_FEE | CONFIG_COMPUTE_UNITS | CONFIG_LOADED_BYTES | CONFIG_HEAP;
 
-/** A message as its bytes say, before anyone asked whether it makes sense. */
+/** A parsed message, before its content is checked. */
 export interface Message {
   readonly version: 'legacy' | 0 | 1;
   readonly header: MessageHeader;
   readonly staticAddresses: readonly Address[];
-  /** Where in the message they stand, one after the other. */
+  /** Offset of the addresses in the message. */
   readonly addressesOffset: number;
-  /** A recent blockhash, or the value of a durable nonce; and where in the message it stands. */
+  /** Recent blockhash or durable nonce value, with its offset in the message. */
   readonly lifetimeToken: string;
   readonly lifetimeOffset: number;
   readonly instructions: readonly WireInstruction[];
   readonly lookups: readonly AddressLookup[];
-  /** Version 1 only: what compute-budget instructions say in the older formats. */
+  /** Only for version 1: limits that older formats set in compute budget instructions. */
   readonly config: V1Config | null;
 }
 
@@ -50,7 +53,7 @@ export interface V1Config {
   readonly computeUnitLimit: number;
 }
 
-/** Reads a message of any version. `first` is its first byte. Throws RangeError when the bytes are no message. */
+/** Parses a message of any version. `first` is its first byte. Throws RangeError if the bytes are not a message. */
 export function readMessage(reader: ByteReader, first: number, start: number): Message {
   if (first < VERSION_FLAG) return readOlderMessage(reader, 'legacy', start);
   reader.u8();

@@ -2,28 +2,28 @@ import { parentPort } from 'node:worker_threads';
 import { Account, FailedTransactionMetadata, FeatureSet, LiteSvm } from 'litesvm/dist/internal.js';
 import { decodeBase58 } from './base58.ts';
 
-// The other side of `signatures.ts`: gets data for the Ed25519 program, answers whether each was accepted. Its SVM knows
-// nothing but that program and who pays for the asking. LiteSVM's wrapper is left alone: it takes a thread 60 ms to load.
+// The worker of `signatures.ts`: it receives data for the Ed25519 program and answers if each was accepted. Its SVM has
+// only that program and a fee payer. It uses LiteSVM's native part, because the wrapper takes a thread 60 ms to load.
 
-/** Each message costs the other side 10 µs; but the fewer answers it holds, the sooner the other side has work again. */
+/** Answers per message: each message costs the other side 10 µs, but small ones give it new work sooner. */
 const ANSWERED_TOGETHER = 4;
 const SIGNATURE_BYTES = 64;
 const BLOCKHASH_BYTES = 32;
-/** Enough for any number of fees. */
+/** Enough lamports for any number of fees. */
 const PAYER_LAMPORTS = 10n ** 18n;
 const PAYER = new Uint8Array(32).fill(1);
 const ED25519_PROGRAM = decodeBase58('Ed25519SigVerify111111111111111111111111111') ?? new Uint8Array();
 
-/** A legacy transaction up to the length of its one instruction's data; its own signature is not looked at. */
+/** A legacy transaction up to the length of its one instruction's data; its own signature is not checked. */
 const PREFIX = Buffer.concat([
   Buffer.of(1),
   Buffer.alloc(SIGNATURE_BYTES),
-  // One signer; one of two accounts is readonly.
+  // One signer; one of two accounts is read-only.
   Buffer.of(1, 0, 1, 2),
   PAYER,
   ED25519_PROGRAM,
   Buffer.alloc(BLOCKHASH_BYTES),
-  // One instruction, of the second account's program, without accounts.
+  // One instruction of the second account's program, without accounts.
   Buffer.of(1, 1, 0),
 ]);
 
@@ -47,7 +47,7 @@ function isAccepted(instruction: Uint8Array): boolean {
   return !(svm.sendLegacyTransaction(transaction) instanceof FailedTransactionMetadata);
 }
 
-/** Seven bits a byte, the lowest first. */
+/** Encodes a length with seven bits per byte, the lowest first. */
 function shortLength(length: number): Uint8Array {
   if (length < 0x80) return Uint8Array.of(length);
   return Uint8Array.of((length & 0x7f) | 0x80, length >> 7);

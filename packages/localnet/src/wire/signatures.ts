@@ -6,26 +6,26 @@ const KEY_BYTES = 32;
 /** The Ed25519 program's data: a count and padding, then offsets for each signature (solana-ed25519-program). */
 const HEADER_BYTES = 2;
 const OFFSETS_BYTES = 14;
-/** Stands in the offsets for the instruction that they are part of. */
+/** Offset value that means the instruction itself. */
 const THIS_INSTRUCTION = 0xffff;
 
 /** Verifies signatures with the rules of a validator. */
 export interface SignatureVerifier {
-  /** Whether every signature is there and was made over these bytes by the account that must sign. */
+  /** Resolves to true if every signer's signature exists and is valid for these bytes. */
   verify(transaction: WireTransaction): Promise<boolean>;
   close(): Promise<void>;
 }
 
 /**
- * A verifier that works in a thread of its own: a signature takes four fifths of what executing a transfer takes. It
- * lets the SVM's Ed25519 program check them, which does in 35 µs what Node's crypto does in 60, and by the same rules as
- * the runtime. What is asked for in one turn of the event loop goes there together.
+ * Creates a verifier with a thread of its own, because a signature takes four fifths of the time of a transfer. The
+ * SVM's Ed25519 program checks them in 35 µs, where Node's crypto takes 60, and by the rules of the runtime. Requests
+ * of one turn of the event loop are sent together.
  */
 export function createSignatureVerifier(): SignatureVerifier {
   const worker = new Worker(new URL('./signature-worker.ts', import.meta.url));
   worker.unref();
   let waiting: Question[] = [];
-  // Answered in the order of asking.
+  // Answered in the order of the requests.
   let asked: Question[] = [];
   let failure: Error | null = null;
 
@@ -64,7 +64,7 @@ interface Question {
   readonly reject: (error: Error) => void;
 }
 
-/** Data for the Ed25519 program that succeeds if all signatures are right; null when one is missing. */
+/** Builds data for the Ed25519 program, which succeeds if all signatures are valid; null if one is missing. */
 function verifyingInstruction({ transaction, signatures, addressesOffset }: WireTransaction): Uint8Array | null {
   const message = new Uint8Array(transaction.messageBytes);
   const signaturesStart = HEADER_BYTES + signatures.length * OFFSETS_BYTES;
@@ -76,7 +76,7 @@ function verifyingInstruction({ transaction, signatures, addressesOffset }: Wire
   for (const [index, signature] of signatures.entries()) {
     if (signature === null) return null;
     const signatureStart = signaturesStart + index * SIGNATURE_BYTES;
-    // The signers' keys are the first addresses of the message itself.
+    // The signers' keys are the first addresses of the message.
     const keyStart = messageStart + addressesOffset + index * KEY_BYTES;
     const offsets = [signatureStart, THIS_INSTRUCTION, keyStart, THIS_INSTRUCTION];
     offsets.push(messageStart, message.length, THIS_INSTRUCTION);

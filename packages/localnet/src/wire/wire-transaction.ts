@@ -10,28 +10,28 @@ import { encodeBase58 } from './base58.ts';
 import { type ByteReader, createByteReader } from './byte-reader.ts';
 import { type Message, type MessageHeader, readMessage } from './message-layout.ts';
 
-/** Legacy and version 0: the IPv6 minimum MTU less headers (solana-packet, PACKET_DATA_SIZE). */
+/** Maximum of legacy and version 0: the minimum IPv6 MTU less headers (solana-packet, PACKET_DATA_SIZE). */
 const PACKET_BYTES = 1232;
-/** Version 1 (SIMD-0385). */
+/** Maximum of version 1 (SIMD-0385). */
 const V1_BYTES = 4096;
 const V1_ADDRESSES = 64;
 const V1_INSTRUCTIONS = 64;
-/** Version 1 sets this byte first; the older formats begin with the number of signatures, which is smaller. */
+/** First byte of version 1; older formats begin with the number of signatures, which is smaller. */
 export const V1_FIRST_BYTE = 0x81;
 const SIGNATURE_BYTES = 64;
-/** Account indices are single bytes. */
+/** Maximum of accounts, because their indices are single bytes. */
 const ACCOUNTS = 256;
 
 /**
- * One transaction as it came over the wire, taken apart and found well formed, as strictly as a validator does it: what
- * passes here the SVM can read, and bytes that it cannot read would take the process down. Signatures are not verified.
+ * A parsed and well-formed transaction. Checks are as strict as a validator's, because bytes that the SVM cannot read
+ * would end the process. Signatures are not verified.
  */
 export interface WireTransaction extends Message {
   readonly bytes: Uint8Array;
   readonly transaction: Transaction;
-  /** The fee payer's signature in base58, by which the ledger knows the transaction. */
+  /** Fee payer's signature in base58, which identifies the transaction. */
   readonly signature: Signature;
-  /** One for each signer in order; null when it is all zeros. */
+  /** Signatures of the signers in order; null for zeros. */
   readonly signatures: readonly (SignatureBytes | null)[];
   readonly feePayer: Address;
 }
@@ -47,7 +47,7 @@ export class WireTransactionError extends Error {
   }
 }
 
-/** Takes a wire transaction apart. Throws WireTransactionError. */
+/** Parses a wire transaction. Throws WireTransactionError. */
 export function parseWireTransaction(bytes: Uint8Array): WireTransaction {
   const limit = bytes[0] === V1_FIRST_BYTE ? V1_BYTES : PACKET_BYTES;
   if (bytes.length > limit) {
@@ -75,14 +75,14 @@ export function parseWireTransaction(bytes: Uint8Array): WireTransaction {
   };
 }
 
-/** The transaction as it would be with another blockhash; its signatures are no longer valid for it. */
+/** Replaces the blockhash of a transaction, which makes its signatures invalid. */
 export function withLifetime({ transaction, lifetimeOffset }: WireTransaction, blockhash: Uint8Array): Transaction {
   const messageBytes = new Uint8Array(transaction.messageBytes);
   messageBytes.set(blockhash, lifetimeOffset);
   return { ...transaction, messageBytes: messageBytes as ReadonlyUint8Array as TransactionMessageBytes }; // same layout
 }
 
-/** Whether the account at an index of the static list may be written, as the header says. */
+/** Returns true if the header makes the static account at an index writable. */
 export function isStaticWritable(header: MessageHeader, staticCount: number, index: number): boolean {
   return index < header.numSignerAccounts
     ? index < header.numSignerAccounts - header.numReadonlySignerAccounts

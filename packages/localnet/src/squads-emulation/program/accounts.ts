@@ -60,13 +60,13 @@ export const accountLayouts: { readonly [Name in keyof Accounts]: AccountLayout<
   },
 };
 
-/** Length of what `encodeAccount` makes of this value, in bytes. */
+/** Length of the value's encoding by `encodeAccount`, in bytes. */
 export function encodedBytes<Name extends keyof Accounts>(name: Name, value: Accounts[Name]): number {
   const { discriminator, encoder } = accountLayouts[name];
   return discriminator.length + getEncodedSize(value, encoder);
 }
 
-/** Encodes discriminator and fields, without the room that the account may have after them. */
+/** Encodes discriminator and fields, without unused bytes of the account after them. */
 export function encodeAccount<Name extends keyof Accounts>(name: Name, value: Accounts[Name]): Uint8Array {
   const { discriminator, encoder } = accountLayouts[name];
   return Buffer.concat([Buffer.from(discriminator), Buffer.from(encoder.encode(value))]);

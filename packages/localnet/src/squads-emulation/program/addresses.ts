@@ -13,7 +13,7 @@ import {
 } from '@flywheel/squads';
 import { type Address, getAddressDecoder, isOffCurveAddress } from '@solana/kit';
 
-/** A program-derived address and the bump that took it off the curve. */
+/** A program-derived address with its bump. */
 export interface DerivedAddress {
   readonly address: Address;
   readonly bump: number;
@@ -40,7 +40,7 @@ export function proposalAddress(multisig: Address, batchIndex: bigint): DerivedA
   return derive(proposalSeeds(multisig, batchIndex));
 }
 
-/** @param number counts from 1, as the program does. */
+/** Derives the address of a batch transaction. @param number counts from 1, as in the program. */
 export function batchTransactionAddress(multisig: Address, batchIndex: bigint, number: number): DerivedAddress {
   return derive(batchTransactionSeeds(multisig, batchIndex, number - 1));
 }
@@ -55,8 +55,8 @@ export function compareAddresses(a: Address, b: Address): number {
 }
 
 /**
- * Derives with Node's synchronous SHA-256: kit derives asynchronously, and a transaction must run without yielding to the
- * event loop, or a reader could see it half done. It remembers the result, because a batch needs the same few addresses
+ * Derives with Node's synchronous SHA-256: kit derives asynchronously, and a transaction must run without yielding to
+ * the event loop, or a reader could see half of it. Results are cached, because a batch needs the same few addresses
  * many times.
  */
 function derive(seeds: Seeds): DerivedAddress {

@@ -1,15 +1,15 @@
 import { bytesEqual, type Decoder, type Encoder, type ReadonlyUint8Array } from '@solana/kit';
 
-/** The two halves of a layout of `@flywheel/squads`. */
+/** Encoder and decoder of a layout of `@flywheel/squads`. */
 export interface Layout<Value> {
   readonly encoder: Encoder<Value>;
   readonly decoder: Decoder<Value>;
 }
 
 /**
- * Decodes as strictly as the program's Borsh reader; bytes after the value are ignored. Kit's decoders are milder: they
- * take missing bytes for an empty list, and any byte for a truth value. What they accept beyond Borsh encodes differently.
- * @throws Error when the bytes are not what the value encodes to.
+ * Decodes as strictly as the program's Borsh reader; bytes after the value are ignored. Kit's decoders accept more:
+ * missing bytes as an empty list, and any byte as a boolean. Such values encode differently.
+ * @throws Error if the bytes differ from the value's encoding.
  */
 export function decodeStrictly<Value>(
   { encoder, decoder }: Layout<Value>,

@@ -23,25 +23,25 @@ import type { DerivedAddress } from './addresses.ts';
 import { decodeStrictly, type Layout } from './borsh.ts';
 import { check, type ErrorName, failure } from './errors.ts';
 
-/** One running instruction of the program: what it was given, and the chain it acts on. */
+/** One running instruction of the program: its input, and the chain that it changes. */
 export interface Call {
-  /** With the roles that the transaction gives them. */
+  /** Accounts with their roles in the transaction. */
   readonly accounts: readonly AccountMeta[];
   /** The instruction's data after its discriminator. */
   readonly argumentBytes: ReadonlyUint8Array;
   readonly chain: Chain;
 }
 
-/** The chain as an instruction sees and changes it. Every change is undone when the transaction fails. */
+/** The chain as an instruction sees and changes it. A failure of the transaction undoes every change. */
 export interface Chain {
   readonly unixTimestamp: bigint;
   /** null for an account without lamports, as the runtime sees it. */
   read(address: Address): EncodedAccount | null;
   write(account: EncodedAccount): void;
   rentExemptLamports(bytes: number): bigint;
-  /** Charges what the program itself would compute. */
+  /** Charges the units of the program's own computation. */
   consumeUnits(units: number): void;
-  /** Calls other programs, with `signers` (the program's own derived addresses) signing beside the caller's signers. */
+  /** Calls other programs. `signers`, the program's derived addresses, sign beside the caller's signers. */
   invoke(caller: readonly AccountMeta[], instructions: readonly Instruction[], signers: readonly Address[]): void;
 }
 
@@ -55,7 +55,7 @@ export function readArguments<Value>(call: Call, layout: Layout<Value>): Value {
   return decodeOr(() => decodeStrictly(layout, call.argumentBytes), 'InstructionDidNotDeserialize');
 }
 
-/** The account at this place, with no more asked of it than that it is there. */
+/** Returns the account at a position. @throws InstructionFailure if it is missing. */
 export function accountAt(call: Call, position: number): AccountMeta {
   const meta = call.accounts[position];
   check(meta !== undefined, 'AccountNotEnoughKeys');
@@ -87,7 +87,7 @@ export function loadAt<Name extends keyof Accounts>(call: Call, position: number
   return { address: meta.address, value: decodeAccount(account.data, name) };
 }
 
-/** Decodes an account's data, whoever owns the account. */
+/** Decodes an account's data without checking its owner. */
 export function decodeAccount<Name extends keyof Accounts>(
   accountBytes: ReadonlyUint8Array,
   name: Name,
@@ -102,7 +102,7 @@ export function decodeAccount<Name extends keyof Accounts>(
   return decodeOr(() => decodeStrictly(layout, accountBytes, discriminator.length), 'AccountDidNotDeserialize');
 }
 
-/** Writes an account's fields over its first bytes. What an earlier, longer value left behind them stays. */
+/** Writes an account's fields over its first bytes. Remaining bytes of an earlier, longer value stay. */
 export function save<Name extends keyof Accounts>(
   call: Call,
   target: Address,
@@ -118,7 +118,7 @@ export function save<Name extends keyof Accounts>(
   call.chain.write({ ...account, data: accountBytes });
 }
 
-/** An account for `initialize` to create. */
+/** An account that `initialize` creates. */
 export interface NewAccount {
   readonly position: number;
   readonly expected: DerivedAddress;
@@ -126,7 +126,7 @@ export interface NewAccount {
   readonly bytes: number;
 }
 
-/** Creates a zeroed account of the program at its derived address, paid by `payer`, through the System Program. */
+/** Creates a zeroed account of the program at its derived address with the System Program, paid by `payer`. */
 export function initialize(call: Call, { position, expected, payer, bytes }: NewAccount): void {
   const target = accountAt(call, position).address;
   check(target === expected.address, 'ConstraintSeeds');
@@ -137,13 +137,13 @@ export function initialize(call: Call, { position, expected, payer, bytes }: New
     return;
   }
   check(payer !== target, 'TryingToInitPayerAsProgramAccount');
-  // Anyone may have sent lamports to the address; the System Program then refuses to create it in one step.
+  // If anyone sent lamports to the address, the System Program cannot create the account in one step.
   const missingLamports = rentLamports - existing.lamports;
   const funding = missingLamports > 0n ? [transfer(payer, target, missingLamports)] : [];
   call.chain.invoke(call.accounts, [...funding, allocate(target, bytes), assign(target)], [target]);
 }
 
-/** Grows an account that has fewer than `bytes`, the payer adding what rent then lacks. */
+/** Grows an account to `bytes`; the payer adds the missing rent. */
 export function grow(call: Call, target: Address, bytes: number, payer: Address | null): void {
   const account = call.chain.read(target);
   check(account !== null, 'AccountNotInitialized');
@@ -157,7 +157,7 @@ export function grow(call: Call, target: Address, bytes: number, payer: Address 
   call.chain.invoke(call.accounts, [transfer(payer, target, missingLamports)], []);
 }
 
-/** Empties an account of the program into `destination` and gives it back to the System Program. */
+/** Closes an account of the program: its lamports go to `destination`, its owner becomes the System Program. */
 export function close(call: Call, target: Address, destination: Address): void {
   const account = call.chain.read(target);
   check(account !== null, 'AccountNotInitialized');
@@ -166,7 +166,7 @@ export function close(call: Call, target: Address, destination: Address): void {
   call.chain.write(emptyAccount(target));
 }
 
-/** A transfer by the System Program, for `Chain.invoke`. */
+/** Builds a transfer by the System Program, for `Chain.invoke`. */
 export function transfer(source: Address, destination: Address, amountLamports: bigint): Instruction {
   return getTransferSolInstruction({ source: createNoopSigner(source), destination, amount: amountLamports });
 }
@@ -189,7 +189,7 @@ function assign(target: Address): Instruction {
   return getAssignInstruction({ account: createNoopSigner(target), programAddress: SQUADS_PROGRAM_ADDRESS });
 }
 
-/** Turns an error of the decoder into the program's failure. */
+/** Converts an error of the decoder to the program's failure. */
 function decodeOr<Value>(decode: () => Value, otherwise: ErrorName): Value {
   try {
     return decode();

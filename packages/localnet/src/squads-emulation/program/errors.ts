@@ -56,20 +56,20 @@ const errorCodes = {
 
 export type ErrorName = keyof typeof errorCodes;
 
-/** The failure that the program would end this instruction with. */
+/** Creates the failure with which the program ends an instruction. */
 export function failure(name: ErrorName): InstructionFailure {
   const code = errorCodes[name];
   return new InstructionFailure({ Custom: code }, `AnchorError occurred. Error Code: ${name}. Error Number: ${code}.`);
 }
 
-/** Goes on only if the condition holds, like the program's `require!`. */
+/** Throws the failure unless the condition holds, like the program's `require!`. */
 export function check(condition: boolean, otherwise: ErrorName): asserts condition {
   if (!condition) throw failure(otherwise);
 }
 
 /**
- * The failure of what the deployed program can do and the emulation cannot. `UnsupportedProgramId` is what Solana
- * answers for a program that it cannot run; the log says the rest.
+ * Creates the failure for features of the deployed program that the emulation lacks. Solana answers
+ * `UnsupportedProgramId` for a program that it cannot run; the log has the reason.
  */
 export function notEmulated(what: string): InstructionFailure {
   return new InstructionFailure(

@@ -48,15 +48,14 @@ import {
   proposalReject,
 } from './instructions/proposal.ts';
 
-/** Which instruction of the program this data calls, by the program's name for it; null for none of them. */
+/** Finds the program's name of the instruction in this data; null if there is none. */
 export function instructionName(instructionBytes: ReadonlyUint8Array): string | null {
   return named(instructionBytes)?.name ?? null;
 }
 
 /**
  * Runs one instruction of the Squads program.
- *
- * @throws InstructionFailure as the program fails, or because the emulation does not know the instruction.
+ * @throws InstructionFailure like the program, or because the emulation does not implement the instruction.
  */
 export function runInstruction(
   chain: Chain,
@@ -77,8 +76,8 @@ interface Emulated {
   readonly discriminator: ReadonlyUint8Array;
   readonly run: Handler;
   /**
-   * Compute units of the program itself, without those of programs it calls: the median measured on the real program.
-   * It varies by some thousands with the addresses. What depends on the vault message is charged where that is read.
+   * Compute units of the program itself, without called programs: the median measured on the real program. It varies by
+   * some thousands with the addresses. Units that depend on the vault message are charged where the message is read.
    */
   readonly units: number;
 }
@@ -133,7 +132,7 @@ const emulated: Readonly<Record<string, Emulated>> = {
   BatchAccountsClose: { discriminator: BATCH_ACCOUNTS_CLOSE_DISCRIMINATOR, run: batchAccountsClose, units: 12_000 },
 };
 
-// The rest of the deployed program's instructions, so that they can be refused by name.
+// All other instructions of the deployed program, so that their errors can name them.
 const notEmulatedNames = [
   'ProgramConfigInit',
   'ProgramConfigSetAuthority',

@@ -1,7 +1,7 @@
 import type { VaultTransactionMessage } from '@flywheel/squads';
 import { check } from './errors.ts';
 
-/** Counts the accounts that the message names, with those of lookup tables. */
+/** Counts the accounts of the message, including those of lookup tables. */
 export function accountCount({ accountKeys, addressTableLookups }: VaultTransactionMessage): number {
   const loaded = addressTableLookups.map((lookup) => lookup.writableIndexes.length + lookup.readonlyIndexes.length);
   return loaded.reduce((sum, count) => sum + count, accountKeys.length);
@@ -11,7 +11,7 @@ export function isSignerIndex(message: VaultTransactionMessage, index: number): 
   return index < message.numSigners;
 }
 
-/** True if the message asks for a static account as writable; false for every account of a lookup table. */
+/** Returns true if the message makes a static account writable; false for accounts of lookup tables. */
 export function isStaticWritableIndex(message: VaultTransactionMessage, index: number): boolean {
   if (index >= message.accountKeys.length) return false;
   if (index < message.numWritableSigners) return true;

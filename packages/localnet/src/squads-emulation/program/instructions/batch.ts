@@ -115,7 +115,7 @@ function decodeMessage(bytes: ReadonlyUint8Array): VaultTransactionMessage {
   try {
     message = decodeStrictly({ encoder: vaultMessageEncoder, decoder: vaultMessageDecoder }, bytes);
   } catch {
-    // The program passes its Borsh reader's error through, unlike every other error of its own.
+    // Only for this error does the program pass on that of its Borsh reader.
     throw new InstructionFailure('BorshIoError', 'The vault message ends too early.');
   }
   checkVaultMessage(message);

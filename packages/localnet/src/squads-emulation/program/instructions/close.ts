@@ -81,7 +81,7 @@ function checkEmpty(batch: Loaded<BatchAccount>): void {
   check(batch.value.size === 0, 'BatchNotEmpty');
 }
 
-/** Approved batches stay open even when stale, since they can still be executed. */
+/** Checks that a batch can be closed. Approved ones stay open even if stale, since they can still be executed. */
 export function canClose(status: ProposalStatus, isStale: boolean): boolean {
   switch (status.__kind) {
     case 'Draft':

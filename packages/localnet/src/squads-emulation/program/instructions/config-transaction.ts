@@ -29,7 +29,7 @@ import { growForMembers, rentPayerAt } from './config.ts';
 import { byAddress, checkInvariant, checkMember, checkMultisigSeeds, MAX_TIME_LOCK_SECONDS } from './multisig.ts';
 import { statusNow } from './proposal.ts';
 
-/** Stores changes of the configuration at the multisig's next transaction index, to be voted on as a batch is. */
+/** Stores changes of the configuration at the multisig's next transaction index, for a vote like that on a batch. */
 export function configTransactionCreate(call: Call): void {
   const { actions } = readArguments(call, {
     encoder: configTransactionCreateArgsEncoder,
@@ -145,7 +145,10 @@ function apply(multisig: MultisigAccount, action: ConfigAction): MultisigAccount
   }
 }
 
-/** Rust's binary search: between two actions a member may be there twice, and which one it finds decides what stays. */
+/**
+ * Finds a member like Rust's binary search: between two actions a member may occur twice, and which one is found
+ * decides which stays.
+ */
 function searchMember(members: readonly Member[], wanted: Address): number | null {
   let [left, right] = [0, members.length];
   while (left < right) {

@@ -26,7 +26,7 @@ import {
 import { check } from '../errors.ts';
 import { byAddress, checkInvariant, checkMultisigSeeds, isMember } from './multisig.ts';
 
-/** Adds a member. Like every change of the configuration it makes all transactions before it stale. */
+/** Adds a member. Like every change of the configuration it makes all earlier transactions stale. */
 export function multisigAddMember(call: Call): void {
   const { newMember } = readArguments(call, {
     encoder: multisigAddMemberArgsEncoder,
@@ -86,7 +86,7 @@ function loadConfig(call: Call): ConfigAccounts {
 
 export interface RentPayer {
   readonly isGiven: boolean;
-  /** null also where it is given without the System Program, which would have to be called. */
+  /** null also if it is given without the System Program, which the program would have to call. */
   readonly address: Address | null;
 }
 
@@ -98,16 +98,16 @@ export function rentPayerAt(call: Call, position: number): RentPayer {
   return { isGiven: payer !== null, address: hasSystemProgram ? payer : null };
 }
 
-/** An optional account is left out by naming the program itself in its place, or nothing at all. */
+/** Returns false for an optional account that is missing, or replaced by the program's own address. */
 function isGiven(call: Call, position: number): boolean {
   const given = call.accounts[position];
   return given !== undefined && given.address !== SQUADS_PROGRAM_ADDRESS;
 }
 
-// The program grows the account by ten members at least, so that it need not do so each time.
+// The program grows the account by at least ten members, so that it need not do so each time.
 const SPARE_MEMBERS = 10;
 
-/** Makes room in a multisig's account for so many members. */
+/** Grows a multisig's account for this number of members. */
 export function growForMembers(
   call: Call,
   multisig: Loaded<MultisigAccount>,

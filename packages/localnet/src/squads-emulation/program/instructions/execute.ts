@@ -77,18 +77,21 @@ function executionUnits(message: VaultTransactionMessage): number {
   );
 }
 
-/** A stale proposal may be executed if it was approved before, so staleness is not looked at. */
+/**
+ * Checks that a batch can be executed. A proposal that was approved before it became stale can be, so staleness is
+ * ignored.
+ */
 function checkExecutable(call: Call, multisig: MultisigAccount, { status }: ProposalAccount): void {
   check(status.__kind === 'Approved', 'InvalidProposalStatus');
   check(call.chain.unixTimestamp - status.timestamp >= BigInt(multisig.timeLock), 'TimeLockNotReleased');
 }
 
-// The accounts that the instruction itself takes; those of the message follow.
+// The instruction's own accounts; those of the message follow.
 const OWN_ACCOUNTS = 5;
 
 /**
- * Checks the accounts given against the message and returns them in the order of the message's indexes: static ones, all
- * writable ones of lookup tables, all readonly ones of lookup tables. Their roles are those that the message gives.
+ * Checks the given accounts against the message and returns them in the order of the message's indices: static ones,
+ * all writable ones of lookup tables, all read-only ones of lookup tables. They have the message's roles.
  */
 function resolveAccounts(call: Call, message: VaultTransactionMessage, signers: readonly Address[]): AccountMeta[] {
   const remaining = call.accounts.slice(OWN_ACCOUNTS);
@@ -133,7 +136,10 @@ function loadedAccount(address: Address | undefined, role: AccountRole): Account
   return { address, role };
 }
 
-/** The account given must be the one wanted, with at least its privileges; the program itself signs for `signers`. */
+/**
+ * Checks that the given account is the expected one, with at least its privileges; the program itself signs for
+ * `signers`.
+ */
 function checkGiven(given: AccountMeta | undefined, wanted: AccountMeta, signers: readonly Address[]): void {
   check(given?.address === wanted.address, 'InvalidAccount');
   const mustSign = isSignerRole(wanted.role) && !signers.includes(wanted.address);
@@ -160,7 +166,7 @@ function runInstructions(
   authority: Authority,
 ): void {
   const ready: InnerInstruction[] = [];
-  // What comes before a refused instruction runs first: it may fail with an error of its own.
+  // Instructions before a rejected one run first, because they may fail with an error of their own.
   const runReady = () => {
     if (ready.length > 0) call.chain.invoke(call.accounts, ready, authority.signers);
   };

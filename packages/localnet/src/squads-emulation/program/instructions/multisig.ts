@@ -24,7 +24,7 @@ import {
 } from '../call.ts';
 import { check } from '../errors.ts';
 
-/** Creates a multisig and pays the creation fee that the program's configuration asks for. */
+/** Creates a multisig and pays the creation fee of the program's configuration. */
 export function multisigCreateV2(call: Call): void {
   const { configAuthority, members, threshold, timeLock, rentCollector } = readArguments(call, {
     encoder: multisigCreateV2ArgsEncoder,
@@ -62,12 +62,12 @@ export function multisigCreateV2(call: Call): void {
   if (feeLamports > 0n) call.chain.invoke(call.accounts, [transfer(creator, treasury, feeLamports)], []);
 }
 
-/** Checks that a loaded multisig lies at the address that its create key derives. */
+/** Checks that a loaded multisig is at the address that its create key derives. */
 export function checkMultisigSeeds(multisig: Loaded<MultisigAccount>): void {
   check(multisig.address === multisigAddress(multisig.value.createKey).address, 'ConstraintSeeds');
 }
 
-/** Refuses who is no member, or a member with none of the permissions given (bits of `permission`). */
+/** Rejects an address that is not a member, or a member without any of the permissions (bits of `permission`). */
 export function checkMember(multisig: MultisigAccount, who: Address, permissions: number): void {
   const member = multisig.members.find((candidate) => candidate.key === who);
   check(member !== undefined, 'NotAMember');
@@ -82,7 +82,7 @@ export function voterCount(multisig: MultisigAccount): number {
   return countWith(multisig, PERMISSION.vote);
 }
 
-/** What must hold of a multisig after every change. */
+/** Checks the conditions that hold for a multisig after every change. */
 export function checkInvariant(multisig: MultisigAccount): void {
   const { members, threshold } = multisig;
   check(new Set(members.map((member) => member.key)).size === members.length, 'DuplicateMember');
@@ -103,7 +103,7 @@ export function byAddress(a: Member, b: Member): number {
 
 const ALL_PERMISSIONS = PERMISSION.initiate | PERMISSION.vote | PERMISSION.execute;
 
-/** The program's own bound: 90 days. */
+/** Limit of the program: 90 days. */
 export const MAX_TIME_LOCK_SECONDS = 90 * 24 * 60 * 60;
 
 function countWith(multisig: MultisigAccount, bit: number): number {

@@ -27,7 +27,7 @@ import {
 import { check, type ErrorName } from '../errors.ts';
 import { checkMember, checkMultisigSeeds, isMember, voterCount } from './multisig.ts';
 
-/** Opens the vote on a batch, as a draft or active at once. */
+/** Opens the vote on a batch, as a draft or directly active. */
 export function proposalCreate(call: Call): void {
   const { transactionIndex, draft } = readArguments(call, {
     encoder: proposalCreateArgsEncoder,
@@ -58,7 +58,7 @@ export function proposalCreate(call: Call): void {
   });
 }
 
-/** Closes a draft to additions and opens it to votes. */
+/** Ends additions to a draft and opens it for votes. */
 export function proposalActivate(call: Call): void {
   const { multisig, proposal, member } = loadVote(call);
   checkMember(multisig, member, PERMISSION.initiate);
@@ -79,7 +79,7 @@ export function proposalReject(call: Call): void {
   const { multisig, proposal, member } = loadActiveVote(call);
   const approved = proposal.value.approved.filter((voter) => voter !== member);
   const rejected = withVote(proposal.value.rejected, member, 'AlreadyRejected');
-  // So many rejections that the voters left cannot reach the threshold any more.
+  // After this number of rejections the remaining voters cannot reach the threshold.
   const cutoff = voterCount(multisig) - multisig.threshold + 1;
   const status = rejected.length >= cutoff ? statusNow(call, 'Rejected') : proposal.value.status;
   save(call, proposal.address, 'Proposal', { ...proposal.value, approved, rejected, status });
@@ -91,7 +91,7 @@ export function proposalCancel(call: Call): void {
   save(call, vote.proposal.address, 'Proposal', withCancellation(call, vote));
 }
 
-/** Cancels like `proposalCancel`, and gives the account room for the votes of members who came after it was made. */
+/** Cancels like `proposalCancel`, and grows the account for the votes of members who were added after its creation. */
 export function proposalCancelV2(call: Call): void {
   readArguments(call, voteArguments);
   const vote = loadVote(call);
