@@ -23,6 +23,7 @@ import { createTokenNames } from './solana/token-names.ts';
 import { startEventFeed } from './store/batches/events.ts';
 import { ping } from './store/db.ts';
 import { startJobs } from './store/jobs/jobs.ts';
+import type { LostDatabase } from './store/postgres.ts';
 import { findApiKey, touchApiKey } from './store/projects/api-keys.ts';
 import { findProject } from './store/projects/projects.ts';
 import { createRateLimits } from './store/rate-limits.ts';
@@ -44,17 +45,25 @@ export interface App {
   readonly metricsUrl: string | null;
   /** The Squads program that the local cluster runs; null on any other cluster. */
   readonly program: Localnet['program'] | null;
+  /** Resolves if the service cannot continue, because its embedded database has ended; never otherwise. */
+  readonly lost: Promise<LostDatabase>;
   stop(): Promise<void>;
 }
 
 /**
  * Starts the parts of the service that the roles name. If a part cannot start, the parts that were started before it are
  * stopped in reverse order.
+ * @param signal ends what the start waits for.
  */
-export async function startApp(config: Config, roles: ReadonlySet<Role>, log: Logger): Promise<App> {
+export async function startApp(
+  config: Config,
+  roles: ReadonlySet<Role>,
+  log: Logger,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<App> {
   const started = new AsyncDisposableStack();
   try {
-    return await compose(config, roles, log, started);
+    return await compose(config, roles, log, started, signal);
   } catch (error) {
     await started.disposeAsync();
     throw error;
@@ -66,6 +75,7 @@ async function compose(
   roles: ReadonlySet<Role>,
   log: Logger,
   started: AsyncDisposableStack,
+  signal: AbortSignal,
 ): Promise<App> {
   await mkdir(config.dataDirectory, { recursive: true });
   const localnet = roles.has('localnet') && config.solanaRpcUrls === null ? await openLocalnet(config, log) : null;
@@ -76,7 +86,7 @@ async function compose(
     throw new ConfigError(['SOLANA_RPC_URL is not set; only `flywheel start` runs a local cluster.']);
   }
 
-  const { db, poolConfig, close } = await openDatabase(config, log);
+  const { db, poolConfig, lost, close } = await openDatabase(config, log);
   started.defer(close);
   const clock = systemClock;
   const chain = createChain({ rpcUrls, clock, log });
@@ -96,6 +106,7 @@ async function compose(
       signers: signers.keys,
       noncePoolSize: config.noncePoolSize,
       sending,
+      signal,
     });
     started.defer(() => worker.stop());
   }
@@ -118,7 +129,7 @@ async function compose(
   const bundles = createBundleSender({ ...sending, chain, clock, log });
   const serving = { ...deps, bundles, rpcUrl, poolConfig, webhooks: { secrets, rules } };
   const url = roles.has('http') ? await listen(config, serving, log, signers, started) : null;
-  return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, stop: () => started.disposeAsync() };
+  return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, lost, stop: () => started.disposeAsync() };
 }
 
 /** Imports the local cluster lazily, because no other process needs an SVM. */

@@ -3,13 +3,15 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { closeDb, type Db, openDb } from './store/db.ts';
 import { migrate } from './store/migrate.ts';
-import { removePostgres, startPostgres } from './store/postgres.ts';
+import { type LostDatabase, removePostgres, startPostgres } from './store/postgres.ts';
 
 export interface Database {
   readonly db: Db;
   readonly poolConfig: pg.PoolConfig;
   /** Migrations that this start applied, in order. */
   readonly applied: readonly string[];
+  /** Resolves if the embedded database ends while it is open; never otherwise. */
+  readonly lost: Promise<LostDatabase>;
   close(): Promise<void>;
 }
 
@@ -24,7 +26,8 @@ export async function openDatabase(config: Config, log: Logger): Promise<Databas
     await embedded?.stop();
   };
   try {
-    return { db, poolConfig, applied: await migrate(db), close };
+    const lost = embedded?.lost ?? new Promise<never>(() => undefined);
+    return { db, poolConfig, applied: await migrate(db), lost, close };
   } catch (error) {
     await close();
     throw error;

@@ -5,3 +5,4 @@ export { removeDatabase } from './database.ts';
 export { createDiagnostics, type Diagnostics } from './diagnostics.ts';
 export { createLog } from './log.ts';
 export { type Command, main } from './main.ts';
+export { LostDatabase } from './store/postgres.ts';

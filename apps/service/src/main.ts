@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type App, type Role, startApp } from './app.ts';
 import { type Config, ConfigError, parseConfig, parseDatabaseConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { createLog } from './log.ts';
+import { LostDatabase } from './store/postgres.ts';
 
 export type Command = 'start' | 'serve' | 'work' | 'migrate';
 
@@ -37,22 +39,45 @@ async function migrate(config: Config, log: Logger): Promise<void> {
 }
 
 async function run(config: Config, roles: ReadonlySet<Role>, log: Logger, onReady: OnReady): Promise<void> {
-  const stopped = stopSignal();
-  const starting = startApp(config, roles, log);
-  // A start may wait for a database or a cluster. A signal that arrives meanwhile stops it once it has started.
-  const early = await Promise.race([starting.then(() => null), stopped]);
-  const app = await starting;
-  if (early !== null) return app.stop();
+  const stopping = new AbortController();
+  const stopped = stopSignal(stopping);
+  const app = await startApp(config, roles, log, stopping.signal).catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error;
+    log.info({ err: error }, 'stopped during the start');
+    return null;
+  });
+  if (app === null) return;
+  if (stopping.signal.aborted) return app.stop();
   print({ url: app.url, rpcUrl: app.rpcUrl, program: app.program, metricsUrl: app.metricsUrl });
   onReady(app);
-  log.info({ signal: await stopped }, 'stopping');
+  const end = await Promise.race([stopped, app.lost]);
+  if (end instanceof LostDatabase) return endWithout(app, log, end);
+  log.info({ signal: end }, 'stopping');
   await app.stop();
 }
 
-function stopSignal(): Promise<NodeJS.Signals> {
+function stopSignal(stopping: AbortController): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, resolve);
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        stopping.abort();
+        resolve(signal);
+      });
+    }
   });
+}
+
+/** Without a database, stopping in order may wait for answers that never come. */
+const LOST_STOP_MS = 3_000;
+
+/** Ends a service that has lost its database, with the reason, whatever is still open. */
+async function endWithout(app: App, log: Logger, lost: LostDatabase): Promise<never> {
+  log.fatal({ err: lost }, 'the service ends');
+  const stopping = app.stop().catch((error: unknown) => log.warn({ err: error }, 'a part did not stop in order'));
+  await Promise.race([stopping, sleep(LOST_STOP_MS)]);
+  // The caller prints the reason first. What still waits for the database must not keep the process.
+  setTimeout(() => process.exit(1), LOST_STOP_MS).unref();
+  throw lost;
 }
 
 function requireNode(): void {

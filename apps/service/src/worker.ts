@@ -22,15 +22,18 @@ export interface WorkerOptions {
   readonly signers: SignerKeys;
   readonly noncePoolSize: number;
   readonly sending: Pick<BundleSenderOptions, 'blockEngineUrl' | 'maxTipLamports' | 'maxComputeUnitPrice'>;
+  /** Ends the start while it waits for the first nonce. */
+  readonly signal?: AbortSignal;
 }
 
 /** Runs jobs until it is stopped. Another worker continues the jobs that are interrupted by the stop. */
 export async function startWorker(
   deps: Deps,
   jobs: Jobs,
-  { signers, noncePoolSize, sending }: WorkerOptions,
+  { signers, noncePoolSize, sending, signal: ended }: WorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
+  ended?.addEventListener('abort', () => stopping.abort(ended.reason), { once: true });
   const { chain, clock, log } = deps;
   const bundles = createBundleSender({ ...sending, chain, clock, log, signal: stopping.signal });
   const { operator } = signers;
@@ -41,7 +44,7 @@ export async function startWorker(
   await forgetForeignNonces(workerDeps);
   // As a job, because the queue runs one refill at a time even if several workers start together.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
-  await awaitNonces(deps);
+  await awaitNonces(deps, ended);
   return {
     stop: async () => {
       stopping.abort(new Error('The worker is stopping.'));
@@ -54,11 +57,11 @@ export async function startWorker(
 const MAX_AWAIT_NONCES_MS = 15_000;
 
 /** Waits for the first available nonce, so that a service that reports ready can initialize batches. */
-async function awaitNonces({ db, clock, log }: Deps): Promise<void> {
+async function awaitNonces({ db, clock, log }: Deps, signal: AbortSignal | undefined): Promise<void> {
   const deadline = clock.now().getTime() + MAX_AWAIT_NONCES_MS;
   while (clock.now().getTime() < deadline) {
     if ((await findNonces(db, 'available')).length > 0) return;
-    await clock.sleep(50);
+    await clock.sleep(50, signal);
   }
   log.warn(
     { waitedMs: MAX_AWAIT_NONCES_MS },

@@ -37,7 +37,7 @@ export function addServiceCommands(program: Command, { output }: Context): void 
       .addHelpText('after', `\nExample:\n  ${example}`)
       .action(async () => {
         // Loaded on demand: the other commands start faster without the service.
-        const { ConfigError, main } = await import('@flywheel/service');
+        const { ConfigError, LostDatabase, main } = await import('@flywheel/service');
         try {
           await main(name, ({ url }) => {
             // Only for a person: log collectors read the JSON line.
@@ -45,6 +45,7 @@ export function addServiceCommands(program: Command, { output }: Context): void 
           });
         } catch (error) {
           if (error instanceof ConfigError) throw new CliError('ERR_CONFIGURATION', error.message, { cause: error });
+          if (error instanceof LostDatabase) throw new CliError('ERR_DATABASE_LOST', error.message, { cause: error });
           throw error;
         }
       });

@@ -37,6 +37,8 @@ export interface CreateNonceDeps {
   /** Pays, and becomes the authority. */
   readonly operator: TransactionPartialSigner;
   readonly log?: { info(fields: object, message: string): void };
+  /** Ends the wait for a transaction, which may land all the same. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -131,10 +133,13 @@ function messageOf(operator: Address, instructions: readonly Instruction[]) {
   return appendTransactionMessageInstructions(instructions, message);
 }
 
-async function land({ chain, clock, operator }: CreateNonceDeps, instructions: readonly Instruction[]): Promise<void> {
+async function land(
+  { chain, clock, operator, signal }: CreateNonceDeps,
+  instructions: readonly Instruction[],
+): Promise<void> {
   const lifetime = await chain.latestBlockhash();
   const { wire, signature } = await signTransaction(messageOf(operator.address, instructions), lifetime, [operator]);
-  const { err } = await sendAndConfirm({ chain, clock }, wire, lifetime.lastValidBlockHeight);
+  const { err } = await sendAndConfirm({ chain, clock, signal }, wire, lifetime.lastValidBlockHeight);
   if (err !== null) throw new Error(`Creating nonce accounts failed in ${signature}: ${err}`);
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, chown, mkdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
@@ -8,6 +8,7 @@ import { findServerAccount, type ServerAccount } from './postgres/account.ts';
 import { provideBinaries } from './postgres/binaries.ts';
 import {
   connectToServer,
+  hasDatabase,
   initializeServer,
   isLocked,
   type Server,
@@ -24,9 +25,14 @@ export interface EmbeddedPostgres {
   readonly adopted: boolean;
   /** Directory of the server's files. */
   readonly directory: string;
+  /** Resolves if the server ends while this process uses it, with an error that says so; never otherwise. */
+  readonly lost: Promise<LostDatabase>;
   /** Ends this process's use. The server stops with its last user, whichever process started it. */
   stop(): Promise<void>;
 }
+
+/** The error of an embedded server that has ended while a process used it. The message is for its operator. */
+export class LostDatabase extends Error {}
 
 export interface PostgresOptions {
   readonly dataDirectory: string;
@@ -53,25 +59,52 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     account ? { folder: ROOT_DIRECTORY, always: true } : { folder: join(directory, 'binaries'), always: false },
   );
   const server: Server = { directory, binaries, account, settings };
-  const { client, socket, adopted } = await startOrAdopt(server);
-  let connected = true;
-  client.on('error', (error) => {
-    if (connected) log.error({ err: error, directory }, 'connection to the embedded PostgreSQL lost');
-    connected = false;
-  });
-  if (exclusive) await takeExclusively(client, dataDirectory);
-  // Its locks must not keep a finished process alive.
-  socket.unref();
-  const { host, port, user, database } = client;
+  await requireDatabase(dataDirectory, server);
+  const { adopted, ...first } = await startOrAdopt(server);
+  await writeFile(join(dataDirectory, DATABASE_NOTE), `${directory}\n`);
+  const lost = Promise.withResolvers<Error>();
+  let connection: ServerConnection | null = null;
+  const use = async (next: ServerConnection) => {
+    connection = next;
+    next.client.on('error', (error) => void rejoin(error));
+    if (exclusive) await takeExclusively(next.client, dataDirectory);
+    // Its locks must not keep a finished process alive.
+    next.socket.unref();
+  };
+  const { host, port, user, database } = first.client;
+  /** A connection can break while the server lives on, e.g. when it recovers from the death of one of its processes. */
+  const rejoin = async (cause: Error) => {
+    if (connection === null) return;
+    connection = null;
+    log.error({ err: cause, directory }, 'connection to the embedded PostgreSQL lost');
+    try {
+      const next = await connectAsUser(server);
+      if (next !== null && next.client.host === host) return await use(next);
+      await next?.client.end();
+    } catch (error) {
+      log.error({ err: error, directory }, 'the embedded PostgreSQL does not answer');
+    }
+    lost.resolve(
+      new LostDatabase(
+        `The embedded PostgreSQL in ${directory} has ended; its log is server.log there. Start again: it recovers.`,
+        {
+          cause,
+        },
+      ),
+    );
+  };
+  await use(first);
   log.info({ directory, socket: host, account: account?.name, adopted }, 'PostgreSQL runs');
   return {
     // Unix sockets have no TLS; PGSSLMODE would request it.
     poolConfig: { host, port, user, database, ssl: false },
     adopted,
     directory,
+    lost: lost.promise,
     async stop() {
-      if (!connected) return;
-      connected = false;
+      if (connection === null) return;
+      const { client, socket } = connection;
+      connection = null;
       socket.ref();
       // The server closes the remaining connections, including this one.
       if (await isLastUser(client)) await stopServer(server, host);
@@ -83,7 +116,26 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
 /** Deletes the server's files of a data directory, which are in another directory for root. The server must not be in use. */
 export async function removePostgres(dataDirectory: string): Promise<void> {
   const account = await findServerAccount();
+  await rm(join(dataDirectory, DATABASE_NOTE), { force: true });
   await rm(placeOf(await realpath(dataDirectory), account), { recursive: true, force: true });
+}
+
+/** File in the data directory that says where its database is. */
+const DATABASE_NOTE = 'database-directory';
+
+/** @throws Error if the data directory had a database that is gone: it was restored or moved without it. */
+async function requireDatabase(dataDirectory: string, server: Server): Promise<void> {
+  const note = join(dataDirectory, DATABASE_NOTE);
+  const known = await readFile(note, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (known === null || (await hasDatabase(server))) return;
+  const moved = known.trim() === server.directory ? '' : ` It was in ${known.trim()}: move that folder there.`;
+  throw new Error(
+    `The database of ${dataDirectory} is missing: ${server.directory} holds none.${moved} ` +
+      `Restore it from the same backup; or delete ${note} to start with an empty database.`,
+  );
 }
 
 /** Directory for root only, with a folder per data directory beside the shared binaries. */

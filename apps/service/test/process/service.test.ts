@@ -3,15 +3,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
+import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, send } from '@flywheel/testing/client';
+import { openTestDatabase } from '@flywheel/testing/postgres';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { type App, type Role, startApp } from '../../src/app.ts';
 import { ConfigError, parseConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { createSignerFile } from '../../src/solana/signer.ts';
+import { closeDb, openDb } from '../../src/store/db.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { findNonces } from '../../src/store/nonces.ts';
 
 describe('a running service', () => {
   let world: World;
@@ -84,6 +88,31 @@ describe('a running service', () => {
     await assert.rejects(startPart('worker', broken), /broken\.json/);
   });
 
+  it('ends a start at once that waits for its first nonce', async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'flywheel-start-'));
+    const database = await openTestDatabase();
+    const db = openDb({ connectionString: database.url }, createLog('error'));
+    await migrate(db);
+    t.after(async () => {
+      await closeDb(db);
+      await database.close();
+      await rm(directory, { recursive: true });
+    });
+    const [OPERATOR_SIGNER, COMPANY_SIGNER] = [join(directory, 'one.json'), join(directory, 'two.json')];
+    // Neither has SOL, so that no nonce account can be created.
+    for (const path of [OPERATOR_SIGNER, COMPANY_SIGNER]) await createSignerFile(path);
+    const stopping = new AbortController();
+    const environment = { DATABASE_URL: database.url, OPERATOR_SIGNER, COMPANY_SIGNER };
+    const starting = startPart('worker', environment, stopping.signal);
+    await waitUntil(
+      'the refill of the pool to begin',
+      () => findNonces(db, 'creating'),
+      (planned) => planned.length > 0,
+    );
+    stopping.abort();
+    await assert.rejects(starting, /abort/i);
+  });
+
   async function readiness() {
     const { status, body } = await send(world.url, 'GET', '/health/ready');
     const checks: Record<string, { readonly status: string }> = body.checks;
@@ -105,7 +134,7 @@ describe('a running service', () => {
   }
 
   /** Starts another process's part of the same service. */
-  function startPart(role: Role, environment: Readonly<Record<string, string>>): Promise<App> {
+  function startPart(role: Role, environment: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<App> {
     const config = parseConfig({
       PORT: '0',
       LOG_LEVEL: 'fatal',
@@ -115,7 +144,7 @@ describe('a running service', () => {
       FLYWHEEL_DATA_DIR: tmpdir(),
       ...environment,
     });
-    return startApp(config, new Set([role]), createLog(config.logLevel));
+    return startApp(config, new Set([role]), createLog(config.logLevel), signal);
   }
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -62,6 +62,37 @@ test('the socket can be reached only by its own user, and its path is short for 
   assert.ok(Buffer.byteLength(`${host}/.s.PGSQL.5432`) <= 103);
   await stop();
   await assert.rejects(stat(host), /ENOENT/);
+});
+
+test('a server that is killed is reported, and one that recovers is not', async () => {
+  const { directory, poolConfig, lost, stop } = await start(join(root, 'lost'));
+  const reported = lost.then(() => 'reported');
+  const client = new pg.Client(poolConfig);
+  client.on('error', () => undefined);
+  await client.connect();
+  // The death of one process makes PostgreSQL end all connections and recover.
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  process.kill(rows[0]?.pid ?? 0, 'SIGKILL');
+  await untilUsed(poolConfig);
+  assert.equal(await Promise.race([reported, Promise.resolve('not yet')]), 'not yet');
+
+  const lock = await readFile(join(directory, 'database', 'postmaster.pid'), 'utf8');
+  process.kill(Number(lock.split('\n')[0]), 'SIGKILL');
+  assert.match((await lost).message, /^The embedded PostgreSQL in .* has ended; its log is server\.log there\./);
+  await stop();
+});
+
+test('a data directory whose database is gone does not start on an empty one', async () => {
+  const dataDirectory = join(root, 'restored');
+  const first = await start(dataDirectory);
+  await first.stop();
+  await rename(join(first.directory, 'database'), join(root, 'backup'));
+  await assert.rejects(startPostgres({ dataDirectory, log: quietLog }), /^Error: The database of .* is missing: /);
+
+  await rename(join(root, 'backup'), join(first.directory, 'database'));
+  const restored = await start(dataDirectory);
+  assert.equal(await answers(restored), true);
+  await restored.stop();
 });
 
 test('acknowledged rows survive SIGKILL of their writer and then of the server', async () => {
@@ -165,5 +196,22 @@ async function answers({ poolConfig }: EmbeddedPostgres): Promise<boolean> {
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Waits until a process that uses the server has joined again: the lock of a user is on its connection. */
+async function untilUsed(poolConfig: EmbeddedPostgres['poolConfig']): Promise<void> {
+  for (;;) {
+    const client = new pg.Client(poolConfig);
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      const { rows } = await client.query("select from pg_locks where locktype = 'advisory' and granted");
+      if (rows.length > 0) return;
+    } catch {
+      // It recovers.
+    } finally {
+      await client.end();
+    }
   }
 }

@@ -66,6 +66,11 @@ export async function connectToServer({ directory }: Server): Promise<ServerConn
 const SUPERUSER = 'flywheel';
 const MAJOR_VERSION = '18';
 
+/** True if the server's database was created. */
+export async function hasDatabase({ directory }: Pick<Server, 'directory'>): Promise<boolean> {
+  return (await readIfThere(join(databaseFolder(directory), 'PG_VERSION'))) !== null;
+}
+
 /** Creates the database's directory if it does not exist, atomically for other processes. */
 export async function initializeServer(server: Server): Promise<void> {
   const folder = databaseFolder(server.directory);
