@@ -171,7 +171,7 @@ type Lifetime = { readonly blockhash: Blockhash; readonly lastValidBlockHeight: 
 function signTransfers(payers: readonly KeyPairSigner[], count: number, lifetime: Lifetime) {
   const transfers = Array.from({ length: count }, (_, index) => {
     const payer = payers[index % payers.length];
-    if (!payer) throw new Error('Nobody pays.');
+    if (!payer) throw new Error('There is no payer.');
     const destination = getAddressDecoder().decode(randomBytes(32));
     return signTransactionMessageWithSigners(
       pipe(

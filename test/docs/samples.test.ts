@@ -29,28 +29,28 @@ const blocks = [...pages].flatMap(([page, markdown]) => codeBlocksOf(page, markd
 const isRun = ({ note }: CodeBlock) => note.kind !== 'not run';
 const of = (languages: readonly string[]) =>
   blocks.filter((block) => languages.includes(block.language) && isRun(block));
-const placeOf = ({ page, line }: CodeBlock) => `${page}:${line}`;
+const locationOf = ({ page, line }: CodeBlock) => `${page}:${line}`;
 
 describe('the samples of the documents', () => {
   it('are all of a tested kind, or state why not', (t) => {
     const tested = [...SHELL, ...PROGRAMS, ...NOT_CODE, 'json', 'yaml'];
-    assert.deepEqual(blocks.filter((block) => isRun(block) && !tested.includes(block.language)).map(placeOf), []);
+    assert.deepEqual(blocks.filter((block) => isRun(block) && !tested.includes(block.language)).map(locationOf), []);
     for (const block of blocks) {
       if (block.note.kind !== 'not run') continue;
-      assert.ok(block.note.reason.length > 10, `${placeOf(block)} gives no reason`);
-      t.diagnostic(`not run: ${placeOf(block)}: ${block.note.reason}`);
+      assert.ok(block.note.reason.length > 10, `${locationOf(block)} gives no reason`);
+      t.diagnostic(`not run: ${locationOf(block)}: ${block.note.reason}`);
     }
   });
 
   for (const block of of(['json'])) {
-    it(`${placeOf(block)} is JSON of its shape`, () => {
+    it(`${locationOf(block)} is JSON of its shape`, () => {
       const value: unknown = JSON.parse(block.text);
       if (block.note.kind === 'is') z.parse(schemaOf(block.note.shape), value);
     });
   }
 
   for (const block of of(['yaml'])) {
-    it(`${placeOf(block)} is YAML`, () => {
+    it(`${locationOf(block)} is YAML`, () => {
       for (const document of parseAllDocuments(block.text)) assert.deepEqual(document.errors, []);
     });
   }
@@ -125,7 +125,7 @@ describe('a reader of the documents', { concurrency: 2, timeout: 240_000 }, () =
         // The shell runs the saved file.
         if (block.note.kind === 'file') continue;
         await promisify(execFile)(process.execPath, [file], { cwd: directory, env }).catch((error) =>
-          assert.fail(`${placeOf(block)}: ${error.stderr}`),
+          assert.fail(`${locationOf(block)}: ${error.stderr}`),
         );
       }
     } finally {
@@ -143,7 +143,7 @@ function shortened({ page, text }: CodeBlock): string {
 function stepOf(text: string, block: CodeBlock): string {
   const { note } = block;
   if (note.kind === 'file') return `cat > '${note.name}' <<'END OF FILE'\n${text}\nEND OF FILE`;
-  const said = `echo '--- ${placeOf(block)}' >&2`;
+  const said = `echo '--- ${locationOf(block)}' >&2`;
   if (note.kind !== 'exits') return `${said}\n${text}`;
   return `${said}\nset +e\n(set -e\n${text}\n)\ncode=$?\nset -e\n[ "$code" = ${note.code} ] || { echo "It ended with $code instead of ${note.code}." >&2; exit 1; }`;
 }
@@ -160,7 +160,7 @@ async function typeCheck(directory: string, programs: readonly Program[]): Promi
   const tsc = join(ROOT, 'node_modules/.bin/tsc');
   await promisify(execFile)(tsc, ['-p', directory, '--pretty', 'false'], { cwd: directory }).catch(({ stdout }) => {
     const named = programs.reduce(
-      (text, { file, block }) => text.replaceAll(file.slice(directory.length + 1), placeOf(block)),
+      (text, { file, block }) => text.replaceAll(file.slice(directory.length + 1), locationOf(block)),
       String(stdout),
     );
     assert.fail(named);

@@ -53,9 +53,9 @@ export async function openReceiver(answer: Answer = (_, response) => response.wr
       new Promise((resolve, reject) => {
         const end = () => {
           clearTimeout(timer);
-          waiting.delete(look);
+          waiting.delete(check);
         };
-        const look = () => {
+        const check = () => {
           if (received.length < count) return;
           end();
           resolve(received);
@@ -64,8 +64,8 @@ export async function openReceiver(answer: Answer = (_, response) => response.wr
           end();
           reject(new Error(`Waited ${TIMEOUT_MS} ms for ${count} deliveries; ${received.length} came.`));
         }, TIMEOUT_MS);
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
     close,
     [Symbol.asyncDispose]: close,

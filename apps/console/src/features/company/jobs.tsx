@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<JobSummary>[] = [
   },
 ];
 
-const PROBLEMS = {
+const ISSUES = {
   failed: 'Gave up',
   abandoned: 'Abandoned',
   failing: 'Keeps failing',
@@ -68,7 +68,7 @@ const PROBLEMS = {
 } as const;
 
 function JobState({ state, problem }: JobSummary) {
-  if (problem !== undefined) return <StatusBadge status="failed" label={PROBLEMS[problem]} />;
+  if (problem !== undefined) return <StatusBadge status="failed" label={ISSUES[problem]} />;
   switch (state) {
     case 'running':
       return <StatusBadge status="running" label="Running" />;

@@ -18,7 +18,7 @@ export interface RotationRecord {
 /** Reads the action of a rotation. @throws DamagedRecord if its pipeline is not a rotation. */
 export function replacementOf({ id, pipelines }: Pick<Batch, 'id' | 'pipelines'>): RotateAction {
   const action = pipelines[0]?.actions[0];
-  if (action?.action !== 'ROTATE') throw new DamagedRecord(`rotation ${id}`, 'it names nobody to replace');
+  if (action?.action !== 'ROTATE') throw new DamagedRecord(`rotation ${id}`, 'it names no approver to replace');
   return action;
 }
 

@@ -142,7 +142,7 @@ function createBoss(
     monitorIntervalSeconds: SUPERVISION_SECONDS,
     queueCacheIntervalSeconds: QUEUE_LOOKUP_SECONDS,
   });
-  boss.on('error', (error) => log.error({ err: error }, 'job queue in trouble'));
+  boss.on('error', (error) => log.error({ err: error }, 'job queue error'));
   boss.on('warning', ({ message, data }) => log.warn({ ...data }, message));
   return boss;
 }
