@@ -5,27 +5,32 @@ import {
   getBase58Decoder,
   type MaybeEncodedAccount,
 } from '@solana/kit';
-import { AccountState, getMintDecoder, getTokenDecoder } from '@solana-program/token';
+import { AccountState, getMintDecoder, getMultisigDecoder, getTokenDecoder } from '@solana-program/token';
 import { isTokenProgram, mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
+import { parseNativeAccount } from './native-account-parsing.ts';
+import { parseExtensions } from './token-extensions.ts';
 
 const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111';
-const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111';
 const NONCE_BYTES = 80;
 const MINT_BYTES = 82;
 const TOKEN_BYTES = 165;
+const MULTISIG_BYTES = 355;
 const STATE_NAMES = {
   [AccountState.Uninitialized]: 'uninitialized',
   [AccountState.Initialized]: 'initialized',
   [AccountState.Frozen]: 'frozen',
 };
 
-/** Parses mints, token accounts, nonces, lookup tables and the clock for `jsonParsed`; null for other accounts. */
+/**
+ * Parses accounts of the token programs, nonces, lookup tables, sysvars, and accounts of the loader, stake and config
+ * programs for `jsonParsed`; null for accounts that cannot be read.
+ */
 export function parseAccount(account: EncodedAccount, readAccount: (address: Address) => MaybeEncodedAccount) {
   const bytes = new Uint8Array(account.data);
   if (isTokenProgram(account.programAddress)) {
     const program = account.programAddress.startsWith('Tokenz') ? 'spl-token-2022' : 'spl-token';
-    const parsed = parseMint(account, bytes) ?? parseToken(account, bytes, readAccount);
+    const parsed = parseMultisig(bytes) ?? parseMint(account, bytes) ?? parseToken(account, bytes, readAccount);
     return parsed && { program, parsed, space: bytes.length };
   }
   if (account.programAddress === SYSTEM_PROGRAM && bytes.length === NONCE_BYTES) {
@@ -35,8 +40,7 @@ export function parseAccount(account: EncodedAccount, readAccount: (address: Add
     const parsed = parseLookupTable(bytes);
     return parsed && { program: 'address-lookup-table', parsed, space: bytes.length };
   }
-  if (account.address === CLOCK_SYSVAR) return { program: 'sysvar', parsed: parseClock(bytes), space: bytes.length };
-  return null;
+  return parseNativeAccount(account);
 }
 
 function parseMint(account: EncodedAccount, bytes: Uint8Array) {
@@ -50,7 +54,7 @@ function parseMint(account: EncodedAccount, bytes: Uint8Array) {
       decimals: mint.decimals,
       isInitialized: mint.isInitialized,
       freezeAuthority: mint.freezeAuthority.__option === 'Some' ? mint.freezeAuthority.value : null,
-      ...extensionsOf(bytes, MINT_BYTES),
+      ...(bytes.length > MINT_BYTES && { extensions: parseExtensions('mint', bytes) }),
     },
   };
 }
@@ -81,23 +85,16 @@ function parseToken(
         rentExemptReserve: toUiTokenAmount(token.isNative.value, decimals),
       }),
       ...(token.closeAuthority.__option === 'Some' && { closeAuthority: token.closeAuthority.value }),
-      ...extensionsOf(bytes, TOKEN_BYTES),
+      ...(bytes.length > TOKEN_BYTES && { extensions: parseExtensions('account', bytes) }),
     },
   };
 }
 
-/** Reports each extension as `unparseableExtension`, like a validator for unknown extensions. */
-function extensionsOf(bytes: Uint8Array, baseBytes: number) {
-  if (bytes.length === baseBytes) return {};
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const extensions: { readonly extension: 'unparseableExtension' }[] = [];
-  // One kind byte follows the longest base; then come entries of type u16, length u16 and that many bytes.
-  for (let offset = TOKEN_BYTES + 1; offset + 4 <= bytes.length; ) {
-    if (view.getUint16(offset, true) === 0) break;
-    extensions.push({ extension: 'unparseableExtension' });
-    offset += 4 + view.getUint16(offset + 2, true);
-  }
-  return { extensions };
+function parseMultisig(bytes: Uint8Array) {
+  if (bytes.length !== MULTISIG_BYTES) return null;
+  const { m, n, isInitialized, signers } = getMultisigDecoder().decode(bytes);
+  if (!isInitialized) return null;
+  return { type: 'multisig', info: { numRequiredSigners: m, numValidSigners: n, signers: signers.slice(0, n) } };
 }
 
 function parseNonce(bytes: Uint8Array) {
@@ -131,20 +128,6 @@ function parseLookupTable(bytes: Uint8Array) {
       addresses: Array.from({ length: Math.floor((bytes.length - TABLE_HEADER_BYTES) / ADDRESS_BYTES) }, (_, index) =>
         decoder.decode(bytes, TABLE_HEADER_BYTES + index * ADDRESS_BYTES),
       ),
-    },
-  };
-}
-
-function parseClock(bytes: Uint8Array) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return {
-    type: 'clock',
-    info: {
-      slot: view.getBigUint64(0, true),
-      epochStartTimestamp: view.getBigInt64(8, true),
-      epoch: view.getBigUint64(16, true),
-      leaderScheduleEpoch: view.getBigUint64(24, true),
-      unixTimestamp: view.getBigInt64(32, true),
     },
   };
 }
