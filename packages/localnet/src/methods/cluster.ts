@@ -20,6 +20,7 @@ const MAX_ACCOUNT_BYTES = 10n * 1024n * 1024n;
 const accountBytes = integerParam.refine((bytes) => bytes <= MAX_ACCOUNT_BYTES, `at most ${MAX_ACCOUNT_BYTES}`);
 const BLOCKHASH = z.string().min(32).max(44);
 const config = optionalConfig(contextParam);
+const supplyConfig = optionalConfig({ ...contextParam, excludeNonCirculatingAccountsList: z.boolean().nullish() });
 
 /** Methods about the cluster as a whole: version, slots, blockhashes. */
 export function clusterMethods(node: Node, program: Runtime['program'], identity: Address): Record<string, Method> {
@@ -37,7 +38,7 @@ export function clusterMethods(node: Node, program: Runtime['program'], identity
     getBlockHeight: slot,
     getTransactionCount: (params) => history.transactionCount(slot(params)),
     getSupply: (params) => {
-      const [context] = parseParams([config], params);
+      const [context] = parseParams([supplyConfig], params);
       // Lamports of the bank are non-circulating. The total ignores that fees are burned.
       const account = node.bank(context.commitment).account(identity);
       const nonCirculating = account.exists ? account.lamports : 0n;
@@ -45,7 +46,7 @@ export function clusterMethods(node: Node, program: Runtime['program'], identity
         total: GENESIS_LAMPORTS,
         circulating: GENESIS_LAMPORTS - nonCirculating,
         nonCirculating,
-        nonCirculatingAccounts: [identity],
+        nonCirculatingAccounts: context.excludeNonCirculatingAccountsList === true ? [] : [identity],
       });
     },
     getBlockTime: (params) => {

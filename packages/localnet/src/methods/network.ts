@@ -4,12 +4,15 @@ import type { Node } from '../ledger/node.ts';
 import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { addressParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
-import { NO_SNAPSHOT, RpcError } from '../rpc/rpc-error.ts';
+import { invalidParams, NO_SNAPSHOT, RpcError } from '../rpc/rpc-error.ts';
 import { FEATURE_SET } from './cluster.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
 
 /** Maximum of leaders in getSlotLeaders (rpc, MAX_GET_SLOT_LEADERS). */
 const MAX_SLOT_LEADERS = 5_000;
+/** Samples that getRecentPerformanceSamples lists (rpc, PERFORMANCE_SAMPLES_LIMIT), each of about a minute. */
+const MAX_SAMPLES = 720;
+const SAMPLE_SLOTS = 150n;
 const MAX_REWARD_ADDRESSES = 2_000;
 /** Minimum of a stake beside its rent (stake program, since its minimum was raised). */
 const MIN_DELEGATION_LAMPORTS = 1_000_000_000n;
@@ -47,7 +50,11 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       return identity;
     },
     getSlotLeaders: (params) => {
-      const [, limit] = parseParams([integerParam, z.int().min(1).max(MAX_SLOT_LEADERS)], params);
+      const [first, limit] = parseParams([integerParam, z.int().min(1).max(MAX_SLOT_LEADERS)], params);
+      const epoch = (first + BigInt(limit) - 1n) / SLOTS_PER_EPOCH;
+      if (epoch > current() / SLOTS_PER_EPOCH + 1n) {
+        throw invalidParams(`Invalid slot range: leader schedule for epoch ${epoch} is unavailable`);
+      }
       return Array.from({ length: limit }, () => identity);
     },
     getLeaderSchedule: (params) => {
@@ -65,7 +72,11 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       const [options] = parseParams([productionConfig], params);
       const lastSlot = options.range?.lastSlot ?? slots.at(options.commitment);
       const firstSlot = options.range?.firstSlot ?? (lastSlot / SLOTS_PER_EPOCH) * SLOTS_PER_EPOCH;
-      const count = lastSlot < firstSlot ? 0n : lastSlot - firstSlot + 1n;
+      if (lastSlot < firstSlot)
+        throw invalidParams(`lastSlot, ${lastSlot}, cannot be less than firstSlot, ${firstSlot}`);
+      const newest = slots.at(options.commitment);
+      if (lastSlot > newest) throw invalidParams(`lastSlot, ${lastSlot}, is too large; max ${newest}`);
+      const count = lastSlot - firstSlot + 1n;
       const byIdentity = options.identity && options.identity !== identity ? {} : { [identity]: [count, count] };
       return withContext(node, options, { byIdentity, range: { firstSlot, lastSlot } });
     },
@@ -84,6 +95,23 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
     getStakeMinimumDelegation: (params) => {
       const [context] = parseParams([config], params);
       return withContext(node, context, MIN_DELEGATION_LAMPORTS);
+    },
+    getRecentPerformanceSamples: (params) => {
+      const [limit] = parseParams([z.int().min(0).max(MAX_SAMPLES).nullish()], params);
+      const newest = slots.at('confirmed');
+      const complete = Number(newest / SAMPLE_SLOTS);
+      return Array.from({ length: Math.min(limit ?? MAX_SAMPLES, complete) }, (_, index) => {
+        const slot = newest - BigInt(index) * SAMPLE_SLOTS;
+        const transactions = history.transactionCount(slot) - history.transactionCount(slot - SAMPLE_SLOTS);
+        const samplePeriodSecs = history.blockTime(slot) - history.blockTime(slot - SAMPLE_SLOTS);
+        return {
+          slot,
+          numSlots: SAMPLE_SLOTS,
+          numTransactions: transactions,
+          numNonVoteTransactions: transactions,
+          samplePeriodSecs,
+        };
+      });
     },
     getMaxRetransmitSlot: () => current(),
     getMaxShredInsertSlot: () => current(),

@@ -136,6 +136,20 @@ export function subscriptionKinds(
       commitment: 'processed',
       onSlot: () => [{ parent: slots.current() - 1n, root: slots.at('finalized'), slot: slots.current() }],
     }),
+    slotsUpdatesSubscribe: () => ({
+      notification: 'slotsUpdatesNotification',
+      commitment: 'processed',
+      onSlot: () => {
+        const timestamp = Date.now();
+        const [slot, complete] = [slots.current(), slots.at('confirmed')];
+        return [
+          { type: 'completed', slot: complete, timestamp },
+          { type: 'optimisticConfirmation', slot: complete, timestamp },
+          { type: 'createdBank', slot, parent: complete, timestamp },
+          { type: 'root', slot: slots.at('finalized'), timestamp },
+        ];
+      },
+    }),
     rootSubscribe: () => {
       let last = slots.at('finalized');
       return {

@@ -100,3 +100,36 @@ test('an older cluster has no feature account of version 1', async (t) => {
   assert.equal(error?.code, -32602);
   assert.match(error?.message ?? '', /version 1 is not known/);
 });
+
+test('getBlockTime answers for every slot, also slot 0 and old empty ones', async (t) => {
+  const { localnet, call } = await startCluster(t);
+  await localnet.warp({ slots: 2_000n, seconds: 5_000n });
+  const times: number[] = [];
+  for (const slot of [0, 1, 700, 1_500, 2_001]) times.push(Number((await call('getBlockTime', [slot])).result));
+  assert.deepEqual(
+    times,
+    [...times].sort((a, b) => a - b),
+  );
+  assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) >= 5_000);
+  assert.equal((await call('getBlockTime', [2_002])).error?.code, -32004);
+});
+
+test('methods with a range refuse one that no schedule or block covers', async (t) => {
+  const { call } = await startCluster(t);
+  for (const [method, params, message] of [
+    ['getSlotLeaders', [1_000_000, 2], /leader schedule for epoch 2 is unavailable/],
+    ['getBlockProduction', [{ range: { firstSlot: 5, lastSlot: 4 } }], /cannot be less than firstSlot/],
+    ['getBlockProduction', [{ range: { firstSlot: 0, lastSlot: 9_999 } }], /is too large/],
+    ['getRecentPerformanceSamples', [721], /parameter 0/],
+  ] as const) {
+    const { error } = await call(method, params);
+    assert.equal(error?.code, -32602, method);
+    assert.match(error?.message ?? '', message);
+  }
+});
+
+test('getSupply leaves out the list of accounts on demand', async (t) => {
+  const { call } = await startCluster(t);
+  const { result } = await call('getSupply', [{ excludeNonCirculatingAccountsList: true }]);
+  assert.partialDeepStrictEqual(result, { value: { nonCirculatingAccounts: [] } });
+});

@@ -201,6 +201,13 @@ export const DOCUMENTED: Readonly<Record<string, Shape>> = {
   getProgramAccounts: keyedAccounts,
   'getProgramAccounts withContext': inContext(keyedAccounts),
   getRecentPrioritizationFees: list({ slot: 'u64', prioritizationFee: 'u64' }),
+  getRecentPerformanceSamples: list({
+    slot: 'u64',
+    numSlots: 'u64',
+    numTransactions: 'u64',
+    numNonVoteTransactions: 'u64',
+    samplePeriodSecs: 'u64',
+  }),
   getSignatureStatuses: inContext(
     list(
       nullable({
@@ -252,6 +259,4 @@ export const DOCUMENTED: Readonly<Record<string, Shape>> = {
 export const DOCUMENTED_ERRORS: Readonly<Record<string, number>> = {
   // A validator answers this if it has no snapshot.
   getHighestSnapshotSlot: -32008,
-  // Not offered: the cluster measures no performance.
-  getRecentPerformanceSamples: -32601,
 };

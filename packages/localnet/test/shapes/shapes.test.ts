@@ -62,7 +62,7 @@ async function clusterWithContent(t: TestContext) {
     getBurnCheckedInstruction({ account, mint, authority: owner, amount: 10n, decimals: 6 }),
     getApproveInstruction({ source: account, delegate: delegate.address, owner, amount: 5n }),
   ]);
-  await localnet.warp({ slots: 40n });
+  await localnet.warp({ slots: 200n });
   const read = await rpc
     .getTransaction(signature, { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 })
     .send();
@@ -112,6 +112,7 @@ async function clusterWithContent(t: TestContext) {
     getMultipleAccounts: [[owner.address, stranger.address], asBase64],
     getProgramAccounts: [TOKEN_PROGRAM_ADDRESS, asBase64],
     'getProgramAccounts withContext': [TOKEN_PROGRAM_ADDRESS, { ...asBase64, withContext: true }],
+    getRecentPerformanceSamples: [],
     getRecentPrioritizationFees: [[owner.address]],
     getSignatureStatuses: [[signature, other.signature]],
     getSignaturesForAddress: [owner.address],

@@ -122,3 +122,16 @@ function until(socket: WebSocket, id: string): Promise<readonly string[]> {
     socket.on('message', look);
   });
 }
+
+test('slotsUpdatesSubscribe reports banks that are created, completed, confirmed and rooted', async (t) => {
+  const { localnet } = await startCluster(t);
+  const socket = await connect(t, localnet.websocketUrl);
+  const subscribed = until(socket, 'ask');
+  socket.send('{"jsonrpc":"2.0","id":"ask","method":"slotsUpdatesSubscribe"}');
+  await subscribed;
+  const heard: string[] = [];
+  socket.on('message', (content) => heard.push(JSON.parse(String(content)).params.result.type));
+  await localnet.warp();
+  while (heard.length < 4) await once(socket, 'message');
+  assert.deepEqual(heard, ['completed', 'optimisticConfirmation', 'createdBank', 'root']);
+});
