@@ -2,13 +2,13 @@ import type { Address, Commitment } from '@solana/kit';
 import * as z from 'zod';
 import { shapes } from './rpc.ts';
 
-// The answers of the methods that `Chain` calls: their shapes, and what the service makes of them.
+// Answers of the methods that `Chain` calls: their shapes, and their conversion.
 
-/** In the words of kit’s `EncodedAccount`. */
+/** An account, with the names of kit’s `EncodedAccount`. */
 export interface ChainAccount {
   readonly address: Address;
   readonly lamports: bigint;
-  /** The program that owns it. */
+  /** Program that owns the account. */
   readonly programAddress: Address;
   /** True for a program. */
   readonly executable: boolean;
@@ -31,13 +31,13 @@ export interface LandedSignature {
 }
 
 export interface Simulation {
-  /** The same as in `LandedSignature`. */
+  /** JSON text of the TransactionError, as in `LandedSignature`. */
   readonly err: string | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint | null;
 }
 
-/** The slot of the bank that answered. */
+/** Context of an answer: the slot of its bank. */
 const context = z.object({ slot: shapes.u64 });
 
 export const AccountsAnswer = z.object({
@@ -120,10 +120,7 @@ export const SimulationAnswer = z.object({
     ),
 });
 
-/**
- * Combines what was asked for with what was answered, in order.
- * @throws Error if an answer has another number of entries than were asked for.
- */
+/** Combines requested items with their answers, in order. @throws Error if the numbers of items and answers differ. */
 export function paired<Asked, Answered, Result>(
   method: string,
   asked: readonly Asked[],
@@ -133,6 +130,6 @@ export function paired<Asked, Answered, Result>(
   if (answered.length !== asked.length) {
     throw new Error(`${method}: unexpected answer: ${answered.length} entries for ${asked.length} asked for`);
   }
-  // The lengths are equal, so `answered[i]` is there; Answered may itself include null.
+  // The lengths are equal, so `answered[i]` exists; Answered may itself include null.
   return asked.map((item, i) => combine(item, answered[i] as Answered));
 }

@@ -15,14 +15,15 @@ import type { Clock } from '../model/clock.ts';
 import { ask, shapes } from './rpc.ts';
 import { signatureOf } from './transactions.ts';
 
-/** Carries bundles to the chain. */
+/** Delivers bundles to the chain. */
 export interface BundleCarrier {
   /**
-   * Builds what the last transaction of a bundle must contain so that the bundle is accepted; null for nothing.
-   * @param attempt counts earlier sendings of the same work that did not land: each doubles the tip, up to its cap.
+   * Builds the tip that a bundle's last transaction must contain; null if the carrier needs none.
+   * @param attempt counts earlier bundles of the same content that did not land: each doubles the tip, up to its
+   * maximum.
    */
   tip(payer: Address, attempt?: number): Promise<Instruction | null>;
-  /** Resolves when the transactions are accepted; only the chain tells whether they land. */
+  /** Resolves when the transactions are accepted; only the chain shows if they land. */
   send(transactions: readonly Base64EncodedWireTransaction[]): Promise<void>;
   /** Reads a hint that the chain has to confirm: blocks that are dropped can unbundle a bundle. */
   status(bundleId: string): Promise<BundleStatus>;
@@ -52,7 +53,7 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
   let floorLamports = MIN_TIP_LAMPORTS;
   return {
     tip: async (payer, attempt = 0) => {
-      // The accounts have never changed, and few requests are allowed.
+      // The accounts have never changed, and requests are limited.
       tipAccounts ??= await ask('getTipAccounts', rpc.getTipAccounts(), TipAccountsAnswer);
       const account = tipAccounts[Math.floor(random() * tipAccounts.length)];
       if (account === undefined) throw new Error('getTipAccounts: no account to pick.');
@@ -68,7 +69,7 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
     send: async (transactions) => {
       const request = rpc.sendBundle(transactions, { encoding: 'base64' });
       const answered = await ask('sendBundle', request, z.string()).catch((error: unknown) => {
-        // The bundle, or a part of it, is on chain already.
+        // The bundle, or a part of it, is already on chain.
         if (error instanceof Error && error.message.includes(ALREADY_PROCESSED)) return null;
         throw error;
       });
@@ -87,7 +88,8 @@ export function createBlockEngine(options: BlockEngineOptions): BundleCarrier {
       if (status === 'Landed') return 'landed';
       if (status === 'Failed') return 'failed';
       if (status === 'Pending') return 'pending';
-      // Invalid: older than five minutes, or so new that the engine does not list it yet.
+      // The status is invalid for a bundle that is older than five minutes, or so new that the engine does not list it
+      // yet.
       const landed = await ask('getBundleStatuses', rpc.getBundleStatuses([bundleId]), Landed);
       const entry = landed?.value.find((found) => found?.bundle_id === bundleId);
       const confirmation = entry?.confirmation_status ?? entry?.confirmationStatus ?? 'processed';
@@ -107,11 +109,11 @@ const PATH = '/api/v1/bundles';
 const REQUEST_INTERVAL_MS = 1_000;
 /** Smallest tip that the engine considers (docs.jito.wtf, tip amount). */
 const MIN_TIP_LAMPORTS = 1_000n;
-/** After so many doublings any floor has reached any cap. */
+/** After this number of doublings any floor exceeds any maximum. */
 const MAX_DOUBLINGS = 32;
-/** Twenty transaction fees. A higher floor means a contest in which we have nothing to win. */
+/** Twenty transaction fees. A higher floor means a competition from which the service gains nothing. */
 const MAX_TIP_LAMPORTS = 100_000n;
-/** The engine's error for a bundle whose transactions the chain has seen (code -32602). */
+/** The engine's error for a bundle with transactions that are on chain (code -32602). */
 const ALREADY_PROCESSED = 'already processed transaction';
 
 /** The answers are unknown until `ask` has checked them. */
@@ -198,5 +200,5 @@ const JITO_TIP_FLOOR_URL = new URL('https://bundles.jito.wtf/api/v1/bundles/tip_
 const TIP_FLOOR_TIMEOUT_MS = 2_000;
 const LAMPORTS_PER_SOL = 1_000_000_000;
 
-/** One entry, in SOL. A floor above one SOL cannot be right. */
+/** One entry, in SOL. A floor above one SOL must be an error. */
 const TipFloor = z.tuple([z.object({ landed_tips_50th_percentile: z.number().min(0).max(1) })], z.unknown());

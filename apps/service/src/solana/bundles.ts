@@ -12,11 +12,11 @@ export interface BundleSender extends BundleCarrier {
   readonly maxTransactions: number;
   /** True if a bundle lands as a whole or not at all. */
   readonly isAtomic: boolean;
-  /** Terms for what the service alone signs. `attempt` is that of the tip. */
+  /** Reads the terms for transactions that only the service signs. `attempt` is that of the tip. */
   terms(accounts: readonly Address[], attempt?: number): Promise<SendingTerms>;
-  /** Takes the outcome of a bundle with transactions of version 1: if they do not land, `terms` names 0. */
+  /** Reports the outcome of a bundle with transactions of version 1: if they do not land, `terms` returns 0. */
   reportVersion1: VersionChoice['report'];
-  /** @throws BundleRejected when one of the transactions is known to have landed and failed. */
+  /** Sends a bundle. @throws BundleRejected if one of the transactions is known to have landed and failed. */
   send: BundleCarrier['send'];
 }
 
@@ -26,7 +26,7 @@ export interface BundleSenderOptions {
   readonly blockEngineUrl: string | null;
   readonly clock: Clock;
   readonly log?: Warn;
-  /** Ends waits for confirmation. */
+  /** Aborts waits for confirmation. */
   readonly signal?: AbortSignal;
   /** Highest tip of a bundle, in lamports; 100,000 by default. */
   readonly maxTipLamports?: bigint;
@@ -38,7 +38,7 @@ export interface BundleSenderOptions {
   readonly random?: () => number;
 }
 
-/** A transaction of a bundle landed and failed. Those before it stand, those after it were not sent. */
+/** A transaction of a bundle landed and failed. Earlier ones succeeded, later ones were not sent. */
 export class BundleRejected extends Error {
   /** Index of the transaction in the bundle, from 0. */
   readonly position: number;
@@ -57,14 +57,14 @@ export function isBundleRejected(error: unknown): error is BundleRejected {
   return error instanceof BundleRejected;
 }
 
-/** True if the receiver of a bundle rejected it, rather than being busy or out of reach. */
+/** True if the receiver of a bundle rejected it, and was neither busy nor unreachable. */
 export function isBundleRefused(error: unknown): boolean {
   return nodeErrorOf(error) !== null;
 }
 
 /**
- * Sends bundles to the block engine if there is one: all or nothing, in one slot. Otherwise it sends each transaction
- * over RPC after the one before it is confirmed.
+ * Creates the sender. With a block engine a bundle lands completely or not at all, in one slot. Without one, each
+ * transaction is sent over RPC after the previous one is confirmed.
  */
 export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderOptions): BundleSender {
   const sender =
@@ -92,7 +92,7 @@ export function createBundleSender({ blockEngineUrl, ...options }: BundleSenderO
   };
 }
 
-/** Limit of the block engine (docs.jito.wtf, bundles); the same over RPC, so that batches are split alike. */
+/** Limit of the block engine (docs.jito.wtf, bundles); the same over RPC, so that batches are split equally. */
 const MAX_TRANSACTIONS = 5;
 /** Micro-lamports: 140,000 lamports for all units that a transaction may use. */
 const MAX_COMPUTE_UNIT_PRICE = 100_000n;

@@ -56,11 +56,11 @@ export interface Chain {
   finalizedBlock(): Promise<{ readonly slot: bigint; readonly blockHeight: bigint }>;
   /** Reads outcomes in the order asked for. The node searches its whole history. */
   signatureOutcomes(signatures: readonly Signature[]): Promise<SignatureOutcomes>;
-  /** A confirmed transaction’s fee and what it did to balances; null when the node does not know it (yet, or any more). */
+  /** Reads a confirmed transaction’s fee and balance changes; null if the node does not know it (yet, or any more). */
   transactionCosts(signature: Signature): Promise<TransactionCosts | null>;
   /** Logs of a confirmed transaction; empty when the node does not know it (yet, or any more). */
   transactionLogs(signature: Signature): Promise<readonly string[]>;
-  /** null when the node does not know it (yet, or any more). */
+  /** Reads a confirmed transaction; null if the node does not know it (yet, or any more). */
   landedTransaction(signature: Signature): Promise<LandedTransaction | null>;
   /**
    * Reads the transactions that named an address and succeeded, oldest first, with the instructions that they called.
@@ -73,18 +73,21 @@ export interface Chain {
   /** Simulates at commitment `confirmed`. A transaction that would fail is an answer, not an error. */
   simulate(transaction: Base64EncodedWireTransaction, options: SimulateOptions): Promise<Simulation>;
   /**
-   * Hands a transaction to the node, which passes it on until it lands or expires. Accepted does not mean landed; one
-   * that is on chain already counts as accepted.
+   * Sends a transaction to the node, which forwards it until it lands or expires. Acceptance does not mean that it
+   * lands; one that is already on chain counts as accepted.
    */
   send(transaction: Base64EncodedWireTransaction): Promise<Signature>;
   /**
-   * Micro-lamports per compute unit: for each recent block, the least that a transaction in it paid which writes these
-   * accounts; 128 of them at most.
+   * Reads for each recent block, 128 at most, the lowest price (micro-lamports per compute unit) of a transaction that
+   * writes these accounts.
    */
   recentPrioritizationFees(accounts: readonly Address[]): Promise<readonly bigint[]>;
-  /** Lamports. Remembered per size: it changes only with the cluster’s release. */
+  /**
+   * Reads the rent-exempt minimum in lamports. It is cached per size, because it changes only with the cluster’s
+   * release.
+   */
   minimumBalanceForRentExemption(bytes: number): Promise<bigint>;
-  /** Tells clusters apart. */
+  /** Reads the hash that identifies the cluster. */
   genesisHash(): Promise<Blockhash>;
 }
 
@@ -104,13 +107,13 @@ export interface SignatureOutcomes {
 
 export type SignatureOutcome = 'unknown' | LandedSignature;
 
-/** A node refuses to verify signatures over a blockhash that it has replaced. */
+/** A node does not verify signatures over a blockhash that it replaces. */
 export type SimulateOptions =
   | { readonly sigVerify: boolean; readonly replaceRecentBlockhash: false }
   | { readonly sigVerify: false; readonly replaceRecentBlockhash: true };
 
 export interface ChainOptions extends Pick<NodesOptions, 'clock' | 'log' | 'timeoutMs'> {
-  /** One URL for each node of the cluster, the preferred one first. */
+  /** One URL per node of the cluster, the preferred one first. */
   readonly rpcUrls: readonly string[];
 }
 
@@ -142,7 +145,7 @@ const NO_FLOOR: Floor = { at: () => ({}), raise: () => undefined, await: (reques
 
 /** A slot or so: behind a load balancer the next request may reach another node. */
 const BEHIND_POLL_MS = 400;
-/** Four seconds. A node that is farther behind is given up, and the job runs again with another one. */
+/** Four seconds. The job then runs again with another node. */
 const MAX_BEHIND_POLLS = 10;
 
 function createFloor(clock: Required<ChainOptions>['clock'], seenSlot: bigint): Floor {
@@ -174,8 +177,8 @@ async function sendToAll(nodes: readonly ChainRpc[], transaction: Base64EncodedW
 }
 
 async function sendTo(rpc: ChainRpc, transaction: Base64EncodedWireTransaction): Promise<Signature> {
-  // Preflight would refuse a transaction built on a block that this node has yet to see. maxRetries is left out:
-  // the node then passes the transaction on until it lands or its lifetime ends (Solana RPC, sendTransaction).
+  // Preflight would reject a transaction on a block that this node has not seen. maxRetries is omitted: the node then
+  // forwards the transaction until it lands or expires (Solana RPC, sendTransaction).
   const request = rpc.sendTransaction(transaction, { encoding: 'base64', skipPreflight: true });
   try {
     return await ask('sendTransaction', request, shapes.signature);
@@ -317,7 +320,7 @@ async function succeededSignatures(
     .reverse();
 }
 
-/** Real time, where no clock is given. */
+/** Waits in real time, if no clock is given. */
 async function sleep(ms: number): Promise<void> {
   await setTimeout(ms);
 }

@@ -16,14 +16,15 @@ export function isKmsUri(source: string): boolean {
 }
 
 /**
- * A signer whose key never leaves its key management service (`@solana/keychain-*`):
+ * Opens a signer whose key never leaves its key management service (`@solana/keychain-*`):
  *
  * - `kms://vault/<key>?address=<base58>&url=https://vault:8200&token-file=/run/secrets/vault-token`: HashiCorp Vault's
  *   transit engine, a key of type ed25519. The token is read for each signature, so that it may be renewed.
  * - `kms://aws/<key id or ARN>?address=<base58>&region=eu-central-1`: AWS KMS, a key of spec ECC_NIST_EDWARDS25519, with
- *   the credentials that AWS' own chain finds. Takes the package `@solana/keychain-aws-kms` beside this one.
+ *   the credentials that AWS' own chain finds. It needs the package `@solana/keychain-aws-kms`.
  *
- * Every signature is verified before it is used: a key other than the address says is found here, not on chain.
+ * Every signature is verified before it is used, so that a key that does not match the address is found here, not on
+ * chain.
  * @throws Error that names the setting and what is wrong with it, never a token.
  */
 export async function openKmsSigner(uri: string): Promise<TransactionPartialSigner> {
@@ -40,13 +41,13 @@ export async function openKmsSigner(uri: string): Promise<TransactionPartialSign
   };
 }
 
-/** Only the address in such a setting: for processes that never sign. @throws Error as `openKmsSigner`. */
+/** Reads only the address of such a setting, for processes that never sign. @throws Error like `openKmsSigner`. */
 export function kmsAddress(uri: string): Address {
   return parseKmsUri(uri).address;
 }
 
 interface KmsSettings {
-  /** For messages: without its parameters. */
+  /** Name in messages, without parameters. */
   readonly name: string;
   readonly service: 'vault' | 'aws';
   readonly key: string;
@@ -97,7 +98,7 @@ async function openVaultSigner({
     throw new Error(`Signer ${name}: ${vaultAddr} has no such key of type ed25519, or does not let us see it.`);
   return async (transactions, abortSignal) => {
     abortSignal?.throwIfAborted();
-    // The library takes transactions that were checked for their size and lifetime; it signs their bytes.
+    // The library's type requires transactions with checked size and lifetime; it signs their bytes.
     return (await open()).signTransactions(transactions as Parameters<VaultSigner['signTransactions']>[0]);
   };
 }
@@ -112,7 +113,7 @@ async function openAwsSigner({ name, key: keyId, address: publicKey, parameters 
   return (transactions) => signer.signTransactions(transactions);
 }
 
-/** The part of that package that we use. */
+/** The part of that package that this file uses. */
 interface AwsPackage {
   readonly AwsKmsSigner: new (config: {
     readonly keyId: string;
@@ -126,7 +127,7 @@ interface AwsPackage {
 
 async function importAws(name: string): Promise<AwsPackage> {
   try {
-    // @ts-expect-error: an optional peer, installed by those who name AWS
+    // @ts-expect-error: an optional peer dependency, installed by users of AWS
     return await import('@solana/keychain-aws-kms');
   } catch (cause) {
     throw new Error(

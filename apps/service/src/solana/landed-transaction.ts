@@ -3,7 +3,7 @@ import { AccountRole, type Address, getBase58Encoder, type Instruction } from '@
 import * as z from 'zod';
 import { shapes } from './rpc.ts';
 
-/** A confirmed transaction: what it called, and what that called in turn. */
+/** A confirmed transaction with its instructions and their inner instructions. */
 export interface LandedTransaction {
   readonly slot: bigint;
   /** Time that the cluster’s validators agree on; null if the node does not have it. */

@@ -26,8 +26,8 @@ export interface MintProblem {
 }
 
 /**
- * Reads a mint. Refused are those whose extensions make an airdrop arrive wrong or not at all, or a burn impossible;
- * powers that might be used so later are warned of.
+ * Reads a mint. It rejects extensions that change or prevent an airdrop, or prevent a burn, and warns of powers with which
+ * that could happen later.
  */
 export async function readMint(chain: Pick<Chain, 'accounts'>, mint: Address): Promise<MintFacts | MintProblem> {
   const [account] = await chain.accounts([mint]);
@@ -44,7 +44,7 @@ export async function readMint(chain: Pick<Chain, 'accounts'>, mint: Address): P
 
 const NO_MINT: MintProblem = { problem: 'is no mint: it is another account of the token program.' };
 
-/** Token-2022 pads a mint that has extensions to a token account’s 165 bytes, then tells the two apart by this byte. */
+/** Token-2022 pads a mint with extensions to a token account’s 165 bytes; this byte distinguishes the two. */
 export const ACCOUNT_TYPE_OFFSET = 165;
 export const ACCOUNT_TYPE_MINT = 1;
 
@@ -56,7 +56,7 @@ function factsOfMint2022(account: ChainAccount): MintFacts | MintProblem {
   try {
     extensions = unwrapOption(getMint2022Decoder().decode(data).extensions) ?? [];
   } catch {
-    // The client knows every extension there was when it was made; what a newer one does to a transfer is unknown.
+    // An extension newer than the client: its effect on a transfer is unknown.
     return { problem: 'has an extension that this service does not know.' };
   }
   const issues = extensions.flatMap((extension) => issueOf(extension) ?? []);
@@ -132,7 +132,7 @@ function warning(extension: Extension): string | null {
   }
 }
 
-/** The program keeps an absent address as zeros, which is also how the system program’s address reads. */
+/** Detects an absent address, which the program stores as zeros, like the system program’s address. */
 function isSet(address: Address): boolean {
   return address !== '11111111111111111111111111111111';
 }

@@ -37,14 +37,14 @@ export interface CreateNonceDeps {
   /** Pays, and becomes the authority. */
   readonly operator: TransactionPartialSigner;
   readonly log?: { info(fields: object, message: string): void };
-  /** Ends the wait for a transaction, which may land all the same. */
+  /** Aborts the wait for a transaction, which may still land. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Creates the nonce accounts of these seeds and waits until they are confirmed. Those that are there already stay as
- * they are, so it may be repeated after any failure.
- * @throws Error when a transaction fails on chain or expires, or an address holds anything else.
+ * Creates the nonce accounts of these seeds and waits until they are confirmed. Existing ones stay unchanged, so it may
+ * be repeated after any failure.
+ * @throws Error if a transaction fails on chain or expires, or if an address holds anything else.
  */
 export async function createNonceAccounts(deps: CreateNonceDeps, seeds: readonly string[]): Promise<void> {
   const { chain, operator, log } = deps;
@@ -63,8 +63,7 @@ export async function createNonceAccounts(deps: CreateNonceDeps, seeds: readonly
 }
 
 /**
- * The current values of nonce accounts. An address without one, or whose authority is not the operator, is absent:
- * nothing can be built on it.
+ * Reads the current values of nonce accounts. It omits addresses without one, or whose authority is not the operator.
  */
 export async function readNonces(
   chain: Pick<Chain, 'accounts'>,
@@ -104,7 +103,7 @@ function creation({ operator, seed, address, account, rentLamports }: Creation):
       `${address}, seed ${seed}, holds ${account.data.length} bytes that are no nonce of the operator’s.`,
     );
   }
-  // Someone sent lamports to the address: creating it would be refused, allocating is not.
+  // Lamports were sent to the address, so it cannot be created, only allocated.
   const amount = account.lamports < rentLamports ? rentLamports - account.lamports : 0n;
   return [
     getTransferSolInstruction({ source: operator, destination: address, amount }),
@@ -113,7 +112,7 @@ function creation({ operator, seed, address, account, rentLamports }: Creation):
   ];
 }
 
-/** Groups as large as a transaction holds. */
+/** Groups creations into as few transactions as possible. */
 function packed(operator: Address, creations: readonly Instruction[][]): Instruction[][] {
   const groups: Instruction[][] = [];
   for (const instructions of creations) {
@@ -125,7 +124,7 @@ function packed(operator: Address, creations: readonly Instruction[][]): Instruc
   return groups;
 }
 
-/** A v0 transaction, signatures included. */
+/** Limit of a v0 transaction with signatures. */
 const MAX_BYTES = 1_232;
 
 function messageOf(operator: Address, instructions: readonly Instruction[]) {
@@ -143,11 +142,11 @@ async function land(
   if (err !== null) throw new Error(`Creating nonce accounts failed in ${signature}: ${err}`);
 }
 
-/** The nonce an account holds, or null where it is none of this authority’s. */
+/** Reads the nonce of an account; null without one of this authority’s. */
 function nonceIn({ programAddress, data }: ChainAccount, authority: Address): Nonce | null {
   if (programAddress !== SYSTEM_PROGRAM_ADDRESS || data.length !== getNonceSize()) return null;
   const { version, state, authority: actual, blockhash } = getNonceDecoder().decode(data);
   const isUsable = version === NonceVersion.Current && state === NonceState.Initialized && actual === authority;
-  // A nonce is any 32 bytes in base58; these were just encoded so, under the type the client gives them.
+  // A nonce is any 32 bytes in base58, which the client has just encoded.
   return isUsable ? (blockhash as string as Nonce) : null;
 }

@@ -13,7 +13,7 @@ import type { Chain, ChainAccount } from './chain.ts';
 import { ACCOUNT_TYPE_MINT, ACCOUNT_TYPE_OFFSET } from './mint.ts';
 
 export interface Recipient {
-  /** Address that shall receive tokens. It should be a wallet. */
+  /** Address that receives tokens; it should be a wallet. */
   readonly owner: Address;
   /** The owner’s associated token account. */
   readonly tokenAccount: Address;
@@ -24,7 +24,7 @@ export interface RecipientFacts {
   readonly tokenAccount: TokenAccountState;
 }
 
-/** Kind of account at a recipient's address. Only the chain can tell: any account may lie on the curve. */
+/** Kind of account at a recipient's address. Only the chain shows it: any account may be on the curve. */
 export type OwnerKind =
   | { readonly kind: 'wallet' }
   | { readonly kind: 'mint' | 'program' }
@@ -32,7 +32,7 @@ export type OwnerKind =
 
 export type TokenAccountState =
   | { readonly state: 'missing' | 'usable' | 'frozen' | 'demands memos' }
-  /** Its owner made another address the owner: a transfer would reach that one. */
+  /** The account's owner was changed to another address, which would receive the transfer. */
   | { readonly state: 'given away'; readonly owner: Address };
 
 /** Reads what the chain holds at recipients’ addresses, in their order, at commitment `confirmed`. */
@@ -54,7 +54,7 @@ function ownerKind(account: ChainAccount | null): OwnerKind {
     return { kind: 'wallet' };
   }
   const { data } = account;
-  // A multisig of the token program may own tokens. No token account or mint is ever of its size.
+  // A multisig of the token program may own tokens. No token account or mint has its size.
   if (data.length === getMultisigSize()) return { kind: 'wallet' };
   if (data.length === getMintSize() || data[ACCOUNT_TYPE_OFFSET] === ACCOUNT_TYPE_MINT) return { kind: 'mint' };
   return { kind: 'token account', owner: getTokenDecoder().decode(data).owner };
@@ -64,7 +64,7 @@ function tokenAccountState(
   account: ChainAccount | null,
   { owner: meant, programAddress }: { readonly owner: Address; readonly programAddress: Address },
 ): TokenAccountState {
-  // Lamports sent ahead leave an account of the system program: the token account is still to be created.
+  // Lamports that were sent before leave an account of the system program: the token account must still be created.
   if (account?.programAddress !== programAddress) return { state: 'missing' };
   const { owner, state } = getTokenDecoder().decode(account.data);
   if (owner !== meant) return { state: 'given away', owner };
@@ -79,7 +79,7 @@ function demandsMemos({ programAddress, data }: ChainAccount): boolean {
     const extensions = unwrapOption(getToken2022Decoder().decode(data).extensions) ?? [];
     return extensions.some((found) => found.__kind === 'MemoTransfer' && found.requireIncomingTransferMemos);
   } catch {
-    // An extension that the client does not know: the simulation of the transfer shows what it does.
+    // An extension that the client does not know: the simulation of the transfer shows its effect.
     return false;
   }
 }

@@ -5,13 +5,13 @@ import type { Chain, LandedSignature } from './chain.ts';
 export interface ConfirmDeps {
   readonly chain: Chain;
   readonly clock: Pick<Clock, 'sleep'>;
-  /** Ends the waiting. The transaction may land all the same. */
+  /** Aborts the wait. The transaction may still land. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Sends a transaction and waits until it has landed, well or badly, and is confirmed.
- * @throws Error when it has not landed by the block height given, or the chain stands still.
+ * Sends a transaction and waits until it is confirmed, whether it succeeds or fails.
+ * @throws Error if it has not landed by the given block height, or if the chain has stopped.
  */
 export async function sendAndConfirm(
   { chain, clock, signal }: ConfirmDeps,
@@ -30,16 +30,16 @@ export async function sendAndConfirm(
       throw new Error(`${signature} had not landed by block height ${lastValidBlockHeight}.`);
     }
     await clock.sleep(Math.min(MAX_POLL_INTERVAL_MS, FIRST_POLL_INTERVAL_MS * 2 ** (polls - 1)), signal);
-    // A node forgets what it could not pass on, for instance when it restarts.
+    // A node loses transactions that it could not forward, for instance when it restarts.
     if (polls % POLLS_PER_RESEND === 0) await chain.send(transaction);
   }
   throw new Error(`${signature} was not confirmed after ${MAX_POLLS} polls.`);
 }
 
-/** A local cluster confirms at once; elsewhere it takes a slot or two, and asking more often than that is a waste. */
+/** A local cluster confirms at once, others within a slot or two; more frequent requests would be wasted. */
 const FIRST_POLL_INTERVAL_MS = 50;
 const MAX_POLL_INTERVAL_MS = 400;
 /** Every two seconds, as the node itself does. */
 const POLLS_PER_RESEND = 5;
-/** Five minutes, where a blockhash lives one: past that the cluster has halted or forks. */
+/** Five minutes, while a blockhash lives for one: after that the cluster has halted or forked. */
 const MAX_POLLS = 750;

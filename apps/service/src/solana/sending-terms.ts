@@ -4,16 +4,17 @@ import type { Address } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { Chain } from './chain.ts';
 
-/** How transactions that the service alone signs are sent. */
+/** Terms for transactions that only the service signs. */
 export interface SendingTerms {
   readonly version: TransactionVersion;
-  /** Price that recent transactions paid for writing the same accounts, within a cap. */
+  /** Price that recent transactions paid for writing the same accounts, up to a maximum. */
   readonly computeUnitPriceMicroLamports: bigint;
 }
 
 /**
- * Reads what a compute unit costs now, in micro-lamports: three of four recent blocks accepted transactions that write
- * these accounts for at most this price. It is within bounds, and the lower one if the node does not answer.
+ * Reads the present price of a compute unit in micro-lamports: three of four recent blocks accepted transactions that
+ * write these accounts for at most this price. It is kept within bounds, and is the lower one if the node does not
+ * answer.
  */
 export async function readComputeUnitPrice(
   { chain, log }: { readonly chain: Pick<Chain, 'recentPrioritizationFees'>; readonly log?: Warn },
@@ -32,19 +33,23 @@ export async function readComputeUnitPrice(
 }
 
 const QUANTILE = 0.75;
-/** Micro-lamports. It puts us before transactions that offer nothing, and costs at most 1,400 lamports. */
+/** Micro-lamports. It gives priority over transactions that offer nothing, and costs at most 1,400 lamports. */
 export const MIN_COMPUTE_UNIT_PRICE = 1_000n;
 
 /** Chooses the version of the next transaction by the cluster’s features and the outcome of earlier ones. */
 export interface VersionChoice {
-  /** @param attempt counts earlier sendings of the same work that did not land; after one, version 0 is tried. */
+  /** @param attempt counts earlier bundles of the same content that did not land; after one, version 0 is tried. */
   current(attempt: number): Promise<TransactionVersion>;
-  /** Takes the outcome of transactions of version 1. Refused, or lost twice in a row: none for an hour. */
+  /**
+   * Reports the outcome of transactions of version 1. After a rejection, or two losses in a row, there are none for an
+   * hour.
+   */
   report(outcome: 'landed' | 'lost' | 'refused'): void;
 }
 
 /**
- * A block engine may not accept what the cluster accepts, and either answer so or drop the bundle: only sending shows it.
+ * Creates the choice. A block engine may reject or silently drop what the cluster accepts, so only the outcome shows
+ * it.
  */
 export function createVersionChoice({
   chain,
@@ -80,13 +85,13 @@ export function createVersionChoice({
   };
 }
 
-/** SIMD-0385. */
+/** Feature of SIMD-0385. */
 const V1_FEATURE = 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL' as Address;
 const FEATURE_PROGRAM = 'Feature111111111111111111111111111111111111';
 const RETRY_MS = 60 * 60_000;
 const MAX_LOST_IN_A_ROW = 2;
 
-/** A feature’s account holds an optional slot: 1 and the slot of its activation (Agave, `Feature`). */
+/** Checks a feature’s account, which holds an optional slot: 1 and the slot of its activation (Agave, `Feature`). */
 function isActivated([feature]: Awaited<ReturnType<Chain['accounts']>>): boolean {
   return feature?.programAddress === FEATURE_PROGRAM && feature.data[0] === 1;
 }

@@ -14,8 +14,8 @@ import * as z from 'zod';
 import { isKmsUri, kmsAddress, openKmsSigner } from './kms-signer.ts';
 
 /**
- * The signer of a `kms://` URI, or in a Solana CLI keypair file: a JSON array of 64 numbers, the private key’s 32 bytes,
- * then the public key’s. The key cannot be exported from the signer.
+ * Loads the signer of a `kms://` URI or of a Solana CLI keypair file: a JSON array of 64 numbers, the private key’s 32
+ * bytes, then the public key’s. The key cannot be exported from the signer.
  * @throws Error that names the file and what is wrong with it, never its content.
  */
 export async function loadSigner(source: string): Promise<TransactionPartialSigner> {
@@ -35,8 +35,8 @@ async function loadKeypair(path: string): Promise<TransactionPartialSigner> {
 }
 
 /**
- * Writes a new keypair file that only its owner may read, whole or not at all.
- * @throws Error when there is a file already: a key is never overwritten.
+ * Writes a new keypair file that only its owner can read, completely or not at all.
+ * @throws Error if the file exists: a key is never overwritten.
  */
 export async function createSignerFile(path: string): Promise<Address> {
   const privateKey = randomBytes(32);
@@ -45,7 +45,7 @@ export async function createSignerFile(path: string): Promise<Address> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, JSON.stringify(numbers), { mode: 0o600, flag: 'wx', flush: true });
   try {
-    // Unlike a rename, a link fails where the name is taken.
+    // Unlike a rename, a link fails if the name exists.
     await link(draft, path);
   } catch (cause) {
     if (!isErrno(cause, 'EEXIST')) throw cause;
@@ -56,7 +56,7 @@ export async function createSignerFile(path: string): Promise<Address> {
   return address;
 }
 
-/** Only the signer's address: for processes that never sign. @throws Error as `loadSigner`. */
+/** Reads only the signer's address, for processes that never sign. @throws Error like `loadSigner`. */
 export async function readSignerAddress(source: string): Promise<Address> {
   return isKmsUri(source) ? kmsAddress(source) : getAddressDecoder().decode(await readKeypair(source), 32);
 }
@@ -72,7 +72,7 @@ async function readKeypair(path: string): Promise<Uint8Array> {
     throw new Error(`Keypair file ${path} ${problem}.`, { cause });
   }
   const numbers = z.array(z.int().min(0).max(255)).safeParse(jsonOf(text));
-  // No cause from here on: it would quote the key.
+  // Errors have no cause from here on, because it would quote the key.
   if (!numbers.success) throw new Error(`Keypair file ${path}: no JSON array of numbers from 0 to 255.`);
   if (numbers.data.length !== KEYPAIR_NUMBERS) {
     throw new Error(`Keypair file ${path} holds ${numbers.data.length} numbers; a keypair has ${KEYPAIR_NUMBERS}.`);

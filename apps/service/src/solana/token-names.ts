@@ -25,14 +25,14 @@ export interface TokenNames {
   of(mints: readonly Address[]): Promise<ReadonlyMap<Address, TokenName>>;
 }
 
-/** Names can change on chain; showing the old one for so long does no harm. */
+/** Names can change on chain; showing an old one for this time does no harm. */
 const REMEMBERED_MS = 10 * 60_000;
-/** More than a service has projects; past it everything is forgotten, which costs a question each. */
+/** More than the projects of a service; above it the cache is cleared. */
 const MAX_REMEMBERED = 10_000;
-/** Pages are not to wait for a name. */
+/** Time that pages wait for a name. */
 const PATIENCE_MS = 1_000;
 
-/** Reads what tokens call themselves, inside a Token-2022 mint or in its Metaplex metadata account. Nothing is stored. */
+/** Reads the names of tokens, inside a Token-2022 mint or in its Metaplex metadata account. Names are not stored. */
 export function createTokenNames({
   chain,
   clock,
@@ -81,7 +81,7 @@ async function readTokenNames(
   );
 }
 
-/** Metaplex Token Metadata, the same on every cluster. */
+/** Metaplex Token Metadata, equal on every cluster. */
 const METADATA_PROGRAM = address('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s');
 
 async function metadataAddress(mint: Address): Promise<Address> {
@@ -98,12 +98,12 @@ function nameInMint(account: ChainAccount | null | undefined): TokenName | null 
     const found = extensions.find((extension) => extension.__kind === 'TokenMetadata');
     return found ? toTokenName(found) : null;
   } catch {
-    // An extension that the client does not know: a name is not worth more than going without.
+    // An extension that the client does not know: the token is shown without a name.
     return null;
   }
 }
 
-/** `Metadata` of Token Metadata: a key, the update authority and the mint, then name and symbol, padded with zeros. */
+/** Layout of `Metadata`: a key, the update authority and the mint, then name and symbol, padded with zeros. */
 const METADATA_KEY = 4;
 const MINT_OFFSET = 33;
 const NAME_OFFSET = 65;
@@ -125,7 +125,7 @@ function readText(data: Uint8Array, offset: number): { readonly text: string; re
   return { text: new TextDecoder().decode(data.subarray(start, end)), end };
 }
 
-/** Longer than any honest one (Metaplex allows 32 and 10 bytes). */
+/** Longer than any regular name (Metaplex allows 32 and 10 bytes). */
 const MAX_NAME_CHARACTERS = 64;
 const MAX_SYMBOL_CHARACTERS = 16;
 
@@ -135,7 +135,7 @@ function toTokenName(given: { readonly name: string; readonly symbol: string }):
   return name === '' && symbol === '' ? null : { ...(name !== '' && { name }), ...(symbol !== '' && { symbol }) };
 }
 
-/** Without what does not show or turns the text around it (Unicode “other” and separators but the space). */
+/** Removes invisible and direction-changing characters (Unicode “other” and separators except the space). */
 function legible(text: string, maxCharacters: number): string {
   const visible = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').trim();
   return [...visible].slice(0, maxCharacters).join('');

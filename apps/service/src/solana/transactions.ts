@@ -20,19 +20,19 @@ import {
 
 export interface SignedTransaction {
   readonly wire: Base64EncodedWireTransaction;
-  /** The fee payer’s, which names the transaction. */
+  /** Fee payer’s signature, which identifies the transaction. */
   readonly signature: Signature;
 }
 
-/** From when a transaction is built on a block: it can land up to this block height. */
+/** Lifetime of a transaction on a recent block: it can land up to this block height. */
 export interface BlockhashLifetime {
   readonly blockhash: Blockhash;
   readonly lastValidBlockHeight: bigint;
 }
 
 /**
- * Compiles a message on a recent block and signs it with every signature it needs.
- * @throws Error when it is larger than its version may be, or signatures are missing, naming whose.
+ * Compiles a message on a recent block and signs it with all its signers.
+ * @throws Error if it is larger than its version allows, or if signatures are missing, with the signers' addresses.
  */
 export async function signTransaction(
   message: TransactionMessage & TransactionMessageWithFeePayer,
@@ -63,8 +63,8 @@ export function compileUnsigned(
 }
 
 /**
- * Adds the signatures that a transaction still lacks to those it has, which stay as they are.
- * @throws Error for the reasons of `signTransaction`, and when the text is not a transaction.
+ * Adds missing signatures to a transaction, and keeps the existing ones.
+ * @throws Error like `signTransaction`, and if the text is not a transaction.
  */
 export async function addSignatures(
   wire: Base64EncodedWireTransaction,
@@ -73,7 +73,10 @@ export async function addSignatures(
   return signed(await completed(decode(wire), signers));
 }
 
-/** @throws Error when the text is not a transaction or its fee payer has not signed it. */
+/**
+ * Reads the fee payer's signature.
+ * @throws Error if the text is not a transaction or its fee payer has not signed it.
+ */
 export function signatureOf(wire: Base64EncodedWireTransaction): Signature {
   return getSignatureFromTransaction(decode(wire));
 }

@@ -12,7 +12,7 @@ import type { Chain, ChainAccount } from './chain.ts';
 export interface VaultAccounts {
   readonly vault: Address;
   readonly token: Pick<Token, 'mint' | 'programAddress'>;
-  /** The vault’s own, for this mint. */
+  /** The vault’s token account of this mint. */
   readonly tokenAccount: Address;
   readonly recipientTokenAccounts: readonly Address[];
 }
@@ -20,7 +20,7 @@ export interface VaultAccounts {
 export interface VaultFunds {
   readonly lamports: bigint;
   readonly tokenBaseUnits: bigint;
-  /** Of the recipients’; each once. */
+  /** Missing token accounts of recipients, each once. */
   readonly missingTokenAccounts: readonly MissingTokenAccount[];
   readonly rentPerTokenAccountLamports: bigint;
 }
@@ -32,8 +32,8 @@ export interface MissingTokenAccount {
 }
 
 /**
- * Reads what a vault holds, and what each missing token account of its recipients costs, at commitment `confirmed`.
- * @throws Error when the vault’s token account or the mint is something else.
+ * Reads a vault's balances, and the cost of each recipient's missing token account, at commitment `confirmed`. @throws
+ * Error if the vault’s token account or the mint is another kind of account.
  */
 export async function readVaultFunds(
   chain: Pick<Chain, 'accounts' | 'minimumBalanceForRentExemption'>,
@@ -56,7 +56,7 @@ export async function readVaultFunds(
   return {
     lamports: vaultAccount?.lamports ?? 0n,
     tokenBaseUnits: ownTokenAccount ? balanceOf(ownTokenAccount, token) : 0n,
-    // Lamports sent ahead leave an account of the system program: the token account is still to be created.
+    // Lamports that were sent before leave an account of the system program: the token account must still be created.
     missingTokenAccounts: recipients.flatMap((address, i) =>
       found[i]?.programAddress === token.programAddress
         ? []
@@ -79,7 +79,7 @@ function balanceOf(account: ChainAccount, token: VaultAccounts['token']): bigint
   return amount;
 }
 
-/** The size of an associated token account of a mint. Token-2022 gives each one an immutable owner besides. */
+/** Computes the size of an associated token account of a mint. Token-2022 adds an immutable owner to each. */
 function tokenAccountBytes({ programAddress, data }: ChainAccount): number {
   if (programAddress === TOKEN_PROGRAM_ADDRESS) return getTokenSize();
   const extensions = unwrapOption(getMintDecoder().decode(data).extensions) ?? [];

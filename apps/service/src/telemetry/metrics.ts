@@ -11,7 +11,7 @@ export function createMetrics() {
   return {
     registry,
 
-    /** Labelled by the route's pattern: a label per path would be a time series per batch. */
+    /** Labelled by the route's pattern, because a label per path would be a time series per batch. */
     requestSeconds: new Histogram({
       name: 'flywheel_http_request_duration_seconds',
       help: 'Time to answer a request, by route and status.',
@@ -68,7 +68,7 @@ export interface ServiceState {
     /** What the batch is pending on; `issue` when a recorded issue keeps it from being executed. */
     readonly waitsFor: 'setup' | 'wallet' | 'company' | 'execution' | 'issue';
     readonly count: number;
-    /** Age in seconds of the oldest of them. */
+    /** Age of the oldest one in seconds. */
     readonly oldestSeconds: number;
   }[];
   readonly jobs: readonly { readonly state: 'waiting' | 'running' | 'failed'; readonly count: number }[];
@@ -88,7 +88,7 @@ export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /**
  * Renders this process's metrics and the shared state, read now, as Prometheus text. Every process reports the same
- * shared state: aggregate it with `max`, not `sum`. A source that cannot be read is left out, and
+ * shared state: aggregate it with `max`, not `sum`. A source that cannot be read is omitted, and
  * `flywheel_state_readable` is then 0 for it.
  */
 export async function renderMetrics(sources: MetricsSources): Promise<string> {

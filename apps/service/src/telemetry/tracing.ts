@@ -14,7 +14,7 @@ export type TraceCarrier = Readonly<Record<string, string>>;
 /** Does nothing, at no cost, unless the process was started with an OpenTelemetry SDK. */
 const tracer = trace.getTracer('flywheel');
 
-/** Runs work as a span: a failure marks it, and is thrown on. */
+/** Runs work as a span, which an error marks as failed. @throws the error of the work. */
 export async function traced<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
   return runSpan(name, { attributes, kind: SpanKind.INTERNAL }, work);
 }
@@ -43,7 +43,7 @@ export async function tracedJob<T>(
   );
 }
 
-/** The trace that is being made, for whoever goes on with it; undefined when none is. */
+/** Returns the current trace, to be continued elsewhere; undefined if there is none. */
 export function currentTrace(): TraceCarrier | undefined {
   const carrier: Record<string, string> = {};
   propagation.inject(context.active(), carrier);
