@@ -5,6 +5,7 @@ import { airdropPipeline, burnPipeline, execute, getBatch, init, send } from '@f
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { type Address, address, generateKeyPairSigner, signature } from '@solana/kit';
+import { findJobs } from '../src/store/jobs/job-records.ts';
 
 let world: World;
 before(async () => {
@@ -44,10 +45,13 @@ describe('an executed batch', () => {
 describe('a cancelled batch', () => {
   it('ends at once, returns its limits, is never executed, and is closed on chain', async () => {
     const project = await createProject(world, { burnLimit: '10' });
-    const { id, proposalApproveTx } = await initialize(project, [burnPipeline(10)]);
+    const pipelines = [burnPipeline(10)];
+    const { id, proposalApproveTx } = await initialize(project, pipelines);
     await until(project, id, ({ status }) => status === 'FINALIZED');
+    assert.deepEqual(await scheduledFor(id), ['expire']);
     const cancelled = requireOk(await cancel(project, id));
-    assert.deepEqual(cancelled, { batchId: id, status: 'FAILED' });
+    assert.deepEqual(cancelled, { batchId: id, status: 'FAILED', rest: { pipelines } });
+    assert.deepEqual(await scheduledFor(id), [], 'the expiry of an ended batch is not listed');
     assert.deepEqual(requireOk(await cancel(project, id)), cancelled, 'repeating answers the same');
 
     const refused = await execute(world.url, project.apiKey, id, await signWith(project.wallet, proposalApproveTx));
@@ -170,4 +174,9 @@ async function transactionIndex({ multisig }: TestProject): Promise<bigint> {
 
 function sum(values: readonly bigint[]): bigint {
   return values.reduce((total, value) => total + value, 0n);
+}
+
+async function scheduledFor(id: string): Promise<string[]> {
+  const jobs = await findJobs(world.db, { withCompleted: false });
+  return jobs.filter(({ batchId, type }) => batchId === id && type === 'expire').map(({ type }) => type);
 }

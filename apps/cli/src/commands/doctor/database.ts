@@ -71,7 +71,8 @@ const LOW_SHARE = 0.25;
 function checkNonces({ noncePoolSize }: Config, { nonces }: ServiceState): Check {
   const countOf = (state: string) => nonces.find((nonce) => nonce.state === state)?.count ?? 0;
   const available = countOf('available');
-  const text = `${available} of ${noncePoolSize} nonces are free, ${countOf('leased')} leased, ${countOf('creating') + countOf('refreshing')} being prepared.`;
+  // The pool keeps NONCE_POOL_SIZE nonces beside the leased ones, so more are free when leases return.
+  const text = `${available} nonces are free (NONCE_POOL_SIZE is ${noncePoolSize}), ${countOf('leased')} leased, ${countOf('creating') + countOf('refreshing')} being prepared.`;
   if (available === 0) {
     const remedy = 'init fails until a worker creates some: run flywheel work, and check the operator’s balance.';
     return failure('nonces', text, remedy);

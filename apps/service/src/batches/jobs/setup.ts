@@ -14,6 +14,7 @@ import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { findDeadIndices, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
+import { recordExecutionIssue } from '../../store/batches/executions.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
@@ -93,15 +94,16 @@ async function operatorShortage({ chain }: RunDeps, { operator }: Multisig, batc
   return neededLamports - (account?.lamports ?? 0n);
 }
 
-/** Enqueues the job for later: a blocker outside of the batch delays it, but does not fail it. */
-async function retryLater(
-  { db, jobs, clock, log }: RunDeps,
-  multisig: Multisig,
-  batch: Batch,
-  blocker: SetupBlocker,
-): Promise<void> {
-  const startAfter = new Date(clock.now().getTime() + RETRY_MS);
-  await jobs.enqueue(db, { type: 'setup', batchId: batch.id, multisig: multisig.address }, { startAfter });
+/** Shows that the setup is held up and enqueues the job for later: a blocker outside of the batch delays it, but does not fail it. */
+async function retryLater(deps: RunDeps, multisig: Multisig, batch: Batch, blocker: SetupBlocker): Promise<void> {
+  const { jobs, clock, log } = deps;
+  const now = clock.now();
+  const issue = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } as const;
+  await fencedTransaction(deps, async (trx) => {
+    await recordExecutionIssue(trx, batch.id, issue, { keepRequest: true }, now);
+    const startAfter = new Date(now.getTime() + RETRY_MS);
+    await jobs.enqueue(trx, { type: 'setup', batchId: batch.id, multisig: multisig.address }, { startAfter });
+  });
   log.error({ batchId: batch.id, operator: multisig.operator, retryMs: RETRY_MS, ...blocker }, 'setup rescheduled');
 }
 

@@ -1,4 +1,5 @@
 import {
+  type BatchStatus,
   type CompiledPipeline,
   type ExecutionError,
   errorBody,
@@ -11,6 +12,7 @@ import {
 import { encodeInstruction, MAX_PIPELINE_BYTES, toDecimal } from '@flywheel/protocol';
 import type { DailyLimit } from '../../batches/admission.ts';
 import { toProblem } from '../../batches/check/check-batch.ts';
+import { describeExecutionIssue } from '../../batches/details/failure.ts';
 import type { Preview } from '../../batches/preview.ts';
 import type { Ledger } from '../../batches/read.ts';
 import type { Rest } from '../../batches/rest.ts';
@@ -49,7 +51,7 @@ export function presentBatch(batch: BatchWithoutPipelines, project: Project, inc
     vaultAddress: multisig.vault,
     ...(batch.initResult && { initResult: batch.initResult }),
     ...(batch.executeResult && { executeResult: batch.executeResult }),
-    ...(batch.executionError && { executionError: presentExecutionIssue(batch.executionError) }),
+    ...(batch.executionError && { executionError: presentExecutionIssue(batch.executionError, batch.status) }),
     dateCreated: batch.createdAt.toISOString(),
     dateUpdated: batch.updatedAt.toISOString(),
     ...(included.pipelines && { pipelines: [...included.pipelines] }),
@@ -170,7 +172,10 @@ function presentLimit(
   };
 }
 
-function presentExecutionIssue(issue: ExecutionIssue): ExecutionError {
+function presentExecutionIssue(issue: ExecutionIssue, status: BatchStatus): ExecutionError {
+  if (issue.code === 'ERR_BATCH_EXECUTE_FAILED') {
+    return { code: issue.code, message: `${describeExecutionIssue(issue, status)} It is retried every few seconds.` };
+  }
   const { error: code, ...rest } = errorBody(toApiError(issue));
   return { code, ...rest };
 }

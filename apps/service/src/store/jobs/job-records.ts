@@ -30,8 +30,8 @@ export interface JobRecord {
 export type JobProblem = 'failed' | 'abandoned' | 'failing' | 'unattended';
 
 /**
- * Lists jobs, oldest first. `withCompleted` adds successful ones, which are kept for a day; `withScheduled` adds
- * expiries that are not yet due, of which every recent batch has one.
+ * Lists jobs, oldest first. `withCompleted` adds successful ones, which are kept for a day, and expiries of ended batches,
+ * which will do nothing; `withScheduled` adds expiries that are not yet due, of which every open batch has one.
  */
 export async function findJobs(
   db: Db,
@@ -52,7 +52,8 @@ export async function findJobs(
         when j.state in ('created', 'retry') and ${isUnattended} then 'unattended'
       end as problem
     from jobs.job j left join batches b on b.id = (j.data->>'batchId')::uuid
-    where (${withCompleted} or j.state <> 'completed') and (${withScheduled} or not ${isScheduled})
+    where (${withCompleted} or (j.state <> 'completed' and not (${isScheduled} and b.ended_at is not null)))
+      and (${withScheduled} or not ${isScheduled})
     order by j.created_on, j.id
   `.execute(db);
   return rows;
