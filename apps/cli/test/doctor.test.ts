@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { waitUntil } from '@flywheel/testing/batches';
 import { setJobs, startTestJobs } from '@flywheel/testing/jobs';
 import { migrate, openTestDatabase } from '@flywheel/testing/postgres';
 import type { Check } from '../src/commands/doctor/check.ts';
@@ -42,7 +43,9 @@ describe('flywheel doctor', () => {
   }
 
   it('passes all checks of a running service', async () => {
-    assert.deepEqual(await runDoctor(), {});
+    // The pool of nonces is being filled when the service is ready.
+    const found = await waitUntil('the nonces', runDoctor, ({ nonces }) => nonces === undefined);
+    assert.deepEqual(found, {});
     const { stdout } = await runCommand(['doctor'], env);
     const topics = stdout.split('\n').map((line) => line.split(/\s+/).slice(0, 2).join(' '));
     assert.deepEqual(topics.slice(0, -2), [

@@ -71,6 +71,11 @@ export function burnPipeline(amount = 1): Pipeline {
   };
 }
 
+/** Burns one token in 20 parts: a transaction has compute units for few of such pipelines, and a bundle for about 15. */
+export function heavyBurnPipeline(): Pipeline {
+  return { ...burnPipeline(), actions: Array.from({ length: 20 }, () => ({ action: 'BURN', amount: 0.05 })) };
+}
+
 export function airdropPipeline(toAddress: string, amount = 1): Pipeline {
   const payload = JSON.stringify({ adId: randomUUID() });
   return { type: 'WATCH_AD', payload, actions: [{ action: 'AIRDROP', toAddress, amount }] };
