@@ -16,7 +16,7 @@ export interface BundleSender extends BundleCarrier {
   terms(accounts: readonly Address[], attempt?: number): Promise<SendingTerms>;
   /** Reports the outcome of a bundle with transactions of version 1: if they do not land, `terms` returns 0. */
   reportVersion1: VersionChoice['report'];
-  /** Sends a bundle. @throws BundleRejected if one of the transactions is known to have landed and failed. */
+  /** Sends a bundle. @throws BundleFailed if one of the transactions is known to have landed and failed. */
   send: BundleCarrier['send'];
 }
 
@@ -39,7 +39,7 @@ export interface BundleSenderOptions {
 }
 
 /** A transaction of a bundle landed and failed. Earlier ones succeeded, later ones were not sent. */
-export class BundleRejected extends Error {
+export class BundleFailed extends Error {
   /** Index of the transaction in the bundle, from 0. */
   readonly position: number;
   /** JSON text of the TransactionError. */
@@ -47,18 +47,18 @@ export class BundleRejected extends Error {
 
   constructor(position: number, err: string) {
     super(`Transaction ${position} of the bundle failed on chain: ${err}`);
-    this.name = 'BundleRejected';
+    this.name = 'BundleFailed';
     this.position = position;
     this.err = err;
   }
 }
 
-export function isBundleRejected(error: unknown): error is BundleRejected {
-  return error instanceof BundleRejected;
+export function isBundleFailed(error: unknown): error is BundleFailed {
+  return error instanceof BundleFailed;
 }
 
 /** True if the receiver of a bundle rejected it, and was neither busy nor unreachable. */
-export function isBundleRefused(error: unknown): boolean {
+export function isBundleRejected(error: unknown): boolean {
   return nodeErrorOf(error) !== null;
 }
 
@@ -106,7 +106,7 @@ function createOrderedSender(deps: Pick<BundleSenderOptions, 'chain' | 'clock' |
       const lastValidBlockHeight = (await deps.chain.blockHeight()) + BLOCKHASH_LIFE_BLOCKS;
       for (const [position, transaction] of transactions.entries()) {
         const { err } = await sendAndConfirm(deps, transaction, lastValidBlockHeight);
-        if (err !== null) throw new BundleRejected(position, err);
+        if (err !== null) throw new BundleFailed(position, err);
       }
     },
     // RPC has no bundles: only the transactions’ own outcomes count.

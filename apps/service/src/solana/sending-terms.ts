@@ -44,7 +44,7 @@ export interface VersionChoice {
    * Reports the outcome of transactions of version 1. After a rejection, or two losses in a row, there are none for an
    * hour.
    */
-  report(outcome: 'landed' | 'lost' | 'refused'): void;
+  report(outcome: 'landed' | 'lost' | 'rejected'): void;
 }
 
 /**
@@ -77,7 +77,7 @@ export function createVersionChoice({
 
     report: (outcome) => {
       lostInARow = outcome === 'lost' ? lostInARow + 1 : 0;
-      if (outcome !== 'refused' && lostInARow < MAX_LOST_IN_A_ROW) return;
+      if (outcome !== 'rejected' && lostInARow < MAX_LOST_IN_A_ROW) return;
       lostInARow = 0;
       avoidUntilMs = clock.now().getTime() + RETRY_MS;
       log?.warn({ outcome, retryMs: RETRY_MS }, 'transactions of version 1 do not land here; sending version 0');

@@ -68,7 +68,12 @@ describe('a batch on the wire', () => {
     const wire = presentBatch(BATCH, PROJECT, included);
     assert.deepEqual([wire.pipelines, wire.proposalApproveTx], [[PIPELINE], 'AAAA']);
     assert.ok(!('proposalApproveTx' in presentBatch(BATCH, PROJECT, { proposalApproveTx: null })));
-    assert.deepEqual(parseInclude('approval,pipelines'), { pipelines: true, approval: true, ledger: false, rest: false });
+    assert.deepEqual(parseInclude('approval,pipelines'), {
+      pipelines: true,
+      approval: true,
+      ledger: false,
+      rest: false,
+    });
     assert.deepEqual(parseInclude('approval'), { pipelines: false, approval: true, ledger: false, rest: false });
     assert.deepEqual(parseInclude(undefined), { pipelines: false, approval: false, ledger: false, rest: false });
   });

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { realClock } from '@flywheel/testing/clock';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
-import { type BundleSender, createBundleSender, isBundleRejected } from '../../src/solana/bundles.ts';
+import { type BundleSender, createBundleSender, isBundleFailed } from '../../src/solana/bundles.ts';
 import { type Cluster, sign, startCluster } from './cluster.ts';
 
 let cluster: Cluster;
@@ -58,7 +58,7 @@ describe('the ordered sender', () => {
   it('stops at the first failing transaction, and throws its position and error', async () => {
     const transfers = [await transfer(1_000_000n), await transfer(TOO_MUCH), await transfer(1_000_000n)];
     await assert.rejects(sender.send(transfers.map(({ wire }) => wire)), (error) => {
-      assert.ok(isBundleRejected(error));
+      assert.ok(isBundleFailed(error));
       assert.equal(error.position, 1);
       assert.equal(error.err, '{"InstructionError":[0,{"Custom":1}]}');
       return true;
@@ -79,8 +79,8 @@ describe('the ordered sender', () => {
 
   it('throws the same failure if the same bundle is sent again', async () => {
     const { wire } = await transfer(TOO_MUCH);
-    await assert.rejects(sender.send([wire]), { name: 'BundleRejected', position: 0 });
-    await assert.rejects(sender.send([wire]), { name: 'BundleRejected', position: 0 });
+    await assert.rejects(sender.send([wire]), { name: 'BundleFailed', position: 0 });
+    await assert.rejects(sender.send([wire]), { name: 'BundleFailed', position: 0 });
   });
 
   it('rejects an empty bundle and more than five transactions', async () => {

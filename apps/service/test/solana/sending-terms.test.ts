@@ -23,7 +23,7 @@ describe('createVersionChoice', () => {
   });
 
   it('chooses version 0 for an hour after a rejection or two losses in a row', async () => {
-    for (const outcomes of [['refused'], ['lost', 'lost']] as const) {
+    for (const outcomes of [['rejected'], ['lost', 'lost']] as const) {
       const { choice, pass } = choiceWith(featureOf(ACTIVE));
       for (const outcome of outcomes) choice.report(outcome);
       assert.equal(await choice.current(0), 0);

@@ -2,7 +2,7 @@ import type { TransactionVersion } from '@flywheel/squads';
 import type { Base64EncodedWireTransaction, Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 import { bundleIdOf } from '../../solana/block-engine.ts';
-import { isBundleRefused, isBundleRejected } from '../../solana/bundles.ts';
+import { isBundleFailed, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, type LandedInBundle, settleBundle } from '../../store/batches/bundles.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
@@ -70,13 +70,13 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing>
     await deps.bundles.send(bundle.transactions as readonly Base64EncodedWireTransaction[]);
   } catch (error) {
     // The chain decides, not the sender: a request may time out after the engine has accepted the bundle.
-    const level = isBundleRejected(error) ? 'info' : 'warn';
+    const level = isBundleFailed(error) ? 'info' : 'warn';
     deps.log[level](
       { batchId: bundle.batchId, bundleId: bundle.bundleId, err: error },
       'the bundle was not accepted completely',
     );
-    if (version === 1 && isBundleRefused(error)) {
-      deps.bundles.reportVersion1('refused');
+    if (version === 1 && isBundleRejected(error)) {
+      deps.bundles.reportVersion1('rejected');
       return { state: 'lost' };
     }
   }
