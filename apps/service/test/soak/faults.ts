@@ -75,9 +75,13 @@ async function load(
   return batches;
 }
 
-/** Forks and lagging nodes have tests of their own. */
-type SoakedFault = Exclude<Fault['kind'], 'behind' | 'forgetHistory'>;
-export type Knob = SoakedFault | 'land and time out' | 'land and hang up' | 'expire blockhashes';
+export type Knob =
+  | Fault['kind']
+  | 'fork'
+  | 'drop WebSockets'
+  | 'land and time out'
+  | 'land and hang up'
+  | 'expire blockhashes';
 
 export const KNOBS = [
   'drop',
@@ -87,6 +91,10 @@ export const KNOBS = [
   'error',
   'delay',
   'hang',
+  'behind',
+  'forgetHistory',
+  'fork',
+  'drop WebSockets',
   'land and time out',
   'land and hang up',
   'expire blockhashes',
@@ -136,6 +144,12 @@ async function injectFaults(
       faults.set({ kind: 'delay', method, delayMs: Math.floor(random() * 400), times: times() });
     },
     hang: () => faults.set({ kind: 'hang', method: pick([send, ...METHODS]), times: 1 }),
+    // Two nodes behind one URL, the second of them late or with a short memory.
+    behind: () => faults.set({ kind: 'behind', method: '*', slots: [0, Math.floor(random() * 200)], times: 20 }),
+    forgetHistory: () =>
+      faults.set({ kind: 'forgetHistory', method: '*', slots: Math.floor(random() * 200), times: 3 * times() }),
+    fork: () => localnet.fork(),
+    'drop WebSockets': () => localnet.dropWebSockets(),
     'land and time out': () => faults.set({ kind: 'delay', method: send, delayMs: PAST_TIMEOUT_MS, times: 1 }),
     'land and hang up': () => hangUpOn(gate, send, times()),
     'expire blockhashes': () => localnet.warp({ slots: 151n }),
