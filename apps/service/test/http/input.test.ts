@@ -81,7 +81,7 @@ describe('a validation error', () => {
     await refused(execute([]), /^body must be an object, not an array\.$/);
     await refused(server.fetch('/v1/flywheel/batch/x'), /^params\.batchId must be a UUID\.$/);
     const include = server.fetch(`/v1/flywheel/batch/${BATCH_ID}?include=all`);
-    await refused(include, /^query\.include must be pipelines, approval or ledger, separated by commas\.$/);
+    await refused(include, /^query\.include must be pipelines, approval, ledger or rest, separated by commas\.$/);
     const twice = server.fetch(`/v1/flywheel/batch/${BATCH_ID}?include=pipelines&include=approval`);
     await refused(twice, /^query\.include must be a string, not an array\.$/);
     const registration = { mint: '0', burnLimit: 'x', airdropLimit: '1', scopes: ['mint'], proofTypes: [{ type: '' }] };
