@@ -24,6 +24,8 @@ export interface ConsoleClient {
   register(
     wallet: KeyPairSigner,
     request: OperationRequest<typeof CONSOLE_OPERATIONS.createRegistration>['body'],
+    /** Called before the wallet signs; it may throw. */
+    check?: (registration: Registration) => Promise<void>,
   ): Promise<{ readonly project: RegisteredProject; readonly registration: Registration }>;
 }
 
@@ -52,8 +54,9 @@ export function createConsoleClient(options: { readonly url: string; readonly fe
       await callOnce(CONSOLE_OPERATIONS.signIn, { body: { ...body, message, signature } });
     },
 
-    async register(wallet, body) {
+    async register(wallet, body, check = async () => undefined) {
       const registration = await call(CONSOLE_OPERATIONS.createRegistration, { body });
+      await check(registration);
       const { registrationId, transaction } = registration;
       const { body: project } = await sendRequest(
         connection,

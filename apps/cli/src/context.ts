@@ -72,10 +72,13 @@ export async function resolveRpcUrl(context: Context, options: UrlOption & RpcUr
   return (await openConsole(context, options).call(CONSOLE_OPERATIONS.getEnvironment, {})).rpcUrl;
 }
 
-/** A URL for people: whole on this machine, otherwise its host alone, because the rest may contain a provider’s key. */
+/**
+ * A URL for people: its host alone, because the rest may contain a provider’s key. A URL on this machine that has nothing
+ * but a host and a port stays whole.
+ */
 export function displayUrl(url: string): string {
-  const { hostname, host } = new URL(url);
-  return LOOPBACK_HOSTS.has(hostname) ? url : host;
+  const { hostname, host, origin } = new URL(url);
+  return LOOPBACK_HOSTS.has(hostname) && url.replace(/\/$/, '') === origin ? url : host;
 }
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
@@ -84,7 +87,7 @@ const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
  * The command to print in hints that people copy: npm sets `npm_command` for what it starts, and then `flywheel` is
  * usually not on the PATH of their shell.
  */
-export function programName({ environment }: Context): string {
+export function programName({ environment }: Pick<Context, 'environment'>): string {
   return environment.npm_command === undefined ? 'flywheel' : 'npx flywheel';
 }
 

@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { addAirdropCommand } from './commands/airdrop/airdrop.ts';
+import { addBatchesCommand, addCancelCommand } from './commands/batch/batches.ts';
 import { addRunCommand } from './commands/batch/run.ts';
 import { addStatusCommand } from './commands/batch/status.ts';
 import { addExecuteCommand, addInitCommand, addSignCommand } from './commands/batch/steps.ts';
@@ -17,7 +18,7 @@ import { addRegisterCommand } from './commands/project/register.ts';
 import { addWebhooksCommands } from './commands/project/webhooks.ts';
 import { addProofCommands } from './commands/proof.ts';
 import { addServiceCommands } from './commands/service.ts';
-import type { Context } from './context.ts';
+import { type Context, programName } from './context.ts';
 import { CliError, EXIT_CODES } from './errors.ts';
 import { createOutput } from './output.ts';
 
@@ -35,7 +36,13 @@ const JSON_OPTION = '--json';
  * @returns the exit code: 0, or another after an error was printed on stderr.
  */
 export async function main(words: readonly string[], { stdout, stderr, env }: ProcessIO = process): Promise<number> {
-  const output = createOutput({ json: words.includes(JSON_OPTION), stdout, stderr, terminalType: env.TERM });
+  const output = createOutput({
+    json: words.includes(JSON_OPTION),
+    stdout,
+    stderr,
+    terminalType: env.TERM,
+    program: programName({ environment: env }),
+  });
   const program = createProgram({ environment: env, output });
   try {
     if (words.length === 0) program.outputHelp();
@@ -68,6 +75,8 @@ function createProgram(context: Context): Command {
   addRunCommand(program, context);
   addAirdropCommand(program, context);
   addStatusCommand(program, context);
+  addBatchesCommand(program, context);
+  addCancelCommand(program, context);
   addProofCommands(program, context);
   addInitCommand(program, context);
   addSignCommand(program, context);

@@ -33,10 +33,12 @@ export interface OutputOptions {
   readonly stderr: Writable | WriteStream;
   /** The TERM variable; a `dumb` terminal cannot move its cursor. */
   readonly terminalType?: string | undefined;
+  /** How a person calls the command line; `flywheel` by default. */
+  readonly program?: string;
 }
 
 /** Creates the two streams of a command: the result on stdout, everything else on stderr. */
-export function createOutput({ json, stdout, stderr, terminalType }: OutputOptions): Output {
+export function createOutput({ json, stdout, stderr, terminalType, program }: OutputOptions): Output {
   let names: BatchNames = { idempotencyKey: null, batchId: null };
   return {
     json,
@@ -51,7 +53,7 @@ export function createOutput({ json, stdout, stderr, terminalType }: OutputOptio
       names = known;
     },
     fail: (error) => {
-      const report = { ...describeError(error), ...names };
+      const report = { ...withProgram(describeError(error), program), ...names };
       stderr.write(json ? toJson(report) : toText(report, stderr));
       return exitCodeOf(error);
     },
@@ -87,6 +89,12 @@ function describeError(error: unknown): ErrorReport {
   const message = error instanceof Error ? error.message : String(error);
   const stack = error instanceof Error ? (error.stack ?? null) : null;
   return { code: 'ERR_INTERNAL', message, nextStep: null, requestId: null, stack };
+}
+
+/** Writes the commands of an error's next step as the person can type them. */
+function withProgram({ message, nextStep, ...report }: ErrorReport, program = 'flywheel'): ErrorReport {
+  const write = (text: string) => text.replaceAll(/(?<![\w/.-]|npx )flywheel (?=[a-z])/g, `${program} `);
+  return { ...report, message: write(message), nextStep: nextStep === null ? null : write(nextStep) };
 }
 
 function toJson({ code, message, nextStep, batchId, idempotencyKey }: ErrorReport & BatchNames): string {

@@ -37,6 +37,8 @@ const COMMANDS = [
   ['sign'],
   ['execute'],
   ['status'],
+  ['batches'],
+  ['cancel'],
   ['proof'],
   ['proof', 'verify'],
   ['localnet'],

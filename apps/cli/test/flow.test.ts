@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type {
   Batch,
+  BatchList,
   CreatedKey,
   ExecuteBatchResponse,
   InitBatchResponse,
@@ -251,6 +252,17 @@ describe('commands, one after another', () => {
     assert.equal((await runCommand(['status', batch.id], env)).exitCode, 0);
   });
 
+  it('cancel ends an open batch, and batches lists it first', async () => {
+    const { batch } = await run<InitBatchResponse>('init', requestFile);
+    const cancelled = await runCommand(['cancel', batch.id, '--wallet', walletFile], env);
+    assert.equal(cancelled.exitCode, 0, cancelled.stderr);
+    assert.match(cancelled.stdout, new RegExp(`^✗ FAILED {2}batch ${batch.id}\n`));
+    const { stdout } = await runCommand(['batches', '--status', 'FAILED', '--limit', '1'], env);
+    assert.match(stdout, new RegExp(`^BATCH +STATUS +EXECUTED +CREATED\n${batch.id} +FAILED +0 of 1 +20\\S+Z\n$`));
+    const [executed] = (await run<BatchList>('batches', '--status', 'EXECUTED', '--limit', '1')).batches;
+    assert.equal((await failure('cancel', executed?.id ?? '')).error, 'ERR_BATCH_NOT_CANCELLABLE');
+  });
+
   it('keys create prints a key that works until keys revoke', async () => {
     const who = ['--wallet', walletFile, '--project', project.projectId];
     const { keyId, apiKey } = await run<CreatedKey>('keys', 'create', ...who, '--scopes', 'airdrop', '--name', 'ads');
@@ -371,6 +383,17 @@ describe('commands, one after another', () => {
     assert.match(
       dead.stderr,
       /127\.0\.0\.1:4 is unreachable.*\n {2}Start a cluster with npm start, or set SOLANA_RPC_URL\./,
+    );
+  });
+
+  it('register names the balance and the cost if the wallet cannot pay, and does not wait', async () => {
+    const { file, signer } = await writeWallet(folder, 'poor.json');
+    const limits = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
+    const { error, message } = await failure('register', '--wallet', file, '--mint', mint, ...limits);
+    assert.equal(error, 'ERR_WALLET');
+    assert.match(
+      message,
+      new RegExp(`^The wallet ${signer.address} holds 0 SOL; the registration costs 0\\.\\d+ SOL\\.`),
     );
   });
 

@@ -328,7 +328,7 @@ function findConflicts(values: Values<Settings>): string[] {
     if (values[`${who}Signer`] !== null || values[`${who}Address`] !== null) continue;
     const name = who.toUpperCase();
     sentences.push(
-      `${name}_SIGNER is not set; with SOLANA_RPC_URL it must name a keypair file, or set ${name}_ADDRESS for a process that signs nothing.`,
+      `${name}_SIGNER is not set. SOLANA_RPC_URL is set, so the service uses that cluster and starts none of its own: unset SOLANA_RPC_URL for a local cluster, or let ${name}_SIGNER name a keypair file, or set ${name}_ADDRESS for a process that signs nothing.`,
     );
   }
   return sentences;

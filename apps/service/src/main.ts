@@ -48,7 +48,9 @@ async function run(config: Config, roles: ReadonlySet<Role>, log: Logger, onRead
   });
   if (app === null) return;
   if (stopping.signal.aborted) return app.stop();
-  print({ url: app.url, rpcUrl: app.rpcUrl, program: app.program, metricsUrl: app.metricsUrl });
+  // A provider's URL contains its key; the local cluster's has nothing to hide.
+  const rpcUrl = app.program === null ? new URL(app.rpcUrl).host : app.rpcUrl;
+  print({ url: app.url, rpcUrl, program: app.program, metricsUrl: app.metricsUrl });
   onReady(app);
   const end = await Promise.race([stopped, app.lost]);
   if (end instanceof LostDatabase) return endWithout(app, log, end);

@@ -1,6 +1,10 @@
 import { ApprovalMode, type ProofType, type RegisteredProject } from '@flywheel/api';
+import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { createRpcTransport, RpcError } from '@flywheel/solana-rpc';
+import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
 import { type Command, Option } from 'commander';
-import { type Context, openConsole, programName, type UrlOption } from '../../context.ts';
+import { type Context, openConsole, programName, resolveRpcUrl, type UrlOption } from '../../context.ts';
+import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
 import { addProofType, addUrlOption, addWalletOption, parseScopes } from '../../options.ts';
 
@@ -42,17 +46,48 @@ export function addRegisterCommand(program: Command, context: Context): void {
       const wallet = await readWallet(options.wallet);
       const console = openConsole(context, options);
       await console.signIn(wallet);
-      const { project, registration } = await console.register(wallet, {
-        mint: options.mint,
-        burnLimit: options.burnLimit,
-        airdropLimit: options.airdropLimit,
-        scopes: options.scopes,
-        proofTypes: options.proofType,
-        ...(options.approval === undefined ? {} : { approvalMode: options.approval }),
-      });
+      const { project, registration } = await console.register(
+        wallet,
+        {
+          mint: options.mint,
+          burnLimit: options.burnLimit,
+          airdropLimit: options.airdropLimit,
+          scopes: options.scopes,
+          proofTypes: options.proofType,
+          ...(options.approval === undefined ? {} : { approvalMode: options.approval }),
+        },
+        ({ costLamports }) =>
+          requireBalance(context, options, { wallet: wallet.address, costLamports: BigInt(costLamports) }),
+      );
       for (const warning of registration.warnings) output.note(`Note: ${warning}`);
       output.result(project, describeRegistered(project, `${programName(context)} run`, options.wallet));
     });
+}
+
+/**
+ * Requires that the wallet can pay, so that it does not wait for a transaction that cannot land.
+ * @throws CliError `ERR_WALLET`
+ */
+async function requireBalance(
+  context: Context,
+  options: UrlOption,
+  { wallet, costLamports }: { readonly wallet: Address; readonly costLamports: bigint },
+): Promise<void> {
+  const rpc = createSolanaRpcFromTransport(createRpcTransport({ url: await resolveRpcUrl(context, options) }));
+  let balance: bigint;
+  try {
+    balance = (await rpc.getBalance(wallet, { commitment: 'confirmed' }).send()).value;
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    context.output.note(`Note: the wallet’s balance is not known. ${error.host}: ${error.message}`);
+    return;
+  }
+  if (balance >= costLamports) return;
+  const sol = (lamports: bigint) => `${toDecimal(lamports, SOL_DECIMALS)} SOL`;
+  throw new CliError(
+    'ERR_WALLET',
+    `The wallet ${wallet} holds ${sol(balance)}; the registration costs ${sol(costLamports)}. Send SOL to it: on a local cluster with flywheel localnet fund ${wallet} --sol 1.`,
+  );
 }
 
 function describeRegistered(project: RegisteredProject, runCommand: string, walletFile: string): string {

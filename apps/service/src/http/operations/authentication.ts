@@ -50,9 +50,10 @@ export async function authenticateKey(deps: AuthenticateDeps, apiKey: string | u
   if (apiKey === undefined || apiKey === '') throw unauthorized(`Send an API key in the header ${API_KEY_HEADER}.`);
   const given = parseApiKey(apiKey);
   if (!given) {
-    throw unauthorized(
-      `The API key in ${API_KEY_HEADER} is malformed: it has ${apiKey.length} characters; a key is fwk_ and 49 letters and digits, the last six a checksum of the rest.`,
-    );
+    const problem = /^fwk_[0-9A-Za-z]{49}$/.test(apiKey)
+      ? 'is mistyped: its last six characters, a checksum, do not belong to the others. Copy it again.'
+      : `is malformed: it has ${apiKey.length} characters; a key is fwk_ and 49 letters and digits, the last six a checksum of the rest.`;
+    throw unauthorized(`The API key in ${API_KEY_HEADER} ${problem}`);
   }
   const key = await deps.findApiKey(given.prefix);
   // Compare even when no key was found, so that the response time does not reveal which prefixes exist.

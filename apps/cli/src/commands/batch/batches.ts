@@ -1,0 +1,89 @@
+import type { Batch } from '@flywheel/api';
+import { BatchStatus } from '@flywheel/api';
+import { castCancel, isFinal, watchBatch } from '@flywheel/sdk';
+import { type Command, Option } from 'commander';
+import { type Context, openClient, type RpcUrlOption, resolveRpcUrl, type UrlOption } from '../../context.ts';
+import { readWallet } from '../../files.ts';
+import { layOutTable } from '../../format.ts';
+import { interruptible } from '../../interrupt.ts';
+import { addRpcUrlOption, addUrlOption, parseWholeNumber } from '../../options.ts';
+import { describeBatch } from './describe-batch.ts';
+
+interface ListOptions extends UrlOption {
+  readonly status?: BatchStatus;
+  readonly limit?: number;
+}
+
+/** The service’s largest page. */
+const MAX_LISTED = 100;
+const DEFAULT_LISTED = 20;
+
+/** `flywheel batches`: the project’s newest batches. */
+export function addBatchesCommand(program: Command, context: Context): void {
+  const { output } = context;
+  const command = program
+    .command('batches')
+    .summary('list the project’s batches, newest first')
+    .description('List the project’s batches, newest first: id, status, pipelines executed, creation.')
+    .addOption(new Option('--status <status>', 'only batches of this status').choices(BatchStatus.options))
+    .option(
+      '--limit <number>',
+      `number of batches, 1 to ${MAX_LISTED}; default: ${DEFAULT_LISTED}`,
+      parseWholeNumber(1, MAX_LISTED),
+    );
+  addUrlOption(command)
+    .addHelpText('after', '\nExample:\n  flywheel batches --status FINALIZED')
+    .action(async ({ status, limit = DEFAULT_LISTED, ...options }: ListOptions) => {
+      const client = openClient(context, options);
+      const page = await client.listBatches({ limit, ...(status && { status }) });
+      const { heading, lines } = layOutTable(
+        ['BATCH', 'STATUS', 'EXECUTED', 'CREATED'],
+        page.batches.map(cellsOf),
+        output.stdout,
+      );
+      output.result(page, lines.length === 0 ? 'No batches.' : [heading, ...lines].join('\n'));
+    });
+}
+
+function cellsOf({ id, status, executeResult, dateCreated }: Batch): string[] {
+  const executed = executeResult ? `${executeResult.totalSuccessful} of ${executeResult.total}` : '';
+  return [id, status, executed, dateCreated];
+}
+
+interface CancelOptions extends UrlOption, RpcUrlOption {
+  readonly wallet?: string;
+}
+
+/** `flywheel cancel BATCH_ID`: ends an open batch. */
+export function addCancelCommand(program: Command, context: Context): void {
+  const command = program
+    .command('cancel')
+    .summary('cancel an open batch')
+    .description(
+      'Cancel an open batch and wait for its end. Pipelines that were executed stay executed. If the batch was approved on chain, the wallet’s cancel vote is owed before the operator’s rent returns: --wallet casts it, for a fee of 5,000 lamports.',
+    )
+    .argument('<batch-id>', 'batch.id in the answer of init')
+    .option('--wallet <file>', 'keypair file of the project’s wallet, to cast the cancel vote that may be owed');
+  addUrlOption(addRpcUrlOption(command))
+    .addHelpText('after', '\nExample:\n  flywheel cancel 0198a3c2-… --wallet wallet.json')
+    .action(async (batchId: string, { wallet: walletFile, ...options }: CancelOptions) => {
+      const { output } = context;
+      const client = openClient(context, options);
+      output.nameBatch({ batchId, idempotencyKey: null });
+      const wallet = walletFile === undefined ? null : await readWallet(walletFile);
+      const batch = await interruptible(async (signal) => {
+        const answer = await client.cancelBatch(batchId, { signal });
+        const ended = isFinal(answer)
+          ? await client.getBatch(batchId, { signal })
+          : await watchBatch(client, batchId, { signal });
+        const isVoteOwed = 'cancelTx' in answer && answer.cancelTx !== undefined;
+        if (wallet) {
+          await castCancel(client, batchId, { wallet, rpcUrl: await resolveRpcUrl(context, options), signal });
+        } else if (isVoteOwed) {
+          output.note('Note: the wallet’s cancel vote is owed before the operator’s rent returns; --wallet casts it.');
+        }
+        return ended;
+      }, 'The cancellation continues without this command.');
+      output.result(batch, describeBatch(batch, output.stdout));
+    });
+}
