@@ -114,7 +114,7 @@ describe('flywheel airdrop', () => {
     assert.deepEqual(await balances(addresses), ['2000000', '2000000', '2000000']);
   });
 
-  it('refuses rows that were sent in a batch of other rows, although the receipt is lost', async () => {
+  it('rejects rows that were sent in a batch of other rows, even if the receipt is lost', async () => {
     const { file, addresses } = await makeRows('appended.csv', 9, '1');
     const first = await airdrop(file);
     assert.equal(first.exitCode, 0, first.stderr);

@@ -185,7 +185,7 @@ describe('commands, one after another', () => {
     ]);
   });
 
-  it('run refuses a wrong wallet and a node of another cluster before it creates anything', async () => {
+  it('run rejects a wrong wallet and a node of another cluster before it creates anything', async () => {
     const file = await folder.write('other.json', JSON.stringify(REQUEST).replace('ad-1', 'ad-2'));
     const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
     const newest = async () => (await client.listBatches({ limit: 1 })).batches[0]?.id;
@@ -205,7 +205,7 @@ describe('commands, one after another', () => {
     assert.equal(await newest(), before);
   });
 
-  it('run refuses a file that has changed while its batch is open', async () => {
+  it('run rejects a file that has changed while its batch is open', async () => {
     const file = await folder.write('changing.json', JSON.stringify(REQUEST).replace('ad-1', 'ad-3'));
     await runCommand(['run', file, '--wallet', walletFile], { ...env, XDG_STATE_HOME: folder.path });
     const { batch } = await run<InitBatchResponse>('init', requestFile);

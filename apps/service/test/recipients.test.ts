@@ -38,7 +38,7 @@ for (const engine of ENGINES) {
     });
     after(() => world.stop());
 
-    it('delays the others by one batch, and everybody is paid once', async () => {
+    it('delays the others by one batch, and each of them is paid once', async () => {
       const others = await Promise.all(Array.from({ length: 3 }, async () => (await generateKeyPairSigner()).address));
       const payments = others.map((other) => airdropPipeline(other, 2));
       const bad: Pipeline = {
@@ -96,7 +96,7 @@ for (const engine of ENGINES) {
       await executed([airdropPipeline(saboteur.address), airdropPipeline(others[0] ?? '')]);
     });
 
-    it('is held back as well when the check before the approval finds it', async () => {
+    it('is also held back if the check before the approval finds it', async () => {
       const other = (await generateKeyPairSigner()).address;
       const payment = airdropPipeline(other, 3);
       const batch = await setUpBatch(world, project, [airdropPipeline(saboteur.address), payment]);

@@ -43,7 +43,7 @@ test('a cluster starts with a program from an ELF file', async (t) => {
   assert.match(value.logs?.join() ?? '', new RegExp(`Program ${target} success`));
 });
 
-test('a file that is no account, or that does not exist, is named in the error', async (t) => {
+test('a missing or invalid file is named in the error', async (t) => {
   const directory = await temporaryDirectory(t);
   const file = join(directory, 'account.json');
   const start = () => startCluster(t, { genesis: { accountDirectories: [directory] } });

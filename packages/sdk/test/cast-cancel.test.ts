@@ -67,7 +67,7 @@ describe('castCancel()', () => {
       (ledger) => ledger?.isComplete === true,
     );
 
-  it('is what runBatch does after a failure', async () => {
+  it('is called by runBatch after a failure', async () => {
     const client = clientOf();
     const { pipelines, freezeMidway } = await preparePipelines();
     const stages: string[] = [];
@@ -86,7 +86,7 @@ describe('castCancel()', () => {
     await untilClosed(client, batch.id);
   });
 
-  it('casts the wallet’s vote, after which the rent returns; then none is owed', async () => {
+  it('casts the wallet’s vote once, after which the rent returns', async () => {
     const client = clientOf();
     const batch = await failMidway();
     const options = { wallet: project.wallet, rpcUrl: world.localnet.url };
@@ -96,14 +96,14 @@ describe('castCancel()', () => {
     assert.equal(await castCancel(client, batch.id, options), null);
   });
 
-  it('leaves a batch that has not failed as it is', async () => {
+  it('does not change a batch that has not failed', async () => {
     const client = clientOf();
     const batch = await setUpBatch(world, project, [pipeline('WATCH_AD', { adId: 'open' }, burn(1))]);
     assert.equal(await castCancel(client, batch.id, { wallet: project.wallet, rpcUrl: world.localnet.url }), null);
     assert.equal((await client.getBatch(batch.id)).status, 'FINALIZED');
   });
 
-  it('signs nothing but the vote on this batch', async () => {
+  it('signs only the vote on this batch', async () => {
     const client = clientOf();
     const [batch, other] = [await failMidway(), await failMidway()];
     const swapped = { ...client, cancelBatch: () => client.cancelBatch(other.id) };

@@ -124,7 +124,7 @@ describe('a run', () => {
   const run = (service: StubService, options: Partial<RunBatchOptions> = {}) =>
     runBatch(client(service), THREE, { wallet, ...options });
 
-  it('of the same pipelines is the same batch, and says that it had ended', async () => {
+  it('of the same pipelines is the same batch, and reports that it had ended', async () => {
     const records = keepBatches([{ status: 'EXECUTED', executed: 3 }]);
     await using service = await startStubService(records.respond);
     const hadEnded: boolean[] = [];
@@ -152,7 +152,7 @@ describe('a run', () => {
     assert.equal(records.keys().length, 3);
   });
 
-  it('sends the pipelines that pay the recipient at fault last and apart', async () => {
+  it('sends the pipelines of the recipient that caused a failure last and separately', async () => {
     const [bad, good] = ['12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9', 'tNKFd4F2CVwVtJx6Dg9veLLazu5xjUeHRzvdWtjmVjx'];
     const paying = [good, bad, good, bad].map((to, ad) => pipeline('WATCH_AD', { ad }, airdrop(to, 1)));
     const records = keepBatches([

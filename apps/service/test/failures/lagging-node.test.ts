@@ -32,7 +32,7 @@ describe('two nodes 200 slots apart behind one URL', () => {
     assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
   });
 
-  it('do not make a bundle lost that has landed', async () => {
+  it('do not report a landed bundle as lost', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(1)]);
     let answered = 0;
@@ -55,7 +55,7 @@ describe('two nodes 200 slots apart behind one URL', () => {
     assert.equal(executeResult?.successfulExecutions.length, 1);
   });
 
-  it('do not make a pipeline differ whose account one of them lacks', async () => {
+  it('do not report a mismatch of a pipeline whose account one of them lacks', async () => {
     const project = await createProject(world);
     const { id } = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     const batch = await findBatch(world.db, id);

@@ -21,7 +21,7 @@ async function openNodes(...answers: readonly ((request: Request, count: number)
 }
 
 describe('several RPC URLs', () => {
-  it('fail over between reads, and go on with the node that answered', async () => {
+  it('fail over between reads, and stay with the node that answered', async () => {
     const { chain, asked } = await openNodes(
       () => ({ status: 503 }),
       () => ({ result: 5 }),
@@ -53,7 +53,7 @@ describe('several RPC URLs', () => {
     assert.equal(asked[1]?.length, 0);
   });
 
-  it('all receive what is sent, and one that accepts it is enough', async () => {
+  it('all receive each transaction, and one that accepts it is enough', async () => {
     const { chain, asked } = await openNodes(
       () => ({ status: 400, text: 'no' }),
       () => ({ result: SIGNATURE }),
@@ -68,7 +68,7 @@ describe('several RPC URLs', () => {
 });
 
 describe('a view', () => {
-  it('waits for a node that is behind, and never reads an older state than it has seen', async () => {
+  it('waits for a node that lags behind, and never reads an older state than it has seen', async () => {
     const asked: unknown[] = [];
     const { chain } = await openNodes(({ body: { method, params } }, count) => {
       asked.push(Object(params?.[0]).minContextSlot ?? null);

@@ -10,13 +10,13 @@ const LOADER = address('BPFLoaderUpgradeab1e11111111111111111111111');
 const MINT = address('So11111111111111111111111111111111111111112');
 
 describe('readRecipients', () => {
-  it('tells a program from a wallet', async () => {
+  it('distinguishes a program from a wallet', async () => {
     const program = { programAddress: LOADER, executable: true, data: new Uint8Array(36) };
     assert.deepEqual((await read(program, null)).owner, { kind: 'program' });
     assert.deepEqual((await read({ ...program, executable: false }, null)).owner, { kind: 'wallet' });
   });
 
-  it('tells a token account of Token-2022 that demands memos', async () => {
+  it('detects a token account of Token-2022 that requires memos', async () => {
     for (const requireIncomingTransferMemos of [true, false]) {
       const state = requireIncomingTransferMemos ? 'demands memos' : 'usable';
       const found = await read(null, (owner) => ({
@@ -28,7 +28,7 @@ describe('readRecipients', () => {
     }
   });
 
-  it('takes a token account of SPL Token for usable', async () => {
+  it('accepts a token account of SPL Token', async () => {
     const found = await read(null, (owner) => ({
       programAddress: TOKEN_PROGRAM_ADDRESS,
       executable: false,

@@ -35,7 +35,7 @@ describe('the history of a closed batch', () => {
     assert.deepEqual(await readBatchHistory(ours, batch, cancelled), { executed: 1 });
   });
 
-  it('counts nothing of another multisig that names the batch among its own accounts', async () => {
+  it('ignores another multisig that names the batch among its own accounts', async () => {
     const { address } = await locateBatch(ours, batch.batchIndex);
     const forged = (await lifeOf(theirs, batch, 2)).map((instruction) => naming(instruction, address));
     assert.deepEqual(await readBatchHistory(ours, batch, [...forged, ...life, ...forged]), { executed: 2 });
@@ -44,7 +44,7 @@ describe('the history of a closed batch', () => {
     assert.equal(await readBatchHistory(ours, batch, forged), 'incomplete');
   });
 
-  it('counts nothing where only some of the addresses stand at their positions', async () => {
+  it('ignores instructions with only some of the addresses at their positions', async () => {
     const [a, b] = [await locateBatch(ours, 7n), await locateBatch(theirs, 7n)];
     const executes = life.filter((instruction) => instruction.accounts?.[3]?.address === a.address);
     const unexecuted = await lifeOf(ours, batch, 0);
@@ -58,7 +58,7 @@ describe('the history of a closed batch', () => {
     }
   });
 
-  it('never says that fewer were executed, whichever instructions the node lacks', async () => {
+  it('never shows fewer executed pipelines, whichever instructions the node lacks', async () => {
     // All but the creation, which is where a history begins, and the votes.
     const others = life.slice(2).filter(({ accounts }) => accounts?.length !== 3);
     for (let lacking = 0; lacking < 2 ** others.length; lacking += 1) {
@@ -75,7 +75,7 @@ describe('the history of a closed batch', () => {
     assert.equal(await readBatchHistory(ours, batch, life.slice(0, -1)), 'incomplete');
   });
 
-  it('is foreign where the index held other content', async () => {
+  it('is foreign if the index held other content', async () => {
     const other = { ...batch, pipelines: [await pipeline(ours, 3n), await pipeline(ours, 4n)] };
     assert.equal(await readBatchHistory(ours, other, life), 'foreign');
     assert.equal(await readBatchHistory(ours, { ...batch, pipelines: batch.pipelines.slice(0, 1) }, life), 'foreign');
@@ -83,7 +83,7 @@ describe('the history of a closed batch', () => {
     assert.equal(await readBatchHistory(ours, batch, await rotationLife(ours, await rotation())), 'foreign');
   });
 
-  it('of a batch that was closed before all of its messages were added says that nothing was executed', async () => {
+  it('shows no executed pipeline for a batch that was closed before all of its messages were added', async () => {
     const partial = { ...batch, pipelines: batch.pipelines.slice(0, 1) };
     assert.deepEqual(await readBatchHistory(ours, batch, await lifeOf(ours, partial, 0)), { executed: 0 });
   });
