@@ -21,8 +21,8 @@ const NOT_CODE = ['', 'text'];
 /** Pages that need no other page. */
 const FROM_NOTHING = ['README.md', 'docs/tutorial.md', 'docs/cli.md'];
 
-/** A page takes seconds; a longer wait means that a step hangs. */
-const PAGE_TIMEOUT_MS = 60_000;
+/** A page takes seconds, beside other work minutes; a longer wait means that a step hangs. */
+const PAGE_TIMEOUT_MS = 200_000;
 
 const pages = await readPages();
 const blocks = [...pages].flatMap(([page, markdown]) => codeBlocksOf(page, markdown));

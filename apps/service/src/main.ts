@@ -30,6 +30,16 @@ export async function main(command: Command, onReady: OnReady = () => undefined)
   else await run(config, ROLES[command], log, onReady);
 }
 
+/** The line that says that the service is ready. A provider's URL contains its key, so that only its host is shown. */
+export function describeReady({
+  url,
+  rpcUrl,
+  program,
+  metricsUrl,
+}: Pick<App, 'url' | 'rpcUrl' | 'program' | 'metricsUrl'>) {
+  return { url, rpcUrl: program === null ? new URL(rpcUrl).host : rpcUrl, program, metricsUrl };
+}
+
 type OnReady = (app: Pick<App, 'url'>) => void;
 
 async function migrate(config: Config, log: Logger): Promise<void> {
@@ -48,9 +58,7 @@ async function run(config: Config, roles: ReadonlySet<Role>, log: Logger, onRead
   });
   if (app === null) return;
   if (stopping.signal.aborted) return app.stop();
-  // A provider's URL contains its key; the local cluster's has nothing to hide.
-  const rpcUrl = app.program === null ? new URL(app.rpcUrl).host : app.rpcUrl;
-  print({ url: app.url, rpcUrl, program: app.program, metricsUrl: app.metricsUrl });
+  print(describeReady(app));
   onReady(app);
   const end = await Promise.race([stopped, app.lost]);
   if (end instanceof LostDatabase) return endWithout(app, log, end);

@@ -90,6 +90,65 @@ describe('readAirdropCsv', () => {
     assert.match(messages.get(18) ?? '', /is not valid CSV/);
   });
 
+  /** One grammar for the command line and the console: each text with its amount, or null where the row is an issue. */
+  const GRAMMAR: readonly (readonly [text: string, amount: string | null])[] = [
+    [`${ALICE},1`, '1'],
+    [`${ALICE},1500.25`, '1500.25'],
+    [`${ALICE},0.000001`, '0.000001'],
+    [`${ALICE},007.50`, '7.5'],
+    [`${ALICE},1.500`, '1.5'],
+    [`${ALICE},1,5`, null],
+    [`${ALICE},"1,5"`, null],
+    [`${ALICE},1.000,5`, null],
+    [`${ALICE},"1.000,5"`, null],
+    [`${ALICE},1,000.5`, null],
+    [`${ALICE},1 000`, null],
+    [`${ALICE},1\u00A0000`, null],
+    [`${ALICE},1\u202F000`, null],
+    [`${ALICE},1’000`, null],
+    [`${ALICE},1_000`, null],
+    [`${ALICE},1e3`, null],
+    [`${ALICE},1E3`, null],
+    [`${ALICE},0x10`, null],
+    [`${ALICE},+1`, null],
+    [`${ALICE},-1`, null],
+    [`${ALICE},1.`, null],
+    [`${ALICE},.5`, null],
+    [`${ALICE},1.2.3`, null],
+    [`${ALICE},Infinity`, null],
+    [`${ALICE},NaN`, null],
+    [`${ALICE},٣`, null],
+    [`${ALICE},१`, null],
+    [`${ALICE},１`, null],
+    [`${ALICE},²`, null],
+    [`${ALICE},$1`, null],
+    [`${ALICE},1%`, null],
+    [`${ALICE};1`, null],
+    [`${ALICE}\t1`, null],
+    [`${ALICE}|1`, null],
+    [`address;amount\n${ALICE};1.5`, '1.5'],
+    [`address;amount\n${ALICE};1,5`, null],
+    [`address;amount\n${ALICE},1`, null],
+    [`address\tamount\n${ALICE}\t1.5`, '1.5'],
+    [`address\tamount\n${ALICE}\t1,5`, null],
+    [`address,amount\n${ALICE};1`, null],
+    [`address|amount\n${ALICE}|1`, null],
+    [`address,amount;note\n${ALICE},1`, '1'],
+  ];
+
+  for (const [text, amount] of GRAMMAR) {
+    const outcome = amount === null ? 'names the row of' : `reads ${amount} from`;
+    it(`${outcome} ${JSON.stringify(text.replaceAll(ALICE ?? '', 'ALICE'))}`, () => {
+      const { rows, issues } = readAirdropCsv(text, OPTIONS);
+      assert.deepEqual(
+        rows.map((row) => row.amount),
+        amount === null ? [] : [amount],
+      );
+      const last = text.split('\n').length;
+      assert.equal(issues.at(-1)?.line, amount === null ? last : undefined, JSON.stringify(issues));
+    });
+  }
+
   it('counts lines, not rows, where a quoted cell contains line breaks', () => {
     const { issues } = readAirdropCsv(`"a\nb",1\n${ALICE},x\n`, OPTIONS);
     assert.deepEqual(

@@ -208,6 +208,7 @@ describe('POST init, 401, 403, 404,', () => {
       await at(`${project.apiKey.slice(0, -1)}${project.apiKey.endsWith('0') ? '1' : '0'}`),
       401,
       'ERR_UNAUTHORIZED',
+      /mistyped: its last six characters, a checksum/,
     );
     const { createApiKey } = await import('../../src/projects/api-key.ts');
     assertError(await at(createApiKey(new Uint8Array(32).fill(7)).apiKey), 404, 'ERR_KEY_NOT_FOUND');

@@ -1,8 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigError, parseConfig, parseDatabaseConfig } from '../../src/config.ts';
+import { describeReady } from '../../src/main.ts';
 
 const ADDRESS = '11111111111111111111111111111111';
+
+describe('describeReady', () => {
+  it('shows a given RPC node by its host, and the local cluster whole', () => {
+    const app = { url: 'http://127.0.0.1:4000', metricsUrl: null };
+    const given = describeReady({
+      ...app,
+      rpcUrl: 'https://user:secret@rpc.example/v2/key?api-key=secret',
+      program: null,
+    });
+    assert.equal(given.rpcUrl, 'rpc.example');
+    const local = describeReady({ ...app, rpcUrl: 'http://127.0.0.1:8899', program: 'emulation' });
+    assert.equal(local.rpcUrl, 'http://127.0.0.1:8899');
+  });
+});
 
 describe('readConfig', () => {
   it('accepts an empty environment: everything has a default, rate limits included', () => {
@@ -103,6 +118,12 @@ describe('readConfig', () => {
       faultsOf({ SOLANA_RPC_URL }).map((sentence) => sentence.split(' is not set')[0]),
       ['OPERATOR_SIGNER', 'COMPANY_SIGNER'],
     );
+    for (const sentence of faultsOf({ SOLANA_RPC_URL })) {
+      assert.match(
+        sentence,
+        /SOLANA_RPC_URL is set, so the service uses that cluster .*: unset SOLANA_RPC_URL for a local/,
+      );
+    }
     parseConfig({ SOLANA_RPC_URL, OPERATOR_SIGNER: 'operator.json', COMPANY_SIGNER: 'company.json' });
     parseConfig({ SOLANA_RPC_URL, OPERATOR_ADDRESS: ADDRESS, COMPANY_ADDRESS: ADDRESS });
   });
