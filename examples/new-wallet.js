@@ -1,7 +1,7 @@
 // Creates a wallet as a Solana CLI keypair file and prints its address: node examples/new-wallet.js wallet.json
 // `solana-keygen new` does the same, if you have Solana's tools. Plain JavaScript: any Node from 20 on runs it.
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
@@ -17,8 +17,22 @@ if (path === undefined) {
     writeFileSync(path, JSON.stringify(bytes), { flag: 'wx', mode: 0o600 });
     process.stdout.write(`${toBase58(Buffer.from(publicKey, 'base64url'))}\n`);
   } catch (error) {
-    fail(error.code === 'EEXIST' ? `${path} exists already and is kept. Name another file.` : error.message);
+    if (error.code === 'EEXIST') printExisting(path);
+    else fail(error.message);
   }
+}
+
+/** So that pages which all begin with a wallet can be followed in any order. */
+function printExisting(file) {
+  let secret;
+  try {
+    secret = JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    secret = null;
+  }
+  if (!Array.isArray(secret) || secret.length !== 64) return fail(`${file} exists already and is no wallet.`);
+  process.stderr.write(`${file} exists already and is kept.\n`);
+  process.stdout.write(`${toBase58(Buffer.from(secret.slice(32)))}\n`);
 }
 
 function fail(message) {

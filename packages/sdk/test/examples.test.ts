@@ -135,16 +135,17 @@ describe('the examples', () => {
     for (const viewer of honest) assert.equal(await tokenBalance(world, project.mint, viewer), 1_000_000n);
   });
 
-  it('new-wallet creates a wallet once, and answers a sentence where it cannot', async () => {
+  it('new-wallet creates a wallet once, prints an existing one, and answers a sentence where it cannot', async () => {
     const file = join(folder, 'new-wallet.json');
     const address = (await runExample('new-wallet.js', [file])).trim();
     assert.equal(
       (await createKeyPairSignerFromBytes(new Uint8Array(JSON.parse(await readFile(file, 'utf8'))))).address,
       address,
     );
+    assert.equal((await runExample('new-wallet.js', [file])).trim(), address);
     for (const [args, message] of [
       [[], /^Name the file to create: [^\n]*\n$/],
-      [[file], /^[^\n]* exists already and is kept\. [^\n]*\n$/],
+      [[join(folder, 'events.jsonl')], /^[^\n]* exists already and is no wallet\.\n$/],
       [[join(folder, 'missing', 'wallet.json')], /^ENOENT[^\n]*\n$/],
     ] as const) {
       await assert.rejects(runExample('new-wallet.js', args), ({ code, stderr }) => {
