@@ -55,7 +55,7 @@ describe('a command that is killed at every step', () => {
   });
 
   /** Runs the command. Every second time it finds no state of the times before. */
-  async function run(options: readonly string[], killAt?: Promise<unknown>) {
+  async function run(options: readonly string[], killAt?: Promise<unknown>, killBy: NodeJS.Signals = 'SIGKILL') {
     started += 1;
     if (started % 2 === 0) await rm(join(folder.path, 'flywheel'), { recursive: true, force: true });
     const child = spawn(process.execPath, [FLYWHEEL, ...words, ...options], {
@@ -70,7 +70,7 @@ describe('a command that is killed at every step', () => {
     });
     const exited = once(child, 'exit');
     const errors = text(child.stderr);
-    killAt?.then(() => child.kill('SIGKILL'));
+    killAt?.then(() => child.kill(killBy));
     const [exitCode, signal] = await exited;
     return { exitCode, signal, stderr: await errors };
   }
@@ -91,9 +91,12 @@ describe('a command that is killed at every step', () => {
     const initialized = await killed(options, 'after init', door.reach(init, 'is answered', nth));
     const [, key = ''] = /^Idempotency key (\S+)$/m.exec(initialized) ?? [];
     await killed(options, 'while it is set up', door.reach('GET /v1/flywheel/batch/', 'is answered'));
-    const setUp = await killed(options, 'after the setup', door.reach('include=approval', 'is answered'));
-    const [, batchId = ''] = /^Batch (\S+)$/m.exec(setUp) ?? [];
-    assert.ok(setUp.includes(`Idempotency key ${key}\n`), setUp);
+    // Ctrl-C names what the killed commands have printed.
+    const interrupted = await run(options, door.reach('include=approval', 'is answered'), 'SIGINT');
+    assert.equal(interrupted.exitCode, 130, interrupted.stderr);
+    const names = /ERR_INTERRUPTED.*\n {2}Batch (\S+), idempotency key (\S+)\n$/.exec(interrupted.stderr) ?? [];
+    const [, batchId = ''] = names;
+    assert.equal(names[2], key, interrupted.stderr);
     // The first execute of a resumed batch asks whether its execution has begun, the second one starts it.
     await killed(options, 'after the signature', door.reach('POST /v1/flywheel/batch/execute', 'arrives', 2));
     return client.getBatch(batchId);

@@ -9,7 +9,6 @@ import {
   openConsole,
   type RpcUrlOption,
   requireApiKey,
-  resolveRpcUrl,
   type UrlOption,
 } from '../../context.ts';
 import { CliError } from '../../errors.ts';
@@ -27,6 +26,7 @@ import {
 } from '../../options.ts';
 import type { BatchNames } from '../../output.ts';
 import { createProgressBar, type ProgressBar } from '../../progress.ts';
+import { verifyOptionsOf } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { type AirdropCheck, checkAirdrop } from './check.ts';
 import { type AirdropPlan, keyOfPart, planAirdrop } from './plan.ts';
@@ -96,6 +96,7 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const { rows, totalBaseUnits } = read;
   if (read.issues.length > 0) throw fileError(file, read, options.duplicates);
   if (rows.length === 0) throw new CliError('ERR_FILE', `${file} has no rows. Expected rows of address,amount.`);
+  const verify = await verifyOptionsOf(context, project, options);
   const run = runNumberOf(options);
   const receiptFile = options.receipt ?? `${file.replace(/\.csv$/i, '')}${run === 1 ? '' : `.run${run}`}.receipt.csv`;
   await requireSameRows(receiptFile, rows);
@@ -118,11 +119,6 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   }
   if (!output.json && !output.terminal) output.note(describe(summary, null));
 
-  const verify = {
-    rpcUrl: await resolveRpcUrl(context, options),
-    vaultAddress: project.vaultAddress,
-    mintAddress: mint,
-  };
   const deps = { client, console, projectId: project.id, wallet, verify, signal };
   let lastName: string | null = null;
   const onNames = (names: BatchNames) => {

@@ -1,13 +1,5 @@
 import { type Batch, InitBatchRequest, type InitWarning, type ProjectSummary } from '@flywheel/api';
-import {
-  type BatchProgress,
-  type FlywheelClient,
-  isFinal,
-  isFlywheelError,
-  readMint,
-  runBatch,
-  runKeyOf,
-} from '@flywheel/sdk';
+import { type BatchProgress, type FlywheelClient, isFinal, isFlywheelError, runBatch, runKeyOf } from '@flywheel/sdk';
 import type { KeyPairSigner } from '@solana/kit';
 import { type Command, Option } from 'commander';
 import {
@@ -16,7 +8,6 @@ import {
   openConsole,
   type RpcUrlOption,
   requireApiKey,
-  resolveRpcUrl,
   serviceUrl,
   type UrlOption,
 } from '../../context.ts';
@@ -35,6 +26,7 @@ import {
 } from '../../options.ts';
 import { createProgress } from '../../progress.ts';
 import { openRunState, type RunState } from '../../run-state.ts';
+import { verifyOptionsOf } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { showBatchProgress } from './batch-progress.ts';
 import { describeBatch, describeFailure } from './describe-batch.ts';
@@ -81,7 +73,7 @@ async function runFile(context: Context, file: string, options: RunOptions): Pro
   const request = InitBatchRequest.safeParse(JSON.parse(requestText));
   const content = request.success ? await runKeyOf(request.data.pipelines) : null;
   const project = await checkWallet(context, wallet, options);
-  const verification = options.skipVerification ? {} : { verify: await checkNode(context, project, options) };
+  const verification = options.skipVerification ? {} : { verify: await verifyOptionsOf(context, project, options) };
   const state = openRunState(context, project?.id ?? serviceUrl(context, options), file);
   if (options.idempotencyKey === undefined) await requireUnchanged(client, state, { file, content });
 
@@ -136,22 +128,6 @@ async function checkWallet(
     return null;
   }
   return findProjectOfKey(console, requireApiKey(context));
-}
-
-/** Reads the mint at the node: one that does not answer, or of another cluster, is an error before anything is created. */
-async function checkNode(context: Context, project: ProjectSummary | null, options: UrlOption & RpcUrlOption) {
-  const rpcUrl = await resolveRpcUrl(context, options);
-  if (project === null) return { rpcUrl };
-  const { vaultAddress, token } = project;
-  try {
-    await readMint(rpcUrl, token.mint);
-  } catch (cause) {
-    if (isFlywheelError(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const message = `${new URL(rpcUrl).host} does not have the project’s token: ${reason} Set SOLANA_RPC_URL to a node of the service’s cluster.`;
-    throw new CliError('ERR_CLUSTER', message, { cause });
-  }
-  return { rpcUrl, vaultAddress, mintAddress: token.mint };
 }
 
 /** A file that changes while its batch is open would be paid as it was, and again as it is. */
