@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Address,
   appendTransactionMessageInstruction,
@@ -87,7 +88,12 @@ async function measure(cluster: Cluster, transactions: number): Promise<[string,
     const signed = await signTransfers(payers, count, value);
     const calls = signed.map((transaction) => sendCall(getBase64EncodedWireTransaction(transaction)));
     const mode = (done / BLOCK) % 2 === 0 ? 'single' : 'array';
-    const spentMs = await timeMs(() => sendCalls(cluster.port, mode === 'single' ? calls : inArrays(calls)));
+    const before = await transactionCount(rpc);
+    const spentMs = await timeMs(async () => {
+      await sendCalls(cluster.port, mode === 'single' ? calls : inArrays(calls));
+      // The answers come before the executions.
+      while ((await transactionCount(rpc)) < before + BigInt(count)) await sleep(1);
+    });
     const aloneMs = await timeMs(async () => {
       for (const transaction of signed) {
         if (svm.sendTransaction(transaction) instanceof FailedTransactionMetadata)
@@ -120,6 +126,10 @@ async function measure(cluster: Cluster, transactions: number): Promise<[string,
     ],
     ['of which heap after a collection', memory.map(({ heapBytes }) => megabytes(heapBytes)).join(', ')],
   ];
+}
+
+function transactionCount(rpc: ReturnType<typeof createSolanaRpc>): Promise<bigint> {
+  return rpc.getTransactionCount({ commitment: 'processed' }).send();
 }
 
 interface Cluster {
