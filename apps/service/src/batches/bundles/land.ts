@@ -86,6 +86,32 @@ async function sendBundle(deps: RunDeps, toSend: BundleToSend): Promise<Landing>
   return landing;
 }
 
+/**
+ * Sends the bundles of a batch that are in flight again, and follows them. A process that died may have recorded a bundle
+ * without sending it, which would hold up the project until its blockhash has expired. The signatures are the same, so the
+ * chain executes each transaction once.
+ * @throws Paused before anything is sent.
+ */
+export async function resumeBundles(deps: RunDeps, { id }: Pick<Batch, 'id'>): Promise<void> {
+  for (const bundle of await findBundles(deps.db, id)) {
+    if (bundle.state === 'sent') await resumeBundle(deps, bundle);
+  }
+}
+
+async function resumeBundle(deps: RunDeps, bundle: Bundle): Promise<Landing> {
+  await fencedTransaction(deps, (trx) => requireUnpaused(trx, deps.run.flywheelId));
+  try {
+    await deps.bundles.send(bundle.transactions);
+  } catch (error) {
+    // It may have landed, or its blockhash may have expired: the chain says which.
+    deps.log.info(
+      { batchId: bundle.batchId, bundleId: bundle.bundleId, err: error },
+      'a resumed bundle was not accepted',
+    );
+  }
+  return followBundle(deps, bundle);
+}
+
 /** A local cluster lands a bundle at once, other clusters within a slot or two. The delay is at most half a slot. */
 const FIRST_POLL_INTERVAL_MS = 25;
 const MAX_POLL_INTERVAL_MS = 200;

@@ -9,7 +9,7 @@ import { findBatch } from '../../store/batches/batches.ts';
 import { askCompany } from '../../store/batches/company-approvals.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { assembleBundle, operatorLimits, simulationLimits } from '../bundles/assemble-bundle.ts';
-import { type Landing, landBundle, settleBundles } from '../bundles/land.ts';
+import { type Landing, landBundle, resumeBundles, settleBundles } from '../bundles/land.ts';
 import { findFailedRecipient } from '../check/failed-recipient.ts';
 import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.ts';
 import { simulatePipelines } from '../check/simulate.ts';
@@ -36,7 +36,7 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
   // Manual approval pending: the approver's decision enqueues execution, so stop here.
   if (await fencedTransaction(deps, (trx) => askCompany(trx, batch.id, deps.clock.now()))) return;
   if (batch.status === 'AVAILABLE_TO_QUEUE') return reschedule(deps, project, batch, OWN_ISSUE);
-  await settleBundles(deps, batch);
+  await resumeBundles(deps, batch);
   const computeUnits = new Map<number, number>();
   let singleUntil = 0;
   for (let lost = 0; ; ) {

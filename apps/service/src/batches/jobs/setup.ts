@@ -16,7 +16,7 @@ import { findBundles } from '../../store/batches/bundles.ts';
 import { findDeadIndices, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
 import { recordExecutionIssue } from '../../store/batches/executions.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
-import { followBundle, type Landing, landBundle } from '../bundles/land.ts';
+import { type Landing, landBundle, resumeBundles } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { completeLedger } from './complete-ledger.ts';
@@ -45,9 +45,7 @@ const MAX_LOST_LANDINGS = 4;
 
 /** Sets up one batch. Returns null when it is on chain or has ended. */
 async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<SetupBlocker | null> {
-  for (const bundle of await findBundles(deps.db, batch.id, 'setup')) {
-    if (bundle.state === 'sent') await followBundle(deps, bundle);
-  }
+  await resumeBundles(deps, batch);
   const { multisig } = project.flywheel;
   let failedLandings = 0;
   let lostLandings = 0;
