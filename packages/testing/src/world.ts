@@ -59,15 +59,25 @@ export interface WorldOptions {
   readonly roles?: ReadonlySet<Role>;
   /** Whether the cluster has transactions of version 1; it has by default. */
   readonly v1?: boolean;
+  /** Milliseconds of a slot; 50 by default. */
+  readonly slotMs?: number;
+  /** Slots between `confirmed` and `finalized`; 2 by default, 31 on a cluster. */
+  readonly finalizedLagSlots?: number;
 }
 
 export async function openWorld(
   environment: Readonly<Record<string, string>> = {},
-  { openDatabase = openTestDatabase, roles = ROLES, v1 = true }: WorldOptions = {},
+  {
+    openDatabase = openTestDatabase,
+    roles = ROLES,
+    v1 = true,
+    slotMs = SLOT_MS,
+    finalizedLagSlots = 2,
+  }: WorldOptions = {},
 ): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'flywheel-test-'));
   const [localnet, database] = await Promise.all([
-    startLocalnet({ slotMs: SLOT_MS, finalizedLagSlots: 2, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
+    startLocalnet({ slotMs, finalizedLagSlots, squadsProgram: process.env.FLYWHEEL_SQUADS_PROGRAM, v1 }),
     openDatabase(),
   ]);
   const signers = await createSignerFiles(directory, localnet);

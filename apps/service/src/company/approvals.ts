@@ -147,12 +147,15 @@ async function checkAgain(deps: Deps, project: Project, batch: Batch): Promise<E
   // A batch that is still being set up has no accounts to compare. The worker compares them later.
   const progress = batch.status === 'FINALIZED' ? await readProgress(deps, multisig, batch) : null;
   // Executed on chain but not in a restored database: the execution job records the result.
-  if (progress?.status === 'Executed') return null;
+  if (progress?.executed === batch.pipelines.length) return null;
   // If the wallet has voted on chain by itself, its signed approval is not needed.
   const hasVoted = progress?.approved.includes(multisig.wallet) ?? false;
   const problem = hasVoted ? null : await findApprovalIssue(deps, project, batch);
   if (problem !== null) return { code: 'ERR_SIGNED_TX_INVALID', context: { problem } };
   if (progress !== null) {
+    if (progress.status === 'Absent' || progress.status === 'Draft') {
+      return wouldFail('The cluster does not show its setup now. Approve it again later.');
+    }
     if (progress.status !== 'Active' && progress.status !== 'Approved') {
       return wouldFail(`Its proposal is ${progress.status} on chain. Reject the batch.`);
     }

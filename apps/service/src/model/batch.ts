@@ -98,7 +98,13 @@ export type BatchEvent = 'SETUP_LANDED' | 'SETUP_FAILED' | 'EXECUTION_LANDED' | 
 
 const TRANSITIONS: { readonly [S in BatchStatus]: { readonly [E in BatchEvent]?: BatchStatus } } = {
   AVAILABLE_TO_QUEUE: { SETUP_LANDED: 'FINALIZED', SETUP_FAILED: 'FAILED', ENDED_UNEXECUTED: 'FAILED' },
-  FINALIZED: { EXECUTION_LANDED: 'EXECUTED', EXECUTION_FAILED: 'FAILED', ENDED_UNEXECUTED: 'FAILED' },
+  FINALIZED: {
+    EXECUTION_LANDED: 'EXECUTED',
+    EXECUTION_FAILED: 'FAILED',
+    ENDED_UNEXECUTED: 'FAILED',
+    // A fork took the setup away, and it cannot be repeated.
+    SETUP_FAILED: 'FAILED',
+  },
   EXECUTED: {},
   FAILED: {},
 };
@@ -137,6 +143,8 @@ export interface Bundle {
   readonly state: 'sent' | 'landed' | 'failed';
   /** Signatures that landed and succeeded: all if the bundle landed, some if it landed in part. */
   readonly landedSignatures: readonly string[];
+  /** Slot of the last of its transactions that landed, successful or not; null if none did, or an older release sent it. */
+  readonly landedSlot: bigint | null;
 }
 
 /** Costs of one landed transaction, successful or not. The operator's balance falls by fee + tip + rent out − rent back. */

@@ -10,6 +10,7 @@ import * as vaultBalanceChecks from '../../migrations/0008-vault-balance-checks.
 import * as recipients from '../../migrations/0009-recipients.ts';
 import * as results from '../../migrations/0010-results.ts';
 import * as landedSlots from '../../migrations/0011-landed-slots.ts';
+import * as finalEnds from '../../migrations/0012-final-ends.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -24,6 +25,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0009-recipients': recipients,
   '0010-results': results,
   '0011-landed-slots': landedSlots,
+  '0012-final-ends': finalEnds,
 };
 
 /**

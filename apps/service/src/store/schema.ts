@@ -133,6 +133,7 @@ export interface BatchesTable {
   updated_at: Date;
   ended_at: Date | null;
   closed_at: Date | null;
+  end_finalized_at: Date | null;
   company_asked_at: Date | null;
   company_decided_at: Date | null;
   company_operator: Address | null;

@@ -77,6 +77,7 @@ describe('a batch that others act on', () => {
       execute_result: null,
       ended_at: null,
       closed_at: null,
+      end_finalized_at: null,
       execution_began_at: null,
     };
     await world.db

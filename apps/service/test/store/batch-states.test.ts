@@ -19,7 +19,7 @@ import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { executeResultOf } from '../../src/batches/bundles/results.ts';
 import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
-import { endBatch, finalizeBatch, findBatch } from '../../src/store/batches/batches.ts';
+import { endBatch, finalizeBatch, finalizeExecution, findBatch } from '../../src/store/batches/batches.ts';
 import { findBundles, insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
 import { recordExecutionIssue, requestExecution } from '../../src/store/batches/executions.ts';
 import { closeDb, openDb } from '../../src/store/db.ts';
@@ -49,7 +49,7 @@ test('the setup of a batch is recorded once, and only if the batch waits for it'
   });
 });
 
-test('an executed batch keeps its amounts, clears its execution issue and returns its nonce', async () => {
+test('an executed batch keeps its amounts, clears its execution issue and returns its nonce when it is final', async () => {
   const { batch, project } = await stored('FINALIZED');
   await recordExecutionIssue(db, batch.id, ISSUE, { keepRequest: true }, NOW);
   const ended = await endBatch(
@@ -71,6 +71,8 @@ test('an executed batch keeps its amounts, clears its execution issue and return
     },
   );
   assert.deepEqual(await used(project), { burned: 10n, airdropped: 20n });
+  assert.equal(await nonceState(batch), 'leased');
+  await finalizeExecution(db, batch.id, EXECUTE_RESULT, later(6));
   assert.equal(await nonceState(batch), 'refreshing');
 });
 
@@ -204,7 +206,7 @@ test('bundles are read as they were recorded, in order, and settle once', async 
   const { batch } = await stored();
   const first = await insertBundle(db, newBundle(batch, { isAtomic: false }));
   const { createdAt: _, ...recorded } = newBundle(batch, { bundleId: first.bundleId, isAtomic: false });
-  assert.deepEqual(first, { ...recorded, id: first.id, state: 'sent', landedSignatures: [] });
+  assert.deepEqual(first, { ...recorded, id: first.id, state: 'sent', landedSignatures: [], landedSlot: null });
   await finalizeBatch(db, batch.id, INIT_RESULT, NOW);
   const second = await insertBundle(
     db,
@@ -213,7 +215,7 @@ test('bundles are read as they were recorded, in order, and settle once', async 
   const [firstSignature = ''] = SIGNATURES;
   assert.equal(await settleBundle(db, first.id, 'failed', { signatures: [firstSignature], slot: 7n }, NOW), true);
   assert.equal(await settleBundle(db, first.id, 'landed', { signatures: SIGNATURES, slot: 8n }, NOW), false);
-  const settled = { ...first, state: 'failed', landedSignatures: [firstSignature] };
+  const settled = { ...first, state: 'failed', landedSignatures: [firstSignature], landedSlot: 7n };
   assert.deepEqual(await findBundles(db, batch.id), [settled, second]);
   assert.deepEqual(await findBundles(db, batch.id, 'execution'), [second]);
   assert.deepEqual(await findBundles(db, randomUUID()), []);
@@ -223,10 +225,22 @@ test('a bundle is rejected for a phase that its batch is not in', async () => {
   const { batch } = await stored();
   await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'execution' })), /is AVAILABLE_TO_QUEUE/);
   await finalizeBatch(db, batch.id, INIT_RESULT, NOW);
-  await assert.rejects(insertBundle(db, newBundle(batch)), /is FINALIZED/);
+  await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'close' })), /is FINALIZED/);
   await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'execution' })), /is FAILED/);
   assert.deepEqual(await findBundles(db, batch.id), []);
+});
+
+test('a bundle of an executed batch sends again what a fork took away, and closes once the end is final', async () => {
+  const { batch } = await stored('FINALIZED');
+  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED, executeResult: EXECUTE_RESULT }, NOW);
+  for (const phase of ['setup', 'execution'] as const) await insertBundle(db, newBundle(batch, { phase }));
+  await assert.rejects(insertBundle(db, newBundle(batch, { phase: 'close' })), /EXECUTED and not finalized yet/);
+  await finalizeExecution(db, batch.id, EXECUTE_RESULT, later(9));
+  for (const phase of ['setup', 'execution'] as const) {
+    await assert.rejects(insertBundle(db, newBundle(batch, { phase })), /EXECUTED and finalized/);
+  }
+  await insertBundle(db, newBundle(batch, { phase: 'close' }));
 });
 
 test('a bundle is rejected after a simultaneous end of its batch', async () => {

@@ -84,7 +84,7 @@ test('another project’s batch is not found under the caller’s project', asyn
   assert.deepEqual(await countOpen(db, stranger.id), { batches: 0, pipelines: 0 });
   const hashes = await Promise.all(batch.pipelines.map(proofHash));
   assert.equal((await findSeenProofs(db, stranger.id, hashes)).size, 0);
-  assert.deepEqual(await findBatchesToSetUp(db, stranger.flywheel.id, 1_000n), []);
+  assert.deepEqual(await findBatchesToSetUp(db, stranger.flywheel.id, { upToIndex: 1_000n, reachedIndex: 0n }), []);
 });
 
 test('20 simultaneous batches of a project get the indices 1 to 20, and failed ones leave no gap', async () => {
@@ -185,7 +185,7 @@ test('batches to set up are those not yet on chain, in index order, up to the gi
   assert.ok(first && third);
   await finalizeBatch(db, first.id, INIT_RESULT, NOW);
   await endBatch(db, third.id, { event: 'SETUP_FAILED', released: RESERVED }, NOW);
-  const found = await findBatchesToSetUp(db, project.flywheel.id, 4n);
+  const found = await findBatchesToSetUp(db, project.flywheel.id, { upToIndex: 4n, reachedIndex: 1_000n });
   assert.deepEqual(
     found.map(({ batchIndex }) => batchIndex),
     [2n, 4n],

@@ -15,12 +15,20 @@ import type { Multisig, Project } from '../../model/project.ts';
 import { closeGroups } from '../../squads/groups.ts';
 import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
 import { rotationCloseGroup } from '../../squads/rotation.ts';
-import { markClosed } from '../../store/batches/ends.ts';
+import { finalizeExecution } from '../../store/batches/batches.ts';
+import { isEndFinalized, markClosed } from '../../store/batches/ends.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landBundle, settleBundles } from '../bundles/land.ts';
+import { executeResultOf } from '../bundles/results.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { completeLedger } from './complete-ledger.ts';
+import { runPipelines } from './execute-pipelines.ts';
+import { readFinalBundles, readFinality } from './finality.ts';
+import { readProgress } from './progress.ts';
 
+/** Finality takes about 13 s; jobs of the same multisig run meanwhile. */
+const FINALITY_POLL_MS = 2_000;
+const CLOSED_CHECK_MS = 60_000;
 /** Interval at which the job looks for the wallet's cancel vote. */
 const CANCEL_POLL_MS = 10 * 60_000;
 /** After this many failures in a row, another immediate attempt is unlikely to succeed. */
@@ -28,25 +36,58 @@ const MAX_FAILED_LANDINGS = 3;
 const RETRY_MS = 60_000;
 
 /**
- * Job `close`: closes the accounts of a batch that has ended, which returns their rent to the operator. The database
- * holds the result by then, so the cursor on chain is no longer needed. A batch that was not executed is rejected first.
+ * Job `close`: closes the accounts of a batch that has ended, which returns their rent to the operator, once the end is
+ * finalized. The database holds the result by then, so the cursor on chain is no longer needed. A batch that was not executed is rejected first.
  * An approved one needs the cancel votes of the company and of the wallet, and the job waits for the latter.
  */
 export async function closeBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   const { multisig } = project.flywheel;
   await settleBundles(deps, batch);
+  const isShownEarly = batch.status === 'EXECUTED' && !(await isEndFinalized(deps.db, batch.id));
+  if (isShownEarly && !(await finalizeEnd(deps, project, batch))) {
+    return enqueueAgain(deps, multisig, batch, FINALITY_POLL_MS);
+  }
   for (let failedLandings = 0; failedLandings < MAX_FAILED_LANDINGS; ) {
     const step = await nextStep(deps, multisig, batch);
     if (step === 'closed') {
       await completeLedger(deps, multisig, batch);
-      await fencedTransaction(deps, (trx) => markClosed(trx, batch.id, deps.clock.now()));
-      return deps.log.info({ batchId: batch.id }, 'batch closed on chain');
+      const isFirst = await fencedTransaction(deps, (trx) => markClosed(trx, batch.id, deps.clock.now()));
+      if (!isFirst) return;
+      deps.log.info({ batchId: batch.id }, 'batch closed on chain');
+      // A fork may take the closing away: the job runs once more when it is final.
+      return enqueueAgain(deps, multisig, batch, CLOSED_CHECK_MS);
     }
     if (step === 'not created') return;
     if (step === 'awaits wallet') return enqueueAgain(deps, multisig, batch, CANCEL_POLL_MS);
     if (!(await landStep(deps, multisig, batch, { ...step, attempt: failedLandings }))) failedLandings += 1;
   }
   await enqueueAgain(deps, multisig, batch, RETRY_MS);
+}
+
+/**
+ * Makes the end of an executed batch final once the cluster has finalized it. Executes again what a fork has taken away.
+ * @returns false if it is not final yet.
+ */
+async function finalizeEnd(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
+  const { multisig } = project.flywheel;
+  const final = await readFinality(deps, multisig, batch);
+  if (final !== 'incomplete' && final.executed === batch.pipelines.length) {
+    const bundles = await readFinalBundles(deps, batch);
+    const executeResult = executeResultOf(batch, { bundles, executed: final.executed, failure: null });
+    await fencedTransaction(deps, (trx) => finalizeExecution(trx, batch.id, executeResult, deps.clock.now()));
+    return true;
+  }
+  const { status, executed } = await readProgress(deps, multisig, batch);
+  if (executed === batch.pipelines.length) return false;
+  deps.log.error(
+    { batchId: batch.id, status, executed },
+    'a fork took away a part of an executed batch; executing again',
+  );
+  const outcome = await runPipelines(deps, project, batch);
+  if (outcome === 'stopped' || 'issue' in outcome || outcome.failure !== null) {
+    deps.log.error({ batchId: batch.id, outcome }, 'what a fork took away could not be executed again yet');
+  }
+  return false;
 }
 
 /** Instructions to send next, or the reason why there are none. */

@@ -2,7 +2,7 @@ import type { RecipientFailure } from '@flywheel/api';
 import { address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
 import { type Batch, type BatchEvent, type EndCause, isFinal } from '../../model/batch.ts';
-import type { Project } from '../../model/project.ts';
+import type { Multisig, Project } from '../../model/project.ts';
 import { endBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { markTokenAccountsCreated } from '../../store/batches/created-token-accounts.ts';
@@ -13,7 +13,7 @@ import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
 import { holdRecipients, recipientsOf } from '../recipients.ts';
-import { readProgress } from './progress.ts';
+import { awaitFinality, readFinality } from './finality.ts';
 
 export interface Ending {
   readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
@@ -40,15 +40,32 @@ export async function endOpen(
   cause: keyof typeof END_REASONS,
 ): Promise<void> {
   if (isFinal(batch.status)) return;
+  const { multisig } = project.flywheel;
   await settleBundles(deps, batch);
-  const executed =
-    batch.status === 'FINALIZED' ? (await readProgress(deps, project.flywheel.multisig, batch)).executed : 0;
+  const executed = await readFinallyExecuted(deps, multisig, batch);
+  if (executed === 'incomplete') {
+    const startAfter = new Date(deps.clock.now().getTime() + RETRY_MS);
+    const type = cause === 'expired' ? 'expire' : 'cancel';
+    return deps.jobs.enqueue(deps.db, { type, batchId: batch.id, multisig: multisig.address }, { startAfter });
+  }
   const isExecuted = executed === batch.pipelines.length;
   await end(deps, project, batch, {
     event: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
     executed,
     ...(isExecuted ? { failure: null } : { failure: { failedTxMsg: END_REASONS[cause] }, cause }),
   });
+}
+
+/** A node that lacks a part of the history rarely has it sooner. */
+const RETRY_MS = 15_000;
+
+async function readFinallyExecuted(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<number | 'incomplete'> {
+  if (batch.status !== 'FINALIZED') return 0;
+  // Without a bundle of its execution only a restored database can be wrong, about what was finalized long ago.
+  const hasBegun = (await findBundles(deps.db, batch.id, 'execution')).length > 0;
+  const read = hasBegun ? awaitFinality : readFinality;
+  const final = await read(deps, multisig, batch);
+  return final === 'incomplete' ? final : final.executed;
 }
 
 /** Sentences for ends that did not come from the chain. */

@@ -15,8 +15,9 @@ import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.
 import { simulatePipelines } from '../check/simulate.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { approve } from './approve.ts';
-import { end } from './end.ts';
-import { reschedule } from './execution-issues.ts';
+import { type Ending, end } from './end.ts';
+import { OWN_ISSUE, reschedule } from './execution-issues.ts';
+import { awaitFinality } from './finality.ts';
 import { readProgress } from './progress.ts';
 import { setUpBatch } from './setup.ts';
 
@@ -29,13 +30,33 @@ const MAX_LOST_BUNDLES = 5;
  * @throws Paused
  */
 export async function executePipelines(deps: RunDeps, project: Project, requested: Batch): Promise<void> {
-  const { multisig } = project.flywheel;
   if (requested.status === 'AVAILABLE_TO_QUEUE') await setUpBatch(deps, project, requested);
   const batch = await findBatch(deps.db, requested.id);
   if (!batch || isFinal(batch.status) || batch.signedTx === null) return;
   // Manual approval pending: the approver's decision enqueues execution, so stop here.
   if (await fencedTransaction(deps, (trx) => askCompany(trx, batch.id, deps.clock.now()))) return;
   if (batch.status === 'AVAILABLE_TO_QUEUE') return reschedule(deps, project, batch, OWN_ISSUE);
+  const outcome = await runPipelines(deps, project, batch);
+  if (outcome === 'stopped') return;
+  if ('issue' in outcome) return reschedule(deps, project, batch, outcome.issue);
+  // A rotation changes who approves, so it is not shown before it is final.
+  if (batch.kind === 'rotation' && outcome.event === 'EXECUTION_LANDED') {
+    const final = await awaitFinality(deps, project.flywheel.multisig, batch);
+    if (final === 'incomplete' || final.executed === 0) return reschedule(deps, project, batch, OWN_ISSUE);
+  }
+  await end(deps, project, batch, outcome);
+}
+
+/** How a run of an execution ended: with a result, with an issue after which to try again, or `stopped` until asked again. */
+export type RunOutcome = Ending | { readonly issue: ExecutionIssue } | 'stopped';
+
+/**
+ * Sends what is left of an execution until every pipeline is executed, at commitment `confirmed`, or one has failed for
+ * good, at `finalized`. What a fork took away is sent again, setup included.
+ * @throws Paused
+ */
+export async function runPipelines(deps: RunDeps, project: Project, batch: Batch): Promise<RunOutcome> {
+  const { multisig } = project.flywheel;
   await resumeBundles(deps, batch);
   const computeUnits = new Map<number, number>();
   let singleUntil = 0;
@@ -43,18 +64,25 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
     const { status, executed, approved } = await readProgress(deps, multisig, batch);
     if (executed === batch.pipelines.length) {
       await settleBundles(deps, batch);
-      return end(deps, project, batch, { event: 'EXECUTION_LANDED', executed, failure: null });
+      return { event: 'EXECUTION_LANDED', executed, failure: null };
     }
-    if (status === 'Rejected' || status === 'Cancelled' || status === 'Closed') {
-      await settleBundles(deps, batch);
-      const failure = { failedTxMsg: `The proposal is ${status.toLowerCase()} on chain.` };
-      return end(deps, project, batch, { event: 'EXECUTION_FAILED', executed, failure });
+    if (status === 'Absent' || status === 'Draft') {
+      deps.log.warn({ batchId: batch.id, status }, 'the setup is not on chain any more; setting up again');
+      await setUpBatch(deps, project, batch);
+      const again = await readProgress(deps, multisig, batch);
+      if (again.status === status) return { issue: OWN_ISSUE };
+      continue;
+    }
+    if (status === 'Rejected' || status === 'Cancelled' || status === 'Gone') {
+      const ended = await readUnexecutedEnd(deps, multisig, batch);
+      if (ended === 'undone') continue;
+      return ended;
     }
     // Before the checks: while the project is paused, their issues must not show on the batch.
     await fencedTransaction(deps, (trx) => requireUnpaused(trx, batch.flywheelId));
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
-    if (approval === 'stopped' || approval === 'awaits company') return;
-    if (approval === 'unseen') return reschedule(deps, project, batch, OWN_ISSUE);
+    if (approval === 'stopped' || approval === 'awaits company') return 'stopped';
+    if (approval === 'unseen') return { issue: OWN_ISSUE };
     if (approval === 'overtaken') continue;
     for (const [position, units] of approval?.computeUnits ?? []) computeUnits.set(position, units);
     const isSingle = executed < singleUntil;
@@ -67,15 +95,17 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
     const failure = await explainFailure(deps, project, batch, { ...next, landing });
     if (failure === null) {
       lost += 1;
-      if (lost > MAX_LOST_BUNDLES) return reschedule(deps, project, batch, OWN_ISSUE);
+      if (lost > MAX_LOST_BUNDLES) return { issue: OWN_ISSUE };
       singleUntil = Math.max(singleUntil, endPipeline);
       continue;
     }
-    if (failure.isTemporary) return reschedule(deps, project, batch, failure.issue);
-    // FAILED is final, so make sure that no bundle that was given up has landed after all.
+    if (failure.isTemporary) return { issue: failure.issue };
+    // A bundle that was given up may have landed after all, and a fork may take the failure away.
     await settleBundles(deps, batch);
-    if ((await readProgress(deps, multisig, batch)).executed > failure.pipeline) continue;
-    return end(deps, project, batch, {
+    const final = await awaitFinality(deps, multisig, batch);
+    if (final === 'incomplete') return { issue: OWN_ISSUE };
+    if (final.executed !== failure.pipeline || final.status !== 'Approved') continue;
+    return {
       event: 'EXECUTION_FAILED',
       executed: failure.pipeline,
       failure: {
@@ -84,12 +114,33 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
         failedStartTransactionIndex: executed,
         ...(failure.recipient && { failedRecipient: failure.recipient }),
       },
-    });
+    };
   }
 }
 
-/** Issue whose cause lies in the service or the cluster, not in the batch. */
-const OWN_ISSUE: ExecutionIssue = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined };
+/** Reads the end of a batch whose proposal was rejected, cancelled or closed. `undone` if a fork took that away. */
+async function readUnexecutedEnd(
+  deps: RunDeps,
+  multisig: Multisig,
+  batch: Batch,
+): Promise<Ending | { readonly issue: ExecutionIssue } | 'undone'> {
+  await settleBundles(deps, batch);
+  const final = await awaitFinality(deps, multisig, batch);
+  if (final === 'incomplete') return { issue: OWN_ISSUE };
+  const { status, executed } = final;
+  if (executed === batch.pipelines.length) return { event: 'EXECUTION_LANDED', executed, failure: null };
+  switch (status) {
+    case 'Rejected':
+    case 'Cancelled':
+    case 'Closed':
+    case 'Foreign': {
+      const word = status === 'Foreign' ? 'of another batch' : status.toLowerCase();
+      return { event: 'EXECUTION_FAILED', executed, failure: { failedTxMsg: `The proposal is ${word} on chain.` } };
+    }
+    default:
+      return 'undone';
+  }
+}
 
 /** Describes the next bundle of an execution. */
 interface NextBundle {

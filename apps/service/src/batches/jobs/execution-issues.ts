@@ -5,6 +5,9 @@ import { StaleRun } from '../../store/batches/runs.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 
+/** Issue whose cause lies in the service or the cluster, not in the batch. */
+export const OWN_ISSUE: ExecutionIssue = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined };
+
 /** Deposits and cluster outages rarely resolve sooner. */
 const RETRY_MS = 15_000;
 

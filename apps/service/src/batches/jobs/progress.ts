@@ -1,5 +1,7 @@
 import {
+  type AccountBytes,
   decodeBatch,
+  decodeMultisig,
   decodeProposal,
   type ProposalStatus,
   proposalAddress,
@@ -8,82 +10,87 @@ import {
 import type { Address, Signature } from '@solana/kit';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
-import { readBatchHistory } from '../../squads/history.ts';
+import type { LandedSignature } from '../../solana/chain.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import type { WorkerDeps } from '../deps.ts';
 
+/** What decides what is sent next. The end of a batch is decided by `readFinality`. */
 export interface Progress {
-  /** Status of the proposal. `Closed` when its accounts are gone: then it can never be executed again. */
-  readonly status: ProposalStatus['__kind'] | 'Closed';
+  /**
+   * Status of the proposal. `Absent` if the chain has not reached its index: the setup was taken away by a fork. `Gone` if
+   * its accounts are closed, so that it can never be executed again.
+   */
+  readonly status: ProposalStatus['__kind'] | 'Absent' | 'Gone';
   /** Members that have voted for it. */
   readonly approved: readonly Address[];
-  /** The cursor on chain: number of executed pipelines. */
+  /** Number of executed pipelines: the cursor on chain; for `Gone`, those of the recorded transactions. */
   readonly executed: number;
 }
 
-/**
- * Reads the on-chain progress of a batch that was set up. Anyone may close the accounts of a batch that has ended on
- * chain; the result is then read from the history of the batch's address.
- */
-export async function readProgress(
-  deps: Pick<WorkerDeps, 'chain' | 'db'>,
-  multisig: Multisig,
-  batch: Batch,
-): Promise<Progress> {
-  const [batchAccount, proposalAccount] = await deps.chain.accounts([
-    await transactionAddress(multisig.address, batch.batchIndex),
-    await proposalAddress(multisig.address, batch.batchIndex),
-  ]);
-  if (!batchAccount || !proposalAccount) {
-    const executed = await readClosed(deps, multisig, batch);
-    if (executed === 'foreign') throw new Error(`Index ${batch.batchIndex} of batch ${batch.id} holds other content.`);
-    return { status: 'Closed', approved: [], executed };
-  }
-  const {
-    status: { __kind: status },
-    approved,
-  } = decodeProposal(proposalAccount);
-  if (batch.kind === 'rotation') return { status, approved, executed: status === 'Executed' ? 1 : 0 };
-  return { status, approved, executed: decodeBatch(batchAccount).executedTransactionIndex };
+type ReadDeps = Pick<WorkerDeps, 'chain' | 'db'>;
+
+/** Reads the progress of a batch that was set up, at commitment `confirmed`. */
+export async function readProgress(deps: ReadDeps, multisig: Multisig, batch: Batch): Promise<Progress> {
+  const { transactionIndex, accounts } = await readBatchAccounts(deps, multisig, batch, 'confirmed');
+  if (accounts !== null) return { ...cursorOf(batch, accounts), approved: decodeProposal(accounts.proposal).approved };
+  if (transactionIndex < batch.batchIndex) return { status: 'Absent', approved: [], executed: 0 };
+  const { executed } = await readRecorded(deps, batch, ({ confirmation }) => confirmation !== 'processed');
+  return { status: 'Gone', approved: [], executed };
 }
 
-/**
- * Reads how many pipelines of a closed batch were executed: from the transactions that are recorded for it if they account
- * for all of them, otherwise from the history of its proposal. `foreign` if its index held other content, because a restored
- * database can be older than the chain.
- * @throws Error if the history is incomplete. It decides nothing; the job reads it again later.
- */
-export async function readClosed(
-  { chain, db }: Pick<WorkerDeps, 'chain' | 'db'>,
+export interface BatchAccounts {
+  readonly batch: AccountBytes;
+  readonly proposal: AccountBytes;
+}
+
+/** Reads how far a multisig's indices have come, and the accounts of a batch in the same state; null if one is missing. */
+export async function readBatchAccounts(
+  { chain }: Pick<WorkerDeps, 'chain'>,
   multisig: Multisig,
-  batch: Batch,
-): Promise<number | 'foreign'> {
-  const recorded = await readRecorded({ chain, db }, batch);
-  if (recorded.executed === batch.pipelines.length) return recorded.executed;
-  const address = await proposalAddress(multisig.address, batch.batchIndex);
-  const transactions = await chain.transactionsNaming(address, { commitment: 'confirmed' });
-  const listed = new Set(transactions.map(({ signature }) => signature));
-  const isOld = recorded.signatures.some((signature) => !listed.has(signature));
-  const instructions = transactions.flatMap((transaction) => transaction.instructions);
-  const history = isOld ? 'incomplete' : await readBatchHistory(multisig, batch, instructions);
-  if (history === 'incomplete') throw new Error(`The node's history of batch ${batch.id} at ${address} is incomplete.`);
-  return history === 'foreign' ? history : history.executed;
+  { batchIndex }: Pick<Batch, 'batchIndex'>,
+  commitment: 'confirmed' | 'finalized',
+): Promise<{ readonly transactionIndex: bigint; readonly accounts: BatchAccounts | null }> {
+  const addresses = [
+    multisig.address,
+    await transactionAddress(multisig.address, batchIndex),
+    await proposalAddress(multisig.address, batchIndex),
+  ];
+  const [multisigAccount, batch, proposal] = await chain.accounts(addresses, { commitment });
+  // A new project's multisig is not finalized at once.
+  if (!multisigAccount && commitment === 'finalized') return { transactionIndex: 0n, accounts: null };
+  if (!multisigAccount) throw new Error(`The node does not show the multisig ${multisig.address}.`);
+  const { transactionIndex } = decodeMultisig(multisigAccount);
+  return { transactionIndex, accounts: batch && proposal ? { batch, proposal } : null };
+}
+
+/** Decodes the cursor of a batch, or of a rotation, which has one step. */
+export function cursorOf(
+  { kind }: Pick<Batch, 'kind'>,
+  { batch, proposal }: BatchAccounts,
+): { readonly status: ProposalStatus['__kind']; readonly executed: number } {
+  const {
+    status: { __kind: status },
+  } = decodeProposal(proposal);
+  if (kind === 'rotation') return { status, executed: status === 'Executed' ? 1 : 0 };
+  return { status, executed: decodeBatch(batch).executedTransactionIndex };
 }
 
 /** Reads which recorded transactions of a batch succeeded on chain, and how many pipelines these executed. */
-async function readRecorded(
-  { chain, db }: Pick<WorkerDeps, 'chain' | 'db'>,
-  batch: Batch,
+export async function readRecorded(
+  { chain, db }: ReadDeps,
+  { id }: Pick<Batch, 'id'>,
+  isSure: (outcome: LandedSignature) => boolean,
 ): Promise<{ readonly signatures: readonly Signature[]; readonly executed: number }> {
-  const sent = (await findBundles(db, batch.id))
-    .filter(({ phase }) => phase !== 'close')
-    .flatMap(({ signatures, pipelineCounts }) =>
-      signatures.map((signature, i) => ({ signature: signature as Signature, pipelines: pipelineCounts[i] ?? 0 })),
-    );
-  const { outcomes } = await chain.signatureOutcomes(sent.map(({ signature }) => signature));
-  const succeeded = sent.filter((_, i) => {
+  const bundles = (await findBundles(db, id)).filter(({ phase }) => phase !== 'close');
+  const sent = bundles.flatMap(({ signatures, pipelineCounts }) =>
+    signatures.map((signature, i) => ({ signature: signature as Signature, pipelines: pipelineCounts[i] ?? 0 })),
+  );
+  // An approval may be part of several bundles.
+  const distinct = [...new Map(sent.map((transaction) => [transaction.signature, transaction])).values()];
+  const { outcomes } = await chain.signatureOutcomes(distinct.map(({ signature }) => signature));
+  const succeeded = distinct.filter((_, i) => {
     const outcome = outcomes[i] ?? 'unknown';
-    return outcome !== 'unknown' && outcome.confirmation !== 'processed' && outcome.err === null;
+    return outcome !== 'unknown' && outcome.err === null && isSure(outcome);
   });
   return {
     signatures: succeeded.map(({ signature }) => signature),

@@ -1,11 +1,4 @@
-import {
-  decodeBatch,
-  decodeMultisig,
-  decodeProposal,
-  planTransactions,
-  proposalAddress,
-  transactionAddress,
-} from '@flywheel/squads';
+import { decodeBatch, decodeMultisig, decodeProposal, planTransactions } from '@flywheel/squads';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { burnIndexGroup, type SetupCursor, setupGroups } from '../../squads/groups.ts';
@@ -18,25 +11,37 @@ import { recordExecutionIssue } from '../../store/batches/executions.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle, resumeBundles } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
+import { findMismatchedPipeline } from '../check/mismatches.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { completeLedger } from './complete-ledger.ts';
 import { end } from './end.ts';
-import { readClosed } from './progress.ts';
+import { awaitFinality } from './finality.ts';
+import { readBatchAccounts } from './progress.ts';
 
 /**
  * Job `setup`: creates a batch on chain, after all earlier ones of its multisig, because Squads accepts indices in order
  * only. It continues from the chain's state, so it may be repeated at any time.
  */
 export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
-  for (const next of await findBatchesToSetUp(deps.db, batch.flywheelId, batch.batchIndex)) {
-    await burnDeadIndices(deps, project.flywheel.multisig, next);
+  const { multisig } = project.flywheel;
+  const reachedIndex = await readTransactionIndex(deps, multisig);
+  const range = { upToIndex: batch.batchIndex, reachedIndex };
+  const missing = await findBatchesToSetUp(deps.db, batch.flywheelId, range);
+  // A fork may have taken away only a part of a setup that was complete.
+  const isAgain = batch.status !== 'AVAILABLE_TO_QUEUE' && missing.every(({ id }) => id !== batch.id);
+  const batches = isAgain ? [...missing, batch] : missing;
+  for (const next of batches) {
+    await burnDeadIndices(deps, multisig, next);
     const blocker = await setUpOne(deps, project, next);
-    if (blocker !== null) return retryLater(deps, project.flywheel.multisig, batch, blocker);
+    if (blocker !== null) return retryLater(deps, multisig, batch, blocker);
   }
 }
 
 /** Reason outside of the batch why it cannot be set up now; for the log. */
-type SetupBlocker = { readonly shortLamports: string } | { readonly lostLandings: number };
+type SetupBlocker =
+  | { readonly shortLamports: string }
+  | { readonly lostLandings: number }
+  | { readonly history: 'incomplete' };
 
 /** After this many failures on chain, the cause is in the batch. */
 const MAX_FAILED_LANDINGS = 3;
@@ -56,8 +61,11 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
       await recordRent(deps, multisig, batch);
       return null;
     }
-    if (typeof cursor === 'object' && 'executed' in cursor) return endClosed(deps, project, batch, cursor.executed);
-    if (cursor === 'taken') {
+    if (cursor === 'taken' || cursor === 'gone') {
+      const final = await awaitFinality(deps, multisig, batch);
+      if (final === 'incomplete') return { history: final };
+      if (final.status === 'Closed') return endClosed(deps, project, batch, final.executed);
+      if ((await readSetupCursor(deps, multisig, batch, 'finalized')) !== cursor) continue;
       await skipUsedIndices(deps, multisig, batch);
       return failSetup(deps, project, batch, `Index ${batch.batchIndex} was taken by another transaction.`);
     }
@@ -73,7 +81,11 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
     const failure = landing.err;
     failedLandings += 1;
     deps.log.warn({ batchId: batch.id, failedLandings, failure }, 'setup transaction failed on chain');
-    if (failedLandings >= MAX_FAILED_LANDINGS) return failSetup(deps, project, batch, failure);
+    if (failedLandings < MAX_FAILED_LANDINGS) continue;
+    const final = await awaitFinality(deps, multisig, batch);
+    if (final === 'incomplete') return { history: final };
+    if (final.status === 'Absent' || final.status === 'Draft') return failSetup(deps, project, batch, failure);
+    failedLandings = 0;
   }
 }
 
@@ -133,35 +145,31 @@ async function landMissing(
 }
 
 /**
- * Reads how much of a batch is on chain. `taken`: its index belongs to something else. `executed`: it has ended and was
- * closed after so many pipelines.
+ * Reads how much of a batch is on chain. `taken`: its index belongs to something else. `gone`: its index was used, and the
+ * accounts are closed.
  */
 async function readSetupCursor(
   deps: RunDeps,
   multisig: Multisig,
   batch: Batch,
-): Promise<SetupCursor | 'finished' | 'taken' | { readonly executed: number }> {
+  commitment: 'confirmed' | 'finalized' = 'confirmed',
+): Promise<SetupCursor | 'finished' | 'taken' | 'gone'> {
   const { batchIndex, pipelines } = batch;
-  const [multisigAccount, batchAccount, proposalAccount] = await deps.chain.accounts([
-    multisig.address,
-    await transactionAddress(multisig.address, batchIndex),
-    await proposalAddress(multisig.address, batchIndex),
-  ]);
-  if (!multisigAccount) throw new Error(`The multisig ${multisig.address} is not on chain.`);
-  const { transactionIndex } = decodeMultisig(multisigAccount);
+  const { transactionIndex, accounts } = await readBatchAccounts(deps, multisig, batch, commitment);
   if (transactionIndex < batchIndex) {
     if (transactionIndex === batchIndex - 1n) return { isCreated: false, size: 0 };
     throw new Error(`The multisig ${multisig.address} is at ${transactionIndex}; ${batchIndex} is not next.`);
   }
-  if (!batchAccount || !proposalAccount) {
-    const executed = await readClosed(deps, multisig, batch);
-    return executed === 'foreign' ? 'taken' : { executed };
-  }
-  if (batch.kind === 'rotation') return isRotation(batchAccount, batch, multisig) ? 'finished' : 'taken';
+  if (accounts === null) return 'gone';
+  if (batch.kind === 'rotation') return isRotation(accounts.batch, batch, multisig) ? 'finished' : 'taken';
   // One transaction creates the batch and its draft, so both exist and the operator is the creator.
-  const { creator, size } = decodeBatch(batchAccount);
+  const { creator, size } = decodeBatch(accounts.batch);
   if (creator !== multisig.operator || size > pipelines.length) return 'taken';
-  const { status } = decodeProposal(proposalAccount);
+  // A restored database may give the index of a batch that it has forgotten to another one.
+  const isRecorded = (await findBundles(deps.db, batch.id, 'setup')).some(({ landedSlot }) => landedSlot !== null);
+  const mismatch = isRecorded ? null : await findMismatchedPipeline(deps, multisig, batch, commitment);
+  if (typeof mismatch === 'number') return 'taken';
+  const { status } = decodeProposal(accounts.proposal);
   if (status.__kind === 'Draft') return { isCreated: true, size };
   // Anyone may close the accounts of an ended batch, one vault message after the other: its size falls meanwhile.
   const isClosing = status.__kind === 'Executed' || status.__kind === 'Rejected' || status.__kind === 'Cancelled';

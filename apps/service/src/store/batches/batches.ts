@@ -91,12 +91,22 @@ export async function findBatches(
 }
 
 /** Finds the batches of a flywheel that are not yet on chain, up to an index, in the order in which the chain needs them. */
-export async function findBatchesToSetUp(db: Db, flywheelId: string, upToIndex: bigint): Promise<Batch[]> {
+export async function findBatchesToSetUp(
+  db: Db,
+  flywheelId: string,
+  { upToIndex, reachedIndex }: { readonly upToIndex: bigint; readonly reachedIndex: bigint },
+): Promise<Batch[]> {
   const rows = await db
     .selectFrom('batches')
     .select(BATCH_COLUMNS)
     .where('flywheel_id', '=', flywheelId)
-    .where('status', '=', 'AVAILABLE_TO_QUEUE')
+    .where((eb) =>
+      eb.or([
+        eb('status', '=', 'AVAILABLE_TO_QUEUE'),
+        // Set up before, but the chain has not reached its index: a fork took the setup away.
+        eb.and([eb('batch_index', '>', reachedIndex), eb('status', '!=', 'FAILED')]),
+      ]),
+    )
     .where('batch_index', '<=', upToIndex)
     .orderBy('batch_index')
     .execute();
@@ -162,15 +172,39 @@ export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date
         ...(initResult && { init_result: JSON.stringify(initResult) }),
         ...(executeResult && { execute_result: JSON.stringify(executeResult) }),
         execution_error: null,
+        // FAILED is decided by what is finalized. EXECUTED is shown before.
+        end_finalized_at: status === 'FAILED' ? now : null,
       })
       .where('id', '=', batchId)
       .execute();
     await recordEvent(trx, batchId, endEvent(end, status, now));
-    await releaseNonce(trx, batchId);
     if (status === 'FAILED') {
+      await releaseNonce(trx, batchId);
       await releaseDailyAmounts(trx, batch.project_id, batch.reserved_day, released);
     }
     return true;
+  });
+}
+
+/**
+ * Records that the cluster has finalized the execution of a batch, with its result as it is then, and returns its nonce,
+ * which may be needed until then: a fork can take the approval away. Does nothing if it was recorded before.
+ */
+export async function finalizeExecution(
+  db: Db,
+  batchId: string,
+  executeResult: ExecuteResult,
+  now: Date,
+): Promise<void> {
+  await inTransaction(db, async (trx) => {
+    const { numUpdatedRows } = await trx
+      .updateTable('batches')
+      .set({ end_finalized_at: now, execute_result: JSON.stringify(executeResult) })
+      .where('id', '=', batchId)
+      .where('status', '=', 'EXECUTED')
+      .where('end_finalized_at', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 1n) await releaseNonce(trx, batchId);
   });
 }
 

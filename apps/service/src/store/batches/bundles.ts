@@ -8,7 +8,7 @@ import type { BundlesTable } from '../schema.ts';
 import { askCompany } from './company-approvals.ts';
 import { recordEvent } from './events.ts';
 
-export interface NewBundle extends Omit<Bundle, 'id' | 'state' | 'landedSignatures'> {
+export interface NewBundle extends Omit<Bundle, 'id' | 'state' | 'landedSignatures' | 'landedSlot'> {
   readonly createdAt: Date;
 }
 
@@ -115,7 +115,7 @@ export async function findLandedSlot(db: Db, flywheelId: string): Promise<bigint
 const NEWEST_BATCHES = 50;
 
 /** A bundle as the console shows it. */
-export interface SentBundle extends Omit<Bundle, 'transactions' | 'lastValidBlockHeight'> {
+export interface SentBundle extends Omit<Bundle, 'transactions' | 'lastValidBlockHeight' | 'landedSlot'> {
   readonly sentAt: Date;
   readonly settledAt: Date | null;
 }
@@ -133,22 +133,27 @@ export async function findSentBundles(db: Db, batchId: string): Promise<SentBund
 }
 
 const STATUSES_OF_PHASE: { readonly [P in Bundle['phase']]: readonly BatchStatus[] } = {
-  setup: ['AVAILABLE_TO_QUEUE'],
-  execution: ['FINALIZED'],
+  // A fork may take away what had landed: it is sent again until the cluster has finalized the end.
+  setup: ['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED'],
+  execution: ['FINALIZED', 'EXECUTED'],
   close: ['EXECUTED', 'FAILED'],
 };
 
 /** Locks the batch's row, so that it cannot end between this check and the insertion. */
 async function requirePhase(trx: Db, { batchId, phase, createdAt }: NewBundle): Promise<void> {
-  const { status, execution_began_at, company_asked_at, company_decided_at } = await trx
+  const { status, end_finalized_at, execution_began_at, company_asked_at, company_decided_at } = await trx
     .selectFrom('batches')
-    .select(['status', 'execution_began_at', 'company_asked_at', 'company_decided_at'])
+    .select(['status', 'end_finalized_at', 'execution_began_at', 'company_asked_at', 'company_decided_at'])
     .where('id', '=', batchId)
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
   const statuses = STATUSES_OF_PHASE[phase];
   if (!statuses.includes(status)) {
     throw new Error(`Batch ${batchId} is ${status}; a bundle for its ${phase} takes ${statuses.join(' or ')}.`);
+  }
+  if (status === 'EXECUTED' && (phase === 'close') === (end_finalized_at === null)) {
+    const finality = end_finalized_at === null ? 'not finalized yet' : 'finalized';
+    throw new Error(`Batch ${batchId} is EXECUTED and ${finality}: nothing is sent for its ${phase}.`);
   }
   if (phase === 'execution' && company_asked_at !== null && company_decided_at === null) {
     throw awaitsCompany(batchId);
@@ -173,7 +178,12 @@ function toBundle(row: Selectable<BundlesTable>): Bundle {
   if (signatures.length !== transactions.length) {
     throw new DamagedRecord(name, `${signatures.length} signatures for ${transactions.length} transactions`);
   }
-  return { ...toSent(row), transactions: row.transactions, lastValidBlockHeight: row.last_valid_block_height };
+  return {
+    ...toSent(row),
+    transactions: row.transactions,
+    lastValidBlockHeight: row.last_valid_block_height,
+    landedSlot: row.landed_slot,
+  };
 }
 
 function toSent(

@@ -16,8 +16,8 @@ export async function lockUnbegun(trx: Db, batchId: string): Promise<boolean> {
 }
 
 /** Records that nothing of an ended batch is left on chain. */
-export async function markClosed(db: Db, batchId: string, now: Date): Promise<void> {
-  await inTransaction(db, async (trx) => {
+export async function markClosed(db: Db, batchId: string, now: Date): Promise<boolean> {
+  return inTransaction(db, async (trx) => {
     const { numUpdatedRows } = await trx
       .updateTable('batches')
       .set({ closed_at: now })
@@ -25,6 +25,7 @@ export async function markClosed(db: Db, batchId: string, now: Date): Promise<vo
       .where('closed_at', 'is', null)
       .executeTakeFirst();
     if (numUpdatedRows === 1n) await recordEvent(trx, batchId, { type: 'batch.closed', at: now });
+    return numUpdatedRows === 1n;
   });
 }
 
@@ -59,4 +60,14 @@ export async function raiseBatchIndex(db: Db, flywheelId: string, reached: bigin
 export async function isClosed(db: Db, batchId: string): Promise<boolean> {
   const row = await db.selectFrom('batches').select('closed_at').where('id', '=', batchId).executeTakeFirstOrThrow();
   return row.closed_at !== null;
+}
+
+/** True if the cluster has finalized the end of a batch: no fork can change it any more. */
+export async function isEndFinalized(db: Db, batchId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('batches')
+    .select('end_finalized_at')
+    .where('id', '=', batchId)
+    .executeTakeFirstOrThrow();
+  return row.end_finalized_at !== null;
 }

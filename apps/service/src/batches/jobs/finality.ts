@@ -1,0 +1,114 @@
+import { type ProposalStatus, proposalAddress } from '@flywheel/squads';
+import type { Signature } from '@solana/kit';
+import type { Batch, Bundle } from '../../model/batch.ts';
+import type { Multisig } from '../../model/project.ts';
+import type { SignatureOutcome } from '../../solana/chain.ts';
+import { readBatchHistory } from '../../squads/history.ts';
+import { findBundles } from '../../store/batches/bundles.ts';
+import type { RunDeps, WorkerDeps } from '../deps.ts';
+import { cursorOf, readBatchAccounts, readRecorded } from './progress.ts';
+
+// What is decided at which commitment: docs/decisions/0058-what-is-final.md. This is the place of all that is final.
+
+/** The state of a batch that no fork can take away. */
+export interface Finality {
+  /** Status of the proposal; `Absent` if it is not on chain, `Closed` if its accounts are gone. */
+  readonly status: ProposalStatus['__kind'] | 'Absent' | 'Closed' | 'Foreign';
+  /** Number of executed pipelines. */
+  readonly executed: number;
+}
+
+const POLL_INTERVAL_MS = 400;
+
+/**
+ * Waits until everything of a batch that has landed so far is finalized, about 13 s on mainnet, and reads its state then.
+ * Nothing of the batch may be sent meanwhile, and its bundles must be settled.
+ * @returns `incomplete` if the node does not have the whole history of a closed batch.
+ */
+export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<Finality | 'incomplete'> {
+  const { chain, clock, signal } = deps;
+  const seenSlot = await chain.slot();
+  while ((await chain.finalizedBlock()).slot < seenSlot || !(await isFinalForAll(deps, batch))) {
+    await clock.sleep(POLL_INTERVAL_MS, signal);
+  }
+  return readFinality(deps, multisig, batch);
+}
+
+/**
+ * Reads the state of a batch at commitment `finalized`: the cursor on chain decides. Where the accounts are gone, the
+ * recorded transactions are looked up, and if they do not account for every pipeline, the history of the proposal.
+ */
+export async function readFinality(
+  deps: Pick<WorkerDeps, 'chain' | 'db'>,
+  multisig: Multisig,
+  batch: Batch,
+): Promise<Finality | 'incomplete'> {
+  const { transactionIndex, accounts } = await readBatchAccounts(deps, multisig, batch, 'finalized');
+  if (accounts !== null) return cursorOf(batch, accounts);
+  if (transactionIndex < batch.batchIndex) return { status: 'Absent', executed: 0 };
+  const recorded = await readRecorded(deps, batch, ({ confirmation }) => confirmation === 'finalized');
+  if (recorded.executed === batch.pipelines.length) return { status: 'Closed', executed: recorded.executed };
+
+  const address = await proposalAddress(multisig.address, batch.batchIndex);
+  const transactions = await deps.chain.transactionsNaming(address, { commitment: 'finalized' });
+  const listed = new Set(transactions.map(({ signature }) => signature));
+  // A node that forgets, or is behind, does not list what we know has landed.
+  if (recorded.signatures.some((signature) => !listed.has(signature))) return 'incomplete';
+  const instructions = transactions.flatMap((transaction) => transaction.instructions);
+  const history = await readBatchHistory(multisig, batch, instructions);
+  if (history === 'incomplete') return history;
+  return history === 'foreign' ? { status: 'Foreign', executed: 0 } : { status: 'Closed', executed: history.executed };
+}
+
+/** True if each transaction that was sent for a batch is finalized, or can no longer change anything. */
+async function isFinalForAll({ chain, db }: RunDeps, { id }: Batch): Promise<boolean> {
+  const { slot, blockHeight } = await chain.finalizedBlock();
+  for (const bundle of await findBundles(db, id)) {
+    if (bundle.phase === 'close') continue;
+    const { contextSlot, outcomes } = await chain.signatureOutcomes(bundle.signatures as readonly Signature[]);
+    const isExpired = blockHeight > bundle.lastValidBlockHeight && contextSlot >= slot;
+    if (!isExpired && !isFinalBundle(bundle, outcomes)) return false;
+  }
+  return true;
+}
+
+/** What landed once and is unknown now was taken away by a fork, and may land again until it expires. */
+function isFinalBundle(
+  { state, signatures, landedSignatures, landedSlot }: Bundle,
+  outcomes: readonly SignatureOutcome[],
+) {
+  const isFinal = (outcome: SignatureOutcome) => outcome !== 'unknown' && outcome.confirmation === 'finalized';
+  const unknown = signatures.filter((_, i) => outcomes[i] === 'unknown');
+  if (!outcomes.every((outcome) => outcome === 'unknown' || isFinal(outcome))) return false;
+  if (state === 'sent') return unknown.length === 0;
+  const isTakenAway = landedSignatures.some((signature) => unknown.includes(signature));
+  // A settled bundle whose transaction failed on chain: Squads refuses the ones behind it.
+  return !isTakenAway && (landedSlot === null || unknown.length < signatures.length);
+}
+
+/** Slots for which every node knows each signature, whatever history it keeps (Agave, MAX_RECENT_BLOCKHASHES). */
+const STATUS_CACHE_SLOTS = 300n;
+
+/**
+ * Reads what the bundles of a batch's execution have landed for good: what a fork took away is left out, and what landed
+ * later is included.
+ */
+export async function readFinalBundles(
+  { chain, db }: Pick<WorkerDeps, 'chain' | 'db'>,
+  { id }: Batch,
+): Promise<Bundle[]> {
+  const { slot } = await chain.finalizedBlock();
+  const bundles = await findBundles(db, id, 'execution');
+  return Promise.all(
+    bundles.map(async (bundle) => {
+      const { outcomes } = await chain.signatureOutcomes(bundle.signatures as readonly Signature[]);
+      const isForgotten = bundle.landedSlot !== null && slot - bundle.landedSlot > STATUS_CACHE_SLOTS;
+      const landedSignatures = bundle.signatures.filter((signature, i) => {
+        const outcome = outcomes[i] ?? 'unknown';
+        if (outcome === 'unknown') return isForgotten && bundle.landedSignatures.includes(signature);
+        return outcome.err === null && outcome.confirmation === 'finalized';
+      });
+      return { ...bundle, landedSignatures };
+    }),
+  );
+}
