@@ -57,6 +57,8 @@ function ownerKind(account: ChainAccount | null): OwnerKind {
   // A multisig of the token program may own tokens. No token account or mint has its size.
   if (data.length === getMultisigSize()) return { kind: 'wallet' };
   if (data.length === getMintSize() || data[ACCOUNT_TYPE_OFFSET] === ACCOUNT_TYPE_MINT) return { kind: 'mint' };
+  // Anyone can assign a wallet to a token program. Its data then are zeros of any length, and it still receives tokens.
+  if (data.length < getTokenSize()) return { kind: 'wallet' };
   return { kind: 'token account', owner: getTokenDecoder().decode(data).owner };
 }
 

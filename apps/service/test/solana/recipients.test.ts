@@ -16,6 +16,15 @@ describe('readRecipients', () => {
     assert.deepEqual((await read({ ...program, executable: false }, null)).owner, { kind: 'wallet' });
   });
 
+  it('accepts a wallet that its owner assigned to a token program, with data of any length', async () => {
+    for (const programAddress of [TOKEN_PROGRAM_ADDRESS, TOKEN_2022_PROGRAM_ADDRESS]) {
+      for (const length of [0, 1, 81, 100, 164]) {
+        const found = await read({ programAddress, executable: false, data: new Uint8Array(length) }, null);
+        assert.deepEqual(found.owner, { kind: 'wallet' }, `${length} bytes`);
+      }
+    }
+  });
+
   it('detects a token account of Token-2022 that requires memos', async () => {
     for (const requireIncomingTransferMemos of [true, false]) {
       const state = requireIncomingTransferMemos ? 'demands memos' : 'usable';

@@ -1,5 +1,5 @@
 import { type Batch, InitBatchRequest, type InitWarning, type ProjectSummary } from '@flywheel/api';
-import { type BatchProgress, type FlywheelClient, isFinal, isFlywheelError, runBatch, runKeyOf } from '@flywheel/sdk';
+import { type BatchProgress, type FlywheelClient, isFlywheelError, runBatch, runKeyOf } from '@flywheel/sdk';
 import type { KeyPairSigner } from '@solana/kit';
 import { type Command, Option } from 'commander';
 import {
@@ -130,7 +130,7 @@ async function checkWallet(
   return findProjectOfKey(console, requireApiKey(context));
 }
 
-/** A file that changes while its batch is open would be paid as it was, and again as it is. */
+/** A file that changed since its batch was created, and before all of it was executed, would be paid as it was and again as it is. */
 async function requireUnchanged(
   client: FlywheelClient,
   state: RunState,
@@ -143,11 +143,21 @@ async function requireUnchanged(
     if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return null;
     throw error;
   });
-  if (batch === null || isFinal(batch)) return;
-  throw new CliError(
-    'ERR_FILE',
-    `${file} has changed since batch ${batchId} was created from it, and that batch is ${batch.status}. Sent now, the file would be another payment. Restore the file to resume the batch, or end it with flywheel cancel ${batchId}.`,
-  );
+  const issue = batch === null ? null : describeChangeIssue(file, batch);
+  if (issue !== null) throw new CliError('ERR_FILE', issue);
+}
+
+/**
+ * Describes how sending a file that has changed since a batch was created from it could pay twice. Null if it could not: the
+ * batch has executed all of its pipelines, or none and never will.
+ */
+export function describeChangeIssue(file: string, { id, status, executeResult }: Batch): string | null {
+  const executed = executeResult?.totalSuccessful ?? 0;
+  if (status === 'EXECUTED' || (status === 'FAILED' && executed === 0)) return null;
+  const changed = `${file} has changed since batch ${id} was created from it`;
+  return status === 'FAILED'
+    ? `${changed}, and that batch executed ${count(executed, 'pipeline')} before it failed. Sent now, the file could pay them again. Restore the file and add --rest, which sends only the pipelines that were not executed. If the changed file is another payment, save it under another name.`
+    : `${changed}, and that batch is ${status}. Sent now, the file would be another payment. Restore the file to resume the batch, or end it with flywheel cancel ${id}.`;
 }
 
 /** A batch that repeats an earlier one has a warning per pipeline. */
