@@ -196,14 +196,14 @@ describe('a subscription', () => {
     const { localnet, wallet, send } = await startCluster(t);
     const [payer, recipient] = [await wallet(), await wallet(0n)];
     await send(payer, [transfer(payer, recipient.address)]);
-    const told = await subscribe(t, localnet.websocketUrl, [
+    const nth = await subscribe(t, localnet.websocketUrl, [
       ['accountSubscribe', [recipient.address, { commitment: 'confirmed' }]],
       ['logsSubscribe', [{ mentions: [recipient.address] }, { commitment: 'finalized' }]],
     ]);
     await localnet.warp();
-    assert.match(await told(1), /accountNotification.*"lamports":1000000000,/);
+    assert.match(await nth(1), /accountNotification.*"lamports":1000000000,/);
     await localnet.warp({ slots: FINAL_SLOTS });
-    assert.match(await told(2), /logsNotification.*success/);
+    assert.match(await nth(2), /logsNotification.*success/);
   });
 });
 
