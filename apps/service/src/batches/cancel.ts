@@ -16,6 +16,7 @@ import { findBatch } from '../store/batches/batches.ts';
 import { lockUnbegun } from '../store/batches/ends.ts';
 import type { Deps } from './deps.ts';
 import { END_REASONS, recordEnd } from './jobs/end.ts';
+import { readProgress } from './jobs/progress.ts';
 import { awaitBatch, readBatch, type Wait } from './read.ts';
 
 export interface CancelRequest {
@@ -37,7 +38,7 @@ export interface Cancellation {
 
 /**
  * Cancels an open batch. A batch whose execution has not begun ends at once and releases its limits. A batch that is
- * being executed ends after the bundle in flight, with the result that the chain shows then. Repeating is safe.
+ * being executed, or whose approval is on chain, ends after the bundle in flight, with the result that the chain shows then. Repeating is safe.
  * @throws ApiError ERR_BATCH_NOT_FOUND; ERR_BATCH_NOT_CANCELLABLE when it was executed.
  */
 export async function cancelBatch(
@@ -58,6 +59,7 @@ export async function cancelBatch(
 
 async function endOrEnqueue(deps: Deps, project: Project, batch: Batch, actor: Address | undefined): Promise<void> {
   const { db, clock, jobs } = deps;
+  const isUntouched = await isUnapprovedOnChain(deps, project, batch);
   await db.transaction().execute(async (trx) => {
     const isUnbegun = await lockUnbegun(trx, batch.id);
     // Read again under the lock: the batch may have been set up or have ended.
@@ -67,7 +69,7 @@ async function endOrEnqueue(deps: Deps, project: Project, batch: Batch, actor: A
       const entry = { actor, action: 'batch.cancelled', projectId: project.id, batchId: batch.id } as const;
       await insertAuditEntry(trx, { at: clock.now(), ...entry });
     }
-    if (isUnbegun) {
+    if (isUnbegun && isUntouched) {
       const failure = { failedTxMsg: END_REASONS.cancelled };
       const ending = { event: 'ENDED_UNEXECUTED', executed: 0, failure, cause: 'cancelled' } as const;
       await recordEnd(deps, trx, project, locked, ending);
@@ -75,6 +77,24 @@ async function endOrEnqueue(deps: Deps, project: Project, batch: Batch, actor: A
     }
     await jobs.enqueue(trx, { type: 'cancel', batchId: batch.id, multisig: project.flywheel.multisig.address });
   });
+}
+
+/**
+ * Reads whether the chain shows a batch without an approval. A database that was restored from a backup can hold as not begun
+ * what was executed since; the job finds out, and waits for a node that answers.
+ */
+async function isUnapprovedOnChain(
+  deps: Pick<Deps, 'chain' | 'db' | 'log'>,
+  { flywheel: { multisig } }: Project,
+  batch: Batch,
+): Promise<boolean> {
+  try {
+    const { status } = await readProgress(deps, multisig, batch);
+    return status === 'Absent' || status === 'Draft' || status === 'Active';
+  } catch (err) {
+    deps.log.warn({ batchId: batch.id, err }, 'the chain cannot be read: a job ends the batch');
+    return false;
+  }
 }
 
 /** Builds the wallet's cancel vote; null when the proposal was never approved, is closed, or has that vote already. */

@@ -95,7 +95,7 @@ export type { ChainAccount, LandedSignature, Simulation, TransactionCosts };
 
 export interface NamingTransaction {
   readonly signature: Signature;
-  /** The transaction's own instructions, without those that they called in turn. */
+  /** The transaction's own instructions, each with those that it called in turn: anyone can call a program by another. */
   readonly instructions: readonly Instruction[];
 }
 
@@ -234,7 +234,13 @@ function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigi
         const request = rpc.getSignatureStatuses(chunk, { searchTransactionHistory: true });
         const { context, value } = await ask('getSignatureStatuses', request, StatusesAnswer);
         contextSlots.push(context.slot);
-        return paired('getSignatureStatuses', chunk, value, (_signature, status) => status ?? 'unknown');
+        return paired('getSignatureStatuses', chunk, value, (signature, status) => {
+          // Later reads ask for this slot at least: one from the future would never be answered.
+          if (status && status.slot > context.slot) {
+            throw new Error(`getSignatureStatuses: ${signature} is in slot ${status.slot}, after ${context.slot}.`);
+          }
+          return status ?? 'unknown';
+        });
       });
       for (const outcome of outcomes) {
         if (outcome === 'unknown' || outcome.confirmation === 'processed') continue;
@@ -262,7 +268,10 @@ function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigi
       for (const signature of await succeededSignatures(rpc, address, commitment, floor)) {
         const found = await landedTransaction(signature, commitment);
         if (!found) throw new Error(`getTransaction: ${signature} of the history of ${address} is not known.`);
-        transactions.push({ signature, instructions: found.calls.map(({ instruction }) => instruction) });
+        transactions.push({
+          signature,
+          instructions: found.calls.flatMap(({ instruction, inner }) => [instruction, ...inner]),
+        });
       }
       return transactions;
     },

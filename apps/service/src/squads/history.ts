@@ -75,8 +75,10 @@ async function pipelineHistory(
   // The service opens a batch for votes only when it is whole.
   if (executed.size > 0 && added.size < pipelines.length) return 'incomplete';
   if (executed.size < added.size && !canCloseUnexecuted(find, multisig.address, proposal)) return 'incomplete';
+  if (added.size > 0) return { executed: executed.size };
   // An index that was created and closed empty: this service uses up indices like this.
-  return added.size === 0 ? 'foreign' : { executed: executed.size };
+  const isCreated = find(BATCH_CREATE_DISCRIMINATOR, [multisig.address, address]).length > 0;
+  return isCreated ? 'foreign' : 'incomplete';
 }
 
 /** Reads a rotation's past: its list of config actions stands for its only vault message. */

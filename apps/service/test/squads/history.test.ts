@@ -72,6 +72,7 @@ describe('the history of a closed batch', () => {
       );
     }
     assert.equal(await readBatchHistory(ours, batch, []), 'incomplete');
+    assert.equal(await readBatchHistory(ours, batch, life.slice(-1)), 'incomplete');
     assert.equal(await readBatchHistory(ours, batch, life.slice(0, -1)), 'incomplete');
   });
 

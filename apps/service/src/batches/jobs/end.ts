@@ -60,8 +60,8 @@ export async function endOpen(
 const RETRY_MS = 15_000;
 
 async function readFinallyExecuted(deps: RunDeps, multisig: Multisig, batch: Batch): Promise<number | 'incomplete'> {
-  if (batch.status !== 'FINALIZED') return 0;
-  // Without a bundle of its execution only a restored database can be wrong, about what was finalized long ago.
+  // Without a bundle of its execution only a restored database can be wrong, about what was finalized long ago. Such a
+  // batch may also seem not to be set up yet.
   const hasBegun = (await findBundles(deps.db, batch.id, 'execution')).length > 0;
   const read = hasBegun ? awaitFinality : readFinality;
   const final = await read(deps, multisig, batch);

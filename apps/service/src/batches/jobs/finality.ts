@@ -1,12 +1,12 @@
 import { type ProposalStatus, proposalAddress } from '@flywheel/squads';
-import type { Signature } from '@solana/kit';
+import { type Address, getAddressEncoder, type Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { SignatureOutcome } from '../../solana/chain.ts';
 import { readBatchHistory } from '../../squads/history.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import type { RunDeps, WorkerDeps } from '../deps.ts';
-import { cursorOf, readBatchAccounts, readRecorded } from './progress.ts';
+import { cursorOf, type RecordedTransaction, readBatchAccounts, readRecorded } from './progress.ts';
 
 // What is decided at which commitment: docs/decisions/0058-what-is-final.md. This is the place of all that is final.
 
@@ -53,11 +53,17 @@ export async function readFinality(
   const transactions = await deps.chain.transactionsNaming(address, { commitment: 'finalized' });
   const listed = new Set(transactions.map(({ signature }) => signature));
   // A node that forgets, or is behind, does not list what we know has landed.
-  if (recorded.signatures.some((signature) => !listed.has(signature))) return 'incomplete';
+  const isMissing = ({ signature, wire }: RecordedTransaction) => !listed.has(signature) && namesAddress(wire, address);
+  if (recorded.transactions.some(isMissing)) return 'incomplete';
   const instructions = transactions.flatMap((transaction) => transaction.instructions);
   const history = await readBatchHistory(multisig, batch, instructions);
   if (history === 'incomplete') return history;
   return history === 'foreign' ? { status: 'Foreign', executed: 0 } : { status: 'Closed', executed: history.executed };
+}
+
+/** A tip may be a transaction of its own, which the history of a batch does not list. */
+function namesAddress(wire: string, address: Address): boolean {
+  return Buffer.from(wire, 'base64').includes(Buffer.from(getAddressEncoder().encode(address)));
 }
 
 /** True if each transaction that was sent for a batch is finalized, or can no longer change anything. */

@@ -75,15 +75,25 @@ export function cursorOf(
   return { status, executed: decodeBatch(batch).executedTransactionIndex };
 }
 
+export interface RecordedTransaction {
+  readonly signature: Signature;
+  /** Base64. */
+  readonly wire: string;
+}
+
 /** Reads which recorded transactions of a batch succeeded on chain, and how many pipelines these executed. */
 export async function readRecorded(
   { chain, db }: ReadDeps,
   { id }: Pick<Batch, 'id'>,
   isSure: (outcome: LandedSignature) => boolean,
-): Promise<{ readonly signatures: readonly Signature[]; readonly executed: number }> {
+): Promise<{ readonly transactions: readonly RecordedTransaction[]; readonly executed: number }> {
   const bundles = (await findBundles(db, id)).filter(({ phase }) => phase !== 'close');
-  const sent = bundles.flatMap(({ signatures, pipelineCounts }) =>
-    signatures.map((signature, i) => ({ signature: signature as Signature, pipelines: pipelineCounts[i] ?? 0 })),
+  const sent = bundles.flatMap(({ signatures, transactions, pipelineCounts }) =>
+    signatures.map((signature, i) => ({
+      signature: signature as Signature,
+      wire: transactions[i] ?? '',
+      pipelines: pipelineCounts[i] ?? 0,
+    })),
   );
   // An approval may be part of several bundles.
   const distinct = [...new Map(sent.map((transaction) => [transaction.signature, transaction])).values()];
@@ -93,7 +103,7 @@ export async function readRecorded(
     return outcome !== 'unknown' && outcome.err === null && isSure(outcome);
   });
   return {
-    signatures: succeeded.map(({ signature }) => signature),
+    transactions: succeeded,
     executed: succeeded.reduce((sum, { pipelines }) => sum + pipelines, 0),
   };
 }
