@@ -6,7 +6,7 @@ import { batchAccountSizes, rotationAccountSizes } from '../../squads/rent.ts';
 import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
-import { findDeadIndices, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
+import { findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
 import { recordExecutionIssue } from '../../store/batches/executions.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle, resumeBundles } from '../bundles/land.ts';
@@ -27,8 +27,9 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
   const reachedIndex = await readTransactionIndex(deps, multisig);
   const range = { upToIndex: batch.batchIndex, reachedIndex };
   const missing = await findBatchesToSetUp(deps.db, batch.flywheelId, range);
-  // A fork may have taken away only a part of a setup that was complete.
-  const isAgain = batch.status !== 'AVAILABLE_TO_QUEUE' && missing.every(({ id }) => id !== batch.id);
+  // A fork may have taken away only a part of a setup that was complete. Nothing is set up again after a final end.
+  const wasSetUp = batch.status !== 'AVAILABLE_TO_QUEUE' && !(await isEndFinalized(deps.db, batch.id));
+  const isAgain = wasSetUp && missing.every(({ id }) => id !== batch.id);
   const batches = isAgain ? [...missing, batch] : missing;
   for (const next of batches) {
     await burnDeadIndices(deps, multisig, next);
