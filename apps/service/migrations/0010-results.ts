@@ -6,10 +6,11 @@ import { type Kysely, sql } from 'kysely';
  * when their accounts are closed, which a constraint checks even if it is not valid.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  const now = new Date().toISOString();
   await sql`
+    alter table batches add column is_result_checked boolean not null default true;
+    update batches set is_result_checked = false where ended_at is not null;
     alter table batches add constraint batches_execute_result_counts check (
-      execute_result is null or ended_at <= ${sql.lit(now)} or (
+      execute_result is null or not is_result_checked or (
         (execute_result->>'totalSuccessful')::integer >= 0
         and (execute_result->>'totalFailed')::integer >= 0
         and (execute_result->>'totalSuccessful')::integer + (execute_result->>'totalFailed')::integer

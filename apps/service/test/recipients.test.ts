@@ -108,6 +108,8 @@ for (const engine of ENGINES) {
         await send(world.url, 'POST', `/v1/flywheel/batch/${batch.id}/cancel`, { key: project.apiKey, body: {} }),
       );
       assert.deepEqual(rest, { pipelines: [payment] });
+      const { executeResult } = await readBatch(world, project, batch.id);
+      assert.deepEqual(executeResult?.heldRecipients, [saboteur.address]);
       await executed(rest.pipelines);
       assert.equal(await tokenBalance(world, mint.address, other), 3_000_000n);
       assertError(

@@ -100,6 +100,12 @@ export const ExecuteResult = z
       .describe('Zero-based position of the first pipeline of its bundle.'),
     failedTxMsg: z.string().optional(),
     failedRecipient: RecipientFailure.optional().describe('Present when a recipient made the pipeline fail.'),
+    heldRecipients: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Addresses that pipelines which were not executed pay, and that were held back when the batch ended. Present when there are any.',
+      ),
   })
   .meta({ id: 'ExecuteResult', description: 'Result of executing the batch; counts are pipelines.' });
 

@@ -69,7 +69,7 @@ export async function runBatch(
 
 /**
  * Returns the pipelines that a failed batch did not execute, in groups that are sent as batches of their own: those that
- * pay the recipient who made it fail come last and apart, because that recipient may do it again.
+ * pay recipients who were held back when it ended come last and apart, because these may stop a batch again.
  */
 export function groupsLeft<P extends Pick<Pipeline, 'actions'>>(
   { status, executeResult }: Pick<Batch, 'status' | 'executeResult'>,
@@ -78,9 +78,9 @@ export function groupsLeft<P extends Pick<Pipeline, 'actions'>>(
   if (status !== 'FAILED') return [];
   // Squads executes in order and stops at a failure (decision 12).
   const left = pipelines.slice(executeResult?.totalSuccessful ?? 0);
-  const recipient = executeResult?.failedRecipient?.recipient;
+  const held = executeResult?.heldRecipients ?? [];
   const pays = ({ actions }: P) =>
-    recipient !== undefined && actions.some((action) => action.action === 'AIRDROP' && action.toAddress === recipient);
+    actions.some((action) => action.action === 'AIRDROP' && held.includes(action.toAddress));
   return [left.filter((each) => !pays(each)), left.filter(pays)].filter((group) => group.length > 0);
 }
 

@@ -249,7 +249,11 @@ function keepBatches(outcomes: readonly Outcome[]) {
     const total = [...batches.values()].find((batch) => batch.id === id)?.pipelines.length ?? 0;
     const counts = { total, totalSuccessful: executed, totalFailed: total - executed };
     const failure = failedRecipient && { pipeline: executed, action: 0, recipient: failedRecipient, reason: 'Frozen.' };
-    const executeResult = { ...counts, successfulExecutions: [], ...(failure && { failedRecipient: failure }) };
+    const executeResult = {
+      ...counts,
+      successfulExecutions: [],
+      ...(failure && { failedRecipient: failure, heldRecipients: [failedRecipient] }),
+    };
     return { ...BATCH, id, status, executeResult };
   };
   return {

@@ -104,10 +104,11 @@ const HOLD_MS = 30 * MS_PER_DAY;
 
 type HeldRecipients = ReadonlyMap<Address, HeldRecipient>;
 
-async function findHeld(
+/** Finds the recipients of pipelines who are held back. */
+export async function findHeld(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { id }: Pick<Project, 'id'>,
-  pipelines: readonly VaultPipeline[],
+  pipelines: readonly Pick<CompiledPipeline, 'actions'>[],
 ): Promise<HeldRecipients> {
   const recipients = new Set(pipelines.flatMap(recipientsOf));
   if (recipients.size === 0) return new Map();

@@ -83,7 +83,7 @@ describe('the event stream of a batch', () => {
 
   it('sends the end of a cancelled batch, and an end that never came on chain', async () => {
     const project = await createProject(world);
-    world.localnet.faults.set({ method: 'getMultipleAccounts', kind: 'error', status: 500 });
+    world.localnet.faults.set({ method: 'getLatestBlockhash', kind: 'error', status: 500 });
     const batch = await openBatch(world, project, [burnPipeline()]);
     const stream = await follow(project, batch.id);
     const cancel = { key: project.apiKey, body: {} };

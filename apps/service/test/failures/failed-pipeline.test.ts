@@ -40,7 +40,14 @@ for (const engine of ENGINES) {
       hold.release();
       const { status, result } = requireOk(await answer);
       assert.equal(status, 'FAILED');
-      const { successfulExecutions, failedTxMsg, failedStartTransactionIndex, failedRecipient, ...counts } = result;
+      const {
+        successfulExecutions,
+        failedTxMsg,
+        failedStartTransactionIndex,
+        failedRecipient,
+        heldRecipients,
+        ...counts
+      } = result;
       assert.deepEqual(counts, {
         total: PIPELINES,
         totalSuccessful: FAILING,
@@ -48,6 +55,7 @@ for (const engine of ENGINES) {
         failedOnTransactionIndex: FAILING,
       });
       assert.ok(failedStartTransactionIndex <= FAILING);
+      assert.deepEqual(heldRecipients, [recipient]);
       const { reason, ...place } = failedRecipient;
       assert.deepEqual(place, { pipeline: FAILING, action: 0, recipient });
       assert.match(reason, /frozen token account/);

@@ -181,16 +181,22 @@ describe('the RPC client', () => {
   it('returns a transaction error as JSON text', async () => {
     const err = { InstructionError: [3, { Custom: 6008 }] };
     const status = { slot: 9, confirmations: 1, err, confirmationStatus: 'confirmed', status: { Err: err } };
-    const { chain } = await chainOn(() => ({ result: { context: { slot: 1 }, value: [status, null] } }));
+    const { chain } = await chainOn(() => ({ result: { context: { slot: 9 }, value: [status, null] } }));
     assert.deepEqual((await chain.signatureOutcomes([SIGNATURE, SIGNATURE])).outcomes, [
       { slot: 9n, err: '{"InstructionError":[3,{"Custom":6008}]}', confirmation: 'confirmed' },
       'unknown',
     ]);
   });
 
+  it('rejects a status of a later slot than the answer: all later reads would wait for that slot', async () => {
+    const status = { slot: 10, confirmations: 1, err: null, confirmationStatus: 'confirmed', status: { Ok: null } };
+    const { chain } = await chainOn(() => ({ result: { context: { slot: 9 }, value: [status] } }));
+    await assert.rejects(chain.signatureOutcomes([SIGNATURE]), /is in slot 10, after 9/);
+  });
+
   it('treats a status without confirmations, from long-term storage, as final', async () => {
     const status = { slot: 9, confirmations: null, err: null, status: { Ok: null } };
-    const { chain } = await chainOn(() => ({ result: { context: { slot: 1 }, value: [status] } }));
+    const { chain } = await chainOn(() => ({ result: { context: { slot: 9 }, value: [status] } }));
     assert.deepEqual((await chain.signatureOutcomes([SIGNATURE])).outcomes, [
       { slot: 9n, err: null, confirmation: 'finalized' },
     ]);

@@ -35,7 +35,10 @@ test('the predicted and the recorded fee equal the fee that the runtime charges'
       const before = await cluster.balance(payer.address);
       const { wire, signature } = await cluster.sign(payer, instructions);
       const messageBytes = Buffer.from(wire, 'base64').subarray(1 + 64 * signers);
-      const foretold = await cluster.call('getFeeForMessage', [messageBytes.toString('base64')]);
+      const foretold = await cluster.call('getFeeForMessage', [
+        messageBytes.toString('base64'),
+        { commitment: 'processed' },
+      ]);
       await cluster.submit(wire, { skipPreflight: true });
       const taken = before - (await cluster.balance(payer.address));
       await cluster.localnet.warp();

@@ -1,5 +1,5 @@
 import type { RecipientFailure } from '@flywheel/api';
-import { address } from '@solana/kit';
+import { type Address, address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
 import { type Batch, type BatchEvent, type EndCause, isFinal } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
@@ -12,7 +12,7 @@ import { releaseRecipients } from '../../store/projects/held-recipients.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
-import { holdRecipients, recipientsOf } from '../recipients.ts';
+import { findHeld, holdRecipients, recipientsOf } from '../recipients.ts';
 import { awaitFinality, readFinality } from './finality.ts';
 
 export interface Ending {
@@ -87,7 +87,11 @@ export async function recordEnd(
   const [setup, execution] = (['setup', 'execution'] as const).map((phase) =>
     bundles.filter((bundle) => bundle.phase === phase),
   );
-  const executeResult = executeResultOf(batch, { bundles: execution ?? [], executed, failure });
+  const heldRecipients = await findHeldAtEnd({ db: trx, clock }, project, batch, executed, failure?.failedRecipient);
+  const executeResult = {
+    ...executeResultOf(batch, { bundles: execution ?? [], executed, failure }),
+    ...(heldRecipients.length > 0 && { heldRecipients }),
+  };
   const initResult =
     batch.initResult ?? initResultOf(batch, { bundles: setup ?? [], failedTxMsg: failure?.failedTxMsg ?? null });
   const released = dailyTotals(batch.pipelines.slice(executed), project.token);
@@ -108,6 +112,23 @@ export async function recordEnd(
   await jobs.enqueue(trx, { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address });
   log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');
   return true;
+}
+
+/**
+ * Lists the recipients of unexecuted pipelines who are held back once this batch has ended. They are part of its result, so
+ * that whoever sends the rest separates it in the same way each time.
+ */
+async function findHeldAtEnd(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  project: Project,
+  { pipelines }: Batch,
+  executed: number,
+  failed: RecipientFailure | undefined,
+): Promise<Address[]> {
+  const held = new Set((await findHeld(deps, project, pipelines.slice(executed))).keys());
+  for (const paid of pipelines.slice(0, executed).flatMap(recipientsOf)) held.delete(paid);
+  if (failed) held.add(address(failed.recipient));
+  return [...held].sort();
 }
 
 /** Releases the recipients that were paid, and holds back the one that made the batch fail. */
