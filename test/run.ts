@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
@@ -64,7 +64,7 @@ results.on('test:summary', ({ file, duration_ms: durationMs }) => {
   if (file?.endsWith('.test.ts')) durations.set(file.replace(ROOT, ''), durationMs);
 });
 results.on('test:complete', ({ name, nesting, details }) => {
-  if (nesting === 0 && name.endsWith('.test.ts')) durations.set(name, details.duration_ms);
+  if (nesting === 0 && name.endsWith('.test.ts') && !isAbsolute(name)) durations.set(name, details.duration_ms);
 });
 results.on('end', () => {
   void browser?.close();

@@ -9,8 +9,6 @@ import type {
   ExecuteBatchResponse,
   InitBatchResponse,
   KeySummary,
-  ProjectOverview,
-  ProjectSettings,
   RegisteredProject,
   RotatedKey,
 } from '@flywheel/api';
@@ -305,43 +303,6 @@ describe('commands, one after another', () => {
       stdout,
       new RegExp(`${old.keyId} +fwk_\\w{8} +server +burn,airdrop +replaced +20.*${replacedExpiresAt}`),
     );
-  });
-
-  it('project show prints the vault’s balance and the rest of today’s limits', async () => {
-    const found = await run<ProjectOverview>('project', 'show', '--wallet', walletFile);
-    assert.equal(found.id, project.projectId, 'the wallet’s only project');
-    assert.equal(found.limits.burn.cap, '100');
-    const { stdout } = await runCommand(['project', 'show', '--wallet', walletFile], env);
-    assert.match(stdout, new RegExp(`^Project ${project.projectId}\\n  token +${mint}\\n`));
-    assert.match(stdout, /airdrop +\d+ of 100 tokens used today, \d+ left until /);
-    assert.match(stdout, /holds +[\d.]+ tokens, [\d.]+ SOL\n/);
-  });
-
-  it('project limits changes the named limit and prints both', async () => {
-    const who = ['--wallet', walletFile, '--project', project.projectId];
-    const changed = await run<ProjectSettings>('project', 'limits', ...who, '--airdrop', '12345.5');
-    assert.deepEqual([changed.burnLimit, changed.airdropLimit], ['100', '12345.5']);
-    const { stdout } = await runCommand(['project', 'limits', ...who, '--airdrop', '100'], env);
-    assert.match(stdout, /^Changed\. Applies to new batches\.\n/);
-    assert.match(stdout, /airdrop +100 tokens per UTC day \(was 12,345\.5\)/);
-    assert.equal((await failure('project', 'limits', ...who, '--burn', 'many')).error, 'ERR_INVALID_REQUEST');
-  });
-
-  it('project proof-types adds, removes and describes types, and empties the list only with --any', async () => {
-    const types = ['project', 'proof-types', '--wallet', walletFile];
-    const typesOf = ({ proofTypes }: ProjectSettings) => proofTypes.map(({ type }) => type);
-    assert.deepEqual(typesOf(await run(...types)), ['REFERRAL', 'WATCH_AD']);
-    const changed = await run<ProjectSettings>(...types, '--add', 'SEASON', '--remove', 'REFERRAL');
-    assert.deepEqual(changed.proofTypes, [
-      { type: 'SEASON' },
-      { type: 'WATCH_AD', description: 'A rewarded video: watched' },
-    ]);
-    const last = await failure(...types, '--remove', 'WATCH_AD', '--remove', 'SEASON');
-    assert.match(last.message, /Removing the last type would allow all types/);
-    const unknown = await failure(...types, '--remove', 'LOTTERY');
-    assert.match(unknown.message, /LOTTERY is not in the list of allowed types\. The list allows: SEASON, WATCH_AD\./);
-    assert.deepEqual(typesOf(await run(...types, '--any')), []);
-    assert.deepEqual(typesOf(await run(...types, '--add', 'WATCH_AD')), ['WATCH_AD']);
   });
 
   it('proof verify finds a proof by its event and by its transaction, and exits with 3 otherwise', async () => {

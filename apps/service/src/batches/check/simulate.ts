@@ -29,7 +29,7 @@ const MAX_PARALLEL_SIMULATIONS = 8;
 /**
  * Simulates the pipelines at these positions, each in a transaction of its own that the vault executes, without
  * signatures and on the node's current state.
- * @throws Error when the operator cannot pay the fee.
+ * @throws Error when the operator cannot pay the fee, or when the node is behind.
  */
 export async function simulatePipelines(
   { chain }: Pick<Deps, 'chain'>,
@@ -56,6 +56,7 @@ export async function simulatePipelines(
         if (unitsConsumed !== null) computeUnits.set(pipeline, Number(unitsConsumed));
         continue;
       }
+      if (isNodeBehind(err)) throw new Error(`The node does not show what the multisig's registration created: ${err}`);
       if (isOperatorUnable(err)) throw new Error(`The operator ${multisig.operator} cannot pay a fee: ${err}`);
       // The compute budget's instructions come first.
       const first = planned.message.instructions.length - instructions.length;
@@ -64,6 +65,11 @@ export async function simulatePipelines(
   };
   await Promise.all(Array.from({ length: MAX_PARALLEL_SIMULATIONS }, simulateRest));
   return { failures: failures.sort((a, b) => a.pipeline - b.pipeline), computeUnits };
+}
+
+/** The only lookup table of a simulation is the project's. It is finalized before the first batch, frozen, and never closed. */
+function isNodeBehind(err: string): boolean {
+  return err.includes('AddressLookupTable');
 }
 
 function isOperatorUnable(err: string): boolean {
