@@ -21,7 +21,7 @@ export interface Output {
   fail(error: unknown): number;
 }
 
-/** What a person needs to find a batch again. */
+/** Names by which a person finds a batch again. */
 export interface BatchNames {
   readonly idempotencyKey: string | null;
   readonly batchId: string | null;

@@ -10,7 +10,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Where the commands of this file keep their state, instead of in the home of the person who runs the tests. */
+/** State directory of the commands that tests run, so that they do not write to the home directory. */
 export const STATE_HOME = mkdtempSync(join(tmpdir(), 'flywheel-cli-state-'));
 process.on('exit', () => rmSync(STATE_HOME, { recursive: true, force: true }));
 

@@ -111,7 +111,7 @@ const RESUME = 'Nothing is lost: run the same command again to resume.';
 
 /**
  * Finds the project of the API key among those of the wallet, so that a wrong wallet is an error before anything is
- * created. Returns null if the service signs nobody in (decision 37); then only the signature shows a wrong wallet.
+ * created. Returns null if the service has no sign-in (decision 37); then only the signature shows a wrong wallet.
  * @throws CliError `ERR_WALLET`
  */
 async function checkWallet(

@@ -65,7 +65,7 @@ export async function checkBatch(
 /** An error lists this many issues and counts the rest: a thousand pipelines may all have the same issue. */
 const MAX_ISSUES_NAMED = 20;
 
-/** As data an error lists more, so that a program can leave out all recipients at once. Each takes about 250 bytes. */
+/** An error's data lists more issues than its sentence, so that a program can leave out all recipients at once. Each takes about 250 bytes. */
 const MAX_DETAILS = 1_000;
 
 /** Combines issues into the error that execute answers; null for none. A deposit helps only if all issues are about funds. */

@@ -13,7 +13,7 @@ interface PipelineFailure {
   readonly pipeline: number;
   /** The TransactionError as JSON text. */
   readonly err: string;
-  /** Of the transaction that failed, or of its simulation. */
+  /** Logs of the transaction that failed, or of its simulation. */
   readonly logs: readonly string[];
 }
 

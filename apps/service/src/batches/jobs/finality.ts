@@ -8,7 +8,7 @@ import { findBundles } from '../../store/batches/bundles.ts';
 import type { RunDeps, WorkerDeps } from '../deps.ts';
 import { cursorOf, type RecordedTransaction, readBatchAccounts, readRecorded } from './progress.ts';
 
-// What is decided at which commitment: docs/decisions/0058-what-is-final.md. This is the place of all that is final.
+// docs/decisions/0058-what-is-final.md says what is decided at which commitment. All that is final is decided in this file.
 
 /** The state of a batch that no fork can take away. */
 export interface Finality {
@@ -78,7 +78,10 @@ async function isFinalForAll({ chain, db }: RunDeps, { id }: Batch): Promise<boo
   return true;
 }
 
-/** What landed once and is unknown now was taken away by a fork, and may land again until it expires. */
+/**
+ * Tells whether no transaction of a bundle can change its outcome any more. A transaction that had landed and is unknown now
+ * was taken away by a fork, and may land again until it expires.
+ */
 function isFinalBundle(
   { state, signatures, landedSignatures, landedSlot }: Bundle,
   outcomes: readonly SignatureOutcome[],
