@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, execute, init } from '@flywheel/testing/client';
 import { quietLog } from '@flywheel/testing/postgres';
 import { createProject, requireOk, signWith } from '@flywheel/testing/project';
@@ -21,7 +22,12 @@ describe('/metrics', () => {
     requireOk(await execute(world.url, project.apiKey, executed.batch.id, signedTx));
     requireOk(await init(world.url, project.apiKey, [burnPipeline(1)]));
 
-    const samples = await scrape(world);
+    // The nonces of the executed batch return once its end is final.
+    const samples = await waitUntil(
+      'the nonces',
+      () => scrape(world),
+      (found) => found.get('flywheel_nonces{state="leased"}') === 1,
+    );
     assert.equal(
       samples.get('flywheel_http_request_duration_seconds_count{route="POST /v1/flywheel/batch/init",status="200"}'),
       2,
@@ -33,7 +39,6 @@ describe('/metrics', () => {
       open.reduce((sum, [, count]) => sum + count, 0),
       1,
     );
-    assert.equal(samples.get('flywheel_nonces{state="leased"}'), 1);
     assert.ok((samples.get('flywheel_operator_balance_lamports') ?? 0) > 1e9);
     assert.equal(samples.get('flywheel_state_readable{source="database"}'), 1);
   });
