@@ -42,13 +42,10 @@ const MAY_IMPORT = {
     'apps/cli/package[.]json',
   ],
   'apps/console/src/main[.]tsx': ['packages/(api|sdk)/src', ...consoleFolders('app', 'lib', 'styles[.]css')],
-  'apps/console/src/app': [
-    'packages/(api|sdk|protocol|squads|solana-rpc)/src',
-    ...consoleFolders('features', 'ui', 'lib'),
-  ],
-  'apps/console/src/features': ['packages/(api|sdk|protocol|squads|solana-rpc)/src', ...consoleFolders('ui', 'lib')],
-  'apps/console/src/ui': ['packages/(api|sdk|protocol|squads|solana-rpc)/src', ...consoleFolders('lib')],
-  'apps/console/src/lib': ['packages/(api|sdk|protocol|squads|solana-rpc)/src'],
+  'apps/console/src/app': ['packages/(api|sdk|protocol|solana-rpc)/src', ...consoleFolders('features', 'ui', 'lib')],
+  'apps/console/src/features': ['packages/(api|sdk|protocol|solana-rpc)/src', ...consoleFolders('ui', 'lib')],
+  'apps/console/src/ui': ['packages/(api|sdk|protocol|solana-rpc)/src', ...consoleFolders('lib')],
+  'apps/console/src/lib': ['packages/(api|sdk|protocol|solana-rpc)/src'],
 };
 
 /** Packages that sources may name in these places alone. Node's modules have no prefix. */
