@@ -36,7 +36,7 @@ export class CliError extends Error {
 export const EXIT_CODES = [
   [0, 'success'],
   [1, 'error: see the message'],
-  [2, 'usage error, bad input file, or a run before its time: nothing was sent'],
+  [2, 'usage error, bad input file, or a run requested too early: nothing was sent'],
   [3, 'negative result: failed batch, missing proof, rejected airdrop, failed check'],
   [4, 'no answer, or no end in time: the request may still take effect'],
   [5, 'paid by an earlier run: nothing was sent'],
@@ -81,7 +81,7 @@ const NEXT_STEPS: { readonly [Code in FlywheelErrorCode]?: string } = {
   ERR_TIMED_OUT: 'The work may still be running: check with flywheel status.',
   ERR_UNEXPECTED_REPLY: 'Check that FLYWHEEL_URL points to a Flywheel service of this version.',
   ERR_RUN_TOO_EARLY:
-    'Repeat the earlier run until it is executed; after a failure, --rest sends the pipelines that it left.',
+    'Repeat the earlier run until it is executed; after a failure, --rest sends the pipelines that were not executed.',
   ERR_SIGNING_REFUSED: 'Check the wallet file and the source of the transaction.',
   ERR_UNAUTHORIZED: CHECK_KEY,
   ERR_KEY_NOT_FOUND: CHECK_KEY,

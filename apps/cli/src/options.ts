@@ -34,11 +34,14 @@ const MAX_RUN = 1_000;
 /** Adds `--again`, `--run` and `--rest`: which payment of the same file a command line means. */
 export function addRunNumberOptions(command: Command): Command {
   return command
-    .option('--again', 'pay the same file a second time, after the first run has executed all of it: --run 2')
+    .option(
+      '--again',
+      'pay the same file a second time, after the first run has executed all of it; the same as --run 2',
+    )
     .addOption(
       new Option(
         '--run <number>',
-        'number of the run, from 1; a run starts when the one before has executed everything',
+        'number of the run, from 1; a run can start when the previous run has executed everything',
       )
         .argParser(parseWholeNumber(1, MAX_RUN))
         .conflicts('again'),

@@ -94,7 +94,10 @@ describe('flywheel airdrop', () => {
 
     const { exitCode, stdout, stderr } = await runCommand(['airdrop', file, '--wallet', wallet.file], env);
     assert.equal(exitCode, 5, stderr);
-    assert.match(stderr, /ERR_ALREADY_PAID {2}Every row was paid by an earlier command, nothing sent\. --again pays/);
+    assert.match(
+      stderr,
+      /ERR_ALREADY_PAID {2}Every row was paid by an earlier command; nothing was sent\. --again pays/,
+    );
     assert.match(stdout, /^20 rows, 30 tokens, in \d+ pipelines, 1 batch\. 1 batch already begun; resuming\./);
     assert.match(stdout, /20 of 20 rows executed, in \d+ transactions?\. Receipt: .*season\.receipt\.csv\n$/);
     assert.deepEqual(

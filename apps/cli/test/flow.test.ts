@@ -145,7 +145,7 @@ describe('commands, one after another', () => {
     assert.equal(paid.exitCode, 5);
     const { error, message, batchId, idempotencyKey } = JSON.parse(paid.stderr);
     assert.equal(error, 'ERR_ALREADY_PAID');
-    assert.match(message, /^Paid on 20\S+Z, nothing sent\. --again pays the same pipelines once more\.$/);
+    assert.match(message, /^Paid on 20\S+Z; nothing was sent\. --again pays the same pipelines once more\.$/);
     assert.equal(JSON.parse(paid.stdout).id, batchId);
     assert.match(idempotencyKey, /^[0-9a-f-]{36}$/);
 
@@ -161,7 +161,7 @@ describe('commands, one after another', () => {
     assert.equal(twice.exitCode, 5);
     assert.match(
       JSON.parse(twice.stderr).message,
-      /\(run 2\), nothing sent\. --run 3 pays the same pipelines once more/,
+      /\(run 2\); nothing was sent\. --run 3 pays the same pipelines once more/,
     );
   });
 

@@ -139,7 +139,7 @@ describe('a command that is killed at every step', () => {
     await killed([], 'ended', door.reach('GET /v1/flywheel/batch/', 'is answered'));
     const ended = await run([]);
     assert.equal(ended.exitCode, 5, ended.stderr);
-    assert.match(ended.stderr, /Paid on \S+, nothing sent\. --again pays/);
+    assert.match(ended.stderr, /Paid on \S+; nothing was sent\. --again pays/);
     assert.equal(await burned(), PIPELINES);
   });
 

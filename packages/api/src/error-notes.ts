@@ -90,7 +90,7 @@ export const ERROR_NOTES: {
   },
   ERR_ROUTE_NOT_FOUND: {
     remedy: 'Compare the path with /docs.',
-    example: { method: 'GET', path: '/v1/flywheel/batches' },
+    example: { method: 'GET', path: '/v1/flywheel/batch' },
   },
   ERR_METHOD_NOT_ALLOWED: {
     remedy: 'Use the method that the header `Allow` names.',

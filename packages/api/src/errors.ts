@@ -137,7 +137,7 @@ export const ERRORS = {
     409,
     'The batch pays a recipient who made an earlier batch fail, and others as well.',
     (c: ProblemList) =>
-      `${c.problems.join(' ')} Send the pipelines that pay such a recipient in a batch of their own: they cannot stop the others then.`,
+      `${c.problems.join(' ')} Send the pipelines that pay such a recipient in a separate batch, where they cannot stop the others.`,
   ),
   ERR_ROTATION_OPEN: define(
     409,

@@ -272,7 +272,7 @@ function addFork(localnet: Command, context: Context): void {
   const command = localnet
     .command('fork')
     .summary('abandon the newest blocks')
-    .description('Abandon the newest blocks, as when a cluster chooses another fork: their transactions never were.')
+    .description('Abandon the newest blocks, as when a cluster chooses another fork. Their transactions are undone.')
     .option('--slots <count>', 'number of complete blocks; default: 1', parseWholeNumber(0, MAX_WARP));
   addLocalRpcUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel localnet fork --slots 3')

@@ -45,7 +45,7 @@ function verdictOnEvent(pipelines: readonly ProvenPipeline[]): Pick<ProofCheck, 
   const [first] = proven.length > 0 ? proven : pipelines;
   if (!first) {
     const message =
-      'Nothing: no batch of this service carries a proof of this type and payload. Every byte of the payload counts, spaces too.';
+      'No proof: no batch of this service has this type and payload. Every byte of the payload counts, spaces too.';
     return { verdict: 'nothing', message };
   }
   if (!first.isOnChain) return { verdict: 'recorded', message: unexecuted(first) };
@@ -84,12 +84,12 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
   const transaction = await chain.landedTransaction(signature);
   if (!transaction) return transactionNotShown(db, signature);
   if (!transaction.succeeded) {
-    return nothing('Nothing: the transaction failed, so nothing that it says was done.');
+    return nothing('No proof: the transaction failed, so it had no effect.');
   }
   const proofs = await proofsIn(transaction);
   const [first] = proofs;
   if (!first) {
-    return nothing('Nothing: the transaction carries no proof that a vault has signed through its multisig.');
+    return nothing('No proof: the transaction contains no proof memo that a vault has signed through its multisig.');
   }
   const vaults = await findVaults(
     db,
@@ -99,7 +99,7 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
   const ours = proofs.filter(({ vault }) => known.has(vault));
   if (ours.length === 0) {
     return nothing(
-      `Nothing of this service: the transaction carries ${count(proofs.length, 'proof')}, signed by ${first.vault}, which is not a vault of this service.`,
+      `No proof of this service: the transaction contains ${count(proofs.length, 'proof')}, signed by ${first.vault}, which is not a vault of this service.`,
     );
   }
   const records = await findProofsByHash(
@@ -129,7 +129,9 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
 async function transactionNotShown(db: Db, signature: Signature): Promise<ProofCheck> {
   const records = await findProofsBySignature(db, signature, MAX_PIPELINES);
   if (records.length === 0) {
-    return nothing('Nothing: the cluster knows no such transaction. It may not have landed, or be of another cluster.');
+    return nothing(
+      'No proof: the cluster does not know this transaction. It may not have landed, or belong to another cluster.',
+    );
   }
   return { verdict: 'recorded', message: executionNotShown(signature), pipelines: records.map(present) };
 }

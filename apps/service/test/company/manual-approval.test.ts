@@ -187,7 +187,12 @@ describe('a batch of a project with manual approval', () => {
     await land(world, world.operator, [
       getAdvanceNonceAccountInstruction({ nonceAccount, nonceAuthority: world.operator }),
     ]);
-    assertError(await approve(world, operator(first), batch.id), 400, 'ERR_SIGNED_TX_INVALID', /has moved on/);
+    assertError(
+      await approve(world, operator(first), batch.id),
+      400,
+      'ERR_SIGNED_TX_INVALID',
+      /its nonce has advanced/,
+    );
     const given = await readBatch(world, project, batch.id);
     assert.deepEqual([given.status, given.executionError?.code], ['FINALIZED', 'ERR_SIGNED_TX_INVALID']);
     assertError(

@@ -78,7 +78,7 @@ describe('buildTimeline', () => {
     assert.equal(steps[4]?.state, 'skipped');
     const failure = await readFailure(project, batch);
     assert.equal(failure?.message, 'The company rejected the batch: Too much at once.');
-    assert.match(failure?.remedy ?? '', /^Change what the company criticized/);
+    assert.match(failure?.remedy ?? '', /^Resolve what the company names/);
   });
 
   it('waits for the wallet’s cancel vote when a batch fails after its approval', async () => {

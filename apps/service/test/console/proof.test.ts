@@ -93,7 +93,7 @@ describe('a proof by type and payload', () => {
     ]) {
       const { verdict, message, pipelines } = await check(other);
       assert.deepEqual([verdict, pipelines], ['nothing', []]);
-      assert.match(message, /^Nothing: no batch of this service/);
+      assert.match(message, /^No proof: no batch of this service/);
     }
   });
 

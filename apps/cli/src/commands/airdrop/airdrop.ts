@@ -47,12 +47,12 @@ export function addAirdropCommand(program: Command, context: Context): void {
   const command = addWalletOption(program.command('airdrop'))
     .summary('airdrop to every row of a CSV file, each exactly once')
     .description(
-      'Airdrop to every row of FILE: address,amount in whole tokens. All rows are checked before anything is sent, and so is their total against the vault and today’s limits. The same command again resumes, after Ctrl-C or a crash too, and a row is never paid twice: the idempotency key of each batch depends only on the project, the rows of the batch, --type, --round and the number of the run. The receipt, FILE.receipt.csv, lists the transaction of each row. Exits with 3 if a batch failed, and with 5 if an earlier command has paid every row.',
+      'Airdrop to every row of FILE: address,amount in whole tokens. All rows are checked before anything is sent, and so is their total against the vault and today’s limits. Run the same command again to resume, also after Ctrl-C or a crash. No row is paid twice: the idempotency key of each batch depends only on the project, the rows of the batch, --type, --round and the number of the run. The receipt, FILE.receipt.csv, lists the transaction of each row. Exits with 3 if a batch failed, and with 5 if an earlier command has paid every row.',
     )
     .argument('<file>', 'CSV file with rows of address,amount')
     .option('--type <type>', 'proof type of the pipelines', parseType, 'AIRDROP')
     .addOption(
-      new Option('--duplicates <mode>', 'rows with the same address: an error, added up, or paid separately')
+      new Option('--duplicates <mode>', 'rows with the same address: report an error, add them up, or pay each')
         .choices(DUPLICATES)
         .default('refuse'),
     )
@@ -210,7 +210,7 @@ function finish(
     const next = nextRunOption(summary.identity.run);
     throw new CliError(
       'ERR_ALREADY_PAID',
-      `Every row was paid by an earlier command, nothing sent. ${next} pays them once more.`,
+      `Every row was paid by an earlier command; nothing was sent. ${next} pays them once more.`,
     );
   }
   if (failure === null) return;

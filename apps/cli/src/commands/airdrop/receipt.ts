@@ -46,6 +46,6 @@ export async function requireSameRows(path: string, rows: readonly AirdropRow[])
   if (records.length === rows.length && records.every(isSame)) return;
   throw new CliError(
     'ERR_FILE',
-    `${path} is the receipt of other rows: the file has changed since it was sent. Sent now, it would be a new airdrop that pays all of its rows. To do that, pass another --receipt; otherwise restore the file.`,
+    `${path} is the receipt of other rows: the file has changed since it was sent. Sending it now would be a new airdrop that pays all of its rows. To do that, pass another --receipt; otherwise restore the file.`,
   );
 }

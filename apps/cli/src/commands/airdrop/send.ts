@@ -201,7 +201,7 @@ async function sendBatch(
         return show({ stage: 'execute', issue: event.executionError.message });
       case 'cancelVote':
         if (event.signature !== null) return;
-        return onWarning(`The wallet’s cancel vote on batch ${event.batch.id} is still owed: ${String(event.error)}`);
+        return onWarning(`The wallet’s cancel vote on batch ${event.batch.id} was not cast: ${String(event.error)}`);
       case 'ended':
         hadEnded = event.hadEnded;
         return;

@@ -27,7 +27,7 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
         return progress.begin('execute', event.executionError.message);
       case 'cancelVote':
         return event.signature === null
-          ? progress.begin('execute', `the wallet’s cancel vote is still owed: ${describeCause(event.error)}`)
+          ? progress.begin('execute', `the wallet’s cancel vote was not cast: ${describeCause(event.error)}`)
           : progress.begin('execute', `the wallet’s cancel vote is cast: ${event.signature}`);
       case 'ended': {
         const { hadEnded, batch } = event;

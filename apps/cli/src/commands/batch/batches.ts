@@ -60,10 +60,10 @@ export function addCancelCommand(program: Command, context: Context): void {
     .command('cancel')
     .summary('cancel an open batch')
     .description(
-      'Cancel an open batch and wait for its end. Pipelines that were executed stay executed. If the batch was approved on chain, the wallet’s cancel vote is owed before the operator’s rent returns: --wallet casts it, for a fee of 5,000 lamports.',
+      'Cancel an open batch and wait for its end. Pipelines that were executed stay executed. If the batch was approved on chain, the operator gets its rent back only after the wallet’s cancel vote: --wallet casts it, for a fee of 5,000 lamports.',
     )
     .argument('<batch-id>', 'batch.id in the answer of init')
-    .option('--wallet <file>', 'keypair file of the project’s wallet, to cast the cancel vote that may be owed');
+    .option('--wallet <file>', 'keypair file of the project’s wallet, to cast the cancel vote if it is needed');
   addUrlOption(addRpcUrlOption(command))
     .addHelpText('after', '\nExample:\n  flywheel cancel 0198a3c2-… --wallet wallet.json')
     .action(async (batchId: string, { wallet: walletFile, ...options }: CancelOptions) => {
@@ -80,7 +80,7 @@ export function addCancelCommand(program: Command, context: Context): void {
         if (wallet) {
           await castCancel(client, batchId, { wallet, rpcUrl: await resolveRpcUrl(context, options), signal });
         } else if (isVoteOwed) {
-          output.note('Note: the wallet’s cancel vote is owed before the operator’s rent returns; --wallet casts it.');
+          output.note('Note: the operator gets its rent back only after the wallet’s cancel vote; --wallet casts it.');
         }
         return ended;
       }, 'The cancellation continues without this command.');

@@ -49,7 +49,7 @@ export function addRunCommand(program: Command, context: Context): void {
   const command = addWalletOption(program.command('run'))
     .summary('init, sign, execute and follow a batch')
     .description(
-      'Do everything for one batch: compile the pipelines in FILE, verify that the batch on chain matches FILE, approve it with your wallet, execute it and follow it until it ends. The same command again resumes the same batch, and pays nothing twice: its idempotency key depends only on the project, the pipelines and the number of the run. Exits with 3 if the batch failed, and with 5 if an earlier command has paid it.',
+      'Do everything for one batch: compile the pipelines in FILE, verify that the batch on chain matches FILE, approve it with your wallet, execute it and follow it until it ends. Run the same command again to resume the same batch. Nothing is paid twice: the idempotency key depends only on the project, the pipelines and the number of the run. Exits with 3 if the batch failed, and with 5 if an earlier command has paid it.',
     )
     .argument('<file>', 'init request as JSON: {"pipelines": [...]}')
     .addOption(
@@ -156,8 +156,8 @@ export function describeChangeIssue(file: string, { id, status, executeResult }:
   if (status === 'EXECUTED' || (status === 'FAILED' && executed === 0)) return null;
   const changed = `${file} has changed since batch ${id} was created from it`;
   return status === 'FAILED'
-    ? `${changed}, and that batch executed ${count(executed, 'pipeline')} before it failed. Sent now, the file could pay them again. Restore the file and add --rest, which sends only the pipelines that were not executed. If the changed file is another payment, save it under another name.`
-    : `${changed}, and that batch is ${status}. Sent now, the file would be another payment. Restore the file to resume the batch, or end it with flywheel cancel ${id}.`;
+    ? `${changed}, and that batch executed ${count(executed, 'pipeline')} before it failed. Sending the file now could pay them again. Restore the file and add --rest, which sends only the pipelines that were not executed. If the changed file is another payment, save it under another name.`
+    : `${changed}, and that batch is ${status}. Sending the file now would be another payment. Restore the file to resume the batch, or end it with flywheel cancel ${id}.`;
 }
 
 /** A batch that repeats an earlier one has a warning per pipeline. */
@@ -182,7 +182,7 @@ function requirePaid(batch: Batch, { hadEnded, run }: RunEnd): void {
     if (!hadEnded) return;
     const next = run === null ? '' : ` ${nextRunOption(run)} pays the same pipelines once more.`;
     const which = run === null || run === 1 ? '' : ` (run ${run})`;
-    throw new CliError('ERR_ALREADY_PAID', `Paid on ${batch.dateUpdated}${which}, nothing sent.${next}`);
+    throw new CliError('ERR_ALREADY_PAID', `Paid on ${batch.dateUpdated}${which}; nothing was sent.${next}`);
   }
   const rest = run === null ? '' : ' The same command with --rest sends the pipelines that were not executed.';
   throw new CliError('ERR_BATCH_FAILED', `${describeFailure(batch)}${rest}`);

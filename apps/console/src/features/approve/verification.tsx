@@ -135,8 +135,8 @@ function VerificationFailed({ issues }: { readonly issues: readonly Mismatch[] }
         <p className="mt-1">{pluralize(hidden, 'more mismatch', 'more mismatches')}, shown in the pipelines.</p>
       )}
       <p className="mt-2">
-        The service shows something else than it set up on chain, or someone changed one of the two. Report this to the
-        company, and not through this page.
+        This page and the chain do not show the same batch: someone changed one of them. Report this to the company, but
+        not through this page.
       </p>
     </Notice>
   );

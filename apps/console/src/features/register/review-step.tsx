@@ -130,7 +130,9 @@ function Creating() {
     <div role="status" className="flex flex-col items-center gap-4 py-16 text-center">
       <Ring size={56} progress={0.7} isSpinning className="text-accent" />
       <p className="text-lg font-medium">Creating the multisig and its vault</p>
-      <p className="text-quiet">Your wallet has been asked to sign. The cluster confirms within a few seconds.</p>
+      <p className="text-quiet">
+        Approve the transaction in your wallet. The cluster then confirms it within a few seconds.
+      </p>
     </div>
   );
 }

@@ -101,7 +101,7 @@ export function ApprovalStep({ draft, onChange, onNext }: StepProps) {
           {
             value: 'automatic',
             title: 'Automatic',
-            text: 'Immediately, once limits, proofs, funds and simulation have passed. Withdrawals still need a person.',
+            text: 'Immediately, if the checks of limits, proofs, funds and simulation pass. Withdrawals still need a person.',
           },
           { value: 'manual', title: 'Manual', text: 'An operator of the company reviews every batch first.' },
         ]}

@@ -52,5 +52,5 @@ export async function findNonceMismatch(
   const values = await readNonces(chain, operator, [nonce.address], 'confirmed');
   return values.get(nonce.address) === nonce.value
     ? null
-    : 'the nonce it starts with has moved on; get the rebuilt one with ?include=approval and sign that.';
+    : 'its nonce has advanced, so it can never land. Get the rebuilt approval with ?include=approval and sign it.';
 }

@@ -127,7 +127,7 @@ function remedyOfEnd({ company, endCause, executeResult }: BatchRecord, pipeline
     }
     return `Fix pipelines[${pipeline}], then send it${rest} in a new batch. ${limits}`;
   }
-  if (company.reason !== null) return `Change what the company criticized, and send a new batch. ${limits}`;
+  if (company.reason !== null) return `Resolve what the company names, and send a new batch. ${limits}`;
   switch (endCause) {
     case 'cancelled':
       return `Nothing to do. ${limits}`;
