@@ -55,7 +55,7 @@ function verdictOnEvent(pipelines: readonly ProvenPipeline[]): Pick<ProofCheck, 
       : ` The same proof is on chain ${proven.length} times, each time as a pipeline of its own.`;
   return {
     verdict: 'proven',
-    message: `Proven: transaction ${first.signature} carries this proof, signed by the vault ${first.vaultAddress}, as pipeline ${first.pipeline} of batch ${first.batchIndex}.${again}`,
+    message: `Proven: transaction ${first.signature} contains this proof, signed by the vault ${first.vaultAddress}, as pipeline ${first.pipeline} of batch ${first.batchIndex}.${again}`,
   };
 }
 
@@ -89,7 +89,7 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
   const proofs = await proofsIn(transaction);
   const [first] = proofs;
   if (!first) {
-    return nothing('No proof: the transaction contains no proof memo that a vault has signed through its multisig.');
+    return nothing('No proof: the transaction contains no proof that a vault has signed through its multisig.');
   }
   const vaults = await findVaults(
     db,
@@ -120,7 +120,7 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
       : ', of which this service has no record but whose vault it knows';
   return {
     verdict: 'proven',
-    message: `Proven: the transaction carries ${count(ours.length, 'proof')}${whose}, signed by the vault ${vault}.`,
+    message: `Proven: the transaction contains ${count(ours.length, 'proof')}${whose}, signed by the vault ${vault}.`,
     pipelines,
   };
 }
@@ -201,13 +201,13 @@ function unexecuted({ status, batchIndex, pipeline, signature }: ProvenPipeline)
   switch (status) {
     case 'AVAILABLE_TO_QUEUE':
     case 'FINALIZED':
-      return `Not proven yet: ${where} carries this proof and waits to be approved and executed.`;
+      return `Not proven yet: ${where} contains this proof and waits to be approved and executed.`;
     case 'EXECUTED':
       return signature === undefined
-        ? `Not proven: ${where} carries this proof and is recorded as executed, but not in which transaction.`
+        ? `Not proven: ${where} contains this proof and is recorded as executed, but not in which transaction.`
         : executionNotShown(signature);
     case 'FAILED':
-      return `Not proven: ${where} carries this proof, but the batch ended without executing it.`;
+      return `Not proven: ${where} contains this proof, but the batch ended without executing it.`;
     default:
       throw new Error(`No sentence for ${status satisfies never}.`);
   }
@@ -215,5 +215,5 @@ function unexecuted({ status, batchIndex, pipeline, signature }: ProvenPipeline)
 
 /** Explains that the node has discarded the transaction. */
 function executionNotShown(signature: string): string {
-  return `Not proven here: transaction ${signature} is recorded, but the cluster’s node does not show it (any more). An archive node or an explorer can.`;
+  return `Not proven here: transaction ${signature} is recorded, but the cluster’s node does not show it, or no longer shows it. An archive node or an explorer can.`;
 }

@@ -61,7 +61,7 @@ describe('a proof by type and payload', () => {
     assert.ok(pipeline?.signature && pipeline.slot && pipeline.executedAt);
     assert.equal(
       message,
-      `Proven: transaction ${pipeline.signature} carries this proof, signed by the vault ${project.vaultAddress}, as pipeline 0 of batch ${batch.batchIndex}.`,
+      `Proven: transaction ${pipeline.signature} contains this proof, signed by the vault ${project.vaultAddress}, as pipeline 0 of batch ${batch.batchIndex}.`,
     );
     assert.ok(
       batch.executeResult?.successfulExecutions.some(({ txHashes }) => txHashes.includes(pipeline.signature ?? '')),
@@ -104,7 +104,7 @@ describe('a proof by type and payload', () => {
     assert.deepEqual([waiting.verdict, waiting.pipelines[0]?.isOnChain], ['recorded', false]);
     assert.equal(
       waiting.message,
-      `Not proven yet: pipeline 0 of batch ${batchIndex} carries this proof and waits to be approved and executed.`,
+      `Not proven yet: pipeline 0 of batch ${batchIndex} contains this proof and waits to be approved and executed.`,
     );
 
     requireOk(await send(world.url, 'POST', `/v1/flywheel/batch/${id}/cancel`, { key: project.apiKey, body: {} }));
@@ -172,7 +172,7 @@ describe('a transaction signature', () => {
     const amount = first?.pipelines.length === 1 ? '1 proof' : `${first?.pipelines.length} proofs`;
     assert.equal(
       first?.message,
-      `Proven: the transaction carries ${amount} of batch ${batch.batchIndex}, signed by the vault ${project.vaultAddress}.`,
+      `Proven: the transaction contains ${amount} of batch ${batch.batchIndex}, signed by the vault ${project.vaultAddress}.`,
     );
   });
 
@@ -201,7 +201,7 @@ describe('a transaction signature', () => {
     const signature = await executeMemos(forged, [genuine, `flywheel:v1:WATCH_AD:${HASH}`]);
     const { verdict, message } = await check({ signature });
     assert.equal(verdict, 'proven');
-    assert.match(message, new RegExp(`carries 1 proof, .* signed by the vault ${vaultAddress}`));
+    assert.match(message, new RegExp(`contains 1 proof, .* signed by the vault ${vaultAddress}`));
     const plain = await executeMemos(forged, ['a memo', `flywheel:v1:WATCH_AD:${HASH}`]);
     const nothing = await check({ signature: plain });
     assert.equal(nothing.verdict, 'nothing');
@@ -219,7 +219,7 @@ describe('a transaction signature', () => {
   it('proves nothing if the cluster does not know the transaction', async () => {
     const { verdict, message } = await check({ signature: '1'.repeat(64) });
     assert.equal(verdict, 'nothing');
-    assert.match(message, /the cluster knows no such transaction/);
+    assert.match(message, /the cluster does not know this transaction/);
   });
 
   it('is recorded, and not proven, if the node has deleted the transaction', async () => {

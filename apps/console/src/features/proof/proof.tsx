@@ -57,7 +57,7 @@ function HowItWorks() {
       {[
         'The payload must be exactly what was sent: one more space changes the hash.',
         'The hash is SHA-256 of the type, a zero byte and the payload. Your browser computes it too.',
-        'Proven means that a successful transaction carries the memo, signed by the project’s vault.',
+        'Proven means that a successful transaction contains the memo, signed by the project’s vault.',
       ].map((sentence) => (
         <li key={sentence} className="py-3">
           {sentence}
