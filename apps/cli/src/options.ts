@@ -1,6 +1,7 @@
 import { type ProofType, Scope, WebhookTopic } from '@flywheel/api';
 import { type Address, isAddress } from '@solana/kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { RpcUrlOption, UrlOption } from './context.ts';
 
 /** Adds `--wallet`. */
 export function addWalletOption(command: Command): Command {
@@ -22,7 +23,7 @@ export function addLocalRpcUrlOption(command: Command): Command {
   return command.option('--rpc-url <url>', 'local cluster; default: SOLANA_RPC_URL or http://127.0.0.1:8899');
 }
 
-export interface RunNumberOptions {
+interface RunNumberOptions {
   readonly again?: boolean;
   readonly run?: number;
   readonly rest?: boolean;
@@ -31,8 +32,18 @@ export interface RunNumberOptions {
 /** More runs of one file than that are an error of a script. */
 const MAX_RUN = 1_000;
 
-/** Adds `--again`, `--run` and `--rest`: which payment of the same file a command line means. */
-export function addRunNumberOptions(command: Command): Command {
+/** Options of a command that pays from a file with the project’s wallet. */
+export interface PaymentOptions extends UrlOption, RpcUrlOption, RunNumberOptions {
+  readonly wallet: string;
+}
+
+/** Adds `--wallet`, `--rpc-url`, `--url`, and which payment of the same file a command line means. */
+export function addPaymentOptions(command: Command): Command {
+  return addUrlOption(addRpcUrlOption(addRunNumberOptions(addWalletOption(command))));
+}
+
+/** Adds `--again`, `--run` and `--rest`. */
+function addRunNumberOptions(command: Command): Command {
   return command
     .option(
       '--again',

@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { extname, isAbsolute, join, resolve } from 'node:path';
+import type { Batch } from '@flywheel/api';
+import { type FlywheelClient, isFlywheelError } from '@flywheel/sdk';
 import type { Context } from './context.ts';
+import { CliError } from './errors.ts';
+import { count } from './format.ts';
 
 /** The batch that was last begun from a file. */
 export interface RunRecord {
   readonly file: string;
-  /** Key of the first run of the file's content: another value means that the file has changed. */
+  /** Hash of what the file pays: another value means that the file has changed. */
   readonly content: string;
   readonly idempotencyKey: string;
   /** null until the service has answered init. */
@@ -21,12 +25,16 @@ export interface RunState {
   read(): RunRecord | null;
   /** Replaces the record. A crash leaves the old one or the new one, never a part. */
   write(record: Omit<RunRecord, 'file'>): void;
+  /** Keeps the text that is paid, so that the file can be restored. */
+  keep(text: string): void;
+  /** Where `keep` puts it. */
+  readonly keptFile: string;
 }
 
 /**
  * Opens the state of the runs of one file for one project, in `$XDG_STATE_HOME/flywheel`. It shows what was begun from
- * the file, so that a changed file is noticed; resuming works without it, because the idempotency keys depend on the
- * request alone.
+ * the file, so that a changed file is noticed, and holds a copy of what was sent, so that a lost file can be sent again;
+ * resuming works without it, because the idempotency keys depend on the request alone.
  * @param project id of the project, or another text that stands for it.
  */
 export function openRunState(context: Context, project: string, file: string): RunState {
@@ -34,21 +42,65 @@ export function openRunState(context: Context, project: string, file: string): R
   const folder = join(stateDirectory(context), 'runs');
   const name = createHash('sha256').update(`${project}\n${path}`).digest('hex').slice(0, NAME_CHARACTERS);
   const target = join(folder, `${name}.json`);
+  const keptFile = join(folder, `${name}.sent${extname(path)}`);
   const unable = (error: unknown) =>
     context.output.note(
       `Note: the state of this run cannot be kept in ${folder} (${error instanceof Error ? error.message : error}). It can be resumed without it.`,
     );
+  const tryWrite = (destination: string, text: string) => {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      writeWhole(destination, text);
+    } catch (error) {
+      unable(error);
+    }
+  };
   return {
     read: () => readRecord(target, unable),
-    write: (record) => {
-      try {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        writeWhole(target, `${JSON.stringify({ file: path, ...record }, null, 2)}\n`);
-      } catch (error) {
-        unable(error);
-      }
-    },
+    write: (record) => tryWrite(target, `${JSON.stringify({ file: path, ...record }, null, 2)}\n`),
+    keep: (text) => tryWrite(keptFile, text),
+    keptFile,
   };
+}
+
+/**
+ * Prevents that a file is paid as it was and again as it is: a file that has changed is not sent while its batch is open,
+ * or after the batch has executed a part of it.
+ * @param content null if it is not known.
+ * @throws CliError `ERR_FILE`
+ */
+export async function requireUnchanged(
+  client: FlywheelClient,
+  state: RunState,
+  { file, content }: { readonly file: string; readonly content: string | null },
+): Promise<void> {
+  const record = state.read();
+  if (record === null || record.batchId === null || record.content === content) return;
+  const { batchId } = record;
+  const batch = await client.getBatch(batchId).catch((error) => {
+    if (isFlywheelError(error, 'ERR_BATCH_NOT_FOUND')) return null;
+    throw error;
+  });
+  const issue = batch === null ? null : describeChangeIssue(file, batch);
+  if (issue !== null) throw new CliError('ERR_FILE', `${issue} ${describeKept(state)}`);
+}
+
+/** A sentence: where the file is as it was sent. */
+export function describeKept({ keptFile }: Pick<RunState, 'keptFile'>): string {
+  return `What was sent is in ${keptFile}.`;
+}
+
+/**
+ * Describes how sending a file that has changed since a batch was created from it could pay twice. Null if it could not: the
+ * batch has executed all of its pipelines, or none and never will.
+ */
+export function describeChangeIssue(file: string, { id, status, executeResult }: Batch): string | null {
+  const executed = executeResult?.totalSuccessful ?? 0;
+  if (status === 'EXECUTED' || (status === 'FAILED' && executed === 0)) return null;
+  const changed = `${file} has changed since batch ${id} was created from it`;
+  return status === 'FAILED'
+    ? `${changed}, and that batch executed ${count(executed, 'pipeline')} before it failed. Sending the file now could pay them again. Restore the file and add --rest, which sends only the pipelines that were not executed. If the changed file is another payment, save it under another name.`
+    : `${changed}, and that batch is ${status}. Sending the file now would be another payment. Restore the file to resume the batch, or end it with flywheel cancel ${id}.`;
 }
 
 /** 128 bits name a file of one person's computer. */

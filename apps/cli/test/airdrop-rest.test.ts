@@ -118,7 +118,7 @@ function stubService(outcomes: readonly Outcome[]) {
   return { asked, client, console };
 }
 
-const SILENT: PartListeners = { onProgress: () => undefined, onNames: () => undefined, onWarning: () => undefined };
+const SILENT: PartListeners = { onProgress: () => undefined, onEvent: () => undefined, note: () => undefined };
 
 async function send(service: ReturnType<typeof stubService>, { sendRest }: { readonly sendRest: boolean }) {
   const deps = {

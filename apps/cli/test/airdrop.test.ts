@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { RegisteredProject } from '@flywheel/api';
@@ -13,7 +13,7 @@ import { sendAirdrop } from '../src/commands/airdrop/send.ts';
 import { createChainReader } from '../src/commands/demo/chain-reader.ts';
 import { createConsoleClient } from '../src/console-client.ts';
 import type { ProgressBar } from '../src/progress.ts';
-import { parseDocument, runCommand } from './run-command.ts';
+import { parseDocument, runCommand, STATE_HOME } from './run-command.ts';
 import { startTestService, type TestService } from './test-service.ts';
 import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
 
@@ -60,6 +60,12 @@ describe('flywheel airdrop', () => {
     return { file, addresses };
   }
 
+  async function planOf(file: string) {
+    const { rows } = readAirdropCsv(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
+    const options = { type: 'AIRDROP', round: '', run: 1, token: { mint: project.mintAddress } };
+    return planAirdrop(rows, options);
+  }
+
   /** Whole tokens by wallet, as the chain has them. */
   async function balances(addresses: readonly string[]): Promise<(string | null)[]> {
     const reader = createChainReader(service.rpcUrl, { mint: project.mintAddress, vaultAddress: project.vaultAddress });
@@ -96,7 +102,7 @@ describe('flywheel airdrop', () => {
     assert.equal(exitCode, 5, stderr);
     assert.match(
       stderr,
-      /ERR_ALREADY_PAID {2}Every row was paid by an earlier command; nothing was sent\. --again pays/,
+      /ERR_ALREADY_PAID {2}Paid on 20\S+; nothing was sent\. --again pays the same rows once more\./,
     );
     assert.match(stdout, /^20 rows, 30 tokens, in \d+ pipelines, 1 batch\. 1 batch already begun; resuming\./);
     assert.match(stdout, /20 of 20 rows executed, in \d+ transactions?\. Receipt: .*season\.receipt\.csv\n$/);
@@ -117,20 +123,85 @@ describe('flywheel airdrop', () => {
     assert.deepEqual(await balances(addresses), ['2000000', '2000000', '2000000']);
   });
 
-  it('rejects rows that were sent in a batch of other rows, even if the receipt is lost', async () => {
-    const { file, addresses } = await makeRows('appended.csv', 9, '1');
+  it('rejects rows that a batch has paid, wherever they stand and of whatever type, on a machine that knows nothing', async () => {
+    const { file, addresses } = await makeRows('moved.csv', 9, '1');
+    const first = await airdrop(file);
+    assert.equal(first.exitCode, 0, first.stderr);
+    const { receipt, batchIds } = JSON.parse(first.stdout);
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+    const { addresses: newcomers } = await makeRows('newcomer.csv', 1, '1');
+    const newcomer = `${newcomers[0]},1`;
+    const attempts = [
+      { which: '9 lines, 1 to 9, are', rows: [...lines, newcomer] },
+      { which: '9 lines, 2 to 10, are', rows: [newcomer, ...lines] },
+      { which: '9 lines, 1 to 9, are', rows: lines.toReversed() },
+      { which: 'Line 2 is', rows: [newcomer, lines[4]] },
+      { which: '9 lines, 1 to 9, are', rows: lines, words: ['--type', 'SEASON'] },
+    ];
+    for (const { which, rows, words = [] } of attempts) {
+      await rm(receipt);
+      await rm(STATE_HOME, { recursive: true });
+      await writeFile(file, rows.map((row) => `${row}\n`).join(''));
+      const { exitCode, stderr } = await airdrop(file, ...words);
+      assert.equal(exitCode, 3, stderr);
+      const { error, message } = JSON.parse(stderr);
+      assert.equal(error, 'ERR_AIRDROP_REFUSED');
+      assert.match(
+        message,
+        new RegExp(
+          `^Nothing was sent\\.\\n {2}${which} already paid in batch ${batchIds[0]} on 20\\S+\\. .*--round NAME\\.$`,
+        ),
+      );
+      await writeFile(receipt, '');
+      await mkdir(STATE_HOME);
+    }
+    assert.deepEqual(await balances([...addresses, ...newcomers]), [...addresses.map(() => '1000000'), null]);
+    const again = await airdrop(file, '--round', 'two', '--receipt', `${receipt}.two`);
+    assert.equal(again.exitCode, 0, again.stderr);
+    assert.deepEqual(
+      await balances(addresses),
+      addresses.map(() => '2000000'),
+    );
+  });
+
+  it('rejects rows that are in an open batch, until that batch is cancelled', async () => {
+    const { file, addresses } = await makeRows('open.csv', 3, '1');
+    const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
+    const pipelines = (await planOf(file)).parts[0]?.map(({ pipeline }) => pipeline) ?? [];
+    const { batch } = await client.initBatch({ pipelines });
+    await folder.write(
+      'open.csv',
+      addresses
+        .map((address) => `${address},1\n`)
+        .toReversed()
+        .join(''),
+    );
+    const open = await airdrop(file, '--dry-run');
+    assert.equal(open.exitCode, 3, open.stderr);
+    assert.match(
+      JSON.parse(open.stderr).message,
+      new RegExp(`3 lines, 1 to 3, are in batch ${batch.id}, which is \\w+\\. .* flywheel cancel ${batch.id}\\.`),
+    );
+    await client.cancelBatch(batch.id);
+    assert.equal((await airdrop(file, '--dry-run')).exitCode, 0);
+  });
+
+  it('rejects a changed file on the machine that sent it, even if the receipt is lost, and resumes the copy that it kept', async () => {
+    const { file, addresses } = await makeRows('kept.csv', 2, '1');
     const first = await airdrop(file);
     assert.equal(first.exitCode, 0, first.stderr);
     await rm(JSON.parse(first.stdout).receipt);
-    const text = await readFile(file, 'utf8');
-    const [newcomer] = (await makeRows('newcomer.csv', 1, '1')).addresses;
-    await writeFile(file, `${text}${newcomer},1\n`);
+    await folder.write('kept.csv', addresses.map((address) => `${address},2\n`).join(''));
     const { exitCode, stderr } = await airdrop(file);
-    assert.equal(exitCode, 3);
+    assert.equal(exitCode, 2, stderr);
     const { error, message } = JSON.parse(stderr);
-    assert.equal(error, 'ERR_AIRDROP_REFUSED');
-    assert.match(message, /^Nothing was sent\.\n {2}9 lines, 1 to 9, are in an earlier batch, with other rows/);
-    assert.deepEqual(await balances([...addresses, newcomer ?? '']), [...addresses.map(() => '1000000'), null]);
+    assert.equal(error, 'ERR_FILE');
+    const [, kept = ''] = /What was sent is in (\S+)\.$/.exec(message) ?? [];
+    assert.equal((await airdrop(kept)).exitCode, 5);
+    assert.deepEqual(
+      await balances(addresses),
+      addresses.map(() => '1000000'),
+    );
   });
 
   it('rejects a file that has changed since it was sent, until another receipt is named', async () => {
@@ -193,13 +264,7 @@ describe('flywheel airdrop', () => {
 
   it('sends the unsent rows of a failed batch only with --rest', async () => {
     const { file, addresses } = await makeRows('failed.csv', 9, '0.25');
-    const { rows } = readAirdropCsv(await readFile(file, 'utf8'), { decimals: 6, duplicates: 'refuse' });
-    const { identity, parts } = planAirdrop(rows, {
-      type: 'AIRDROP',
-      round: '',
-      run: 1,
-      token: { mint: project.mintAddress },
-    });
+    const { identity, parts } = await planOf(file);
     const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
     const pipelines = parts[0]?.map(({ pipeline }) => pipeline) ?? [];
     const { batch } = await client.initBatch(
@@ -248,7 +313,7 @@ describe('flywheel airdrop', () => {
           signal,
         },
         { rows, plan, receiptFile: `${folder.path}/many.receipt.csv`, sendRest: false },
-        { bar, onNames: () => undefined },
+        { bar, onEvent: () => undefined },
       );
     const stop = new AbortController();
     const stopInTheSecond: ProgressBar = {

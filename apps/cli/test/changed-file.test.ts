@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Batch } from '@flywheel/api';
-import { describeChangeIssue } from '../src/commands/batch/run.ts';
+import { describeChangeIssue } from '../src/run-state.ts';
 
 describe('a file that has changed since a batch was created from it', () => {
   const issueOf = (status: Batch['status'], totalSuccessful = 0) =>

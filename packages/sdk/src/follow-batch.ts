@@ -27,12 +27,12 @@ export type BatchProgress =
   | { readonly stage: 'approved'; readonly batch: Batch; readonly signedTx: Base64EncodedWireTransaction | null }
   /** The execution is blocked. `executionError` says by what, and whether you must act; the service tries again. */
   | { readonly stage: 'blocked'; readonly batch: Batch; readonly executionError: ExecutionError }
-  /** `hadEnded` is true if the batch ended before this call, which then sent nothing. */
   /**
    * Only with `verify`, and only if a failed batch needs the wallet's cancel vote before its rent returns. `signature` is
    * null if the vote could not be cast; `error` says why. The result of the batch stays as it is.
    */
   | { readonly stage: 'cancelVote'; readonly batch: Batch; readonly signature: string | null; readonly error: unknown }
+  /** `hadEnded` is true if the batch ended before this call, which then sent nothing. */
   | { readonly stage: 'ended'; readonly batch: Batch; readonly hadEnded: boolean };
 
 export interface VerifyOptions {

@@ -50,11 +50,30 @@ export async function runBatch(
   if (run > 1 && !(await client.isKeyUsed(await runKeyOf(pipelines, { run }), call))) {
     await requirePreviousRun(client, pipelines, run, call);
   }
+  return followRun(client, { input, pipelines }, { run, sendRest, ...options });
+}
+
+export interface RunToFollow {
+  readonly input: InitBatchInput;
+  /** Those of `input`. */
+  readonly pipelines: readonly Pipeline[];
+}
+
+/**
+ * Creates or resumes a run and follows its batches to their end, as `runBatch` does, but does not ask whether the previous
+ * run has executed everything: `requirePreviousRun` does.
+ */
+export async function followRun(
+  client: FlywheelClient,
+  { input, pipelines }: RunToFollow,
+  { run = 1, sendRest = false, ...options }: Omit<RunBatchOptions, 'idempotencyKey'>,
+): Promise<Batch> {
+  const { onProgress, signal } = options;
   let failed: Batch | null = null;
   for (let [rest, groups]: [number, (readonly Pipeline[])[]] = [0, [pipelines]]; ; rest += 1) {
     const [group = [], ...later] = groups;
     const key = await runKeyOf(pipelines, { run, rest });
-    if (rest > 0 && !sendRest && failed && !(await client.isKeyUsed(key, call))) return failed;
+    if (rest > 0 && !sendRest && failed && !(await client.isKeyUsed(key, signal ? { signal } : {}))) return failed;
     onProgress?.({ stage: 'begun', idempotencyKey: key, position: { run, rest } });
     // JSON text is sent byte for byte, so that the service sees every digit.
     const body = rest === 0 ? input : { pipelines: [...group] };

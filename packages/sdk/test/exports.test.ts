@@ -17,6 +17,7 @@ it('the SDK exports these names and no others', () => {
     'createFlywheelClient',
     'decimalOf',
     'estimateBytes',
+    'followRun',
     'groupsLeft',
     'idempotencyKeyOf',
     'isErrorCode',

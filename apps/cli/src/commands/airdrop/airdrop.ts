@@ -1,40 +1,25 @@
 import { basename } from 'node:path';
 import { groupDigits, toDecimal } from '@flywheel/protocol';
 import { type AirdropCsv, DUPLICATES, type Duplicates, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
-import { type FlywheelClient, requirePreviousRun, TOKEN_2022_PROGRAM_ADDRESS } from '@flywheel/sdk';
+import { type FlywheelClient, idempotencyKeyOf, requirePreviousRun, TOKEN_2022_PROGRAM_ADDRESS } from '@flywheel/sdk';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import {
-  type Context,
-  openClient,
-  openConsole,
-  type RpcUrlOption,
-  requireApiKey,
-  type UrlOption,
-} from '../../context.ts';
+import { type Context, openClient, openConsole, requireApiKey } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readTextFile, readWallet } from '../../files.ts';
 import { count } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
-import {
-  addRpcUrlOption,
-  addRunNumberOptions,
-  addUrlOption,
-  addWalletOption,
-  nextRunOption,
-  type RunNumberOptions,
-  runNumberOf,
-} from '../../options.ts';
-import type { BatchNames } from '../../output.ts';
+import { addPaymentOptions, type PaymentOptions, runNumberOf } from '../../options.ts';
 import { createProgressBar, type ProgressBar } from '../../progress.ts';
+import { alreadyPaid, recordRun } from '../../run-recorder.ts';
+import { openRunState, requireUnchanged } from '../../run-state.ts';
 import { verifyOptionsOf } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { type AirdropCheck, checkAirdrop } from './check.ts';
 import { type AirdropPlan, keyOfPart, planAirdrop } from './plan.ts';
-import { requireSameRows } from './receipt.ts';
+import { requireSameRows, rowsText } from './receipt.ts';
 import { type AirdropReport, sendAirdrop } from './send.ts';
 
-interface AirdropOptions extends UrlOption, RpcUrlOption, RunNumberOptions {
-  readonly wallet: string;
+interface AirdropOptions extends PaymentOptions {
   readonly type: string;
   readonly duplicates: Duplicates;
   readonly round?: string;
@@ -44,7 +29,8 @@ interface AirdropOptions extends UrlOption, RpcUrlOption, RunNumberOptions {
 
 /** `flywheel airdrop FILE.csv`: as many batches as needed, each row exactly once. */
 export function addAirdropCommand(program: Command, context: Context): void {
-  const command = addWalletOption(program.command('airdrop'))
+  const command = program
+    .command('airdrop')
     .summary('airdrop to every row of a CSV file, each exactly once')
     .description(
       'Airdrop to every row of FILE: address,amount in whole tokens. All rows are checked before anything is sent, and so is their total against the vault and today’s limits. Run the same command again to resume, also after Ctrl-C or a crash. No row is paid twice: the idempotency key of each batch depends only on the project, the rows of the batch, --type, --round and the number of the run. The receipt, FILE.receipt.csv, lists the transaction of each row. Exits with 3 if a batch failed, and with 5 if an earlier command has paid every row.',
@@ -59,7 +45,7 @@ export function addAirdropCommand(program: Command, context: Context): void {
     .option('--round <name>', 'name of this airdrop, if another one begins with the same rows')
     .option('--receipt <file>', 'where to write the result of each row; default: FILE.receipt.csv')
     .option('--dry-run', 'check everything and send nothing');
-  addUrlOption(addRpcUrlOption(addRunNumberOptions(command)))
+  addPaymentOptions(command)
     .addHelpText('after', '\nExample:\n  flywheel airdrop season-1.csv --wallet wallet.json --dry-run')
     .action(async (file: string, options: AirdropOptions) => {
       const bar = createProgressBar(context.output);
@@ -99,7 +85,11 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const verify = await verifyOptionsOf(context, project, options);
   const run = runNumberOf(options);
   const receiptFile = options.receipt ?? `${file.replace(/\.csv$/i, '')}${run === 1 ? '' : `.run${run}`}.receipt.csv`;
-  await requireSameRows(receiptFile, rows);
+  const text = rowsText(rows);
+  const sent = { text, content: await idempotencyKeyOf('airdrop rows', text) };
+  const state = openRunState(context, project.id, receiptFile);
+  await requireUnchanged(client, state, { file, content: sent.content });
+  await requireSameRows({ receiptFile, state, content: sent.content }, rows);
 
   const token = { mint, ...(program === 'token-2022' && { tokenProgram: TOKEN_2022_PROGRAM_ADDRESS }) };
   const planOf = (number: number) =>
@@ -120,17 +110,13 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   if (!output.json && !output.terminal) output.note(describe(summary, null));
 
   const deps = { client, console, projectId: project.id, wallet, verify, signal };
-  let lastName: string | null = null;
-  const onNames = (names: BatchNames) => {
-    output.nameBatch(names);
-    const name = names.batchId === null ? `Idempotency key ${names.idempotencyKey}` : `Batch ${names.batchId}`;
-    if (name !== lastName) bar.note(name);
-    lastName = name;
-  };
+  const recorder = recordRun(output, { state, sent, note: bar.note });
   const request = { rows, plan, receiptFile, sendRest: options.rest === true };
-  const report = await sendAirdrop(deps, request, { bar, onNames });
+  const report = await sendAirdrop(deps, request, { bar, onEvent: recorder.onProgress });
   bar.close();
   finish(context, report, { ...summary, receipt: receiptFile });
+  const endedBefore = recorder.endedBefore();
+  if (endedBefore !== null) throw alreadyPaid(endedBefore, run, 'rows');
 }
 
 /**
@@ -194,9 +180,10 @@ function describe({ rows, total, batches, pipelines, begunBatches, identity }: S
   ].join('\n');
 }
 
+/** @throws CliError `ERR_BATCH_FAILED` */
 function finish(
   { output }: Context,
-  { outcomes, batchIds, hadEnded, failure }: AirdropReport,
+  { outcomes, batchIds, failure }: AirdropReport,
   summary: Summary & { receipt: string },
 ): void {
   const executed = outcomes.filter(({ status }) => status === 'executed').length;
@@ -206,13 +193,6 @@ function finish(
     { ...summary, executedRows: executed, batchIds },
     describe(summary, `${counts} Receipt: ${summary.receipt}`),
   );
-  if (failure === null && hadEnded) {
-    const next = nextRunOption(summary.identity.run);
-    throw new CliError(
-      'ERR_ALREADY_PAID',
-      `Every row was paid by an earlier command; nothing was sent. ${next} pays them once more.`,
-    );
-  }
   if (failure === null) return;
   throw new CliError(
     'ERR_BATCH_FAILED',

@@ -3,7 +3,7 @@ import { groupDigits, toBaseUnits, toDecimal } from '@flywheel/protocol';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
 import type { FlywheelClient } from '@flywheel/sdk';
 import type { ConsoleClient } from '../../console-client.ts';
-import { count } from '../../format.ts';
+import { describeLines, findPaidBefore } from './paid-before.ts';
 import { type AirdropIdentity, type AirdropPlan, keyOfPart, type PlannedPipeline, payloadOf } from './plan.ts';
 
 export interface AirdropCheck {
@@ -29,6 +29,7 @@ export async function checkAirdrop(
   const { client, project, signal } = deps;
   const { decimals } = project.token;
   const newParts: (readonly PlannedPipeline[])[] = [];
+  const sent: number[] = [];
   const issues = new Set<string>();
   let lamportsNeeded = 0n;
   let last: PreviewBatchResponse | null = null;
@@ -47,8 +48,15 @@ export async function checkAirdrop(
     const sentBefore = part.filter((_, i) => repeated.has(i)).flatMap((planned) => planned.rows);
     // The last pipeline of a shorter file became the first one that is not repeated, with more rows in it.
     const longer = newParts.length === 1 ? part.find((_, i) => !repeated.has(i)) : undefined;
-    const sentAlone = await findSentRows(deps, { identity, longer, rows });
-    for (const issue of repeatIssues([...sentBefore, ...sentAlone], rows)) issues.add(issue);
+    sent.push(...sentBefore, ...(await findSentRows(deps, { identity, longer, rows })));
+  }
+  if (newParts.length > 0) {
+    const resumed = parts.filter((part) => !newParts.includes(part)).flat();
+    const paid = await findPaidBefore(deps, { identity, rows, unsent: newParts.flat(), resumed });
+    for (const issue of paid.issues) issues.add(issue);
+    // Proofs find rows that were paid earlier than the batches that are compared.
+    const others = sent.filter((row) => !paid.rows.has(row));
+    if (others.length > 0) issues.add(repeatIssue(others, rows));
   }
   // The preview of a single batch has already checked the total.
   if (last && newParts.length > 1) {
@@ -92,14 +100,8 @@ async function findSentRows(
   return [];
 }
 
-function repeatIssues(sent: readonly number[], rows: readonly AirdropRow[]): string[] {
-  const lines = sent.flatMap((row) => rows[row]?.lines ?? []);
-  if (lines.length === 0) return [];
-  const [first, end] = [Math.min(...lines), Math.max(...lines)];
-  const which = lines.length === 1 ? `Line ${first} is` : `${count(lines.length, 'line')}, ${first} to ${end}, are`;
-  return [
-    `${which} in an earlier batch, with other rows: the file has changed since it was sent. Put new rows into a file of their own. To pay these rows again, pass --round NAME.`,
-  ];
+function repeatIssue(sent: readonly number[], rows: readonly AirdropRow[]): string {
+  return `${describeLines(sent, rows)} in an earlier batch, with other rows: the file has changed since it was sent. Put new rows into a file of their own. To pay these rows again, pass --round NAME.`;
 }
 
 /** Replaces the place in the request, `pipelines[3].actions[1]`, by the line in the file. */

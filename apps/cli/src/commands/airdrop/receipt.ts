@@ -1,6 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { type AirdropRow, readCsvCells, writeCsv } from '@flywheel/protocol/airdrop-csv';
 import { CliError } from '../../errors.ts';
+import { describeKept, type RunState } from '../../run-state.ts';
 
 /** The outcome of a row. */
 export interface RowOutcome {
@@ -30,22 +31,40 @@ export async function writeReceipt(
   await rename(draft, path);
 }
 
+/** The rows as a file that the command reads: it makes the same airdrop. */
+export function rowsText(rows: readonly AirdropRow[]): string {
+  return writeCsv([['address', 'amount'], ...rows.map(({ address, amount }) => [address, amount])]);
+}
+
+/** What this machine knows about an airdrop. */
+export interface KnownAirdrop {
+  readonly receiptFile: string;
+  readonly state: RunState;
+  /** Hash of the rows. */
+  readonly content: string;
+}
+
 /**
- * Prevents a changed file from being sent as a whole new airdrop by accident: the receipt must list the same rows.
+ * Prevents a changed file from being sent as a whole new airdrop by accident: the receipt must list the same rows, or, if
+ * it is lost, the state of the last command.
  * @throws CliError `ERR_FILE`.
  */
-export async function requireSameRows(path: string, rows: readonly AirdropRow[]): Promise<void> {
+export async function requireSameRows(
+  { receiptFile: path, state, content }: KnownAirdrop,
+  rows: readonly AirdropRow[],
+): Promise<void> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw new CliError('ERR_FILE', `Cannot read the receipt ${path}: ${error.message}.`, { cause: error });
   });
-  if (text === null) return;
-  const [, ...records] = readCsvCells(text);
+  const record = state.read();
+  if (text === null && (record === null || record.batchId === null || record.content === content)) return;
+  const [, ...records] = readCsvCells(text ?? '');
   const isSame = ([, address, amount]: readonly string[], i: number) =>
     rows[i]?.address === address && rows[i]?.amount === amount;
-  if (records.length === rows.length && records.every(isSame)) return;
+  if (text !== null && records.length === rows.length && records.every(isSame)) return;
   throw new CliError(
     'ERR_FILE',
-    `${path} is the receipt of other rows: the file has changed since it was sent. Sending it now would be a new airdrop that pays all of its rows. To do that, pass another --receipt; otherwise restore the file.`,
+    `${path} is the receipt of other rows: the file has changed since it was sent. Sending it now would be a new airdrop that pays all of its rows. To do that, pass another --receipt; otherwise restore the file.${record === null ? '' : ` ${describeKept(state)}`}`,
   );
 }

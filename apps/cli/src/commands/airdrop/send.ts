@@ -1,13 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { CONSOLE_OPERATIONS, type Pipeline } from '@flywheel/api';
+import { CONSOLE_OPERATIONS } from '@flywheel/api';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
-import { type BatchProgress, type FlywheelClient, groupsLeft, runBatch, type VerifyOptions } from '@flywheel/sdk';
+import { type BatchProgress, type FlywheelClient, followRun, type VerifyOptions } from '@flywheel/sdk';
 import type { KeyPairSigner } from '@solana/kit';
 import type { ConsoleClient } from '../../console-client.ts';
 import { count } from '../../format.ts';
-import type { BatchNames } from '../../output.ts';
 import type { ProgressBar } from '../../progress.ts';
-import { type AirdropIdentity, type AirdropPlan, keyOfPart, type PlannedPipeline } from './plan.ts';
+import type { AirdropIdentity, AirdropPlan, PlannedPipeline } from './plan.ts';
 import { PENDING, type RowOutcome, writeReceipt } from './receipt.ts';
 
 export interface SendDeps {
@@ -31,16 +30,14 @@ export interface AirdropReport {
   /** The outcome of each row, in order. */
   readonly outcomes: readonly RowOutcome[];
   readonly batchIds: readonly string[];
-  /** True if every batch had ended before. */
-  readonly hadEnded: boolean;
   /** null if every row was executed. */
   readonly failure: PartFailure | null;
 }
 
 export interface AirdropDisplay {
   readonly bar: ProgressBar;
-  /** Called when the key of a batch is known, and again when its id is. */
-  readonly onNames: (names: BatchNames) => void;
+  /** Listens to the events of every batch. */
+  readonly onEvent: (event: BatchProgress) => void;
 }
 
 /**
@@ -50,31 +47,25 @@ export interface AirdropDisplay {
 export async function sendAirdrop(
   deps: SendDeps,
   { rows, plan, receiptFile, sendRest }: AirdropRequest,
-  { bar, onNames }: AirdropDisplay,
+  { bar, onEvent }: AirdropDisplay,
 ): Promise<AirdropReport> {
   const outcomes: RowOutcome[] = rows.map(() => PENDING);
   const { identity, parts } = plan;
-  let hadEnded = true;
   for (const [part, pipelines] of parts.entries()) {
-    const listeners = {
-      onProgress: (progress: PartProgress) =>
-        bar.show(fractionOf(parts, part, progress), describeProgress(parts, part, progress)),
-      onNames,
-      onWarning: (text: string) => bar.note(`Note: ${text}`),
-    };
-    const result = await sendPart(deps, { identity, pipelines, sendRest }, listeners);
+    const onProgress = (progress: PartProgress) =>
+      bar.show(fractionOf(parts, part, progress), describeProgress(parts, part, progress));
+    const result = await sendPart(deps, { identity, pipelines, sendRest }, { onProgress, onEvent, note: bar.note });
     for (const [row, outcome] of result.outcomes) outcomes[row] = outcome;
-    hadEnded &&= result.hadEnded;
     await writeReceipt(receiptFile, rows, outcomes);
-    if (result.failure) return report(outcomes, { hadEnded, failure: result.failure });
+    if (result.failure) return report(outcomes, result.failure);
   }
   bar.show(1, count(rows.length, 'row'));
-  return report(outcomes, { hadEnded, failure: null });
+  return report(outcomes, null);
 }
 
-function report(outcomes: readonly RowOutcome[], end: Pick<AirdropReport, 'hadEnded' | 'failure'>): AirdropReport {
+function report(outcomes: readonly RowOutcome[], failure: PartFailure | null): AirdropReport {
   const batchIds = [...new Set(outcomes.map(({ batchId }) => batchId).filter((batchId) => batchId !== ''))];
-  return { outcomes, batchIds, ...end };
+  return { outcomes, batchIds, failure };
 }
 
 export interface PartRequest {
@@ -85,9 +76,8 @@ export interface PartRequest {
 
 export interface PartListeners {
   readonly onProgress: (progress: PartProgress) => void;
-  readonly onNames: (names: BatchNames) => void;
-  /** Called before the wallet signs. */
-  readonly onWarning: (text: string) => void;
+  readonly onEvent: (event: BatchProgress) => void;
+  readonly note: (text: string) => void;
 }
 
 interface PartFailure {
@@ -98,7 +88,6 @@ interface PartFailure {
 interface PartResult {
   /** By index of the row. */
   readonly outcomes: ReadonlyMap<number, RowOutcome>;
-  readonly hadEnded: boolean;
   /** null if every row was executed. */
   readonly failure: PartFailure | null;
 }
@@ -112,111 +101,108 @@ interface PartProgress {
   readonly issue: string | null;
 }
 
-/**
- * Sends one part of an airdrop, or resumes it. A failed batch is final and what it executed stays executed: the rest
- * becomes further batches of the part, under keys that depend on the part alone, so that a repeated run finds them.
- */
-export async function sendPart(
-  deps: SendDeps,
-  { identity, pipelines, sendRest }: PartRequest,
-  listeners: PartListeners,
-): Promise<PartResult> {
-  const { client, console, projectId, signal } = deps;
-  const outcomes = new Map<number, RowOutcome>();
-  const rowsOf = new Map(pipelines.map(({ pipeline, rows }) => [pipeline, rows]));
-  let groups: (readonly Pipeline[])[] = [pipelines.map(({ pipeline }) => pipeline)];
-  let hadEnded = true;
-  let failure: PartFailure | null = null;
-  for (let rest = 0; ; rest += 1) {
-    const [group = [], ...later] = groups;
-    const idempotencyKey = await keyOfPart(pipelines, identity, rest);
-    if (failure && !sendRest && !(await client.isKeyUsed(idempotencyKey, { signal }))) {
-      return { outcomes, hadEnded, failure };
-    }
-    const before = pipelines.length - groups.flat().length;
-    const sent = await sendBatch(deps, group, idempotencyKey, {
-      ...listeners,
-      onProgress: (progress) =>
-        listeners.onProgress({ ...progress, executedPipelines: before + progress.executedPipelines }),
-    });
-    hadEnded &&= sent.hadEnded;
-    const { batchId } = sent;
-    const detail = await console.call(CONSOLE_OPERATIONS.getProjectBatch, { params: { projectId, batchId } });
-    for (const [i, pipeline] of group.entries()) {
-      const { state, signature = '' } = detail.pipelines[i] ?? {};
-      const status = state === 'executed' ? 'executed' : state === 'failed' ? 'failed' : PENDING.status;
-      for (const row of rowsOf.get(pipeline) ?? []) outcomes.set(row, { status, signature, batchId });
-    }
-    groups = [...groupsLeft(detail.batch, group), ...later];
-    if (groups.length === 0) return { outcomes, hadEnded, failure: null };
-    if (detail.batch.status !== 'FAILED') continue;
-    const { executeResult, initResult } = detail.batch;
-    const message = detail.failure?.message ?? executeResult?.failedTxMsg ?? initResult?.failedTxMsg;
-    failure = { batchId, message: message ?? 'No reason given.' };
-    // A batch that fails in this run would most likely fail again.
-    if (!sent.hadEnded) return { outcomes, hadEnded, failure };
-  }
-}
-
 /** Long enough for a person to approve for the company; a later run resumes what takes longer. */
 const TIMEOUT_MS = 3_600_000;
 
-async function sendBatch(
+/** Sends one part of an airdrop, or resumes it: a run of its own, of one batch and those that send what it left. */
+export async function sendPart(
   { client, console, projectId, wallet, verify, signal }: SendDeps,
-  pipelines: readonly Pipeline[],
-  idempotencyKey: string,
-  { onProgress, onNames, onWarning }: PartListeners,
-): Promise<{ readonly batchId: string; readonly hadEnded: boolean }> {
-  const ended = new AbortController();
-  const polling = { signal: AbortSignal.any([signal, ended.signal]) };
+  { identity, pipelines, sendRest }: PartRequest,
+  { onProgress, onEvent, note }: PartListeners,
+): Promise<PartResult> {
+  const ended: string[] = [];
+  let executedBefore = 0;
   let batchId: string | null = null;
-  let hadEnded = false;
-  let polled: Promise<void> = Promise.resolve();
-  const show = (progress: Pick<PartProgress, 'stage'> & Partial<PartProgress>) =>
-    onProgress({ batchId, executedPipelines: 0, issue: null, ...progress });
-  const followExecution = (executingId: string) => {
-    const readExecuted = async () => {
-      const request = { params: { projectId, batchId: executingId } };
-      return (await console.call(CONSOLE_OPERATIONS.getBatchProgress, request)).executedPipelines;
-    };
-    polled = poll(readExecuted, (executedPipelines) => show({ stage: 'execute', executedPipelines }), polling);
-  };
+  const show = ({ stage, executedPipelines = 0, issue = null }: Pick<PartProgress, 'stage'> & Partial<PartProgress>) =>
+    onProgress({ stage, batchId, executedPipelines: executedBefore + executedPipelines, issue });
+  const execution = followExecutions({ console, projectId, signal }, (executedPipelines) =>
+    show({ stage: 'execute', executedPipelines }),
+  );
   const listen = (event: BatchProgress) => {
+    onEvent(event);
     switch (event.stage) {
       case 'begun':
-        onNames({ idempotencyKey, batchId });
+        batchId = null;
         return show({ stage: 'compile' });
       case 'compiled':
         batchId = event.init.batch.id;
-        onNames({ idempotencyKey, batchId });
-        for (const { message } of event.init.warnings ?? []) onWarning(message);
         return show({ stage: 'set up' });
       case 'setUp':
       case 'verified':
         return show({ stage: 'approve' });
       case 'approved':
         show({ stage: 'execute' });
-        return followExecution(event.batch.id);
+        return execution.follow(event.batch.id);
       case 'blocked':
         return show({ stage: 'execute', issue: event.executionError.message });
       case 'cancelVote':
         if (event.signature !== null) return;
-        return onWarning(`The wallet’s cancel vote on batch ${event.batch.id} was not cast: ${String(event.error)}`);
+        return note(`Note: The wallet’s cancel vote on batch ${event.batch.id} was not cast: ${String(event.error)}`);
       case 'ended':
-        hadEnded = event.hadEnded;
+        execution.stop();
+        executedBefore += event.batch.executeResult?.totalSuccessful ?? 0;
+        ended.push(event.batch.id);
         return;
       default:
         return event satisfies never;
     }
   };
   try {
-    const options = { wallet, verify, idempotencyKey, signal, timeoutMs: TIMEOUT_MS, onProgress: listen };
-    const { id } = await runBatch(client, pipelines, options);
-    return { batchId: id, hadEnded };
+    const work = pipelines.map(({ pipeline }) => pipeline);
+    const options = { run: identity.run, sendRest, wallet, verify, signal, timeoutMs: TIMEOUT_MS, onProgress: listen };
+    await followRun(client, { input: { pipelines: work }, pipelines: work }, options);
   } finally {
-    ended.abort();
-    await polled;
+    await execution.close();
   }
+  return readOutcomes({ console, projectId }, ended, pipelines);
+}
+
+async function readOutcomes(
+  { console, projectId }: Pick<SendDeps, 'console' | 'projectId'>,
+  batchIds: readonly string[],
+  pipelines: readonly PlannedPipeline[],
+): Promise<PartResult> {
+  // The payload names the rows, so that no two pipelines of a part have the same.
+  const rowsOf = new Map(pipelines.map(({ pipeline, rows }) => [pipeline.payload, rows]));
+  const outcomes = new Map<number, RowOutcome>();
+  let failure: PartFailure | null = null;
+  for (const batchId of batchIds) {
+    const detail = await console.call(CONSOLE_OPERATIONS.getProjectBatch, { params: { projectId, batchId } });
+    for (const { payload, state, signature = '' } of detail.pipelines) {
+      const status = state === 'executed' || state === 'failed' ? state : PENDING.status;
+      for (const row of rowsOf.get(payload) ?? []) outcomes.set(row, { status, signature, batchId });
+    }
+    if (detail.batch.status !== 'FAILED') continue;
+    const { executeResult, initResult } = detail.batch;
+    const message = detail.failure?.message ?? executeResult?.failedTxMsg ?? initResult?.failedTxMsg;
+    failure = { batchId, message: message ?? 'No reason given.' };
+  }
+  const isPaid = pipelines.every(({ rows }) => rows.every((row) => outcomes.get(row)?.status === 'executed'));
+  return { outcomes, failure: isPaid ? null : failure };
+}
+
+/** Reports how many pipelines the current batch has executed, while it is executed. */
+function followExecutions(
+  { console, projectId, signal }: Pick<SendDeps, 'console' | 'projectId' | 'signal'>,
+  onChange: (executedPipelines: number) => void,
+) {
+  let current = new AbortController();
+  let polled: Promise<void> = Promise.resolve();
+  return {
+    follow: (batchId: string) => {
+      current = new AbortController();
+      const readExecuted = async () => {
+        const request = { params: { projectId, batchId } };
+        return (await console.call(CONSOLE_OPERATIONS.getBatchProgress, request)).executedPipelines;
+      };
+      polled = poll(readExecuted, onChange, { signal: AbortSignal.any([signal, current.signal]) });
+    },
+    stop: () => current.abort(),
+    close: async () => {
+      current.abort();
+      await polled;
+    },
+  };
 }
 
 /** One request a second looks live to a person, and is far below the console’s rate limit. */
