@@ -1,5 +1,6 @@
 import {
   CONSOLE_OPERATIONS,
+  isSignInMessageFor,
   type Operation,
   type OperationReply,
   type OperationRequest,
@@ -87,7 +88,7 @@ function keepCookies(send: typeof fetch): typeof fetch {
 /** Prevents a service from getting a signature with which it could sign in at another host. */
 function requireOwnHost(message: string, url: string): void {
   const { host } = new URL(url);
-  if (message.startsWith(`${host} wants you to sign in with your Solana account:\n`)) return;
+  if (isSignInMessageFor(host, message)) return;
   throw new FlywheelError({
     code: 'ERR_SIGNING_REFUSED',
     message: `Not signed: the sign-in message from ${url} is for another host than ${host}. It begins: ${message.slice(0, 80)}`,

@@ -24,16 +24,6 @@ export function layOutPairs(pairs: readonly (readonly [name: string, value: stri
   return pairs.map(([name, value]) => `  ${styleText('dim', name.padEnd(width), { stream })}  ${value}`);
 }
 
-/** `7Fq2…9dKe`: enough to recognize an address or a signature. */
-export function shorten(text: string): string {
-  return text.length <= 12 ? text : `${text.slice(0, 4)}…${text.slice(-4)}`;
-}
-
-/** `1 pipeline`, `36 pipelines`, `2 batches`. */
-export function count(amount: number, singular: string, plural = `${singular}s`): string {
-  return `${amount.toLocaleString('en-US')} ${amount === 1 ? singular : plural}`;
-}
-
 const DURATION_UNITS = [
   ['d', 86_400],
   ['h', 3_600],

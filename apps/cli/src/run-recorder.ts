@@ -1,7 +1,7 @@
 import type { Batch, InitWarning } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import type { BatchProgress } from '@flywheel/sdk';
 import { CliError } from './errors.ts';
-import { count } from './format.ts';
 import { nextRunOption } from './options.ts';
 import type { Output } from './output.ts';
 import type { RunState } from './run-state.ts';
@@ -65,7 +65,7 @@ const MAX_SHOWN_WARNINGS = 3;
 function describeWarnings(warnings: readonly InitWarning[]): string[] {
   const shown = warnings.slice(0, MAX_SHOWN_WARNINGS).map(({ message }) => `Note: ${message}`);
   const more = warnings.length - shown.length;
-  return more > 0 ? [...shown, `Note: ${count(more, 'more warning')}; flywheel init prints all of them.`] : shown;
+  return more > 0 ? [...shown, `Note: ${pluralize(more, 'more warning')}; flywheel init prints all of them.`] : shown;
 }
 
 /**

@@ -3,10 +3,10 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, wr
 import { homedir } from 'node:os';
 import { extname, isAbsolute, join, resolve } from 'node:path';
 import type { Batch } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import { type FlywheelClient, isFlywheelError } from '@flywheel/sdk';
 import type { Context } from './context.ts';
 import { CliError } from './errors.ts';
-import { count } from './format.ts';
 
 /** The batch that was last begun from a file. */
 export interface RunRecord {
@@ -99,7 +99,7 @@ export function describeChangeIssue(file: string, { id, status, executeResult }:
   if (status === 'EXECUTED' || (status === 'FAILED' && executed === 0)) return null;
   const changed = `${file} has changed since batch ${id} was created from it`;
   return status === 'FAILED'
-    ? `${changed}, and that batch executed ${count(executed, 'pipeline')} before it failed. Sending the file now could pay them again. Restore the file and add --rest, which sends only the pipelines that were not executed. If the changed file is another payment, save it under another name.`
+    ? `${changed}, and that batch executed ${pluralize(executed, 'pipeline')} before it failed. Sending the file now could pay them again. Restore the file and add --rest, which sends only the pipelines that were not executed. If the changed file is another payment, save it under another name.`
     : `${changed}, and that batch is ${status}. Sending the file now would be another payment. Restore the file to resume the batch, or end it with flywheel cancel ${id}.`;
 }
 

@@ -17,6 +17,16 @@ import {
 
 const batchId = idParam.describe('Id of the batch, from the response of init.');
 
+/** Errors of a request whose pipelines do not compile. */
+const PIPELINE_ERRORS = [
+  'ERR_FLYWHEEL_NO_INSTRUCTIONS',
+  'ERR_FLYWHEEL_ACTIONS_EMPTY',
+  'ERR_FLYWHEEL_INVALID_ACTION',
+  'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
+  'ERR_FLYWHEEL_PIPELINE_TOO_BIG',
+  'ERR_KEY_SCOPES_UNAUTHORIZED',
+] as const;
+
 /** The contract under `/v1`. It may be extended, never changed. */
 export const OPERATIONS = {
   initBatch: {
@@ -36,13 +46,8 @@ export const OPERATIONS = {
     body: InitBatchRequest,
     responses: { 200: { description: 'The batch and the approval transaction to sign.', schema: InitBatchResponse } },
     errors: [
-      'ERR_FLYWHEEL_NO_INSTRUCTIONS',
-      'ERR_FLYWHEEL_ACTIONS_EMPTY',
-      'ERR_FLYWHEEL_INVALID_ACTION',
-      'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
-      'ERR_FLYWHEEL_PIPELINE_TOO_BIG',
+      ...PIPELINE_ERRORS,
       'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED',
-      'ERR_KEY_SCOPES_UNAUTHORIZED',
       'ERR_DUPLICATE_IDEMPOTENCY_KEY',
       'ERR_TOO_MANY_OPEN_BATCHES',
       'ERR_RECIPIENT_HELD_BACK',
@@ -65,14 +70,7 @@ export const OPERATIONS = {
     responses: {
       200: { description: 'The result that init and execute would have now.', schema: PreviewBatchResponse },
     },
-    errors: [
-      'ERR_FLYWHEEL_NO_INSTRUCTIONS',
-      'ERR_FLYWHEEL_ACTIONS_EMPTY',
-      'ERR_FLYWHEEL_INVALID_ACTION',
-      'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
-      'ERR_FLYWHEEL_PIPELINE_TOO_BIG',
-      'ERR_KEY_SCOPES_UNAUTHORIZED',
-    ],
+    errors: PIPELINE_ERRORS,
     fallback: 'ERR_INTERNAL',
   },
   executeBatch: {

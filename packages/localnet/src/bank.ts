@@ -25,11 +25,10 @@ import {
   getMintToInstruction,
   TOKEN_PROGRAM_ADDRESS,
 } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { Ledger } from './ledger/ledger.ts';
 import { BLOCKHASH_VALID_SLOTS } from './ledger/slots.ts';
 import { parseWireTransaction, type WireTransaction } from './wire/wire-transaction.ts';
-
-const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb' as Address;
 
 /** Recent airdrops among which equal ones get different blockhashes. */
 const REMEMBERED_AIRDROPS = 10_000;
@@ -71,7 +70,7 @@ export function createBank(ledger: Ledger, signer: KeyPairSigner): Bank {
     airdrop: (recipient, amountLamports) =>
       send([getTransferSolInstruction({ source: signer, destination: recipient, amount: amountLamports })]),
     createMint: async (decimals, token2022) => {
-      const programAddress = token2022 ? TOKEN_2022_PROGRAM : TOKEN_PROGRAM_ADDRESS;
+      const programAddress = token2022 ? TOKEN_2022_PROGRAM_ADDRESS : TOKEN_PROGRAM_ADDRESS;
       const mint = await generateKeyPairSigner();
       const space = getMintSize();
       const lamports = ledger.node.minimumBalanceForRentExemption(BigInt(space));

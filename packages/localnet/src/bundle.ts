@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Address, Signature } from '@solana/kit';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { TIP_ACCOUNTS } from './genesis.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { TransactionError } from './runtime.ts';
@@ -12,7 +13,6 @@ export const MIN_TIP_LAMPORTS = 1_000n;
 const INFLIGHT_MS = 5 * 60 * 1000;
 /** Maximum number of stored bundles; the oldest are deleted first. */
 const REMEMBERED_BUNDLES = 10_000;
-const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 /** SystemInstruction::Transfer: a u32 tag of 2, then the lamports as u64. */
 const TRANSFER_TAG = 2;
 const TRANSFER_BYTES = 12;
@@ -53,7 +53,8 @@ export function tipLamports(transactions: readonly WireTransaction[]): bigint {
   return transactions
     .flatMap(({ instructions, staticAddresses }) =>
       instructions.map(({ programAddressIndex, accountIndices, data }) => {
-        if (staticAddresses[programAddressIndex] !== SYSTEM_PROGRAM || data.length !== TRANSFER_BYTES) return 0n;
+        if (staticAddresses[programAddressIndex] !== SYSTEM_PROGRAM_ADDRESS || data.length !== TRANSFER_BYTES)
+          return 0n;
         const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
         if (view.getUint32(0, true) !== TRANSFER_TAG) return 0n;
         return isTipAccount(staticAddresses[accountIndices[1] ?? -1]) ? view.getBigUint64(4, true) : 0n;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { type Address, getAddressEncoder, lamports } from '@solana/kit';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { LiteSVM } from 'litesvm';
 import { emptyAccount } from './ledger/account-journal.ts';
 import type { SquadsProgram } from './programs.ts';
 
-const SQUADS_PROGRAM = 'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf' as Address;
-const SYSTEM_PROGRAM = '11111111111111111111111111111111' as Address;
 /** The only ProgramConfig account of Squads v4, as on mainnet, where the creation of a multisig is free. */
 const PROGRAM_CONFIG = 'BSTq9w3kZwNwpBXJEvTZz2G9ZTNyKBvoSeXMvwb4cNZr' as Address;
 const PROGRAM_CONFIG_AUTHORITY = '8xgjL6yqGmNeMUKMBcjUug47JL2QcWY3EBrFfYeHtYFT' as Address;
@@ -39,11 +39,11 @@ export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): 
   const svm = new LiteSVM().withSigverify(false).withBlockhashCheck(false).withTransactionHistory(0n);
   // Wrapped SOL, in both token programs.
   svm.withNativeMints();
-  if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM, squads.bytes);
+  if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM_ADDRESS, squads.bytes);
   const data = programConfig();
   svm.setAccount({
     address: PROGRAM_CONFIG,
-    programAddress: SQUADS_PROGRAM,
+    programAddress: SQUADS_PROGRAM_ADDRESS,
     lamports: lamports(svm.minimumBalanceForRentExemption(BigInt(data.length))),
     data,
     executable: false,
@@ -67,7 +67,7 @@ function programConfig(): Uint8Array {
 function putWallet(svm: LiteSVM, address: Address, balanceLamports: bigint): void {
   svm.setAccount({
     address,
-    programAddress: SYSTEM_PROGRAM,
+    programAddress: SYSTEM_PROGRAM_ADDRESS,
     lamports: lamports(balanceLamports),
     data: new Uint8Array(),
     executable: false,

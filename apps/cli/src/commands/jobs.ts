@@ -1,10 +1,11 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { pluralize } from '@flywheel/protocol';
 import type { Admin } from '@flywheel/service';
 import type { Command } from 'commander';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { count, layOutTable, roughDuration } from '../format.ts';
+import { layOutTable, roughDuration } from '../format.ts';
 
 interface ListOptions {
   readonly stuck?: boolean;
@@ -71,7 +72,7 @@ function addRetry(jobs: Command, context: Context): void {
       const lines = [
         retried.length === 0
           ? 'Nothing to retry.'
-          : `${count(retried.length, 'job')} will start within a second. Check with flywheel jobs.`,
+          : `${pluralize(retried.length, 'job')} will start within a second. Check with flywheel jobs.`,
         ...left.map((id) => `${id} not retried: it is running, has completed, or does not exist.`),
       ];
       output.result({ retried, left }, lines.join('\n'));
@@ -131,8 +132,8 @@ function describeJobs(
       ...(error === null ? [] : [styleText('dim', `  ${error.split('\n', 1)[0]}`, { stream })]),
     ]),
     stuckCount === 0
-      ? `${count(jobs.length, 'job')}, none stuck.`
-      : `${count(jobs.length, 'job')}, ${stuckCount} stuck. To run them now: flywheel jobs retry --stuck`,
+      ? `${pluralize(jobs.length, 'job')}, none stuck.`
+      : `${pluralize(jobs.length, 'job')}, ${stuckCount} stuck. To run them now: flywheel jobs retry --stuck`,
   ].join('\n');
 }
 

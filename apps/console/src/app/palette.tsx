@@ -1,3 +1,4 @@
+import { shorten } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Command } from 'cmdk';
@@ -6,7 +7,7 @@ import { recentBatchesQuery } from '../lib/api/batches.ts';
 import { explorerLink, useEnvironment } from '../lib/api/environment.ts';
 import { projectsQuery } from '../lib/api/projects.ts';
 import { useSession, useSignOut } from '../lib/api/session.ts';
-import { shorten, tokenName } from '../lib/format.ts';
+import { base58Kind, tokenName } from '../lib/format.ts';
 import { COMPANY_SCREENS, PROJECT_SCREENS, SCREENS } from './screens.ts';
 
 /** The command palette: finds screens, projects, batches, addresses and signatures. */
@@ -74,16 +75,11 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
 /** Makes a handler that closes the palette and then runs a command. */
 type Run = (command: () => unknown) => () => void;
 
-/** 64 bytes in base58. */
-const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
-/** 32 bytes in base58. */
-const ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
-
 /** Commands for an address or a signature that was typed or pasted. */
 function ChainItems({ text, run }: { readonly text: string; readonly run: Run }) {
   const navigate = useNavigate();
   const environment = useEnvironment();
-  const kind = SIGNATURE.test(text) ? 'signature' : ADDRESS.test(text) ? 'address' : null;
+  const kind = base58Kind(text);
   if (kind === null) return null;
   const link = explorerLink(environment, kind, text);
   return (

@@ -1,3 +1,5 @@
+import { shorten } from '@flywheel/protocol';
+
 /** Longer than any well-known symbol, and short enough for a column. */
 const MAX_SYMBOL_CHARACTERS = 12;
 
@@ -22,12 +24,11 @@ function plainSymbol(symbol: string | undefined): string | null {
   return plain.length === 0 ? null : plain.slice(0, MAX_SYMBOL_CHARACTERS).join('');
 }
 
-/** Formats a number with its noun: `1 batch`, `2 batches`. */
-export function pluralize(number: number, one: string, many = `${one}s`): string {
-  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
-}
+const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
+const ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
-/** Shortens an address or id to `7Fq2…9dKe`; texts of up to 12 characters stay whole. */
-export function shorten(text: string): string {
-  return text.length <= 12 ? text : `${text.slice(0, 4)}…${text.slice(-4)}`;
+/** Tells a signature (64 bytes in base58) from an address (32) by its length; null for any other text. */
+export function base58Kind(text: string): 'signature' | 'address' | null {
+  if (SIGNATURE.test(text)) return 'signature';
+  return ADDRESS.test(text) ? 'address' : null;
 }

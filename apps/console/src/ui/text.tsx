@@ -1,8 +1,8 @@
-import { groupDigits } from '@flywheel/protocol';
+import { groupDigits, shorten } from '@flywheel/protocol';
 import { ExternalLink } from 'lucide-react';
 import { Fragment, type ReactNode } from 'react';
 import { explorerLink, useEnvironment } from '../lib/api/environment.ts';
-import { shorten } from '../lib/format.ts';
+import { base58Kind } from '../lib/format.ts';
 import { cn } from './cn.ts';
 import { useCopied } from './copy.tsx';
 import { Tooltip } from './tooltip.tsx';
@@ -92,9 +92,6 @@ export function TimeText({ at, form = 'full' }: TimeTextProps) {
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
-/** 64 bytes in base58; an address has 32. */
-const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
-const ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const WORD = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\b[1-9A-HJ-NP-Za-km-z]{32,88}\b)/;
 
 /** A message of the service, with its times shown as local times and its addresses and signatures shortened. */
@@ -107,6 +104,7 @@ export function MessageText({ text }: { readonly text: string }) {
 
 function renderPart(part: string): ReactNode {
   if (TIME.test(part)) return <TimeText at={part} />;
-  if (SIGNATURE.test(part)) return <AddressText address={part} kind="signature" isLinked />;
-  return ADDRESS.test(part) ? <AddressText address={part} /> : part;
+  const kind = base58Kind(part);
+  if (kind === 'signature') return <AddressText address={part} kind="signature" isLinked />;
+  return kind === 'address' ? <AddressText address={part} /> : part;
 }

@@ -1,4 +1,5 @@
 import type { Environment } from '@flywheel/api';
+import { publicClusterOf } from '@flywheel/protocol';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 
 export interface EnvironmentDeps {
@@ -17,19 +18,12 @@ export interface EnvironmentDeps {
 export function createEnvironment(deps: EnvironmentDeps): () => Promise<Omit<Environment, 'publicUrl'>> {
   let known: Omit<Environment, 'publicUrl'> | null = null;
   return async () => {
-    known ??= describeEnvironment(deps, clusterOf(await deps.chain.genesisHash()));
+    known ??= describeEnvironment(deps, publicClusterOf(await deps.chain.genesisHash()) ?? 'localnet');
     return known;
   };
 }
 
 type Cluster = Environment['cluster'];
-
-/** A genesis hash begins with its chain's CAIP-2 reference (namespaces.chainagnostic.org/solana/caip2). */
-const GENESIS_PREFIXES: readonly (readonly [Cluster, string])[] = [
-  ['mainnet', '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'],
-  ['devnet', 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1'],
-  ['testnet', '4uhcVJyU9pJkvQyUS88uRDiswHXSCkY3'],
-];
 
 /** Public RPC nodes with rate limits (solana.com/docs/references/clusters). */
 const PUBLIC_RPC_URLS: Readonly<Record<Exclude<Cluster, 'localnet'>, string>> = {
@@ -37,10 +31,6 @@ const PUBLIC_RPC_URLS: Readonly<Record<Exclude<Cluster, 'localnet'>, string>> = 
   devnet: 'https://api.devnet.solana.com',
   testnet: 'https://api.testnet.solana.com',
 };
-
-function clusterOf(genesisHash: string): Cluster {
-  return GENESIS_PREFIXES.find(([, prefix]) => genesisHash.startsWith(prefix))?.[0] ?? 'localnet';
-}
 
 function describeEnvironment(deps: EnvironmentDeps, cluster: Cluster): Omit<Environment, 'publicUrl'> {
   const rpcUrl = deps.publicRpcUrl ?? urlForBrowsers(deps.rpcUrl, cluster);

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { ApiError, type SignInChallenge } from '@flywheel/api';
+import { ApiError, type SignInChallenge, writeSignInMessage } from '@flywheel/api';
 import {
   type Address,
   address,
@@ -46,18 +46,16 @@ export async function createSignInChallenge(
   const nonce = randomBytes(16).toString('hex');
   const issuedAt = clock.now();
   const expiresAt = new Date(issuedAt.getTime() + CHALLENGE_MS);
-  const message = [
-    `${domain} wants you to sign in with your Solana account:`,
-    wallet,
-    '',
-    'Sign in to Flywheel. This costs nothing and moves nothing.',
-    '',
-    `URI: ${uri}`,
-    'Version: 1',
-    `Nonce: ${nonce}`,
-    `Issued At: ${issuedAt.toISOString()}`,
-    `Expiration Time: ${expiresAt.toISOString()}`,
-  ].join('\n');
+  const message = writeSignInMessage({
+    domain,
+    address: wallet,
+    statement: 'Sign in to Flywheel. This costs nothing and moves nothing.',
+    uri,
+    version: '1',
+    nonce,
+    issuedAt: issuedAt.toISOString(),
+    expirationTime: expiresAt.toISOString(),
+  });
   await insertChallenge(db, { nonce, wallet, message, expiresAt });
   return { message, expiresAt: expiresAt.toISOString() };
 }

@@ -1,5 +1,5 @@
 import { ApiError, type ProofCheck, type ProofCheckRequest, type ProvenPipeline } from '@flywheel/api';
-import { proofHash } from '@flywheel/protocol';
+import { pluralize, proofHash } from '@flywheel/protocol';
 import { findVaultProofs, type VaultProof } from '@flywheel/squads';
 import { isSignature, type Signature } from '@solana/kit';
 import type { Chain } from '../solana/chain.ts';
@@ -99,7 +99,7 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
   const ours = proofs.filter(({ vault }) => known.has(vault));
   if (ours.length === 0) {
     return nothing(
-      `No proof of this service: the transaction contains ${count(proofs.length, 'proof')}, signed by ${first.vault}, which is not a vault of this service.`,
+      `No proof of this service: the transaction contains ${pluralize(proofs.length, 'proof')}, signed by ${first.vault}, which is not a vault of this service.`,
     );
   }
   const records = await findProofsByHash(
@@ -120,7 +120,7 @@ async function checkTransaction({ db, chain }: CheckProofDeps, signature: Signat
       : ', of which this service has no record but whose vault it knows';
   return {
     verdict: 'proven',
-    message: `Proven: the transaction contains ${count(ours.length, 'proof')}${whose}, signed by the vault ${vault}.`,
+    message: `Proven: the transaction contains ${pluralize(ours.length, 'proof')}${whose}, signed by the vault ${vault}.`,
     pipelines,
   };
 }
@@ -181,11 +181,6 @@ function remembering(read: ReadTransaction): ReadTransaction {
     known.set(signature, transaction);
     return transaction;
   };
-}
-
-/** `1 proof`, `3 proofs` */
-function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
 /** `batch 4`, `batches 4 and 7` */

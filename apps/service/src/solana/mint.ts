@@ -1,4 +1,5 @@
 import { type Address, isSome, type Option, unwrapOption } from '@solana/kit';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { getMintDecoder, getMintSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import {
   AccountState,
@@ -134,7 +135,7 @@ function warning(extension: Extension): string | null {
 
 /** Detects an absent address, which the program stores as zeros, like the system program’s address. */
 function isSet(address: Address): boolean {
-  return address !== '11111111111111111111111111111111';
+  return address !== SYSTEM_PROGRAM_ADDRESS;
 }
 
 function isPresent(address: Option<Address>): boolean {

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { MAX_PIPELINES_PER_BATCH, Scope } from '../schemas.ts';
+import { MAX_PIPELINES_PER_BATCH, Pipeline, Scope } from '../schemas.ts';
 import { base58Address, decimalTokens, lamports } from './values.ts';
 
 export const ProofType = z
   .strictObject({
-    type: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ -'),
+    type: Pipeline.shape.type.describe('Type of a pipeline, e.g. WATCH_AD.'),
     description: z.string().max(280).optional(),
     payloadSchema: z
       .record(z.string(), z.unknown())

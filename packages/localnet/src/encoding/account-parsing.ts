@@ -5,13 +5,13 @@ import {
   getBase58Decoder,
   type MaybeEncodedAccount,
 } from '@solana/kit';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { AccountState, getMintDecoder, getMultisigDecoder, getTokenDecoder } from '@solana-program/token';
 import { isTokenProgram, mintSupply, tokenHolding, toUiTokenAmount } from '../ledger/token-balances.ts';
 import { parseNativeAccount } from './native-account-parsing.ts';
 import { parseExtensions } from './token-extensions.ts';
 
-const SYSTEM_PROGRAM = '11111111111111111111111111111111';
-const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111';
 const NONCE_BYTES = 80;
 const MINT_BYTES = 82;
 const TOKEN_BYTES = 165;
@@ -33,10 +33,10 @@ export function parseAccount(account: EncodedAccount, readAccount: (address: Add
     const parsed = parseMultisig(bytes) ?? parseMint(account, bytes) ?? parseToken(account, bytes, readAccount);
     return parsed && { program, parsed, space: bytes.length };
   }
-  if (account.programAddress === SYSTEM_PROGRAM && bytes.length === NONCE_BYTES) {
+  if (account.programAddress === SYSTEM_PROGRAM_ADDRESS && bytes.length === NONCE_BYTES) {
     return { program: 'nonce', parsed: parseNonce(bytes), space: bytes.length };
   }
-  if (account.programAddress === LOOKUP_TABLE_PROGRAM) {
+  if (account.programAddress === ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) {
     const parsed = parseLookupTable(bytes);
     return parsed && { program: 'address-lookup-table', parsed, space: bytes.length };
   }

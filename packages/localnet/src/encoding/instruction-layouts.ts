@@ -1,3 +1,7 @@
+import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import type { ByteReader } from '../wire/byte-reader.ts';
 
 /** Encoding of one member of an instruction; a name with `?` is omitted if it has no value. */
@@ -166,16 +170,13 @@ const u8Tag = (reader: ByteReader) => reader.u8();
 const u8TagOrNone = (reader: ByteReader) => (reader.atEnd() ? 0 : reader.u8());
 
 /** Programs that a validator parses, by address; both token programs have one name. */
-export const PROGRAMS: ReadonlyMap<string, ReadableProgram> = new Map([
-  ['11111111111111111111111111111111', { program: 'system', readTag: u32Tag, layouts: system }],
-  ['TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA', { program: 'spl-token', readTag: u8Tag, layouts: token }],
-  ['TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb', { program: 'spl-token', readTag: u8Tag, layouts: token }],
+export const PROGRAMS: ReadonlyMap<string, ReadableProgram> = new Map<string, ReadableProgram>([
+  [SYSTEM_PROGRAM_ADDRESS, { program: 'system', readTag: u32Tag, layouts: system }],
+  [TOKEN_PROGRAM_ADDRESS, { program: 'spl-token', readTag: u8Tag, layouts: token }],
+  [TOKEN_2022_PROGRAM_ADDRESS, { program: 'spl-token', readTag: u8Tag, layouts: token }],
   [
-    'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
+    ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
     { program: 'spl-associated-token-account', readTag: u8TagOrNone, layouts: associatedToken },
   ],
-  [
-    'AddressLookupTab1e1111111111111111111111111',
-    { program: 'address-lookup-table', readTag: u32Tag, layouts: lookupTable },
-  ],
+  [ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS, { program: 'address-lookup-table', readTag: u32Tag, layouts: lookupTable }],
 ]);

@@ -1,3 +1,4 @@
+import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { toUiTokenAmount } from '../ledger/token-balances.ts';
 import { type ByteReader, createByteReader } from '../wire/byte-reader.ts';
@@ -11,7 +12,7 @@ export interface ParsedInstruction {
 
 /** The memo program on every cluster, and its predecessor. */
 const MEMO_PROGRAMS: ReadonlySet<string> = new Set([
-  'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
+  MEMO_PROGRAM_ADDRESS,
   'Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo',
 ]);
 /** A longer length was misread: no transaction holds such a text. */

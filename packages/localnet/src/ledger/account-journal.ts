@@ -1,9 +1,8 @@
 import type { Address, EncodedAccount } from '@solana/kit';
 import { lamports } from '@solana/kit';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import type { Account, LiteSVM } from 'litesvm';
 import { addressKey, type HeldAccount, holdAccount, putAccount } from './svm-accounts.ts';
-
-const SYSTEM_PROGRAM = '11111111111111111111111111111111' as Address;
 
 /** Accounts at one moment, by address. */
 export type CapturedAccounts = ReadonlyMap<Address, HeldAccount>;
@@ -26,7 +25,7 @@ export function emptyAccount(address: Address): EncodedAccount {
     address,
     lamports: lamports(0n),
     data: new Uint8Array(),
-    programAddress: SYSTEM_PROGRAM,
+    programAddress: SYSTEM_PROGRAM_ADDRESS,
     executable: false,
     space: 0n,
   };

@@ -1,9 +1,9 @@
 import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
 import type { TransactionError } from '../runtime.ts';
 import { encodeBase58 } from '../wire/base58.ts';
 import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction.ts';
 
-const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111';
 /** Bytes before the first address of a lookup table account (solana-address-lookup-table, LOOKUP_TABLE_META_SIZE). */
 const TABLE_HEADER_BYTES = 56;
 /** Offsets in that header: slot of the deactivation, slot of the last extension, first address of that extension. */
@@ -44,7 +44,7 @@ export function listAccounts(
   for (const lookup of transaction.lookups) {
     const table = readAccount(lookup.lookupTableAddress);
     if (!table.exists) return { err: 'AddressLookupTableNotFound' };
-    if (table.programAddress !== LOOKUP_TABLE_PROGRAM) return { err: 'InvalidAddressLookupTableOwner' };
+    if (table.programAddress !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) return { err: 'InvalidAddressLookupTableOwner' };
     const activeKey = activeKeys(table, slot);
     if (!activeKey) return { err: 'InvalidAddressLookupTableData' };
     for (const [kind, indexes] of [

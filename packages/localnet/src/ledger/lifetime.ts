@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Address, EncodedAccount } from '@solana/kit';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import type { LiteSVM } from 'litesvm';
 import { encodeBase58 } from '../wire/base58.ts';
 import { LAMPORTS_PER_SIGNATURE } from '../wire/fees.ts';
@@ -7,7 +8,6 @@ import { isStaticWritable, type WireTransaction } from '../wire/wire-transaction
 import type { Slots } from './slots.ts';
 import { readAccount } from './svm-accounts.ts';
 
-const SYSTEM_PROGRAM = '11111111111111111111111111111111';
 /** SystemInstruction::AdvanceNonceAccount, a little-endian u32. */
 const ADVANCE_NONCE = [4, 0, 0, 0];
 /** Layout of a nonce account (solana-nonce): version u32, state u32, authority, nonce, lamports per signature u64. */
@@ -50,7 +50,8 @@ function usableNonce(bank: Bank, transaction: WireTransaction): EncodedAccount |
   const address = nonceAddress(transaction);
   if (!address || transaction.lifetimeToken === encodeBase58(nextNonce(bank))) return null;
   const account = readAccount(bank.svm, address);
-  if (!account.exists || account.programAddress !== SYSTEM_PROGRAM || account.data.length !== NONCE_BYTES) return null;
+  if (!account.exists || account.programAddress !== SYSTEM_PROGRAM_ADDRESS || account.data.length !== NONCE_BYTES)
+    return null;
   const bytes = new Uint8Array(account.data);
   const view = new DataView(bytes.buffer);
   if (view.getUint32(0, true) !== CURRENT_VERSION || view.getUint32(4, true) !== INITIALIZED) return null;
@@ -64,7 +65,7 @@ function usableNonce(bank: Bank, transaction: WireTransaction): EncodedAccount |
 /** Finds the nonce account that the first instruction advances; null if it is another instruction. */
 function nonceAddress({ instructions, staticAddresses, header }: WireTransaction): Address | null {
   const [first] = instructions;
-  if (!first || staticAddresses[first.programAddressIndex] !== SYSTEM_PROGRAM) return null;
+  if (!first || staticAddresses[first.programAddressIndex] !== SYSTEM_PROGRAM_ADDRESS) return null;
   if (!ADVANCE_NONCE.every((byte, index) => first.data[index] === byte)) return null;
   const [index] = first.accountIndices;
   if (index === undefined || !isStaticWritable(header, staticAddresses.length, index)) return null;

@@ -1,11 +1,10 @@
-import type { Address } from '@solana/kit';
 import type { WireTransaction } from '../wire/wire-transaction.ts';
 import type { Attempt } from './attempt.ts';
 import { type BankState, readBank } from './bank-state.ts';
 import { type ChainDeps, simulateInBank } from './simulate.ts';
 import type { Commitment, SlotView } from './slots.ts';
-import type { Page } from './store/history.ts';
-import type { TransactionRecord, TransactionSummary } from './store/transaction-record.ts';
+import type { TransactionHistory } from './store/store.ts';
+import type { TransactionSummary } from './store/transaction-record.ts';
 import { decodeAccount } from './svm-accounts.ts';
 
 /** The state of one node: the chain up to a slot, and the bank of each commitment level. */
@@ -29,17 +28,7 @@ export interface Simulation {
 }
 
 /** The transactions of a node's history, up to its slot. */
-export interface NodeHistory {
-  summary(signature: string): TransactionSummary | null;
-  transaction(signature: string): TransactionRecord | null;
-  /** Lists transactions, newest first. */
-  transactionsOf(address: Address, page: Page): TransactionSummary[];
-  /** Lists transactions in the order of their execution. */
-  transactionsIn(slot: bigint): TransactionRecord[];
-  /** First slot with a complete history. */
-  firstAvailableSlot(): bigint;
-  /** Number of transactions since genesis, up to and including a slot. */
-  transactionCount(slot: bigint): bigint;
+export interface NodeHistory extends TransactionHistory {
   blockTime(slot: bigint): bigint;
 }
 

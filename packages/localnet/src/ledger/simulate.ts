@@ -1,4 +1,6 @@
 import { type Address, getAddressDecoder } from '@solana/kit';
+import { SYSVAR_CLOCK_ADDRESS, SYSVAR_SLOT_HASHES_ADDRESS } from '@solana/sysvars';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
 import type { LiteSVM } from 'litesvm';
 import type { Runtime } from '../runtime.ts';
 import type { WireTransaction } from '../wire/wire-transaction.ts';
@@ -11,16 +13,13 @@ import type { Store } from './store/store.ts';
 import { holdAccount, putAccount } from './svm-accounts.ts';
 import type { Versions } from './versions.ts';
 
-const CLOCK_SYSVAR = 'SysvarC1ock11111111111111111111111111111111' as Address;
-const SLOT_HASHES_SYSVAR = 'SysvarS1otHashes111111111111111111111111111' as Address;
-const LOOKUP_TABLE_PROGRAM = 'AddressLookupTab1e1111111111111111111111111' as Address;
 const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111' as Address;
 /** Account of an upgradeable program: a u32 tag of 2, then the address of its code. */
 const PROGRAM_BYTES = 36;
 const PROGRAM_DATA_OFFSET = 4;
 
 /** Sysvars that change with the slot, and that programs can read without naming them. */
-export const SYSVARS = [CLOCK_SYSVAR, SLOT_HASHES_SYSVAR] as const;
+export const SYSVARS = [SYSVAR_CLOCK_ADDRESS, SYSVAR_SLOT_HASHES_ADDRESS] as const;
 
 export interface ChainDeps {
   readonly svm: LiteSVM;
@@ -61,8 +60,8 @@ function accountsToSetBack(bank: BankState, transaction: WireTransaction): Itera
   const named = 'accounts' in listed ? listed.accounts.map(({ address }) => address) : [...transaction.staticAddresses];
   const code = named.flatMap((address) => codeOf(bank, address));
   const tables = transaction.lookups.map(({ lookupTableAddress }) => lookupTableAddress);
-  const slotHashes = named.includes(LOOKUP_TABLE_PROGRAM) ? [SLOT_HASHES_SYSVAR] : [];
-  return new Set([...named, ...code, ...tables, CLOCK_SYSVAR, ...slotHashes]);
+  const slotHashes = named.includes(ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) ? [SYSVAR_SLOT_HASHES_ADDRESS] : [];
+  return new Set([...named, ...code, ...tables, SYSVAR_CLOCK_ADDRESS, ...slotHashes]);
 }
 
 function codeOf(bank: BankState, address: Address): Address[] {

@@ -1,9 +1,9 @@
 import type { Address, EncodedAccount, MaybeEncodedAccount } from '@solana/kit';
+import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { encodeBase58 } from '../wire/base58.ts';
 import { decodeAccount, type HeldAccount } from './svm-accounts.ts';
 
-const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA';
-const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 /** Layout of a token account, the same in both programs; in Token-2022 a kind byte and extensions follow. */
 const ACCOUNT_BYTES = 165;
 const OWNER_OFFSET = 32;
@@ -66,7 +66,7 @@ export function tokenBalances(
 
 /** Returns true for the two token programs. */
 export function isTokenProgram(address: string): boolean {
-  return address === TOKEN_PROGRAM || address === TOKEN_2022_PROGRAM;
+  return address === TOKEN_PROGRAM_ADDRESS || address === TOKEN_2022_PROGRAM_ADDRESS;
 }
 
 /** Reads an initialized token account; null for other accounts. */

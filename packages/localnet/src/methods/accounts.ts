@@ -1,4 +1,9 @@
+import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Address } from '@solana/kit';
+import { ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS } from '@solana-program/address-lookup-table';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { z } from 'zod';
 import { encodeAccount, encodeMaybeAccount } from '../encoding/account-encoding.ts';
 import type { Node } from '../ledger/node.ts';
@@ -30,12 +35,12 @@ const LARGEST_ACCOUNTS = 20;
  * Owners of accounts with lamports: wallets, and programs whose accounts return their lamports when they are closed.
  */
 const LAMPORT_HOLDERS = [
-  '11111111111111111111111111111111',
-  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
-  'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
-  'AddressLookupTab1e1111111111111111111111111',
-  'SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf',
-] as Address[];
+  SYSTEM_PROGRAM_ADDRESS,
+  TOKEN_PROGRAM_ADDRESS,
+  TOKEN_2022_PROGRAM_ADDRESS,
+  ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
+  SQUADS_PROGRAM_ADDRESS,
+];
 const largestConfig = optionalConfig({ ...contextParam, filter: z.enum(['circulating', 'nonCirculating']).nullish() });
 
 /** Methods that read accounts. Lamports of the bank count as non-circulating. */

@@ -1,4 +1,6 @@
 import type { Address, EncodedAccount } from '@solana/kit';
+import { TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 import { z } from 'zod';
 import { encodeAccount } from '../encoding/account-encoding.ts';
 import type { BankState } from '../ledger/bank-state.ts';
@@ -17,10 +19,7 @@ import { withContext } from './context.ts';
 
 /** Number of holders in getTokenLargestAccounts (rpc, NUM_LARGEST_ACCOUNTS). */
 const LARGEST_ACCOUNTS = 20;
-const TOKEN_PROGRAMS = [
-  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
-  'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
-] as Address[];
+const TOKEN_PROGRAMS: readonly Address[] = [TOKEN_PROGRAM_ADDRESS, TOKEN_2022_PROGRAM_ADDRESS];
 
 const config = optionalConfig(contextParam);
 const tokenFilter = z.union([z.object({ mint: addressParam }), z.object({ programId: addressParam })]);

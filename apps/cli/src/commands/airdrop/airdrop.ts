@@ -1,12 +1,12 @@
 import { basename } from 'node:path';
-import { groupDigits, toDecimal } from '@flywheel/protocol';
+import { PROOF_TYPE } from '@flywheel/api';
+import { groupDigits, pluralize, toDecimal } from '@flywheel/protocol';
 import { type AirdropCsv, DUPLICATES, type Duplicates, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
 import { type FlywheelClient, idempotencyKeyOf, requirePreviousRun, TOKEN_2022_PROGRAM_ADDRESS } from '@flywheel/sdk';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Context, openClient, openConsole, requireApiKey } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readTextFile, readWallet } from '../../files.ts';
-import { count } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
 import { addPaymentOptions, type PaymentOptions, runNumberOf } from '../../options.ts';
 import { createProgressBar, type ProgressBar } from '../../progress.ts';
@@ -58,7 +58,7 @@ export function addAirdropCommand(program: Command, context: Context): void {
 const RESUME = 'Run the same command again to resume.';
 
 function parseType(text: string): string {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(text)) return text;
+  if (PROOF_TYPE.test(text)) return text;
   throw new InvalidArgumentError('It must be 1 to 64 characters of A-Z a-z 0-9 _ -.');
 }
 
@@ -95,7 +95,7 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const planOf = (number: number) =>
     planAirdrop(rows, { type: options.type, round: options.round ?? '', run: number, token });
   const plan = planOf(run);
-  bar.show(0, `check ${count(rows.length, 'row')}`);
+  bar.show(0, `check ${pluralize(rows.length, 'row')}`);
   await requireRunBefore(client, { plan, before: planOf(run - 1) }, signal);
   const check = await checkAirdrop({ client, console, project, signal }, plan, rows);
   const summary = { rows: rows.length, total: toDecimal(totalBaseUnits, decimals), ...summarize(plan, check) };
@@ -148,7 +148,7 @@ function firstLines(lines: readonly string[]): string {
 
 function fileError(file: string, { rows, issues, repeated }: AirdropCsv, duplicates: Duplicates): CliError {
   const lines = issues.toSorted((a, b) => a.line - b.line).map(({ line, message }) => `line ${line}: ${message}`);
-  const counts = `${count(issues.length, 'invalid row')}, ${count(rows.length, 'valid row')}`;
+  const counts = `${pluralize(issues.length, 'invalid row')}, ${pluralize(rows.length, 'valid row')}`;
   const hint = duplicates === 'refuse' && repeated.length > 0 ? `\n${DUPLICATES_HINT}` : '';
   return new CliError('ERR_FILE', `${basename(file)} has ${counts}. Nothing was sent.\n  ${firstLines(lines)}${hint}`);
 }
@@ -172,9 +172,9 @@ function summarize({ parts, identity }: AirdropPlan, { begunParts }: AirdropChec
 
 function describe({ rows, total, batches, pipelines, begunBatches, identity }: Summary, last: string | null): string {
   const { type, round, run } = identity;
-  const begun = begunBatches === 0 ? '' : ` ${count(begunBatches, 'batch', 'batches')} already begun; resuming.`;
+  const begun = begunBatches === 0 ? '' : ` ${pluralize(begunBatches, 'batch', 'batches')} already begun; resuming.`;
   return [
-    `${count(rows, 'row')}, ${groupDigits(total)} tokens, in ${count(pipelines, 'pipeline')}, ${count(batches, 'batch', 'batches')}.${begun}`,
+    `${pluralize(rows, 'row')}, ${groupDigits(total)} tokens, in ${pluralize(pipelines, 'pipeline')}, ${pluralize(batches, 'batch', 'batches')}.${begun}`,
     `  Type ${type}${round === '' ? '' : `, round ${round}`}, run ${run}: the same rows, type, round and run are never paid twice.`,
     ...(last === null ? [] : [`  ${last}`]),
   ].join('\n');
@@ -188,7 +188,7 @@ function finish(
 ): void {
   const executed = outcomes.filter(({ status }) => status === 'executed').length;
   const signatures = new Set(outcomes.map(({ signature }) => signature).filter((signature) => signature !== '')).size;
-  const counts = `${executed} of ${count(outcomes.length, 'row')} executed, in ${count(signatures, 'transaction')}.`;
+  const counts = `${executed} of ${pluralize(outcomes.length, 'row')} executed, in ${pluralize(signatures, 'transaction')}.`;
   output.result(
     { ...summary, executedRows: executed, batchIds },
     describe(summary, `${counts} Receipt: ${summary.receipt}`),
@@ -196,6 +196,6 @@ function finish(
   if (failure === null) return;
   throw new CliError(
     'ERR_BATCH_FAILED',
-    `Batch ${failure.batchId} failed: ${failure.message} ${count(executed, 'row')} paid, ${count(outcomes.length - executed, 'row')} not paid. Fix the cause, then pass --rest: it sends the rows that were not paid.`,
+    `Batch ${failure.batchId} failed: ${failure.message} ${pluralize(executed, 'row')} paid, ${pluralize(outcomes.length - executed, 'row')} not paid. Fix the cause, then pass --rest: it sends the rows that were not paid.`,
   );
 }

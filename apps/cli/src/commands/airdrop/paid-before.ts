@@ -1,8 +1,7 @@
 import { CONSOLE_OPERATIONS, type ProjectSummary } from '@flywheel/api';
-import { decimalOf, toBaseUnits } from '@flywheel/protocol';
+import { decimalOf, pluralize, toBaseUnits } from '@flywheel/protocol';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
 import type { ConsoleClient } from '../../console-client.ts';
-import { count } from '../../format.ts';
 import type { AirdropIdentity, PlannedPipeline } from './plan.ts';
 
 /** Two payments of the same day of two months are at least 28 days apart, and must not be confused. */
@@ -105,5 +104,5 @@ function isOfSameAirdrop(payload: string, { round, run }: AirdropIdentity): bool
 export function describeLines(indices: readonly number[], rows: readonly AirdropRow[]): string {
   const lines = indices.flatMap((row) => rows[row]?.lines ?? []);
   const [first, last] = [Math.min(...lines), Math.max(...lines)];
-  return lines.length === 1 ? `Line ${first} is` : `${count(lines.length, 'line')}, ${first} to ${last}, are`;
+  return lines.length === 1 ? `Line ${first} is` : `${pluralize(lines.length, 'line')}, ${first} to ${last}, are`;
 }

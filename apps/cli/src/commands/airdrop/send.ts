@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { CONSOLE_OPERATIONS } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import type { AirdropRow } from '@flywheel/protocol/airdrop-csv';
 import { type BatchProgress, type FlywheelClient, followRun, type VerifyOptions } from '@flywheel/sdk';
 import type { KeyPairSigner } from '@solana/kit';
 import type { ConsoleClient } from '../../console-client.ts';
-import { count } from '../../format.ts';
 import type { ProgressBar } from '../../progress.ts';
 import type { AirdropIdentity, AirdropPlan, PlannedPipeline } from './plan.ts';
 import { PENDING, type RowOutcome, writeReceipt } from './receipt.ts';
@@ -59,7 +59,7 @@ export async function sendAirdrop(
     await writeReceipt(receiptFile, rows, outcomes);
     if (result.failure) return report(outcomes, result.failure);
   }
-  bar.show(1, count(rows.length, 'row'));
+  bar.show(1, pluralize(rows.length, 'row'));
   return report(outcomes, null);
 }
 
@@ -249,7 +249,7 @@ function describeProgress(parts: Parts, part: number, progress: PartProgress): s
   const position = parts.length === 1 ? '' : `Batch ${part + 1} of ${parts.length}: `;
   const work =
     stage === 'execute' && executedPipelines > 0
-      ? `execute, ${executedPipelines} of ${count(size, 'pipeline')}`
-      : `${stage}, ${count(size, 'pipeline')}`;
+      ? `execute, ${executedPipelines} of ${pluralize(size, 'pipeline')}`
+      : `${stage}, ${pluralize(size, 'pipeline')}`;
   return `${position}${work}${batchId === null ? '' : ` (${batchId})`}${issue === null ? '' : `: ${issue}`}`;
 }

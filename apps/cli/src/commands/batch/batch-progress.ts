@@ -1,5 +1,5 @@
+import { pluralize } from '@flywheel/protocol';
 import type { BatchProgress } from '@flywheel/sdk';
-import { count } from '../../format.ts';
 import type { Progress } from '../../progress.ts';
 
 /** The steps that every display of a running batch has. */
@@ -12,10 +12,10 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
       case 'begun':
         return progress.begin('compile');
       case 'compiled':
-        progress.finish('compile', count(event.init.batch.pipelines.length, 'pipeline'));
+        progress.finish('compile', pluralize(event.init.batch.pipelines.length, 'pipeline'));
         return progress.begin('setUp');
       case 'setUp':
-        progress.finish('setUp', count(event.batch.initResult?.totalSuccessful ?? 0, 'transaction'));
+        progress.finish('setUp', pluralize(event.batch.initResult?.totalSuccessful ?? 0, 'transaction'));
         return progress.begin('approve');
       case 'verified':
         return progress.begin('approve', event.verification.isVerified ? 'verified on chain' : '');
@@ -31,7 +31,7 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
           : progress.begin('execute', `the wallet’s cancel vote is cast: ${event.signature}`);
       case 'ended': {
         const { hadEnded, batch } = event;
-        const pipelines = count(batch.executeResult?.totalSuccessful ?? 0, 'pipeline');
+        const pipelines = pluralize(batch.executeResult?.totalSuccessful ?? 0, 'pipeline');
         if (hadEnded && batch.status === 'EXECUTED') {
           // It went from compile straight to its end.
           progress.skip('setUp', 'by an earlier run');

@@ -1,8 +1,9 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Batch, BatchStatus, BundleExecution } from '@flywheel/api';
+import { pluralize, shorten } from '@flywheel/protocol';
 import { CliError } from '../../errors.ts';
-import { count, layOutPairs, shorten } from '../../format.ts';
+import { layOutPairs } from '../../format.ts';
 
 const MARKS: {
   readonly [S in BatchStatus]: { readonly mark: string; readonly color: 'yellow' | 'cyan' | 'green' | 'red' };
@@ -35,18 +36,18 @@ export function describeBatch(batch: Batch, stream: Writable): string {
 }
 
 function describeSetup({ totalSuccessful, total, successfulExecutions }: NonNullable<Batch['initResult']>): string {
-  return `${totalSuccessful} of ${count(total, 'transaction')}${describeBundles(successfulExecutions)}`;
+  return `${totalSuccessful} of ${pluralize(total, 'transaction')}${describeBundles(successfulExecutions)}`;
 }
 
 function describeExecution(result: NonNullable<Batch['executeResult']>): string {
-  return `${result.totalSuccessful} of ${count(result.total, 'pipeline')}${describeBundles(result.successfulExecutions)}`;
+  return `${result.totalSuccessful} of ${pluralize(result.total, 'pipeline')}${describeBundles(result.successfulExecutions)}`;
 }
 
 function describeBundles(bundles: readonly BundleExecution[]): string {
   if (bundles.length === 0) return '';
   const signatures = bundles.flatMap(({ txHashes }) => txHashes);
   const shown = signatures.slice(0, 3).map(shorten).join(' ');
-  return `, ${count(signatures.length, 'signature')}: ${shown}${signatures.length > 3 ? ' …' : ''}`;
+  return `, ${pluralize(signatures.length, 'signature')}: ${shown}${signatures.length > 3 ? ' …' : ''}`;
 }
 
 function nextStepOf({ id, status, executionError }: Batch): string[] {

@@ -1,5 +1,5 @@
 import type { BatchEvent } from '@flywheel/api';
-import { count } from '../../format.ts';
+import { pluralize } from '@flywheel/protocol';
 import { pendingStep, type Step } from '../../progress.ts';
 
 /** Derives the steps of a batch from its events. The company’s approval is a step only if a person gives it. */
@@ -23,7 +23,7 @@ export function readTimeline(events: readonly BatchEvent[]): readonly Step[] {
         begin('setUp');
         break;
       case 'batch.finalized':
-        finish('setUp', count(landed.setup, 'transaction'));
+        finish('setUp', pluralize(landed.setup, 'transaction'));
         begin('wallet', 'pending: flywheel sign, then flywheel execute');
         break;
       case 'batch.approval_received':
@@ -46,7 +46,7 @@ export function readTimeline(events: readonly BatchEvent[]): readonly Step[] {
       case 'batch.bundle_landed': {
         const { phase = 'execution', signatures = [] } = event;
         landed[phase] += signatures.length;
-        if (phase !== 'close') change(current, { detail: `${count(landed[phase], 'transaction')} landed` });
+        if (phase !== 'close') change(current, { detail: `${pluralize(landed[phase], 'transaction')} landed` });
         break;
       }
       case 'batch.bundle_failed':
@@ -54,7 +54,7 @@ export function readTimeline(events: readonly BatchEvent[]): readonly Step[] {
         change(current, { detail: event.error?.message ?? 'a bundle did not land; it is sent again' });
         break;
       case 'batch.executed':
-        finish('execute', count(event.executedPipelines ?? 0, 'pipeline'));
+        finish('execute', pluralize(event.executedPipelines ?? 0, 'pipeline'));
         break;
       case 'batch.failed':
       case 'batch.expired':
@@ -89,8 +89,8 @@ const END_WORDS = { 'batch.failed': 'failed', 'batch.expired': 'expired' } as co
 export function describeEvent({ at, type, phase, signatures, error, executedPipelines, reason }: BatchEvent): string {
   const details = [
     ...(phase === undefined ? [] : [phase]),
-    ...(signatures === undefined || signatures.length === 0 ? [] : [count(signatures.length, 'transaction')]),
-    ...(executedPipelines === undefined ? [] : [`${count(executedPipelines, 'pipeline')} executed`]),
+    ...(signatures === undefined || signatures.length === 0 ? [] : [pluralize(signatures.length, 'transaction')]),
+    ...(executedPipelines === undefined ? [] : [`${pluralize(executedPipelines, 'pipeline')} executed`]),
     ...(reason === undefined ? [] : [reason]),
     ...(error === undefined ? [] : [error.message]),
   ];

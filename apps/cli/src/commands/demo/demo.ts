@@ -1,12 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { type Batch, InitBatchRequest, type Pipeline } from '@flywheel/api';
-import { groupDigits } from '@flywheel/protocol';
+import { groupDigits, pluralize, shorten } from '@flywheel/protocol';
 import { createFlywheelClient, runBatch } from '@flywheel/sdk';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readRequestFile } from '../../files.ts';
-import { count, shorten } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
 import { createProgress, type Progress } from '../../progress.ts';
 import { type BatchStep, showBatchProgress } from '../batch/batch-progress.ts';
@@ -103,7 +102,7 @@ async function runDemo({ environment, requestText, progress, signal }: DemoOptio
 
     progress.begin('fund');
     const funded = await fundProject(service.rpcUrl, project, expected);
-    progress.finish('fund', `${groupDigits(funded.vaultTokens)} tokens, ${count(funded.holders, 'holder')}`);
+    progress.finish('fund', `${groupDigits(funded.vaultTokens)} tokens, ${pluralize(funded.holders, 'holder')}`);
     signal.throwIfAborted();
 
     const chain = createChainReader(service.rpcUrl, project);
@@ -117,7 +116,7 @@ async function runDemo({ environment, requestText, progress, signal }: DemoOptio
     const after = await chain.readState([...expected.airdrops.keys()]);
     const transactions = await chain.readTransactions(signaturesOf(batch));
     const verification = verify({ batch, expected, before, after, transactions });
-    if (verification.ok) progress.finish('verify', `${count(verification.proofs.length, 'proof')} recomputed`);
+    if (verification.ok) progress.finish('verify', `${pluralize(verification.proofs.length, 'proof')} recomputed`);
     return { batch, pipelines, verification, durationMs: Date.now() - startedAtMs };
   } finally {
     await service.stop();

@@ -2,8 +2,7 @@ import type { Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
 import { styleText } from 'node:util';
 import type { Batch, Pipeline } from '@flywheel/api';
-import { groupDigits } from '@flywheel/protocol';
-import { count, shorten } from '../../format.ts';
+import { groupDigits, pluralize, shorten } from '@flywheel/protocol';
 import { formatDuration } from '../../progress.ts';
 import type { Verification } from './verify.ts';
 
@@ -56,12 +55,12 @@ function figures({ batch, pipelines, verification }: DemoReport): readonly Figur
     [
       'burned',
       groupDigits(burned),
-      `tokens in ${count(countOf('BURN'), 'burn')}; supply ${groupDigits(supply.before)} → ${groupDigits(supply.after)}`,
+      `tokens in ${pluralize(countOf('BURN'), 'burn')}; supply ${groupDigits(supply.before)} → ${groupDigits(supply.after)}`,
     ],
     [
       'airdropped',
       groupDigits(airdropped),
-      `tokens in ${count(countOf('AIRDROP'), 'airdrop')} to ${count(recipients.length, 'wallet')}, ${created} of them new`,
+      `tokens in ${pluralize(countOf('AIRDROP'), 'airdrop')} to ${pluralize(recipients.length, 'wallet')}, ${created} of them new`,
     ],
     ['vault', groupDigits(vault.after), `tokens left of ${groupDigits(vault.before)}`],
     ['proofs', `${proven} of ${proofs.length}`, 'on chain, signed by the vault, recomputed from type and payload'],

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { pluralize } from '@flywheel/protocol';
 import { RpcError } from '@flywheel/solana-rpc';
-import { count } from '../../format.ts';
 
 /** The result of one check of the doctor. */
 export interface Check {
@@ -64,7 +64,7 @@ function summarize(checks: readonly Check[]): string {
   const countOf = (state: Check['state']) => checks.filter((check) => check.state === state).length;
   const parts = [
     ...(countOf('failure') > 0 ? [`${countOf('failure')} failed`] : []),
-    ...(countOf('warning') > 0 ? [count(countOf('warning'), 'warning')] : []),
+    ...(countOf('warning') > 0 ? [pluralize(countOf('warning'), 'warning')] : []),
   ];
-  return `${count(checks.length, 'check')}: ${parts.length === 0 ? 'all passed' : parts.join(', ')}.`;
+  return `${pluralize(checks.length, 'check')}: ${parts.length === 0 ? 'all passed' : parts.join(', ')}.`;
 }

@@ -1,3 +1,4 @@
+import { publicClusterOf } from '@flywheel/protocol';
 import type { Config } from '@flywheel/service';
 import { createRpcTransport } from '@flywheel/solana-rpc';
 import { programConfigAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
@@ -23,7 +24,7 @@ export async function checkCluster(rpcUrl: string, config: Config): Promise<Chec
       rpc.getMultipleAccounts(accounts, { encoding: 'base64', dataSlice: NO_DATA }).send(),
     ]);
     const blockTime = await rpc.getBlockTime(slot).send();
-    const name = CLUSTERS[genesisHash] ?? LOCAL;
+    const name = publicClusterOf(genesisHash) ?? LOCAL;
     const text = `${host} answers: ${name}, version ${version['solana-core']}, slot ${slot}, genesis ${genesisHash}.`;
     return [
       ok('cluster', text),
@@ -40,12 +41,6 @@ export async function checkCluster(rpcUrl: string, config: Config): Promise<Chec
   }
 }
 
-/** By genesis hash (docs.anza.xyz, clusters). */
-const CLUSTERS: { readonly [genesisHash: string]: string } = {
-  '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d': 'mainnet',
-  EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG: 'devnet',
-  '4uhcVJyU9pJkvQyUS88uRDiswHXSCkY3zQawwpjk2NsY': 'testnet',
-};
 const LOCAL = 'a local cluster';
 
 interface Account {

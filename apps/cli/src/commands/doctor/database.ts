@@ -1,5 +1,6 @@
+import { pluralize } from '@flywheel/protocol';
 import type { Config, Diagnostics } from '@flywheel/service';
-import { count, roughDuration } from '../../format.ts';
+import { roughDuration } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 
 type DatabaseState = NonNullable<Awaited<ReturnType<Diagnostics['database']>>>;
@@ -54,7 +55,7 @@ function checkSchema({ pendingMigrations, unknownMigrations }: DatabaseState): C
     return failure('schema', text, 'Run the release that migrated it, or a newer one.');
   }
   if (pendingMigrations.length > 0) {
-    const text = `${count(pendingMigrations.length, 'pending migration')}: ${pendingMigrations.join(', ')}.`;
+    const text = `${pluralize(pendingMigrations.length, 'pending migration')}: ${pendingMigrations.join(', ')}.`;
     return warning('schema', text, 'flywheel migrate applies them; the service also does when it starts.');
   }
   return ok('schema', 'All migrations are applied.');
@@ -101,10 +102,10 @@ function checkWorker({ workerSeenSecondsAgo, jobs }: ServiceState): Check {
 function checkJobs({ jobs }: ServiceState): Check {
   const stuck = jobs.filter(({ problem }) => problem !== null);
   if (stuck.length === 0) {
-    return ok('jobs', jobs.length === 0 ? 'No open jobs.' : `${count(jobs.length, 'open job')}, none stuck.`);
+    return ok('jobs', jobs.length === 0 ? 'No open jobs.' : `${pluralize(jobs.length, 'open job')}, none stuck.`);
   }
   const [first] = stuck;
   const example = first?.error ? `, e.g. ${first.error.split('\n', 1)[0]}` : '';
-  const text = `${stuck.length} of ${count(jobs.length, 'job')} stuck${example}.`;
+  const text = `${stuck.length} of ${pluralize(jobs.length, 'job')} stuck${example}.`;
   return failure('jobs', text, 'flywheel jobs --stuck shows the reasons; flywheel jobs retry --stuck runs them now.');
 }

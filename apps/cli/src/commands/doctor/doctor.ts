@@ -1,10 +1,10 @@
 import process from 'node:process';
+import { pluralize } from '@flywheel/protocol';
 import type { Config } from '@flywheel/service';
 import type { Command } from 'commander';
 import packageFile from '../../../package.json' with { type: 'json' };
 import { type Context, serviceUrl, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import { count } from '../../format.ts';
 import { type Check, describeChecks, failure, ok, reasonOf, warning } from './check.ts';
 import { checkCluster } from './cluster.ts';
 import { checkDatabase, checkQueue } from './database.ts';
@@ -29,7 +29,7 @@ export function addDoctorCommand(program: Command, context: Context): void {
       });
       const failed = checks.filter(({ state }) => state === 'failure').length;
       output.result({ ok: failed === 0, findings: checks }, describeChecks(checks, output.stdout));
-      if (failed > 0) throw new CliError('ERR_UNHEALTHY', `${failed} of ${count(checks.length, 'check')} failed.`);
+      if (failed > 0) throw new CliError('ERR_UNHEALTHY', `${failed} of ${pluralize(checks.length, 'check')} failed.`);
     });
 }
 

@@ -1,8 +1,7 @@
-import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Diagnostics } from '@flywheel/service';
 import { createRpcTransport } from '@flywheel/solana-rpc';
 import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
-import { count } from '../../format.ts';
 import { type Check, failure, ok, reasonOf, warning } from './check.ts';
 import type { ServiceState } from './database.ts';
 
@@ -67,7 +66,7 @@ function checkMembers(role: Role, own: readonly (Address | null)[], members: Sig
   const total = members.reduce((sum, member) => sum + member.projects, 0);
   const [first] = foreign;
   if (!first) return [];
-  const subject = total === 1 ? 'The only project has' : `${projects} of ${count(total, 'project')} have`;
+  const subject = total === 1 ? 'The only project has' : `${projects} of ${pluralize(total, 'project')} have`;
   const text = `${subject} another ${ROLE_NAMES[role].toLowerCase()}, e.g. ${first[role]}.`;
   const remedy =
     role === 'operator'
@@ -104,7 +103,7 @@ async function checkBalance(operator: Address, rpcUrl: string): Promise<Check> {
   if (pipelines === 0n) {
     return failure('balance', `${held}: too little to set up a batch and keep 0.01 SOL in reserve.`, remedy);
   }
-  const room = `room for about ${count(Number(pipelines), 'open pipeline')}`;
+  const room = `room for about ${pluralize(Number(pipelines), 'open pipeline')}`;
   if (pipelines < COMFORTABLE_PIPELINES) return warning('balance', `${held}: ${room}.`, remedy);
   return ok('balance', `${held}: ${room}.`);
 }

@@ -1,11 +1,11 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { CONSOLE_OPERATIONS, type ProjectOverview, type ProjectSettings, type ProofType } from '@flywheel/api';
-import { groupDigits, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { groupDigits, pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { CliError } from '../../errors.ts';
-import { count, layOutPairs } from '../../format.ts';
+import { layOutPairs } from '../../format.ts';
 import { addProofType } from '../../options.ts';
 import { addProjectOptions, type ProjectOptions, signIn } from './sign-in.ts';
 
@@ -161,7 +161,7 @@ function describeSettings(settings: ProjectSettings, before: ProjectSettings | n
     [
       ['burn', `${groupDigits(settings.burnLimit)} tokens per UTC day${was('burnLimit')}`],
       ['airdrop', `${groupDigits(settings.airdropLimit)} tokens per UTC day${was('airdropLimit')}`],
-      ['types', settings.proofTypes.length === 0 ? 'all' : count(settings.proofTypes.length, 'type')],
+      ['types', settings.proofTypes.length === 0 ? 'all' : pluralize(settings.proofTypes.length, 'type')],
     ],
     stream,
   );

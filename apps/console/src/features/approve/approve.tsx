@@ -1,11 +1,11 @@
 import type { BatchDetail } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useLiveBatch } from '../../lib/api/live-batch.ts';
 import { projectQuery } from '../../lib/api/projects.ts';
 import { useSession } from '../../lib/api/session.ts';
-import { pluralize } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Meter } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';

@@ -1,9 +1,9 @@
 import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import { type Mismatch, type VerificationResult, verifyApproval } from '@flywheel/sdk';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
-import { pluralize } from '../../lib/format.ts';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
 import { Ring } from '../../ui/ring.tsx';
 

@@ -1,8 +1,8 @@
 import type { AuditEntry } from '@flywheel/api';
+import { shorten } from '@flywheel/protocol';
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowRight } from 'lucide-react';
-import { shorten } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice, SkeletonLines } from '../../ui/feedback.tsx';
 import { AddressText, MessageText, TimeText } from '../../ui/text.tsx';

@@ -1,6 +1,5 @@
 import type { AuditAction, AuditEntry } from '@flywheel/api';
-import { groupDigits } from '@flywheel/protocol';
-import { shorten } from '../../lib/format.ts';
+import { groupDigits, shorten } from '@flywheel/protocol';
 
 /** A changed value as text; null for none. */
 export interface ShownChange {

@@ -1,6 +1,6 @@
 import type { Batch, BundleExecution, Ledger } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import { formatSol } from '../../lib/amounts.ts';
-import { pluralize } from '../../lib/format.ts';
 import { LoadMore, Panel } from '../../ui/layout.tsx';
 import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText } from '../../ui/text.tsx';

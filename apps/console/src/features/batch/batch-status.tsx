@@ -1,8 +1,7 @@
 import type { BatchDetail, BatchFailure } from '@flywheel/api';
-import { groupDigits } from '@flywheel/protocol';
+import { groupDigits, pluralize } from '@flywheel/protocol';
 import { formatSol } from '../../lib/amounts.ts';
 import { initSample } from '../../lib/curl-samples.ts';
-import { pluralize } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { CodeBlock } from '../../ui/copy.tsx';

@@ -1,10 +1,9 @@
 import type { BatchRow as Row } from '@flywheel/api';
-import { groupDigits } from '@flywheel/protocol';
+import { groupDigits, pluralize } from '@flywheel/protocol';
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
-import { pluralize } from '../../lib/format.ts';
 import { ActionMixBar } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { Ring } from '../../ui/ring.tsx';

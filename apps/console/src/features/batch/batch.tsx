@@ -1,4 +1,5 @@
 import { BATCH_OPERATIONS, type BatchDetail, type BatchProgress, type TimelineStep } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
@@ -8,7 +9,6 @@ import { call } from '../../lib/api/call.ts';
 import { explorerLink, useEnvironment } from '../../lib/api/environment.ts';
 import { useLiveBatch } from '../../lib/api/live-batch.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
-import { pluralize } from '../../lib/format.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { QueryView } from '../../ui/feedback.tsx';

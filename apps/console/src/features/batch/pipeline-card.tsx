@@ -1,9 +1,8 @@
 import type { BatchDetail, Pipeline } from '@flywheel/api';
-import { decimalOf, decodeInstruction, describeInstruction, groupDigits, proofMemo } from '@flywheel/protocol';
+import { decimalOf, decodeInstruction, describeInstruction, groupDigits, proofMemo, shorten } from '@flywheel/protocol';
 import type { Mismatch } from '@flywheel/sdk';
 import { ChevronRight, CircleMinus } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { shorten } from '../../lib/format.ts';
 import { Meter } from '../../ui/charts.tsx';
 import { cn } from '../../ui/cn.ts';
 import { CopyButton } from '../../ui/copy.tsx';

@@ -1,9 +1,9 @@
 import type { WaitingBatch } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
 import { approveBatch, rejectBatch, waitingBatchesQuery } from '../../lib/api/company.ts';
-import { pluralize } from '../../lib/format.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EmptyState, ErrorNotice, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';

@@ -1,10 +1,10 @@
 import type { CompanyOverview } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
 import { toSol } from '../../lib/amounts.ts';
 import { auditQuery, companyQuery } from '../../lib/api/company.ts';
 import { useSession } from '../../lib/api/session.ts';
-import { pluralize } from '../../lib/format.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel, Stat, Stats } from '../../ui/layout.tsx';

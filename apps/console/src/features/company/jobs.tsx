@@ -1,8 +1,8 @@
 import type { JobSummary } from '@flywheel/api';
+import { shorten } from '@flywheel/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { jobsQuery, retryJob } from '../../lib/api/company.ts';
-import { shorten } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState, ErrorNotice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';

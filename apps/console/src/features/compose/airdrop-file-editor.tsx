@@ -1,9 +1,9 @@
 import type { Pipeline, ProjectOverview, ProofType } from '@flywheel/api';
+import { pluralize, shorten } from '@flywheel/protocol';
 import { type AirdropCsv, type RowIssue, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
 import { FileUp } from 'lucide-react';
 import { type DragEvent, useId, useMemo, useState } from 'react';
 import { formatBaseUnits } from '../../lib/amounts.ts';
-import { pluralize, shorten } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { cn } from '../../ui/cn.ts';
 import { Notice } from '../../ui/feedback.tsx';

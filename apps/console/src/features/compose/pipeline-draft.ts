@@ -1,4 +1,4 @@
-import { type Action, MAX_PAYLOAD_BYTES, type Pipeline, type ProofType } from '@flywheel/api';
+import { type Action, MAX_PAYLOAD_BYTES, type Pipeline, PROOF_TYPE, type ProofType } from '@flywheel/api';
 import { groupDigits, MAX_SIGNIFICANT_DIGITS, significantDigits, toBaseUnits } from '@flywheel/protocol';
 import { walletAddressError } from '../../lib/wallet/address.ts';
 import { validatePayload } from '../proof-types/validate-payload.ts';
@@ -52,7 +52,7 @@ export function readPipeline(draft: PipelineDraft, rules: DraftRules): Pipeline 
 
 /** Checks a proof type; answers the issue as a sentence, or null. */
 export function typeIssue(type: string): string | null {
-  return /^[A-Za-z0-9_-]{1,64}$/.test(type) ? null : 'The type must have 1 to 64 characters: A–Z, a–z, 0–9, _ or -.';
+  return PROOF_TYPE.test(type) ? null : 'The type must have 1 to 64 characters: A–Z, a–z, 0–9, _ or -.';
 }
 
 function actionIssue(action: ActionDraft, rules: Pick<DraftRules, 'decimals'>): string | null {

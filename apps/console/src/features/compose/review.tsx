@@ -1,10 +1,10 @@
 import { BATCH_OPERATIONS, type Pipeline, type PreviewBatchResponse, type ProjectOverview } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { call } from '../../lib/api/call.ts';
-import { pluralize } from '../../lib/format.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/layout.tsx';

@@ -1,9 +1,10 @@
 import type { ProjectSummary } from '@flywheel/api';
+import { pluralize, shorten } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { projectsQuery } from '../../lib/api/projects.ts';
-import { pluralize, shorten, tokenName } from '../../lib/format.ts';
+import { tokenName } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';

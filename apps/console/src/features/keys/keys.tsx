@@ -1,4 +1,5 @@
 import type { KeySummary } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
@@ -6,7 +7,6 @@ import { useState } from 'react';
 import { keysQuery } from '../../lib/api/keys.ts';
 import { projectQuery, useOwnsProject } from '../../lib/api/projects.ts';
 import { currentSample } from '../../lib/curl-samples.ts';
-import { pluralize } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { EmptyState, QueryView, SkeletonLines } from '../../ui/feedback.tsx';

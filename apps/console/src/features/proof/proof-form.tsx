@@ -1,4 +1,6 @@
+import { PROOF_TYPE } from '@flywheel/api';
 import { type SubmitEvent, useState } from 'react';
+import { base58Kind } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { TextArea, TextField } from '../../ui/fields.tsx';
 import type { ProofQuestion } from './proof-query.ts';
@@ -8,9 +10,6 @@ export interface ProofFormProps {
   readonly isBusy: boolean;
   readonly onAsk: (question: ProofQuestion) => void;
 }
-
-const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
-const TYPE = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Asks by type and payload, or by the signature of a transaction. */
 export function ProofForm({ question, isBusy, onAsk }: ProofFormProps) {
@@ -56,7 +55,7 @@ function PayloadForm({ question, isBusy, onAsk }: ProofFormProps) {
   const [payload, setPayload] = useState(asked?.payload ?? '');
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (TYPE.test(type)) onAsk({ type, payload });
+    if (PROOF_TYPE.test(type)) onAsk({ type, payload });
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
@@ -65,7 +64,7 @@ function PayloadForm({ question, isBusy, onAsk }: ProofFormProps) {
         placeholder="WATCH_AD"
         value={type}
         onChange={({ target }) => setType(target.value.trim())}
-        error={type !== '' && !TYPE.test(type) ? 'Use 1 to 64 letters, digits, _ or -.' : null}
+        error={type !== '' && !PROOF_TYPE.test(type) ? 'Use 1 to 64 letters, digits, _ or -.' : null}
         className="[&_input]:font-mono"
         required
       />
@@ -88,7 +87,7 @@ function PayloadForm({ question, isBusy, onAsk }: ProofFormProps) {
 
 function SignatureForm({ question, isBusy, onAsk }: ProofFormProps) {
   const [signature, setSignature] = useState(question && 'signature' in question ? question.signature : '');
-  const isWellFormed = SIGNATURE.test(signature);
+  const isWellFormed = base58Kind(signature) === 'signature';
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     if (isWellFormed) onAsk({ signature });

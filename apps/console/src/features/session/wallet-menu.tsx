@@ -1,8 +1,8 @@
+import { shorten } from '@flywheel/protocol';
 import { useNavigate } from '@tanstack/react-router';
 import { Copy, FolderOpen, LogOut, Wallet } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useSession, useSignOut } from '../../lib/api/session.ts';
-import { shorten } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
 import { SignInDialog } from './sign-in-dialog.tsx';
 

@@ -1,9 +1,10 @@
 import type { ProjectOverview, VaultFunds } from '@flywheel/api';
+import { pluralize } from '@flywheel/protocol';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { toFinestUnits, toSol } from '../../lib/amounts.ts';
 import { projectQuery, usageQuery } from '../../lib/api/projects.ts';
-import { pluralize, tokenUnit } from '../../lib/format.ts';
+import { tokenUnit } from '../../lib/format.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { Page, Panel } from '../../ui/layout.tsx';

@@ -1,7 +1,6 @@
-import { IDENTITY_OPERATIONS, type Session } from '@flywheel/api';
+import { IDENTITY_OPERATIONS, isSignInMessageFor, parseSignInMessage, type Session } from '@flywheel/api';
 import { getBase58Decoder } from '@solana/kit';
 import type { WalletAccount } from '@wallet-standard/base';
-import { parseSignInMessage } from '../wallet/sign-in-message.ts';
 import { connect, type SolanaWallet } from '../wallet/wallets.ts';
 import { call } from './call.ts';
 
@@ -23,7 +22,7 @@ export async function signIn(wallet: SolanaWallet): Promise<Session> {
 
 /** Rejects a message for another host, which the signature would sign the wallet in to. */
 function requireOwnHost(message: string): void {
-  if (message.startsWith(`${location.host} wants you to sign in with your Solana account:\n`)) return;
+  if (isSignInMessageFor(location.host, message)) return;
   throw new Error(
     `Not signed: the sign-in message is not for ${location.host}. It starts with: ${message.slice(0, 80)}`,
   );

@@ -1,3 +1,4 @@
+import { writeSignInMessage } from '@flywheel/api';
 import {
   generateKeyPair,
   getAddressFromPublicKey,
@@ -14,7 +15,6 @@ import type {
 } from '@solana/wallet-standard-features';
 import { getWallets } from '@wallet-standard/app';
 import type { WalletAccount } from '@wallet-standard/base';
-import { writeSignInMessage } from './sign-in-message.ts';
 import { LOCAL_WALLET_NAME, type SolanaWallet } from './wallets.ts';
 
 const CHAINS = ['solana:localnet'] as const;

@@ -1,5 +1,5 @@
 import type { TimelineStep } from '@flywheel/api';
-import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import { pluralize, SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { isFinal } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import type { SentBundle } from '../../store/batches/bundles.ts';
@@ -44,7 +44,7 @@ interface DraftStep extends Omit<Step, 'state'> {
 
 function compiled({ record: { createdAt, pipelineCount, actions } }: BatchDetails): DraftStep {
   const actionCount = actions.burn + actions.airdrop + actions.memo;
-  const note = `${counted(pipelineCount, 'pipeline')}${actionCount > 0 ? `, ${counted(actionCount, 'action')}` : ''}`;
+  const note = `${pluralize(pipelineCount, 'pipeline')}${actionCount > 0 ? `, ${pluralize(actionCount, 'action')}` : ''}`;
   return { step: 'compiled', isDone: true, whenCurrent: 'running', at: createdAt, note, signatures: [] };
 }
 
@@ -60,7 +60,7 @@ function setUp({ record, bundles }: BatchDetails): DraftStep {
     isDone,
     whenCurrent: 'running',
     at: isDone ? (finalizedAt ?? lastSettled(ofSetup)) : null,
-    note: signatures.length > 0 ? counted(signatures.length, 'transaction') : null,
+    note: signatures.length > 0 ? pluralize(signatures.length, 'transaction') : null,
     signatures,
   };
 }
@@ -106,7 +106,7 @@ function executed({ record, bundles, executed: count }: BatchDetails): DraftStep
     });
   const isDone = status === 'EXECUTED';
   const hasBegun = count > 0 || record.hasBegun;
-  const note = hasBegun ? `${count} of ${counted(pipelineCount, 'pipeline')}` : null;
+  const note = hasBegun ? `${count} of ${pluralize(pipelineCount, 'pipeline')}` : null;
   return { step: 'executed', isDone, whenCurrent: 'running', at: isDone ? endedAt : null, note, signatures };
 }
 
@@ -151,8 +151,4 @@ function approvalOf({ bundles }: BatchDetails): { readonly signatures: string[];
 
 function lastSettled(bundles: readonly SentBundle[]): Date | null {
   return bundles.findLast(({ landedSignatures }) => landedSignatures.length > 0)?.settledAt ?? null;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -13,8 +13,22 @@ const HISTORY_TRANSACTIONS = 50_000;
 /** Deletion scans the whole index, so it handles many transactions at a time. */
 const PRUNE_STEP = 5_000;
 
+/** The history of transactions. */
+export interface TransactionHistory {
+  summary(signature: string): TransactionSummary | null;
+  transaction(signature: string): TransactionRecord | null;
+  /** Lists transactions, newest first. */
+  transactionsOf(address: Address, page: Page): TransactionSummary[];
+  /** Lists transactions in the order of their execution. */
+  transactionsIn(slot: bigint): TransactionRecord[];
+  /** First slot with a complete history. */
+  firstAvailableSlot(): bigint;
+  /** Number of transactions since genesis, up to and including a slot. */
+  transactionCount(slot: bigint): bigint;
+}
+
 /** The part of the ledger that survives the process, and the history of transactions. */
-export interface Store {
+export interface Store extends TransactionHistory {
   value(key: string): bigint | Uint8Array | null;
   /** Every account that was put, one or more times; the last one counts. */
   accounts(): Iterable<HeldAccount>;
@@ -31,16 +45,6 @@ export interface Store {
   flush(): void;
   /** Resolves when all pending changes are on disk. Calls within one turn of the event loop share one write. */
   stored(): Promise<void>;
-  summary(signature: string): TransactionSummary | null;
-  transaction(signature: string): TransactionRecord | null;
-  /** Lists transactions, newest first. */
-  transactionsOf(address: Address, page: Page): TransactionSummary[];
-  /** Lists transactions in the order of their execution. */
-  transactionsIn(slot: bigint): TransactionRecord[];
-  /** First slot with a complete history. */
-  firstAvailableSlot(): bigint;
-  /** Number of transactions since genesis, up to and including a slot. */
-  transactionCount(slot: bigint): bigint;
   blockTime(slot: bigint): bigint | null;
   /** Deletes the transactions of a slot and of all later ones, and restores accounts, at once and on disk. */
   abandon(firstSlot: bigint, accounts: CapturedAccounts): void;

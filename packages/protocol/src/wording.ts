@@ -1,0 +1,11 @@
+import { groupDigits } from './amounts.ts';
+
+/** Formats a count with its noun: `1 batch`, `2 batches`, `1,000 pipelines`. */
+export function pluralize(count: number, singular: string, plural = `${singular}s`): string {
+  return `${groupDigits(String(count))} ${count === 1 ? singular : plural}`;
+}
+
+/** Shortens an address, signature or id to `7Fq2…9dKe`; texts of up to 12 characters stay whole. */
+export function shorten(text: string): string {
+  return text.length <= 12 ? text : `${text.slice(0, 4)}…${text.slice(-4)}`;
+}

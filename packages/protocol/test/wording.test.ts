@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { pluralize, publicClusterOf, shorten } from '../src/index.ts';
+
+describe('pluralize', () => {
+  it('puts a count before its noun', () => {
+    const counts = [0, 1, 2, 1_234_567].map((count) => pluralize(count, 'row'));
+    assert.deepEqual(counts, ['0 rows', '1 row', '2 rows', '1,234,567 rows']);
+    assert.equal(pluralize(3, 'batch', 'batches'), '3 batches');
+  });
+});
+
+describe('shorten', () => {
+  it('keeps four characters of each end, and short texts whole', () => {
+    assert.equal(shorten('7Fq2JcRzXGqVxvQkLd1ZcLk5yZpZ3vKjz1CqVZ9h9dKe'), '7Fq2…9dKe');
+    assert.equal(shorten('twelve chars'), 'twelve chars');
+  });
+});
+
+describe('publicClusterOf', () => {
+  it('names the public clusters, and no other', () => {
+    assert.equal(publicClusterOf('5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'), 'mainnet');
+    assert.equal(publicClusterOf('EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG'), 'devnet');
+    assert.equal(publicClusterOf('4uhcVJyU9pJkvQyUS88uRDiswHXSCkY3zQawwpjk2NsY'), 'testnet');
+    assert.equal(publicClusterOf('9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM'), null);
+  });
+});
