@@ -78,7 +78,7 @@ async function runJob(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<
   const company = companySignerOf(project, signers);
   const run = await beginRun(deps.db, found.flywheelId);
   // One node answers the whole job, and none that has not reached what the earlier jobs have landed.
-  const chain = deps.chain.view(await findLandedSlot(deps.db, found.flywheelId));
+  const chain = deps.chain.view(await findLandedSlot(deps.db, found.flywheelId), found.id);
   const runDeps = { ...deps, chain, company, run };
   try {
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));

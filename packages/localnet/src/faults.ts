@@ -7,8 +7,14 @@ export interface Odds {
   readonly seed?: number | undefined;
 }
 
+/** Limits a fault to one endpoint: a request to `/nodes/<node>` reaches the node of that name. Default: all endpoints. */
+interface Endpoint {
+  readonly node?: string | undefined;
+}
+
 /** A fault of a whole HTTP request, for one method or all ('*'). */
-export type RequestFault = Odds & { readonly method: string } & (
+export type RequestFault = Odds &
+  Endpoint & { readonly method: string } & (
     | { readonly kind: 'error'; readonly status: 429 | 500 }
     | { readonly kind: 'delay'; readonly delayMs: number }
     /** The request gets no response and is not executed. */
@@ -27,13 +33,19 @@ export type CallFault =
   | (Odds & { readonly kind: 'wrongStatus'; readonly method: StatusMethod; readonly lie: Lie });
 
 /** Chooses the node that answers a request; several nodes behind one URL are rarely equal. */
-export type NodeFault = Odds & {
-  readonly method: string;
-} /** Requests go in turn to nodes that are so many slots behind the cluster. */ & (
-    | { readonly kind: 'behind'; readonly slots: readonly number[] }
-    /** The node knows only the transactions and blocks of the last slots. */
-    | { readonly kind: 'forgetHistory'; readonly slots: number }
-  );
+export type NodeFault = Odds & Endpoint & { readonly method: string } & (Behind | ForgetHistory);
+
+/** Requests go in turn to nodes that are so many slots behind the cluster. */
+interface Behind {
+  readonly kind: 'behind';
+  readonly slots: readonly number[];
+}
+
+/** The node knows only the transactions and blocks of the last slots; with 0 it keeps no history at all. */
+interface ForgetHistory {
+  readonly kind: 'forgetHistory';
+  readonly slots: number;
+}
 
 /** A fault to inject. */
 export type Fault = RequestFault | CallFault | NodeFault;
@@ -42,15 +54,16 @@ export type Lie = 'unknown' | 'failed' | 'landed';
 type Kind = Fault['kind'];
 type OfKind<K extends Kind> = Extract<Fault, { readonly kind: K }>;
 
-const REQUEST_KINDS = ['error', 'delay', 'hang'] as const;
-
 export interface Faults {
   set(fault: Fault): void;
   clear(): void;
-  /** Returns and counts the fault that applies to a request with these methods; null if none does. */
-  takeRequest(methods: readonly string[]): RequestFault | null;
-  /** Returns the node that answers a request with these methods, and counts the faults that choose it. */
-  takeNode(methods: readonly string[]): { readonly behindSlots: bigint; readonly historySlots: bigint | null };
+  /** Returns and counts the fault that applies to a request with these methods at an endpoint; null if none does. */
+  takeRequest(methods: readonly string[], node: string): RequestFault | null;
+  /** Returns the state of the node that answers a request with these methods, and counts the faults that choose it. */
+  takeNode(
+    methods: readonly string[],
+    node: string,
+  ): { readonly behindSlots: bigint; readonly historySlots: bigint | null };
   /** Returns and counts the fault of a kind that applies to a call; null if none does. */
   takeCall<K extends CallFault['kind']>(kind: K, method: string): OfKind<K> | null;
 }
@@ -71,6 +84,7 @@ export function createFaults(): Faults {
     return null;
   };
   const fits = (fault: Fault, methods: readonly string[]) => fault.method === '*' || methods.includes(fault.method);
+  const isAt = (fault: RequestFault | NodeFault, node: string) => fault.node === undefined || fault.node === node;
 
   return {
     set: (fault) => {
@@ -84,13 +98,13 @@ export function createFaults(): Faults {
     clear: () => {
       armed = [];
     },
-    takeRequest: (methods) =>
-      use((fault): fault is RequestFault => REQUEST_KINDS.some((kind) => kind === fault.kind) && fits(fault, methods)),
-    takeNode: (methods) => {
+    takeRequest: (methods, node) =>
+      use((fault): fault is RequestFault => isRequestFault(fault) && isAt(fault, node) && fits(fault, methods)),
+    takeNode: (methods, node) => {
       const of =
         <K extends NodeFault['kind']>(kind: K) =>
-        (fault: Fault): fault is OfKind<K> =>
-          fault.kind === kind && fits(fault, methods);
+        (fault: Fault): fault is OfKind<K> & NodeFault =>
+          isNodeFault(fault) && fault.kind === kind && isAt(fault, node) && fits(fault, methods);
       const behind = useCounted(of('behind'));
       const forgetful = use(of('forgetHistory'));
       const turn = behind?.fault.slots[(behind.used - 1) % behind.fault.slots.length];
@@ -99,6 +113,14 @@ export function createFaults(): Faults {
     takeCall: <K extends CallFault['kind']>(kind: K, method: string) =>
       use((fault): fault is OfKind<K> => fault.kind === kind && fits(fault, [method])),
   };
+}
+
+function isRequestFault(fault: Fault): fault is RequestFault {
+  return fault.kind === 'error' || fault.kind === 'delay' || fault.kind === 'hang';
+}
+
+function isNodeFault(fault: Fault): fault is NodeFault {
+  return fault.kind === 'behind' || fault.kind === 'forgetHistory';
 }
 
 /** Mulberry32, a small generator; good enough to choose requests. */

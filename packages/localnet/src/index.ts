@@ -71,7 +71,7 @@ export interface LocalnetOptions {
 
 /** A running cluster. */
 export interface Localnet {
-  /** JSON-RPC of the cluster. */
+  /** JSON-RPC of the cluster. `<url>/nodes/<name>` is another node of it, to which faults can be limited. */
   readonly url: string;
   /** URL for subscriptions: the port above the JSON-RPC, or the same port if that one is taken. The same port always works. */
   readonly websocketUrl: string;
@@ -155,10 +155,11 @@ export async function startLocalnet(options: LocalnetOptions = {}): Promise<Loca
   });
   const bundlesWithFaults = injectFaults(bundles, faults);
   const server = createRpcServer({
-    rpc: new Map<string, (called: readonly string[]) => Methods>([
-      ['/', (called) => methodsOf(faults.takeNode(called))],
-      ['/api/v1/bundles', () => bundlesWithFaults],
-    ]),
+    rpc: (path) => {
+      if (path === '/api/v1/bundles') return { node: '', choose: () => bundlesWithFaults };
+      const node = path === '/' ? '' : /^\/nodes\/([\w-]+)$/.exec(path)?.[1];
+      return node === undefined ? null : { node, choose: (called) => methodsOf(faults.takeNode(called, node)) };
+    },
     rest: new Map<string, () => unknown>([
       ['/health', () => 'ok'],
       ['/api/v1/bundles/tip_floor', tipFloor],

@@ -13,12 +13,32 @@ export interface Nodes {
   readonly failover: RpcTransport;
   /** Each node by itself, for what every node should receive. */
   readonly each: readonly RpcTransport[];
-  /** Chooses one node for all calls of a decision. A call that it cannot answer fails; the next choice is another node. */
-  pin(): RpcTransport;
+  /** Lists each node by itself, the preferred one first. */
+  inOrder(): readonly RpcTransport[];
+  /**
+   * Chooses one node for all calls of a decision. A call that it cannot answer fails; the next choice is another node.
+   * @param subject what the decision is about: nodes that were left for it are not chosen again before all others.
+   */
+  pin(subject?: string): PinnedNode;
 }
 
+export interface PinnedNode {
+  readonly transport: RpcTransport;
+  /** Host and port of the node. */
+  readonly host: string;
+  /**
+   * Remembers that this node's answers were not enough to decide about the subject. Other subjects are not concerned.
+   * @returns the host of the node that is chosen next; null if every node has been left, and the first is chosen again.
+   */
+  leave(): string | null;
+}
+
+/** Subjects whose nodes are remembered. Each is an open question that one node could not answer, so there are few. */
+const MAX_SUBJECTS = 1_000;
+
 /**
- * Creates a transport for each URL. Nodes of a cluster are not at the same slot, so that a decision must not mix them.
+ * Creates a transport for each URL. Nodes of a cluster are not at the same slot, and do not keep the same history, so that a
+ * decision must not mix them.
  * @throws RangeError if there is no URL, or one is not valid.
  *
  * @example
@@ -26,37 +46,68 @@ export interface Nodes {
  * const slot = await callRpc(nodes.failover, 'getSlot');
  */
 export function createNodes({ urls, ...options }: NodesOptions): Nodes {
-  if (urls.length === 0) throw new RangeError('At least one RPC URL is needed.');
   // With another node to go to, a second attempt is enough.
   const { maxAttempts = urls.length > 1 ? 2 : undefined } = options;
-  const each = urls.map((url) => createRpcTransport({ ...options, url, ...(maxAttempts && { maxAttempts }) }));
-  let ordered: readonly RpcTransport[] = each;
-  const isUnable = (node: RpcTransport, error: unknown): boolean => {
-    if (!isNodeFailure(error)) return false;
+  const each = urls.map((url): Node => {
+    const transport = createRpcTransport({ ...options, url, ...(maxAttempts && { maxAttempts }) });
+    return { transport, host: new URL(url).host };
+  });
+  let ordered: readonly Node[] = each;
+  const left = new Map<string, ReadonlySet<Node>>();
+
+  const demote = (node: Node, error: RpcError) => {
+    const [first] = ordered;
     ordered = [...ordered.filter((other) => other !== node), node];
-    return true;
+    const [next] = ordered;
+    if (first !== node || next === undefined || next === node) return;
+    options.log?.warn(
+      { host: node.host, nextHost: next.host, err: error },
+      'the RPC node cannot answer; asking another one',
+    );
   };
+  const guarded = (node: Node): RpcTransport => {
+    return async (request) => {
+      try {
+        return await node.transport(request);
+      } catch (error) {
+        if (isNodeFailure(error)) demote(node, error);
+        throw error;
+      }
+    };
+  };
+  const firstOf = (subject: string): Node => {
+    const node = ordered.find((candidate) => !left.get(subject)?.has(candidate)) ?? ordered[0];
+    if (!node) throw new RangeError('At least one RPC URL is needed.');
+    return node;
+  };
+  firstOf('');
   return {
-    each,
-    pin: () => {
-      const [node] = ordered;
-      if (!node) throw new RangeError('At least one RPC URL is needed.');
-      return async (request) => {
-        try {
-          return await node(request);
-        } catch (error) {
-          isUnable(node, error);
-          throw error;
-        }
+    each: each.map(({ transport }) => transport),
+    inOrder: () => ordered.map(guarded),
+    pin: (subject = '') => {
+      const node = firstOf(subject);
+      return {
+        transport: guarded(node),
+        host: node.host,
+        leave: () => {
+          const nodes = new Set(left.get(subject)).add(node);
+          left.delete(subject);
+          if (nodes.size === each.length) return null;
+          left.set(subject, nodes);
+          const [oldest] = left.keys();
+          if (left.size > MAX_SUBJECTS && oldest !== undefined) left.delete(oldest);
+          return firstOf(subject).host;
+        },
       };
     },
     failover: async (request) => {
       let failure: unknown;
       for (const node of ordered) {
         try {
-          return await node(request);
+          return await node.transport(request);
         } catch (error) {
-          if (!isUnable(node, error)) throw error;
+          if (isNodeFailure(error)) demote(node, error);
+          else if (!isSlotMissing(error)) throw error;
           failure ??= error;
         }
       }
@@ -65,13 +116,41 @@ export function createNodes({ urls, ...options }: NodesOptions): Nodes {
   };
 }
 
-/** Codes of errors by which a node says that it is unhealthy or behind (rpc-client-api, custom_error.rs). */
-const NODE_UNHEALTHY = -32005;
+interface Node {
+  readonly transport: RpcTransport;
+  readonly host: string;
+}
+
+export const TRANSACTION_HISTORY_NOT_AVAILABLE = -32011;
 export const MIN_CONTEXT_SLOT_NOT_REACHED = -32016;
 
+/** Codes of errors by which a node says that another one may answer the call (rpc-client-api, custom_error.rs). */
+const NODE_CODES: ReadonlySet<number> = new Set([
+  -32001, // The block was cleaned up: the node keeps a short history.
+  -32004, // The block is not available yet: the node is behind.
+  -32005, // The node is unhealthy or behind.
+  -32010, // The node has no index of this key.
+  TRANSACTION_HISTORY_NOT_AVAILABLE,
+  -32014, // The block's status is not available yet: the node is behind.
+  MIN_CONTEXT_SLOT_NOT_REACHED,
+  -32019, // The node's long-term storage is out of reach.
+  -32020, // The transaction from which to list is unknown: the node keeps a short history, or is behind.
+  -32021, // The node has no slot history.
+  -32603, // An internal error, by the definition of JSON-RPC.
+]);
+
+/**
+ * Codes that say "skipped, or missing here": one slot in twenty is skipped, which every node says alike. Another node is
+ * asked, and the node stays the preferred one.
+ */
+const SLOT_CODES: ReadonlySet<number> = new Set([-32007, -32009]);
+
 /** True for an error about the node; false for one about the call, which every node would answer. */
-function isNodeFailure(error: unknown): boolean {
+function isNodeFailure(error: unknown): error is RpcError {
   if (!(error instanceof RpcError)) return false;
-  if (error.reason !== 'node-error') return true;
-  return error.code === NODE_UNHEALTHY || error.code === MIN_CONTEXT_SLOT_NOT_REACHED;
+  return error.reason !== 'node-error' || (error.code !== null && NODE_CODES.has(error.code));
+}
+
+function isSlotMissing(error: unknown): boolean {
+  return error instanceof RpcError && error.code !== null && SLOT_CODES.has(error.code);
 }

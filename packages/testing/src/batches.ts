@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Batch, ErrorBody, type Pipeline } from '@flywheel/api';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
+import { sql } from 'kysely';
 import { type Answer, execute, getBatch, init } from './client.ts';
 import { requireOk, signWith, type TestProject } from './project.ts';
 import type { World } from './world.ts';
@@ -97,6 +98,28 @@ export async function waitUntil<Seen>(
 
 function describe(seen: unknown): string {
   return JSON.stringify(seen, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+/** Makes a batch's rows those of an older backup, in which the batch had just been initialized. */
+export async function rewindBatch({ db }: Pick<World, 'db'>, batchId: string): Promise<void> {
+  // The closing is checked again a minute later.
+  await sql`delete from jobs.job where state in ('created', 'retry') and data->>'batchId' = ${batchId}`.execute(db);
+  await db.deleteFrom('ledger_entries').where('batch_id', '=', batchId).execute();
+  await db.deleteFrom('bundles').where('batch_id', '=', batchId).execute();
+  const forgotten = {
+    init_result: null,
+    execute_result: null,
+    ended_at: null,
+    closed_at: null,
+    end_finalized_at: null,
+    execution_began_at: null,
+  };
+  await db
+    .updateTable('batches')
+    .set({ status: 'AVAILABLE_TO_QUEUE', ...forgotten })
+    .where('id', '=', batchId)
+    .execute();
+  await db.updateTable('batches').set({ signed_tx: null }).where('id', '=', batchId).execute();
 }
 
 export function assertError({ status, body }: Answer, expectedStatus: number, code: string, message?: RegExp): void {

@@ -1,7 +1,7 @@
 import type { Address, TransactionPartialSigner } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { BundleSender } from '../solana/bundles.ts';
-import type { Chain } from '../solana/chain.ts';
+import type { Chain, ChainView } from '../solana/chain.ts';
 import { type Run, requireRun } from '../store/batches/runs.ts';
 import type { Db } from '../store/db.ts';
 import type { Jobs } from '../store/jobs/jobs.ts';
@@ -35,8 +35,9 @@ export interface WorkerDeps extends Deps {
   readonly signal: AbortSignal;
 }
 
-/** Worker dependencies plus what belongs to one multisig: its company signer and its run. */
+/** Worker dependencies plus what belongs to one job: the node that answers it, the company's signer and the run. */
 export interface RunDeps extends WorkerDeps {
+  readonly chain: ChainView;
   readonly company: TransactionPartialSigner<Address>;
   /** Fencing token: a newer run of the same multisig invalidates it. */
   readonly run: Run;

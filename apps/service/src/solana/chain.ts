@@ -1,12 +1,10 @@
-import { setTimeout } from 'node:timers/promises';
-import { createNodes, MIN_CONTEXT_SLOT_NOT_REACHED, type NodesOptions } from '@flywheel/solana-rpc';
+import { createNodes, type NodesOptions, sleep } from '@flywheel/solana-rpc';
 import {
   type Address,
   type Base64EncodedWireTransaction,
   type Blockhash,
   type Commitment,
   createSolanaRpcFromTransport,
-  type Instruction,
   type Signature,
 } from '@solana/kit';
 import {
@@ -14,19 +12,16 @@ import {
   BlockhashAnswer,
   type ChainAccount,
   EpochInfoAnswer,
-  HistoryAnswer,
   type LandedSignature,
-  LogsAnswer,
   PrioritizationFeesAnswer,
   paired,
   type Simulation,
   SimulationAnswer,
   StatusesAnswer,
-  TransactionAnswer,
-  type TransactionCosts,
 } from './answers.ts';
-import { type LandedTransaction, LandedTransactionAnswer } from './landed-transaction.ts';
-import { ask, nodeErrorOf, shapes } from './rpc.ts';
+import { createFloor, type Floor, NO_FLOOR } from './floor.ts';
+import { createPastReads, type NamingTransaction, type PastReads, readNaming } from './past-transactions.ts';
+import { ask, type ChainRpc, nodeErrorOf, shapes } from './rpc.ts';
 import { signatureOf } from './transactions.ts';
 
 /**
@@ -34,13 +29,14 @@ import { signatureOf } from './transactions.ts';
  * names its method, and an answer of another shape than documented is an error. Each read goes to the first node that can
  * answer it; reads that belong to one decision need a `view`.
  */
-export interface Chain {
+export interface Chain extends PastReads {
   /**
    * Creates a view for one decision or one job: one node answers all of its reads, and never with an older state than the
    * view has seen before. A read waits a few seconds for a node that is behind.
    * @param seenSlot a slot that is known to be confirmed; 0 by default.
+   * @param subject what is decided: nodes that were left for it are not chosen again before all others.
    */
-  view(seenSlot?: bigint): Chain;
+  view(seenSlot?: bigint, subject?: string): ChainView;
   /** Reads accounts in the given order; null for one that does not exist. `confirmed` by default. */
   accounts(
     addresses: readonly Address[],
@@ -56,20 +52,15 @@ export interface Chain {
   finalizedBlock(): Promise<{ readonly slot: bigint; readonly blockHeight: bigint }>;
   /** Reads outcomes in the order asked for. The node searches its whole history. */
   signatureOutcomes(signatures: readonly Signature[]): Promise<SignatureOutcomes>;
-  /** Reads a confirmed transaction’s fee and balance changes; null if the node does not know it (yet, or any more). */
-  transactionCosts(signature: Signature): Promise<TransactionCosts | null>;
-  /** Logs of a confirmed transaction; empty when the node does not know it (yet, or any more). */
-  transactionLogs(signature: Signature): Promise<readonly string[]>;
-  /** Reads a confirmed transaction; null if the node does not know it (yet, or any more). */
-  landedTransaction(signature: Signature): Promise<LandedTransaction | null>;
   /**
    * Reads the transactions that named an address and succeeded, oldest first, with the instructions that they called.
-   * @throws Error if the node lists a transaction that it does not have.
+   * `incomplete` if the node keeps no history, or lists a transaction that it does not have. A node with a short history
+   * omits older transactions without a word.
    */
   transactionsNaming(
     address: Address,
     options: { readonly commitment: 'confirmed' | 'finalized' },
-  ): Promise<readonly NamingTransaction[]>;
+  ): Promise<readonly NamingTransaction[] | 'incomplete'>;
   /** Simulates at commitment `confirmed`. A transaction that would fail is an answer, not an error. */
   simulate(transaction: Base64EncodedWireTransaction, options: SimulateOptions): Promise<Simulation>;
   /**
@@ -91,13 +82,18 @@ export interface Chain {
   genesisHash(): Promise<Blockhash>;
 }
 
-export type { ChainAccount, LandedSignature, Simulation, TransactionCosts };
-
-export interface NamingTransaction {
-  readonly signature: Signature;
-  /** The transaction's own instructions, each with those that it called in turn: anyone can call a program by another. */
-  readonly instructions: readonly Instruction[];
+/** A cluster as one node shows it. */
+export interface ChainView extends Chain {
+  /** Host and port of the node. */
+  readonly host: string;
+  /**
+   * Makes the next view of the same subject choose another node, because the answers of this one were not enough.
+   * @returns the host of that node; null if every node has been left for the subject.
+   */
+  leaveNode(): string | null;
 }
+
+export type { ChainAccount, LandedSignature, Simulation };
 
 export interface SignatureOutcomes {
   /** The node's newest slot when it answered. What landed at or before it is not `unknown`. */
@@ -122,50 +118,18 @@ export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
   const senders = nodes.each.map((transport) => createSolanaRpcFromTransport(transport));
   const rentLamports = new Map<number, bigint>();
   const { clock = { sleep } } = options;
-  const view = (seenSlot = 0n): Chain => {
-    const rpc = createSolanaRpcFromTransport(nodes.pin());
-    return { ...createReads(rpc, createFloor(clock, seenSlot), rentLamports), send, view };
+  const facts = {
+    ...createPastReads(() => nodes.inOrder().map((transport) => createSolanaRpcFromTransport(transport))),
+    send: (transaction: Base64EncodedWireTransaction) => sendToAll(senders, transaction),
   };
-  const send: Chain['send'] = (transaction) => sendToAll(senders, transaction);
+  const view: Chain['view'] = (seenSlot = 0n, subject = '') => {
+    const { transport, host, leave } = nodes.pin(subject);
+    const rpc = createSolanaRpcFromTransport(transport);
+    const reads = createReads(rpc, createFloor(clock, seenSlot), rentLamports);
+    return { ...reads, ...facts, view, host, leaveNode: leave };
+  };
   const anyNode = createSolanaRpcFromTransport(nodes.failover);
-  return { ...createReads(anyNode, NO_FLOOR, rentLamports), send, view };
-}
-
-/** The newest slots that a view has seen, below which no node may answer it. */
-interface Floor {
-  /** The parameter of a request at a commitment. */
-  at(commitment: Commitment): { readonly minContextSlot?: bigint };
-  /** Remembers that a commitment has reached a slot. */
-  raise(commitment: Commitment, slot: bigint): void;
-  /** Repeats a request while the node has not reached the slot that it asks for. */
-  await<T>(request: () => Promise<T>): Promise<T>;
-}
-
-const NO_FLOOR: Floor = { at: () => ({}), raise: () => undefined, await: (request) => request() };
-
-/** A slot or so: behind a load balancer the next request may reach another node. */
-const BEHIND_POLL_MS = 400;
-/** Four seconds. The job then runs again with another node. */
-const MAX_BEHIND_POLLS = 10;
-
-function createFloor(clock: Required<ChainOptions>['clock'], seenSlot: bigint): Floor {
-  const slots = { processed: seenSlot, confirmed: seenSlot, finalized: 0n };
-  return {
-    at: (commitment) => (slots[commitment] > 0n ? { minContextSlot: slots[commitment] } : {}),
-    raise: (commitment, slot) => {
-      if (slot > slots[commitment]) slots[commitment] = slot;
-    },
-    await: async (request) => {
-      for (let polls = 1; ; polls += 1) {
-        try {
-          return await request();
-        } catch (error) {
-          if (nodeErrorOf(error)?.code !== MIN_CONTEXT_SLOT_NOT_REACHED || polls === MAX_BEHIND_POLLS) throw error;
-          await clock.sleep(BEHIND_POLL_MS);
-        }
-      }
-    },
-  };
+  return { ...createReads(anyNode, NO_FLOOR, rentLamports), ...facts, view };
 }
 
 /** Sends a transaction to every node, since one that is behind or cut off passes nothing on. One that accepts is enough. */
@@ -188,11 +152,9 @@ async function sendTo(rpc: ChainRpc, transaction: Base64EncodedWireTransaction):
   }
 }
 
-function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigint>): Omit<Chain, 'send' | 'view'> {
-  const landedTransaction = (signature: Signature, commitment: 'confirmed' | 'finalized' = 'confirmed') => {
-    const config = { commitment, encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
-    return ask('getTransaction', rpc.getTransaction(signature, config), LandedTransactionAnswer);
-  };
+type Reads = Omit<Chain, 'send' | 'view' | keyof PastReads>;
+
+function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigint>): Reads {
   return {
     accounts: (addresses, { commitment = 'confirmed' } = {}) =>
       inChunks(addresses, MAX_ACCOUNTS, async (chunk) => {
@@ -251,30 +213,7 @@ function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigi
       return { contextSlot, outcomes };
     },
 
-    transactionCosts: (signature) => {
-      const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
-      return ask('getTransaction', rpc.getTransaction(signature, config), TransactionAnswer);
-    },
-
-    transactionLogs: async (signature) => {
-      const config = { commitment: 'confirmed', encoding: 'json', maxSupportedTransactionVersion: 1 } as const;
-      return (await ask('getTransaction', rpc.getTransaction(signature, config), LogsAnswer))?.meta.logMessages ?? [];
-    },
-
-    landedTransaction: (signature) => landedTransaction(signature),
-
-    transactionsNaming: async (address, { commitment }) => {
-      const transactions: NamingTransaction[] = [];
-      for (const signature of await succeededSignatures(rpc, address, commitment, floor)) {
-        const found = await landedTransaction(signature, commitment);
-        if (!found) throw new Error(`getTransaction: ${signature} of the history of ${address} is not known.`);
-        transactions.push({
-          signature,
-          instructions: found.calls.flatMap(({ instruction, inner }) => [instruction, ...inner]),
-        });
-      }
-      return transactions;
-    },
+    transactionsNaming: (address, { commitment }) => readNaming(rpc, address, commitment, floor),
 
     simulate: (transaction, { sigVerify, replaceRecentBlockhash }) =>
       floor.await(async () => {
@@ -304,37 +243,6 @@ function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigi
 /** Limit of one call (Solana RPC, getMultipleAccounts and getSignatureStatuses). */
 const MAX_ACCOUNTS = 100;
 const MAX_SIGNATURES = 256;
-
-/** Most entries of one answer (Solana RPC, getSignaturesForAddress). */
-const MAX_HISTORY = 1_000;
-
-async function succeededSignatures(
-  rpc: ChainRpc,
-  address: Address,
-  commitment: 'confirmed' | 'finalized',
-  floor: Floor,
-): Promise<Signature[]> {
-  const newestFirst: { readonly signature: Signature; readonly err: string | null }[] = [];
-  for (let before: Signature | undefined; ; before = newestFirst.at(-1)?.signature) {
-    const page = await floor.await(() => {
-      const config = { commitment, limit: MAX_HISTORY, ...floor.at(commitment), ...(before && { before }) } as const;
-      return ask('getSignaturesForAddress', rpc.getSignaturesForAddress(address, config), HistoryAnswer);
-    });
-    newestFirst.push(...page);
-    if (page.length < MAX_HISTORY) break;
-  }
-  return newestFirst
-    .filter(({ err }) => err === null)
-    .map(({ signature }) => signature)
-    .reverse();
-}
-
-/** Waits in real time, if no clock is given. */
-async function sleep(ms: number): Promise<void> {
-  await setTimeout(ms);
-}
-
-type ChainRpc = ReturnType<typeof createSolanaRpcFromTransport>;
 
 async function inChunks<Item, Result>(
   items: readonly Item[],

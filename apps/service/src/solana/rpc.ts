@@ -2,6 +2,7 @@ import { RpcError } from '@flywheel/solana-rpc';
 import {
   type Address,
   type Blockhash,
+  type createSolanaRpcFromTransport,
   isAddress,
   isBlockhash,
   isSignature,
@@ -9,6 +10,8 @@ import {
   type Signature,
 } from '@solana/kit';
 import * as z from 'zod';
+
+export type ChainRpc = ReturnType<typeof createSolanaRpcFromTransport>;
 
 /**
  * Sends a request and checks the shape of its answer: kit types answers without checking them.

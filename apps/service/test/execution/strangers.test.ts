@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { InstructionGroup } from '@flywheel/squads';
-import { executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { executeSigned, openBatch, rewindBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
@@ -69,23 +69,7 @@ describe('a batch that others act on', () => {
     const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
     requireOk(await executeSigned(world, project, batch));
     await until(async () => (await closedAt(batch.id)) !== null);
-    // These rows are those of an older backup: the batch had just been initialized.
-    await world.db.deleteFrom('ledger_entries').where('batch_id', '=', batch.id).execute();
-    await world.db.deleteFrom('bundles').where('batch_id', '=', batch.id).execute();
-    const forgotten = {
-      init_result: null,
-      execute_result: null,
-      ended_at: null,
-      closed_at: null,
-      end_finalized_at: null,
-      execution_began_at: null,
-    };
-    await world.db
-      .updateTable('batches')
-      .set({ status: 'AVAILABLE_TO_QUEUE', ...forgotten })
-      .where('id', '=', batch.id)
-      .execute();
-    await world.db.updateTable('batches').set({ signed_tx: null }).where('id', '=', batch.id).execute();
+    await rewindBatch(world, batch.id);
     await executeSigned(world, project, batch, { prefer: 'wait=30' });
     const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
     assert.equal(executeResult?.totalSuccessful, 2);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { instantClock } from '@flywheel/testing/clock';
-import { type Base64EncodedWireTransaction, getBase58Decoder } from '@solana/kit';
+import { type Base64EncodedWireTransaction, getBase58Decoder, type Signature } from '@solana/kit';
 import { createChain } from '../../src/solana/chain.ts';
 import { type Answer, type HttpServer, type Request, startHttpServer } from './http-server.ts';
 
-const SIGNATURE = getBase58Decoder().decode(new Uint8Array(64).fill(7));
+const SIGNATURE = getBase58Decoder().decode(new Uint8Array(64).fill(7)) as Signature; // 64 bytes
 const WIRE = 'AQ==' as Base64EncodedWireTransaction;
 const BEHIND = { error: { code: -32016, message: 'Minimum context slot has not been reached' } };
 
@@ -51,6 +51,60 @@ describe('several RPC URLs', () => {
     );
     await assert.rejects(chain.slot(), /Invalid params/);
     assert.equal(asked[1]?.length, 0);
+  });
+
+  for (const code of [-32001, -32004, -32005, -32010, -32011, -32014, -32016, -32019, -32020, -32021, -32603]) {
+    it(`move reads to the next node on error ${code}, which is about the node`, async () => {
+      const { chain, asked } = await openNodes(
+        () => ({ error: { code, message: 'The node cannot answer.' } }),
+        () => ({ result: 5 }),
+      );
+      assert.deepEqual([await chain.slot(), await chain.slot(), await chain.view().slot()], [5n, 5n, 5n]);
+      assert.deepEqual([asked[0]?.length, asked[1]?.length], [1, 3]);
+    });
+  }
+
+  for (const code of [-32007, -32009]) {
+    it(`ask the next node too on error ${code}, a slot skipped or missing, and keep their order`, async () => {
+      const { chain, asked } = await openNodes(
+        (_request, count) => (count === 1 ? { error: { code, message: 'Slot 7 was skipped' } } : { result: 3 }),
+        () => ({ result: 5 }),
+      );
+      assert.deepEqual([await chain.slot(), await chain.slot()], [5n, 3n]);
+      assert.deepEqual([asked[0]?.length, asked[1]?.length], [2, 1]);
+    });
+  }
+
+  it('are asked in turn for a past transaction until one knows it', async () => {
+    const unknown = () => ({ result: null });
+    const unable = () => ({ error: { code: -32011, message: 'Transaction history is not available from this node' } });
+    const { chain, asked } = await openNodes(unknown, unable);
+    assert.equal(await chain.landedTransaction(SIGNATURE), null);
+    assert.deepEqual([asked[0]?.length, asked[1]?.length], [1, 1]);
+    const { chain: without } = await openNodes(unable, unable);
+    await assert.rejects(without.landedTransaction(SIGNATURE), /history is not available from this node \(-32011\)/);
+  });
+
+  it('are chosen in turn for a decision that their answers were not enough for, each subject by itself', async () => {
+    const { chain } = await openNodes(
+      () => ({ result: 0 }),
+      () => ({ result: 1 }),
+      () => ({ result: 2 }),
+    );
+    const decide = async (subject: string) => {
+      const view = chain.view(0n, subject);
+      const slot = await view.slot();
+      return [Number(slot), view.leaveNode() === null];
+    };
+    const turns = [await decide('a'), await decide('b'), await decide('a'), await decide('a'), await decide('a')];
+    assert.deepEqual(turns, [
+      [0, false],
+      [0, false],
+      [1, false],
+      [2, true],
+      [0, false],
+    ]);
+    assert.equal(await chain.slot(), 0n);
   });
 
   it('all receive each transaction, and one that accepts it is enough', async () => {

@@ -29,13 +29,20 @@ export interface Simulation {
 
 /** The transactions of a node's history, up to its slot. */
 export interface NodeHistory extends TransactionHistory {
+  /** False for a node that was started without a history of transactions. */
+  readonly isKept: boolean;
+  /**
+   * Finds a transaction of the recent status cache: those after the finalized slot, and in the newest finalized ones. Every
+   * node has it, whatever history it keeps.
+   */
+  recent(signature: string): TransactionSummary | null;
   blockTime(slot: bigint): bigint;
 }
 
 export interface NodeOptions {
   /** Slots by which the node lags behind the cluster; limited by the kept versions of accounts. */
   readonly behindSlots: bigint;
-  /** Slots of the node's history; null for the cluster's complete history. */
+  /** Slots of the node's history, 0 if it keeps none; null for the cluster's complete history. */
   readonly historySlots: bigint | null;
 }
 
@@ -65,6 +72,9 @@ export function createNode(deps: ChainDeps, options: NodeOptions): Node {
   };
 }
 
+/** Finalized slots of the status cache (Agave, status_cache.rs, MAX_CACHE_ENTRIES). */
+const STATUS_CACHE_SLOTS = 300n;
+
 function createNodeHistory(
   { store }: Pick<ChainDeps, 'store'>,
   slots: SlotView,
@@ -77,6 +87,12 @@ function createNodeHistory(
   };
   const isKnown = ({ slot }: TransactionSummary) => slot <= slots.at('processed') && slot >= first();
   return {
+    isKept: historySlots !== 0n,
+    recent: (signature) => {
+      const summary = store.summary(signature);
+      const isRecent = summary && summary.slot > slots.at('finalized') - STATUS_CACHE_SLOTS;
+      return isRecent && summary.slot <= slots.at('processed') ? summary : null;
+    },
     summary: (signature) => {
       const summary = store.summary(signature);
       return summary && isKnown(summary) ? summary : null;

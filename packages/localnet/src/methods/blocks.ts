@@ -4,6 +4,7 @@ import type { Node } from '../ledger/node.ts';
 import type { Method } from '../rpc/answer-call.ts';
 import { commitmentParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
 import { BLOCK_CLEANED_UP, BLOCK_NOT_AVAILABLE, invalidParams, RpcError } from '../rpc/rpc-error.ts';
+import { requireHistory } from './context.ts';
 
 /** Maximum of slots in one getBlocks (rpc-client-api, MAX_GET_CONFIRMED_BLOCKS_RANGE). */
 const MAX_BLOCKS = 500_000n;
@@ -18,7 +19,8 @@ const blockConfig = optionalConfig({
 const config = optionalConfig(contextParam);
 
 /** Methods that read blocks. Every slot has one; those without transactions are empty. */
-export function blockMethods({ slots, history }: Node): Record<string, Method> {
+export function blockMethods(node: Node): Record<string, Method> {
+  const { slots, history } = node;
   const list = (start: bigint, end: bigint) => {
     const from = start > history.firstAvailableSlot() ? start : history.firstAvailableSlot();
     const length = end < from ? 0 : Number(end - from) + 1;
@@ -27,6 +29,7 @@ export function blockMethods({ slots, history }: Node): Record<string, Method> {
   return {
     getBlock: (params) => {
       const [slot, options] = parseParams([integerParam, blockConfig], params);
+      requireHistory(node);
       if (slot > slots.at(options.commitment)) {
         throw new RpcError(BLOCK_NOT_AVAILABLE, `Block not available for slot ${slot}`);
       }

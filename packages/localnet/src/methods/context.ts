@@ -1,7 +1,12 @@
 import { BankError } from '../bank.ts';
 import type { Node } from '../ledger/node.ts';
 import type { Commitment } from '../ledger/slots.ts';
-import { invalidParams, MIN_CONTEXT_SLOT_NOT_REACHED, RpcError } from '../rpc/rpc-error.ts';
+import {
+  invalidParams,
+  MIN_CONTEXT_SLOT_NOT_REACHED,
+  RpcError,
+  TRANSACTION_HISTORY_NOT_AVAILABLE,
+} from '../rpc/rpc-error.ts';
 
 /** Release of Agave whose runtime LiteSVM 1.5 contains. */
 export const SOLANA_CORE_VERSION = '4.3.0';
@@ -25,6 +30,13 @@ export function checkContextSlot(
   if (contextSlot < minContextSlot) {
     throw new RpcError(MIN_CONTEXT_SLOT_NOT_REACHED, 'Minimum context slot has not been reached', { contextSlot });
   }
+}
+
+/** Throws the RpcError of a node that was started without a history of transactions. */
+export function requireHistory({ history }: Pick<Node, 'history'>): void {
+  if (history.isKept) return;
+  const message = 'Transaction history is not available from this node';
+  throw new RpcError(TRANSACTION_HISTORY_NOT_AVAILABLE, message);
 }
 
 /** Rethrows an error of the bank as an RpcError for the caller, and any other error unchanged. */

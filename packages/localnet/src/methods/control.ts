@@ -24,6 +24,8 @@ const odds = {
   probability: z.number().min(0).max(1).optional(),
   seed: z.int().optional(),
 };
+/** Names an endpoint, which is served at `/nodes/<node>`. */
+const node = z.string().optional();
 const fault = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('drop'), method: z.enum(['sendTransaction', 'sendBundle']), ...odds }),
   z.strictObject({
@@ -43,17 +45,19 @@ const fault = z.discriminatedUnion('kind', [
     kind: z.literal('error'),
     method: z.string(),
     status: z.union([z.literal(429), z.literal(500)]),
+    node,
     ...odds,
   }),
-  z.strictObject({ kind: z.literal('delay'), method: z.string(), delayMs: z.int().nonnegative(), ...odds }),
-  z.strictObject({ kind: z.literal('hang'), method: z.string(), ...odds }),
+  z.strictObject({ kind: z.literal('delay'), method: z.string(), delayMs: z.int().nonnegative(), node, ...odds }),
+  z.strictObject({ kind: z.literal('hang'), method: z.string(), node, ...odds }),
   z.strictObject({
     kind: z.literal('behind'),
     method: z.string(),
     slots: z.array(z.int().min(0).max(MAX_BEHIND_SLOTS)).min(1).max(MAX_NODES),
+    node,
     ...odds,
   }),
-  z.strictObject({ kind: z.literal('forgetHistory'), method: z.string(), slots: z.int().nonnegative(), ...odds }),
+  z.strictObject({ kind: z.literal('forgetHistory'), method: z.string(), slots: z.int().nonnegative(), node, ...odds }),
 ]);
 const amountText = z
   .string()

@@ -11,7 +11,7 @@ import {
   optionalConfig,
   parseParams,
 } from '../rpc/params.ts';
-import { checkContextSlot, withContext } from './context.ts';
+import { checkContextSlot, requireHistory, withContext } from './context.ts';
 
 /** Limits of a validator (rpc-client-api, MAX_GET_SIGNATURE_STATUSES_QUERY_ITEMS and …_CONFIRMED_SIGNATURES_…). */
 const MAX_STATUSES = 256;
@@ -30,17 +30,23 @@ const transactionConfig = optionalConfig({
   maxSupportedTransactionVersion: integerParam.nullish(),
 });
 
+const statusesConfig = optionalConfig({ searchTransactionHistory: z.boolean().nullish() });
+
 /** Methods about past transactions. */
 export function historyMethods(node: Node): Record<string, Method> {
   const { slots, history } = node;
   return {
     getSignatureStatuses: (params) => {
-      const [signatures] = parseParams([z.array(signature).max(MAX_STATUSES)], params);
-      const statuses = signatures.map((text) => toStatus(node, history.summary(text)));
+      const [signatures, config] = parseParams([z.array(signature).max(MAX_STATUSES), statusesConfig], params);
+      const searches = config.searchTransactionHistory === true;
+      if (searches) requireHistory(node);
+      const find = (text: string) => history.recent(text) ?? (searches ? history.summary(text) : null);
+      const statuses = signatures.map((text) => toStatus(node, find(text)));
       return withContext(node, { commitment: 'processed' }, statuses);
     },
     getSignaturesForAddress: (params) => {
       const [address, config] = parseParams([addressParam, signaturesConfig], params);
+      requireHistory(node);
       checkContextSlot(node, config);
       const newest = slots.at(config.commitment);
       return history
@@ -61,6 +67,7 @@ export function historyMethods(node: Node): Record<string, Method> {
     },
     getTransaction: (params) => {
       const [text, config] = parseParams([signature, transactionConfig], params);
+      requireHistory(node);
       const record = history.transaction(text);
       if (!record || record.slot > slots.at(config.commitment)) return null;
       const { encoding, maxSupportedTransactionVersion } = config;

@@ -10,8 +10,8 @@ const ANY_ORIGIN = { 'access-control-allow-origin': '*' };
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
 export interface Routes {
-  /** Routes by path: each chooses its methods from the names of the called ones. */
-  readonly rpc: ReadonlyMap<string, (called: readonly string[]) => Methods>;
+  /** Finds the route of a path; null if no JSON-RPC is served there. */
+  readonly rpc: (path: string) => RpcRoute | null;
   /** Plain GET routes by path. */
   readonly rest: ReadonlyMap<string, () => unknown>;
   readonly faults: Faults;
@@ -19,6 +19,14 @@ export interface Routes {
   readonly settled: () => Promise<void>;
   /** Called with exceptions other than RpcError, which are bugs of the cluster. */
   readonly onError: (error: unknown) => void;
+}
+
+/** One endpoint for JSON-RPC. */
+export interface RpcRoute {
+  /** Name by which faults are limited to this endpoint. */
+  readonly node: string;
+  /** Chooses the methods from the names of the called ones. */
+  readonly choose: (called: readonly string[]) => Methods;
 }
 
 /** Creates an HTTP server for JSON-RPC 2.0 that behaves like a Solana validator: it allows any origin, and batches. */
@@ -48,15 +56,15 @@ async function answer(routes: Routes, request: IncomingMessage, response: Server
     else sendText(response, 404, `Nothing is served at GET ${path}`);
     return;
   }
-  const chooseMethods = routes.rpc.get(path);
-  if (!chooseMethods) return sendText(response, 404, `No JSON-RPC is served at ${path}`);
+  const route = routes.rpc(path);
+  if (!route) return sendText(response, 404, `No JSON-RPC is served at ${path}`);
   if (request.method !== 'POST') return sendText(response, 405, 'Use POST');
   const body = await readBody(request);
   if (body === null) {
     const tooLong = new RpcError(INVALID_REQUEST, `Request body exceeds ${MAX_BODY_BYTES} bytes`);
     return send(response, 413, { ...JSON_TYPE, connection: 'close' }, stringifyJson(failure(null, tooLong)));
   }
-  await answerCalls(routes, chooseMethods, body, response);
+  await answerCalls(routes, route, body, response);
 }
 
 /**
@@ -82,7 +90,7 @@ function readBody(request: IncomingMessage): Promise<string | null> {
 
 async function answerCalls(
   routes: Routes,
-  chooseMethods: (called: readonly string[]) => Methods,
+  { node, choose }: RpcRoute,
   body: string,
   response: ServerResponse,
 ): Promise<void> {
@@ -94,7 +102,7 @@ async function answerCalls(
     return sendJson(response, 200, failure(null, new RpcError(PARSE_ERROR, 'Parse error')));
   }
   const called = (Array.isArray(calls) ? calls : [calls]).map(methodName);
-  const fault = routes.faults.takeRequest(called);
+  const fault = routes.faults.takeRequest(called, node);
   if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
   // The request stays open until the client closes it or the cluster stops.
   if (fault?.kind === 'hang') return;
@@ -102,7 +110,7 @@ async function answerCalls(
     const message = fault.status === 429 ? 'Too many requests' : 'Internal server error';
     return sendJson(response, fault.status, { jsonrpc: '2.0', error: { code: fault.status, message }, id: null });
   }
-  const methods = chooseMethods(called);
+  const methods = choose(called);
   if (!Array.isArray(calls)) {
     const result = await answerCall(methods, calls, routes.onError);
     await routes.settled();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Address, KeyPairSigner } from '@solana/kit';
+import { type Address, createSolanaRpc, type KeyPairSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { preflightError, SOL, startCluster } from '../cluster.ts';
 
@@ -115,15 +115,69 @@ describe('nodes behind one URL', () => {
     const { localnet, rpc, wallet, send, call } = await startCluster(t);
     const payer = await wallet();
     const signature = await send(payer, [transfer(payer, payer.address, 1n)]);
-    await localnet.warp({ slots: 100n });
+    await localnet.warp({ slots: 400n });
     const read = () => rpc.getTransaction(signature, { encoding: 'json', maxSupportedTransactionVersion: 0 }).send();
     assert.notEqual(await read(), null);
     localnet.faults.set({ kind: 'forgetHistory', method: '*', slots: 50 });
     assert.equal(await read(), null);
-    assert.deepEqual((await rpc.getSignatureStatuses([signature]).send()).value, [null]);
+    const search = { searchTransactionHistory: true } as const;
+    assert.deepEqual((await rpc.getSignatureStatuses([signature], search).send()).value, [null]);
     assert.deepEqual(await rpc.getSignaturesForAddress(payer.address).send(), []);
-    assert.equal(await rpc.getFirstAvailableBlock().send(), 51n);
-    assert.equal((await call('getBlock', [50])).error?.code, -32001);
+    assert.equal(await rpc.getFirstAvailableBlock().send(), 351n);
+    assert.equal((await call('getBlock', [350])).error?.code, -32001);
+  });
+
+  test('without a history refuse what needs one, and know recent statuses', async (t) => {
+    const { localnet, rpc, wallet, send, call } = await startCluster(t);
+    const payer = await wallet();
+    const signature = await send(payer, [transfer(payer, payer.address, 1n)]);
+    await localnet.warp({ slots: 100n });
+    localnet.faults.set({ kind: 'forgetHistory', method: '*', slots: 0 });
+    const calls = [
+      call('getTransaction', [signature]),
+      call('getSignaturesForAddress', [payer.address]),
+      call('getSignatureStatuses', [[signature], { searchTransactionHistory: true }]),
+      call('getBlock', [1]),
+    ];
+    for (const { error } of await Promise.all(calls)) {
+      assert.deepEqual(error, { code: -32011, message: 'Transaction history is not available from this node' });
+    }
+    assert.equal((await rpc.getSignatureStatuses([signature]).send()).value[0]?.confirmationStatus, 'finalized');
+  });
+
+  test('have URLs of their own, to which faults can be limited', async (t) => {
+    const { localnet, wallet, send, call } = await startCluster(t);
+    const payer = await wallet();
+    const signature = await send(payer, [transfer(payer, payer.address, 1n)]);
+    await localnet.warp({ slots: 100n });
+    await call('localnet_setFault', [{ kind: 'forgetHistory', method: '*', slots: 50, node: 'pruned' }]);
+    await call('localnet_setFault', [{ kind: 'behind', method: '*', slots: [60], node: 'behind' }]);
+    await call('localnet_setFault', [{ kind: 'error', method: 'getSlot', status: 429, node: 'pruned' }]);
+    const at = (path: string) => createSolanaRpc(`${localnet.url}${path}`);
+    const find = async (path: string) =>
+      (await at(path).getTransaction(signature, { encoding: 'json', maxSupportedTransactionVersion: 0 }).send())?.slot;
+    assert.deepEqual([await find('/nodes/pruned'), await find('/nodes/whole'), await find('')], [undefined, 1n, 1n]);
+    const slots = await Promise.all(['/nodes/behind', '/nodes/whole'].map((path) => at(path).getBlockHeight().send()));
+    assert.deepEqual(slots, [40n, 100n]);
+    await assert.rejects(at('/nodes/pruned').getSlot().send(), /429/);
+    assert.equal(await at('/nodes/whole').getSlot().send(), 100n);
+    await assert.rejects(at('/other').getSlot().send(), /404/);
+  });
+});
+
+describe('getSignatureStatuses', () => {
+  test('answers without searchTransactionHistory only from the last 300 finalized slots', async (t) => {
+    const { localnet, rpc, wallet, send } = await startCluster(t);
+    const payer = await wallet();
+    const signature = await send(payer, [transfer(payer, payer.address, 1n)]);
+    const status = async (searchTransactionHistory: boolean) =>
+      (await rpc.getSignatureStatuses([signature], { searchTransactionHistory }).send()).value[0]?.confirmationStatus;
+    // The transaction is in slot 1. When slot 300 is finalized, the cache holds the slots from 1 on.
+    await localnet.warp({ slots: 332n - (await rpc.getSlot({ commitment: 'processed' }).send()) });
+    assert.equal(await rpc.getSlot({ commitment: 'finalized' }).send(), 300n);
+    assert.deepEqual([await status(false), await status(true)], ['finalized', 'finalized']);
+    await localnet.warp();
+    assert.deepEqual([await status(false), await status(true)], [undefined, 'finalized']);
   });
 });
 

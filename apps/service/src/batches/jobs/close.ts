@@ -44,8 +44,10 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
   const { multisig } = project.flywheel;
   await settleBundles(deps, batch);
   const isShownEarly = batch.status === 'EXECUTED' && !(await isEndFinalized(deps.db, batch.id));
-  if (isShownEarly && !(await finalizeEnd(deps, project, batch))) {
-    return enqueueAgain(deps, multisig, batch, FINALITY_POLL_MS);
+  if (isShownEarly) {
+    const final = await finalizeEnd(deps, project, batch);
+    if (final === 'incomplete') return enqueueAgain(deps, multisig, batch, RETRY_MS);
+    if (final === 'not yet') return enqueueAgain(deps, multisig, batch, FINALITY_POLL_MS);
   }
   for (let failedLandings = 0; failedLandings < MAX_FAILED_LANDINGS; ) {
     const step = await nextStep(deps, multisig, batch);
@@ -66,19 +68,20 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
 
 /**
  * Makes the end of an executed batch final once the cluster has finalized it. Executes again what a fork has taken away.
- * @returns false if it is not final yet.
+ * @returns `incomplete` if the node does not have the whole history of the batch.
  */
-async function finalizeEnd(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
+async function finalizeEnd(deps: RunDeps, project: Project, batch: Batch): Promise<'final' | 'not yet' | 'incomplete'> {
   const { multisig } = project.flywheel;
   const final = await readFinality(deps, multisig, batch);
-  if (final !== 'incomplete' && final.executed === batch.pipelines.length) {
+  if (final === 'incomplete') return final;
+  if (final.executed === batch.pipelines.length) {
     const bundles = await readFinalBundles(deps, batch);
     const executeResult = executeResultOf(batch, { bundles, executed: final.executed, failure: null });
     await fencedTransaction(deps, (trx) => finalizeExecution(trx, batch.id, executeResult, deps.clock.now()));
-    return true;
+    return 'final';
   }
   const { status, executed } = await readProgress(deps, multisig, batch);
-  if (executed === batch.pipelines.length) return false;
+  if (executed === batch.pipelines.length) return 'not yet';
   deps.log.error(
     { batchId: batch.id, status, executed },
     'a fork took away a part of an executed batch; executing again',
@@ -87,7 +90,7 @@ async function finalizeEnd(deps: RunDeps, project: Project, batch: Batch): Promi
   if (outcome === 'stopped' || 'issue' in outcome || outcome.failure !== null) {
     deps.log.error({ batchId: batch.id, outcome }, 'what a fork took away could not be executed again yet');
   }
-  return false;
+  return 'not yet';
 }
 
 /** Instructions to send next, or the reason why there are none. */

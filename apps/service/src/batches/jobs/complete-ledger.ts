@@ -2,7 +2,7 @@ import type { Signature } from '@solana/kit';
 import { withdrawnLamports } from '../../compile/totals.ts';
 import type { Batch, LedgerEntry } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
-import type { TransactionCosts } from '../../solana/chain.ts';
+import type { TransactionCosts } from '../../solana/answers.ts';
 import { findUnrecorded, insertLedgerEntries } from '../../store/batches/ledger.ts';
 import type { WorkerDeps } from '../deps.ts';
 

@@ -3,7 +3,7 @@ import { type Address, getAddressEncoder, type Signature } from '@solana/kit';
 import type { Batch, Bundle } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import type { SignatureOutcome } from '../../solana/chain.ts';
-import { readBatchHistory } from '../../squads/history.ts';
+import { type BatchHistory, readBatchHistory } from '../../squads/history.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import type { RunDeps, WorkerDeps } from '../deps.ts';
 import { cursorOf, type RecordedTransaction, readBatchAccounts, readRecorded } from './progress.ts';
@@ -39,7 +39,7 @@ export async function awaitFinality(deps: RunDeps, multisig: Multisig, batch: Ba
  * recorded transactions are looked up, and if they do not account for every pipeline, the history of the proposal.
  */
 export async function readFinality(
-  deps: Pick<WorkerDeps, 'chain' | 'db'>,
+  deps: Pick<RunDeps, 'chain' | 'db' | 'log'>,
   multisig: Multisig,
   batch: Batch,
 ): Promise<Finality | 'incomplete'> {
@@ -48,17 +48,42 @@ export async function readFinality(
   if (transactionIndex < batch.batchIndex) return { status: 'Absent', executed: 0 };
   const recorded = await readRecorded(deps, batch, ({ confirmation }) => confirmation === 'finalized');
   if (recorded.executed === batch.pipelines.length) return { status: 'Closed', executed: recorded.executed };
+  const history = await readHistory(deps, multisig, batch, recorded.transactions);
+  if (history === 'incomplete') {
+    leaveNode(deps, batch);
+    return history;
+  }
+  return history === 'foreign' ? { status: 'Foreign', executed: 0 } : { status: 'Closed', executed: history.executed };
+}
 
+/** Reads the past of a closed batch from the transactions that named its proposal. */
+async function readHistory(
+  { chain }: Pick<RunDeps, 'chain'>,
+  multisig: Multisig,
+  batch: Batch,
+  recorded: readonly RecordedTransaction[],
+): Promise<BatchHistory> {
   const address = await proposalAddress(multisig.address, batch.batchIndex);
-  const transactions = await deps.chain.transactionsNaming(address, { commitment: 'finalized' });
+  const transactions = await chain.transactionsNaming(address, { commitment: 'finalized' });
+  if (transactions === 'incomplete') return transactions;
   const listed = new Set(transactions.map(({ signature }) => signature));
   // A node that forgets, or is behind, does not list what we know has landed.
   const isMissing = ({ signature, wire }: RecordedTransaction) => !listed.has(signature) && namesAddress(wire, address);
-  if (recorded.transactions.some(isMissing)) return 'incomplete';
+  if (recorded.some(isMissing)) return 'incomplete';
   const instructions = transactions.flatMap((transaction) => transaction.instructions);
-  const history = await readBatchHistory(multisig, batch, instructions);
-  if (history === 'incomplete') return history;
-  return history === 'foreign' ? { status: 'Foreign', executed: 0 } : { status: 'Closed', executed: history.executed };
+  return readBatchHistory(multisig, batch, instructions);
+}
+
+/** Makes the next job of a batch ask another node, because this one does not have the whole history of the batch. */
+function leaveNode({ chain, log }: Pick<RunDeps, 'chain' | 'log'>, { id: batchId, batchIndex }: Batch): void {
+  const { host } = chain;
+  const nextHost = chain.leaveNode();
+  const fields = { batchId, batchIndex: String(batchIndex), host };
+  if (nextHost === null) {
+    log.error(fields, 'no RPC node has the whole history of the batch; nothing is decided until one has');
+  } else {
+    log.warn({ ...fields, nextHost }, 'the RPC node does not have the whole history of the batch; asking another one');
+  }
 }
 
 /** A tip may be a transaction of its own, which the history of a batch does not list. */

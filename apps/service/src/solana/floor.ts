@@ -1,0 +1,41 @@
+import { MIN_CONTEXT_SLOT_NOT_REACHED } from '@flywheel/solana-rpc';
+import type { Commitment } from '@solana/kit';
+import type { Clock } from '../model/clock.ts';
+import { nodeErrorOf } from './rpc.ts';
+
+/** The newest slots that a view has seen, below which no node may answer it. */
+export interface Floor {
+  /** The parameter of a request at a commitment. */
+  at(commitment: Commitment): { readonly minContextSlot?: bigint };
+  /** Remembers that a commitment has reached a slot. */
+  raise(commitment: Commitment, slot: bigint): void;
+  /** Repeats a request while the node has not reached the slot that it asks for. */
+  await<T>(request: () => Promise<T>): Promise<T>;
+}
+
+export const NO_FLOOR: Floor = { at: () => ({}), raise: () => undefined, await: (request) => request() };
+
+/** A slot or so: behind a load balancer the next request may reach another node. */
+const BEHIND_POLL_MS = 400;
+/** Four seconds. The job then runs again with another node. */
+const MAX_BEHIND_POLLS = 10;
+
+export function createFloor(clock: Pick<Clock, 'sleep'>, seenSlot: bigint): Floor {
+  const slots = { processed: seenSlot, confirmed: seenSlot, finalized: 0n };
+  return {
+    at: (commitment) => (slots[commitment] > 0n ? { minContextSlot: slots[commitment] } : {}),
+    raise: (commitment, slot) => {
+      if (slot > slots[commitment]) slots[commitment] = slot;
+    },
+    await: async (request) => {
+      for (let polls = 1; ; polls += 1) {
+        try {
+          return await request();
+        } catch (error) {
+          if (nodeErrorOf(error)?.code !== MIN_CONTEXT_SLOT_NOT_REACHED || polls === MAX_BEHIND_POLLS) throw error;
+          await clock.sleep(BEHIND_POLL_MS);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import {
+  executeSigned,
+  type OpenBatch,
+  readBatch,
+  rewindBatch,
+  setUpBatch,
+  waitForBatch,
+  waitUntil,
+} from '@flywheel/testing/batches';
+import { findMultisig, tokenSupply } from '@flywheel/testing/chain';
+import { burnPipeline } from '@flywheel/testing/client';
+import { instantClock } from '@flywheel/testing/clock';
+import { skipRetryDelays } from '@flywheel/testing/jobs';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { openWorld, type World } from '@flywheel/testing/world';
+import { readFinality } from '../../src/batches/jobs/finality.ts';
+import { createChain } from '../../src/solana/chain.ts';
+import { findBatch } from '../../src/store/batches/batches.ts';
+
+/** The life of a batch that is closed on chain lies further back. */
+const PRUNED = { kind: 'forgetHistory', method: '*', slots: 100 } as const;
+const NODES = ['first', 'second'] as const;
+
+describe('a batch that is closed on chain, and of which the database knows nothing,', () => {
+  let world: World;
+  let project: TestProject;
+  let batch: OpenBatch;
+  let supply: bigint;
+  const skipping = new AbortController();
+  let skipped: Promise<void>;
+  before(async () => {
+    world = await openWorld({ LOG_LEVEL: 'fatal' });
+    await world.restart({ SOLANA_RPC_URL: rpcUrls().join() });
+    project = await createProject(world);
+    batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    supply = await tokenSupply(world, project.mint);
+    skipped = skipRetryDelays(world, skipping.signal);
+    await waitUntil('the closing', () => closedAt(batch.id), Boolean);
+    await world.localnet.warp({ slots: 400n });
+  });
+  after(async () => {
+    skipping.abort();
+    await skipped;
+    await world.stop();
+  });
+  beforeEach(async () => {
+    await waitUntil('the closing', () => closedAt(batch.id), Boolean);
+    await rewindBatch(world, batch.id);
+    world.localnet.faults.clear();
+  });
+
+  it('ends with its true result if only the second node has its history', async () => {
+    world.localnet.faults.set({ ...PRUNED, node: 'first' });
+    await executeSigned(world, project, batch, { prefer: 'wait=1' });
+    await isExecuted();
+  });
+
+  it('ends with its true result if the first node keeps no history at all', async () => {
+    world.localnet.faults.set({ ...PRUNED, slots: 0, node: 'first' });
+    await executeSigned(world, project, batch, { prefer: 'wait=1' });
+    await isExecuted();
+  });
+
+  it('does not end while no node has its history, and ends once one has', async () => {
+    for (const node of NODES) world.localnet.faults.set({ ...PRUNED, node });
+    await executeSigned(world, project, batch, { prefer: 'wait=1' });
+    const { status, executeResult } = await waitForBatch(
+      world,
+      project,
+      batch.id,
+      ({ executionError }) => executionError?.code === 'ERR_BATCH_EXECUTE_FAILED',
+    );
+    assert.deepEqual([status, executeResult], ['AVAILABLE_TO_QUEUE', undefined]);
+    world.localnet.faults.clear();
+    world.localnet.faults.set({ ...PRUNED, node: 'first' });
+    await isExecuted();
+  });
+
+  it('is read from one node in each decision, from the next one in the next, and the log says which lack its history', async () => {
+    const stored = await findBatch(world.db, batch.id);
+    assert.ok(stored);
+    const multisig = await findMultisig(world, project);
+    const chain = createChain({ rpcUrls: rpcUrls(), clock: instantClock() });
+    const lines: string[] = [];
+    const add = (_fields: object, line: string) => void lines.push(line);
+    const log = { info: add, warn: add, error: add };
+    const decide = () => readFinality({ chain: chain.view(0n, batch.id), db: world.db, log }, multisig, stored);
+    for (const node of NODES) world.localnet.faults.set({ ...PRUNED, node });
+    assert.deepEqual([await decide(), await decide()], ['incomplete', 'incomplete']);
+    assert.deepEqual(lines, [
+      'the RPC node does not have the whole history of the batch; asking another one',
+      'no RPC node has the whole history of the batch; nothing is decided until one has',
+    ]);
+    world.localnet.faults.clear();
+    world.localnet.faults.set({ ...PRUNED, node: 'first' });
+    assert.deepEqual([await decide(), await decide()], ['incomplete', { status: 'Closed', executed: 2 }]);
+  });
+
+  const rpcUrls = () => NODES.map((node) => `${world.localnet.url}/nodes/${node}`);
+
+  async function closedAt(id: string): Promise<Date | null> {
+    const row = await world.db.selectFrom('batches').select('closed_at').where('id', '=', id).executeTakeFirstOrThrow();
+    return row.closed_at;
+  }
+
+  async function isExecuted(): Promise<void> {
+    const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+    assert.deepEqual([executeResult?.totalSuccessful, executeResult?.totalFailed], [2, 0]);
+    assert.equal(await tokenSupply(world, project.mint), supply);
+    assert.equal((await readBatch(world, project, batch.id)).executionError, undefined);
+  }
+});
