@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Blockhash } from '@solana/kit';
+import type { Address, Blockhash } from '@solana/kit';
+import { SYSVAR_SLOT_HASHES_ADDRESS } from '@solana/sysvars';
 import type { LiteSVM } from 'litesvm';
 import { Clock } from 'litesvm';
+import { Account as NativeAccount } from 'litesvm/dist/internal.js';
 import { encodeBase58 } from '../wire/base58.ts';
+import { addressKey, putAccount } from './svm-accounts.ts';
 
 /** Slots for which a blockhash is valid (solana-clock, MAX_PROCESSING_AGE). */
 export const BLOCKHASH_VALID_SLOTS = 150n;
@@ -14,6 +17,11 @@ export const SLOTS_PER_EPOCH = 432_000n;
 /** Assumed length of a slot without known times. */
 const SLOT_MS = 400n;
 const U64_BYTES = 8;
+
+/** A count, and for each entry a slot and its hash. */
+const SLOT_HASHES_BYTES = U64_BYTES + Number(SLOT_HASHES) * (U64_BYTES + 32);
+const SLOT_HASHES_KEY = addressKey(SYSVAR_SLOT_HASHES_ADDRESS);
+const SYSVAR_OWNER_KEY = addressKey('Sysvar1111111111111111111111111111111111111' as Address);
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
@@ -27,6 +35,13 @@ export interface SlotState {
   readonly genesisTimestamp: bigint;
   /** First abandoned slot of each fork, as concatenated u64 values. */
   readonly forks: Uint8Array;
+}
+
+interface RecentHash {
+  readonly slot: bigint;
+  readonly hash: Blockhash;
+  /** Its entry of the SlotHashes sysvar. */
+  readonly entry: Uint8Array;
 }
 
 /** Slots from the view of one node. */
@@ -94,19 +109,20 @@ export function createSlots(svm: LiteSVM, initial: SlotState, { finalizedLagSlot
   const hashOf = (of: bigint) => encodeBase58(hashBytes(of)) as Blockhash; // 32 bytes
   const lastComplete = (bankSlot: bigint) => (bankSlot < slot ? bankSlot : slot - 1n);
 
-  let recent: { readonly slot: bigint; readonly hash: Blockhash }[] = [];
+  let recent: RecentHash[] = [];
   const learnHashes = () => {
     const newest = recent[0]?.slot ?? -1n;
     const fresh: typeof recent = [];
     for (let past = slot - 1n; past > newest && past >= 0n && past >= slot - SLOT_HASHES; past -= 1n) {
-      const hash = hashOf(past);
-      fresh.push({ slot: past, hash });
+      const bytes = hashBytes(past);
+      const hash = encodeBase58(bytes) as Blockhash; // 32 bytes
+      fresh.push({ slot: past, hash, entry: Buffer.concat([toU64(past), bytes]) });
       slotOfHash.set(hash, past);
     }
     const kept = [...fresh, ...recent];
     for (const dropped of kept.splice(Number(SLOT_HASHES))) slotOfHash.delete(dropped.hash);
     recent = kept;
-    svm.setSlotHashes(recent);
+    putAccount(svm, { key: SLOT_HASHES_KEY, account: toSlotHashesAccount(recent) });
   };
   const enter = (next: bigint) => {
     slot = next;
@@ -175,6 +191,13 @@ function between(points: readonly (readonly [slot: bigint, unixTimestamp: bigint
   const [afterSlot, afterTime] = points[next] ?? [beforeSlot, beforeTime];
   if (afterSlot === beforeSlot) return beforeTime;
   return beforeTime + ((afterTime - beforeTime) * (slot - beforeSlot)) / (afterSlot - beforeSlot);
+}
+
+/** Encodes the sysvar itself: `LiteSVM.setSlotHashes` converts 512 objects, which takes most of an empty slot's time. */
+function toSlotHashesAccount(recent: readonly RecentHash[]): NativeAccount {
+  const entries = recent.map(({ entry }) => entry);
+  const data = Buffer.concat([toU64(BigInt(recent.length)), ...entries], SLOT_HASHES_BYTES);
+  return new NativeAccount(1n, data, SYSVAR_OWNER_KEY, false, 0n);
 }
 
 function readForks(bytes: Uint8Array): bigint[] {
