@@ -7,7 +7,15 @@ import {
   type RegisteredProject,
   type Registration,
 } from '@flywheel/api';
-import { type Connection, FlywheelError, type RequestParts, sendRequest, signTransaction } from '@flywheel/sdk';
+import {
+  type Connection,
+  FlywheelError,
+  type RegistrationTerms,
+  type RequestParts,
+  sendRequest,
+  verifyAndSignRegistration,
+  verifyRegistered,
+} from '@flywheel/sdk';
 import { createSignableMessage, getBase58Decoder, type KeyPairSigner } from '@solana/kit';
 
 type Request<O extends Operation> = OperationRequest<O> & RequestParts;
@@ -21,13 +29,29 @@ export interface ConsoleClient {
   callOnce<O extends Operation>(operation: O, request: Request<O>): Promise<Body<O>>;
   /** Signs the wallet in with Sign-In With Solana. */
   signIn(wallet: KeyPairSigner): Promise<void>;
-  /** Registers a project: the wallet signs and pays for the transaction that creates its multisig. */
+  /**
+   * Registers a project: the wallet signs and pays for the transaction that creates its multisig. The transaction is
+   * verified before the wallet signs, and the chain afterwards.
+   */
   register(
     wallet: KeyPairSigner,
     request: OperationRequest<typeof CONSOLE_OPERATIONS.createRegistration>['body'],
-    /** Called before the wallet signs; it may throw. */
-    check?: (registration: Registration) => Promise<void>,
-  ): Promise<{ readonly project: RegisteredProject; readonly registration: Registration }>;
+    verification: RegisterVerification,
+  ): Promise<RegistrationOutcome>;
+}
+
+export interface RegistrationOutcome {
+  readonly project: RegisteredProject;
+  readonly registration: Registration;
+  /** What the wallet has signed, and the chain holds. */
+  readonly terms: RegistrationTerms;
+}
+
+export interface RegisterVerification {
+  /** A Solana node of the wallet’s holder. */
+  readonly rpcUrl: string;
+  /** Called with what is about to be signed, before the wallet signs; it may throw. */
+  readonly onVerified?: (terms: RegistrationTerms) => Promise<void>;
 }
 
 /** The service answers a registration only when the cluster has confirmed it. */
@@ -55,17 +79,18 @@ export function createConsoleClient(options: { readonly url: string; readonly fe
       await callOnce(CONSOLE_OPERATIONS.signIn, { body: { ...body, message, signature } });
     },
 
-    async register(wallet, body, check = async () => undefined) {
+    async register(wallet, body, { rpcUrl, ...options }) {
       const registration = await call(CONSOLE_OPERATIONS.createRegistration, { body });
-      await check(registration);
-      const { registrationId, transaction } = registration;
+      const input = { wallet, mint: body.mint, registration };
+      const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input, options);
       const { body: project } = await sendRequest(
         connection,
         CONSOLE_OPERATIONS.confirmRegistration,
-        { params: { registrationId }, body: { signedTransaction: await signTransaction(transaction, wallet) } },
+        { params: { registrationId: registration.registrationId }, body: { signedTransaction } },
         { repeatable: false, timeoutMs: CONFIRM_TIMEOUT_MS },
       );
-      return { project, registration };
+      await verifyRegistered(rpcUrl, terms, project);
+      return { project, registration, terms };
     },
   };
 }

@@ -73,6 +73,21 @@ export async function resolveRpcUrl(context: Context, options: UrlOption & RpcUr
 }
 
 /**
+ * The RPC URL of the node at which a signature is verified: `--rpc-url`, SOLANA_RPC_URL, or the node that a service on this
+ * machine publishes. Another service must not choose it: what it could lie about is what the node is asked for.
+ * @throws CliError `ERR_CLUSTER` if the service is on another machine and no node is named.
+ */
+export async function trustedRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
+  const isNamed = options.rpcUrl !== undefined || Boolean(context.environment.SOLANA_RPC_URL);
+  const url = serviceUrl(context, options);
+  if (isNamed || LOOPBACK_HOSTS.has(new URL(url).hostname)) return resolveRpcUrl(context, options);
+  throw new CliError(
+    'ERR_CLUSTER',
+    `Before the wallet signs, the chain is read at a Solana node that you choose, not at one that ${displayUrl(url)} names. Set SOLANA_RPC_URL or --rpc-url.`,
+  );
+}
+
+/**
  * A URL for people: its host alone, because the rest may contain a provider’s key. A URL on this machine that has nothing
  * but a host and a port stays whole.
  */

@@ -83,6 +83,7 @@ const NEXT_STEPS: { readonly [Code in FlywheelErrorCode]?: string } = {
   ERR_RUN_TOO_EARLY:
     'Repeat the earlier run until it is executed; after a failure, --rest sends the pipelines that were not executed.',
   ERR_SIGNING_REFUSED: 'Check the wallet file and the source of the transaction.',
+  ERR_CHAIN_MISMATCH: 'Report this to the company, and not through the service.',
   ERR_UNAUTHORIZED: CHECK_KEY,
   ERR_KEY_NOT_FOUND: CHECK_KEY,
   ERR_FLYWHEEL_INVALID_PROOF_TYPE: 'flywheel project proof-types lists and changes the allowed types.',

@@ -92,9 +92,11 @@ describe('commands, one after another', () => {
     project = await run('register', '--wallet', walletFile, '--mint', mint, ...limits, ...proofTypes);
     assert.deepEqual(Object.keys(project).sort(), [
       'apiKey',
+      'company',
       'flywheelId',
       'mintAddress',
       'multisig',
+      'operator',
       'projectId',
       'tokenId',
       'vaultAddress',

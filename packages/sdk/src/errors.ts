@@ -3,13 +3,14 @@ import { ERRORS, type ErrorCode, type Problem } from '@flywheel/api';
 /**
  * Errors of this client, beside those of the service: `ERR_UNREACHABLE` no connection, `ERR_TIMED_OUT` no answer in time,
  * `ERR_UNEXPECTED_REPLY` an answer that the API does not document, `ERR_SIGNING_REFUSED` a transaction that this client
- * does not sign, `ERR_RUN_TOO_EARLY` a run whose previous run has not executed all pipelines.
+ * does not sign, `ERR_CHAIN_MISMATCH` a chain that differs from what was signed, `ERR_RUN_TOO_EARLY` a run whose previous run has not executed all pipelines.
  */
 export type ClientErrorCode =
   | 'ERR_UNREACHABLE'
   | 'ERR_TIMED_OUT'
   | 'ERR_UNEXPECTED_REPLY'
   | 'ERR_SIGNING_REFUSED'
+  | 'ERR_CHAIN_MISMATCH'
   | 'ERR_RUN_TOO_EARLY';
 
 export type FlywheelErrorCode = ErrorCode | ClientErrorCode;

@@ -42,8 +42,11 @@ it('the SDK exports these names and no others', () => {
     'toBaseUnits',
     'toDecimal',
     'verifyAndSign',
+    'verifyAndSignRegistration',
     'verifyApproval',
     'verifyProofOnChain',
+    'verifyRegistered',
+    'verifyRegistration',
     'walletStandardSigner',
     'watchBatch',
   ]);

@@ -117,6 +117,25 @@ export interface RegisterOptions {
 
 /** Creates a token and registers a project for it; ends on the project’s overview. */
 export async function register({ page }: Person, options: RegisterOptions = {}): Promise<Registered> {
+  const { onScreen = async () => undefined } = options;
+  await openRegistrationReview(page, options);
+  await page.getByText('One-time cost, paid by your wallet').waitFor();
+  await onScreen('register-5-review');
+  await page.getByRole('button', { name: 'Sign and create the project' }).click();
+  await page.getByText('Project created').waitFor();
+  await onScreen('register-6-created');
+  const apiKey = /fwk_[A-Za-z0-9]{49}/.exec((await page.locator('main').textContent()) ?? '')?.[0];
+  assert.ok(apiKey, 'no API key is shown');
+  const vault = (await page.getByTestId('vault-address').textContent())?.trim() ?? '';
+  await page.getByRole('link', { name: 'I have stored the key' }).click();
+  await page.waitForURL(/\/p\/[0-9a-f-]{36}\/?$/);
+  const projectId = /\/p\/([0-9a-f-]{36})/.exec(page.url())?.[1];
+  assert.ok(projectId, page.url());
+  return { projectId, apiKey, vault };
+}
+
+/** Creates a token and fills in the form of a registration, up to its last step. */
+export async function openRegistrationReview(page: Page, options: RegisterOptions = {}): Promise<void> {
   const { burnLimit = '1000', airdropLimit = '1000', isManual = false, onScreen = async () => undefined } = options;
   const next = () => page.getByRole('button', { name: /^Continue/ }).click();
   await page.goto('/register');
@@ -133,19 +152,6 @@ export async function register({ page }: Person, options: RegisterOptions = {}):
   if (isManual) await page.getByText('Manual', { exact: true }).click();
   await onScreen('register-4-approval');
   await next();
-  await page.getByText('One-time cost, paid by your wallet').waitFor();
-  await onScreen('register-5-review');
-  await page.getByRole('button', { name: 'Sign and create the project' }).click();
-  await page.getByText('Project created').waitFor();
-  await onScreen('register-6-created');
-  const apiKey = /fwk_[A-Za-z0-9]{49}/.exec((await page.locator('main').textContent()) ?? '')?.[0];
-  assert.ok(apiKey, 'no API key is shown');
-  const vault = (await page.getByTestId('vault-address').textContent())?.trim() ?? '';
-  await page.getByRole('link', { name: 'I have stored the key' }).click();
-  await page.waitForURL(/\/p\/[0-9a-f-]{36}\/?$/);
-  const projectId = /\/p\/([0-9a-f-]{36})/.exec(page.url())?.[1];
-  assert.ok(projectId, page.url());
-  return { projectId, apiKey, vault };
 }
 
 /** Deposits 1 SOL and 1,000 tokens on the vault’s screen. */

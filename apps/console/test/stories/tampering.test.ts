@@ -19,6 +19,7 @@ import {
   fund,
   initByApi,
   openApproval,
+  openRegistrationReview,
   openStory,
   type Person,
   type Registered,
@@ -27,7 +28,7 @@ import {
   signIn,
 } from './story.ts';
 
-describe('the approval page', { skip: noBrowser }, () => {
+describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
   let story: Story;
   let person: Person;
   let wallet: Address;
@@ -242,6 +243,71 @@ describe('the approval page', { skip: noBrowser }, () => {
     await approve(person);
     await person.page.getByText('2 of 2 pipelines executed.').waitFor();
     assert.equal(await person.page.evaluate('globalThis.signaturesMade'), 1);
+  });
+
+  describe('does not register a project if the service changes', () => {
+    let visitor: Person;
+    let visitorWallet: Address;
+    before(async () => {
+      visitor = await story.visit();
+      await countSignatures(visitor);
+      visitorWallet = address(await signIn(visitor));
+    });
+
+    it('the transaction to one that also takes SOL from the wallet', async () => {
+      const { page } = visitor;
+      const undo = await alterAnswers(page, {
+        of: /\/registrations$/,
+        change: (text) => {
+          const registration: { readonly transaction: string } = JSON.parse(text);
+          const transaction = addTheft(registration.transaction, visitorWallet, stranger);
+          return JSON.stringify({ ...registration, transaction });
+        },
+      });
+      await openRegistrationReview(page);
+      const alert = page.getByRole('alert').filter({
+        hasText: new RegExp(`Instruction 4 is not part of a registration: System transfers .* SOL to ${stranger}`),
+      });
+      await alert.waitFor();
+      await checkScreenOnBoth(visitor, 'tampered-registration');
+      const button = page.getByRole('button', { name: 'Sign and create the project' });
+      assert.equal(await button.isDisabled(), true, 'the button can be pressed');
+      await button.dispatchEvent('click');
+      assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet has signed');
+      await undo();
+    });
+
+    it('the transaction after it was shown', async () => {
+      const { page } = visitor;
+      await openRegistrationReview(page);
+      await page.getByText('One-time cost, paid by your wallet').waitFor();
+      const undo = await alterAnswers(page, {
+        of: /\/registrations$/,
+        change: (text) => JSON.stringify({ ...JSON.parse(text), multisig: stranger }),
+      });
+      await page.getByRole('button', { name: 'Sign and create the project' }).click();
+      await page
+        .getByRole('alert')
+        .filter({ hasText: /^Not signed: The service shows the multisig / })
+        .waitFor();
+      assert.equal(await page.evaluate('globalThis.signaturesMade'), 0, 'the wallet has signed');
+      await undo();
+    });
+
+    it('the vault in its answer', async () => {
+      const { page } = visitor;
+      await openRegistrationReview(page);
+      await page.getByText('One-time cost, paid by your wallet').waitFor();
+      const undo = await alterAnswers(page, {
+        of: /\/confirm$/,
+        change: (text) => JSON.stringify({ ...JSON.parse(text), vaultAddress: stranger }),
+      });
+      await page.getByRole('button', { name: 'Sign and create the project' }).click();
+      const alert = page.getByRole('alert').filter({ hasText: /deposit nothing into .*The service shows the vault / });
+      await alert.waitFor();
+      assert.equal(await page.getByText('Project created').count(), 0);
+      await undo();
+    });
   });
 
   it('is red and does not sign a changed withdrawal or rotation', async () => {

@@ -1,11 +1,6 @@
+import type { DescribedInstruction } from '@flywheel/protocol';
 import { PROPOSAL_APPROVE_DISCRIMINATOR, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
-import {
-  type Address,
-  getBase64Encoder,
-  getCompiledTransactionMessageDecoder,
-  getTransactionDecoder,
-  type ReadonlyUint8Array,
-} from '@solana/kit';
+import type { Address } from '@solana/kit';
 import {
   COMPUTE_BUDGET_PROGRAM_ADDRESS,
   getSetComputeUnitLimitInstructionDataDecoder,
@@ -18,7 +13,7 @@ import {
   getAdvanceNonceAccountInstructionDataDecoder,
   SYSTEM_PROGRAM_ADDRESS,
 } from '@solana-program/system';
-import { signingRefused } from '../errors.ts';
+import { decodeStaticTransaction } from './decode.ts';
 
 /** One instruction of an approval transaction, read from its bytes. */
 export type ApprovalStep =
@@ -42,23 +37,8 @@ export interface Approval {
  * @throws FlywheelError `ERR_SIGNING_REFUSED` if it is not a version 0 transaction without lookup tables.
  */
 export function decodeApproval(proposalApproveTx: string): Approval {
-  const { message } = decodeTransaction(proposalApproveTx);
-  if (message.version !== 0 || (message.addressTableLookups ?? []).length > 0) {
-    throw signingRefused('an approval is a version 0 transaction without lookup tables; this is another transaction.');
-  }
-  const { staticAccounts, header } = message;
-  const at = (index: number | undefined) => {
-    const account = index === undefined ? undefined : staticAccounts[index];
-    if (account === undefined) throw signingRefused(`it names account ${index} of ${staticAccounts.length}.`);
-    return account;
-  };
-  return {
-    feePayer: at(0),
-    signers: staticAccounts.slice(0, header.numSignerAccounts),
-    steps: message.instructions.map(({ programAddressIndex, accountIndices = [], data = new Uint8Array() }) =>
-      stepOf(at(programAddressIndex), accountIndices.map(at), data),
-    ),
-  };
+  const { feePayer, signers, instructions } = decodeStaticTransaction(proposalApproveTx, 'an approval');
+  return { feePayer, signers, steps: instructions.map(stepOf) };
 }
 
 /** Calculates what an approval costs its fee payer, in lamports: signatures and priority fee. */
@@ -105,25 +85,12 @@ export function approvalIssues({ feePayer, steps }: Approval, expected: Expected
   return issues;
 }
 
-/**
- * Decodes a serialized transaction and its message.
- * @throws FlywheelError `ERR_SIGNING_REFUSED` if the text is not a base64 transaction.
- */
-export function decodeTransaction(wireTransaction: string) {
-  try {
-    const transaction = getTransactionDecoder().decode(getBase64Encoder().encode(wireTransaction.trim()));
-    return { transaction, message: getCompiledTransactionMessageDecoder().decode(transaction.messageBytes) };
-  } catch (cause) {
-    throw signingRefused(`it is not a base64 transaction (${wireTransaction.length} characters).`, cause);
-  }
-}
-
 const LAMPORTS_PER_SIGNATURE = 5_000n;
 const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 /** The discriminator alone. */
 const ADVANCE_NONCE_BYTES = 4;
 
-function stepOf(program: Address, accounts: readonly Address[], data: ReadonlyUint8Array): ApprovalStep {
+function stepOf({ programAddress: program, accounts, data }: DescribedInstruction): ApprovalStep {
   const other: ApprovalStep = { kind: 'other', program, bytes: data.length };
   switch (program) {
     case SYSTEM_PROGRAM_ADDRESS: {

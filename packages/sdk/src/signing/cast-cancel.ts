@@ -5,7 +5,7 @@ import { type Address, address, type Signature } from '@solana/kit';
 import { askRpc, fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
 import type { FlywheelClient } from '../client.ts';
 import { FlywheelError, signingRefused } from '../errors.ts';
-import { decodeTransaction } from './approval.ts';
+import { decodeTransaction } from './decode.ts';
 import { type ApprovalSigner, signTransaction } from './sign.ts';
 
 export interface CastCancelOptions {

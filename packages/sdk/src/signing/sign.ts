@@ -8,7 +8,8 @@ import {
 } from '@solana/kit';
 import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget';
 import { signingRefused } from '../errors.ts';
-import { type ApprovalStep, decodeApproval, decodeTransaction } from './approval.ts';
+import { type ApprovalStep, decodeApproval } from './approval.ts';
+import { decodeTransaction } from './decode.ts';
 
 /**
  * A signer for one address: a key pair of @solana/kit (`createKeyPairSignerFromBytes`), `walletStandardSigner`,

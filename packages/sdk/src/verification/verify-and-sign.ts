@@ -1,8 +1,10 @@
 import { sleep } from '@flywheel/solana-rpc';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
-import { isFlywheelError, signingRefused } from '../errors.ts';
-import { type ApprovalSigner, signApproval } from '../signing/sign.ts';
+import { type FlywheelError, isFlywheelError, signingRefused } from '../errors.ts';
+import { type ApprovalSigner, signApproval, signTransaction } from '../signing/sign.ts';
+import type { RegistrationTerms } from './registration-terms.ts';
 import { type VerificationInput, type VerificationResult, verifyApproval } from './verify-approval.ts';
+import { type RegistrationInput, verifyRegistration } from './verify-registration.ts';
 
 export interface VerifyAndSignInput extends Omit<VerificationInput, 'wallet'> {
   readonly wallet: ApprovalSigner;
@@ -35,6 +37,40 @@ export async function verifyAndSign(
   return signApproval(input.proposalApproveTx, wallet);
 }
 
+export interface VerifyAndSignRegistrationInput extends Omit<RegistrationInput, 'wallet'> {
+  readonly wallet: ApprovalSigner;
+}
+
+export interface VerifyAndSignRegistrationOptions {
+  /** Called with what is about to be signed, before the wallet is asked; it may throw. */
+  readonly onVerified?: (terms: RegistrationTerms) => Promise<void> | void;
+}
+
+/**
+ * Verifies a registration transaction as `verifyRegistration` does, and signs it only if it is verified.
+ * @param rpcUrl a Solana node.
+ * @returns the signed transaction, base64, and what it creates: `verifyRegistered` compares that with the chain afterwards.
+ * @throws FlywheelError `ERR_SIGNING_REFUSED` with the first five reasons; another code if the node does not answer.
+ *
+ * @example
+ * const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, { wallet, mint, registration });
+ */
+export async function verifyAndSignRegistration(
+  rpcUrl: string,
+  { wallet, ...input }: VerifyAndSignRegistrationInput,
+  { onVerified }: VerifyAndSignRegistrationOptions = {},
+): Promise<{ readonly signedTransaction: Base64EncodedWireTransaction; readonly terms: RegistrationTerms }> {
+  const { isVerified, issues, terms } = await verifyRegistration(rpcUrl, { ...input, wallet: wallet.address }).catch(
+    (cause: unknown) => {
+      if (isFlywheelError(cause)) throw cause;
+      throw unreadable('the registration cannot be verified', rpcUrl, cause);
+    },
+  );
+  if (!isVerified) throw signingRefused(firstOf(issues));
+  await onVerified?.(terms);
+  return { signedTransaction: await signTransaction(input.registration.transaction, wallet), terms };
+}
+
 // A node may be some slots behind the node that the service uses.
 const MAX_ATTEMPTS = 6;
 const PAUSE_MS = 1_000;
@@ -51,12 +87,16 @@ async function verifyPatiently(
       // The transport has retried already.
       if (isFlywheelError(cause)) throw cause;
       if (attempt === MAX_ATTEMPTS) {
-        const message = cause instanceof Error ? cause.message : String(cause);
-        throw signingRefused(`the batch cannot be read from ${new URL(rpcUrl).host}. ${message}`, cause);
+        throw unreadable('the batch cannot be read', rpcUrl, cause);
       }
       await sleep(PAUSE_MS, signal);
     }
   }
+}
+
+function unreadable(what: string, rpcUrl: string, cause: unknown): FlywheelError<'ERR_SIGNING_REFUSED'> {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return signingRefused(`${what} at ${new URL(rpcUrl).host}. ${message}`, cause);
 }
 
 /** Enough to see what is wrong; `onVerification` receives everything. */
@@ -67,6 +107,10 @@ function summaryOf({ issues, mismatches }: VerificationResult): string {
     ...issues,
     ...mismatches.map(({ pipeline, text }) => (pipeline === null ? text : `Pipeline ${pipeline}: ${text}`)),
   ];
+  return firstOf(sentences);
+}
+
+function firstOf(sentences: readonly string[]): string {
   const more = sentences.length > MAX_NAMED ? [`And ${sentences.length - MAX_NAMED} more.`] : [];
   return [...sentences.slice(0, MAX_NAMED), ...more].join(' ');
 }

@@ -60,13 +60,14 @@ export async function registerProject(
   await fund(rpcUrl, { address: wallet.address, lamports: WALLET_LAMPORTS });
   const console = createConsoleClient({ url });
   await console.signIn(wallet);
-  const { project } = await console.register(wallet, {
+  const request = {
     mint,
     burnLimit: twice(expected.burnedBaseUnits),
     airdropLimit: twice(expected.airdroppedBaseUnits),
-    scopes: ['burn', 'airdrop'],
+    scopes: ['burn' as const, 'airdrop' as const],
     proofTypes: proofTypesOf(pipelines),
-  });
+  };
+  const { project } = await console.register(wallet, request, { rpcUrl });
   return { mint, wallet, apiKey: project.apiKey, vaultAddress: project.vaultAddress };
 }
 

@@ -1,14 +1,23 @@
 import { ApprovalMode, type ProofType, type RegisteredProject } from '@flywheel/api';
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
+import type { RegistrationTerms } from '@flywheel/sdk';
 import { createRpcTransport, RpcError } from '@flywheel/solana-rpc';
-import { type Address, createSolanaRpcFromTransport } from '@solana/kit';
+import { createSolanaRpcFromTransport } from '@solana/kit';
 import { type Command, Option } from 'commander';
-import { type Context, openConsole, programName, resolveRpcUrl, type UrlOption } from '../../context.ts';
+import {
+  type Context,
+  displayUrl,
+  openConsole,
+  programName,
+  type RpcUrlOption,
+  trustedRpcUrl,
+  type UrlOption,
+} from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
-import { addProofType, addUrlOption, addWalletOption, parseScopes } from '../../options.ts';
+import { addProofType, addRpcUrlOption, addUrlOption, addWalletOption, parseScopes } from '../../options.ts';
 
-interface RegisterOptions extends UrlOption {
+interface RegisterOptions extends UrlOption, RpcUrlOption {
   readonly wallet: string;
   readonly mint: string;
   readonly burnLimit: string;
@@ -23,7 +32,7 @@ export function addRegisterCommand(program: Command, context: Context): void {
   const command = addWalletOption(program.command('register'))
     .summary('create a project: multisig, vault and API key')
     .description(
-      'Register a project. The wallet signs in, then signs and pays for the transaction that creates the multisig; from then on it approves the project’s batches. The API key is shown only once.',
+      'Register a project. The wallet signs in, then signs and pays for the transaction that creates the multisig; from then on it approves the project’s batches. Before it signs, the command verifies at a Solana node that the transaction does nothing else. The API key is shown only once.',
     )
     .requiredOption('--mint <address>', 'the project’s token')
     .requiredOption('--burn-limit <tokens>', 'daily burn limit in whole tokens (UTC days)')
@@ -36,7 +45,7 @@ export function addRegisterCommand(program: Command, context: Context): void {
         'company approval. automatic (default): a batch that passes all rules is approved; manual: a person decides',
       ).choices(ApprovalMode.options),
     );
-  addUrlOption(command)
+  addRpcUrlOption(addUrlOption(command))
     .addHelpText(
       'after',
       '\nExample:\n  flywheel register --wallet wallet.json --mint 7Fq2… --burn-limit 1000 --airdrop-limit 5000 \\\n    --scopes burn,airdrop --proof-type "WATCH_AD:Watched a rewarded video to its end"',
@@ -44,9 +53,10 @@ export function addRegisterCommand(program: Command, context: Context): void {
     .action(async (options: RegisterOptions) => {
       const { output } = context;
       const wallet = await readWallet(options.wallet);
+      const rpcUrl = await trustedRpcUrl(context, options);
       const console = openConsole(context, options);
       await console.signIn(wallet);
-      const { project, registration } = await console.register(
+      const { project, registration, terms } = await console.register(
         wallet,
         {
           mint: options.mint,
@@ -56,11 +66,20 @@ export function addRegisterCommand(program: Command, context: Context): void {
           proofTypes: options.proofType,
           ...(options.approval === undefined ? {} : { approvalMode: options.approval }),
         },
-        ({ costLamports }) =>
-          requireBalance(context, options, { wallet: wallet.address, costLamports: BigInt(costLamports) }),
+        {
+          rpcUrl,
+          onVerified: async (verified) => {
+            output.note(describeTerms(verified, rpcUrl));
+            await requireBalance(context, rpcUrl, verified);
+          },
+        },
       );
       for (const warning of registration.warnings) output.note(`Note: ${warning}`);
-      output.result(project, describeRegistered(project, `${programName(context)} run`, options.wallet));
+      const { company, operator } = terms;
+      output.result(
+        { ...project, company, operator },
+        describeRegistered(project, `${programName(context)} run`, options.wallet),
+      );
     });
 }
 
@@ -70,10 +89,10 @@ export function addRegisterCommand(program: Command, context: Context): void {
  */
 async function requireBalance(
   context: Context,
-  options: UrlOption,
-  { wallet, costLamports }: { readonly wallet: Address; readonly costLamports: bigint },
+  rpcUrl: string,
+  { wallet, costLamports }: Pick<RegistrationTerms, 'wallet' | 'costLamports'>,
 ): Promise<void> {
-  const rpc = createSolanaRpcFromTransport(createRpcTransport({ url: await resolveRpcUrl(context, options) }));
+  const rpc = createSolanaRpcFromTransport(createRpcTransport({ url: rpcUrl }));
   let balance: bigint;
   try {
     balance = (await rpc.getBalance(wallet, { commitment: 'confirmed' }).send()).value;
@@ -83,11 +102,25 @@ async function requireBalance(
     return;
   }
   if (balance >= costLamports) return;
-  const sol = (lamports: bigint) => `${toDecimal(lamports, SOL_DECIMALS)} SOL`;
   throw new CliError(
     'ERR_WALLET',
-    `The wallet ${wallet} holds ${sol(balance)}; the registration costs ${sol(costLamports)}. Send SOL to it: on a local cluster with flywheel localnet fund ${wallet} --sol 1.`,
+    `The wallet ${wallet} holds ${formatSol(balance)}; the registration costs ${formatSol(costLamports)}. Send SOL to it: on a local cluster with flywheel localnet fund ${wallet} --sol 1.`,
   );
+}
+
+/** What the wallet signs, read from the transaction itself. */
+function describeTerms({ multisig, company, operator, costLamports }: RegistrationTerms, rpcUrl: string): string {
+  return [
+    `Verified at ${displayUrl(rpcUrl)}: the transaction creates this multisig and its lookup table, and nothing else.`,
+    `  multisig  ${multisig}`,
+    `  votes     your wallet and the company ${company}; both are needed`,
+    `  operator  ${operator}, without a vote`,
+    `  cost      ${formatSol(costLamports)}, paid by your wallet`,
+  ].join('\n');
+}
+
+function formatSol(lamports: bigint): string {
+  return `${toDecimal(lamports, SOL_DECIMALS)} SOL`;
 }
 
 function describeRegistered(project: RegisteredProject, runCommand: string, walletFile: string): string {

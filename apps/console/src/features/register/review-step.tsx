@@ -1,13 +1,20 @@
 import { REGISTRATION_OPERATIONS, type RegisteredProject } from '@flywheel/api';
-import { groupDigits } from '@flywheel/protocol';
-import { signTransaction } from '@flywheel/sdk';
+import { groupDigits, pluralize } from '@flywheel/protocol';
+import {
+  type RegistrationTerms,
+  type RegistrationVerification,
+  verifyAndSignRegistration,
+  verifyRegistered,
+  verifyRegistration,
+} from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
-import { useEnvironment, walletChain } from '../../lib/api/environment.ts';
+import { type Environment, useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectsQuery } from '../../lib/api/projects.ts';
 import { initSample } from '../../lib/curl-samples.ts';
+
 import { walletSigner } from '../../lib/wallet/signing.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -15,6 +22,7 @@ import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
 import { DescriptionList, Panel } from '../../ui/layout.tsx';
 import { OneTimeSecret } from '../../ui/one-time-secret.tsx';
 import { Ring } from '../../ui/ring.tsx';
+import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import { parseDraft } from '../proof-types/draft.ts';
 import { DepositPanel } from '../vault/deposit-panel.tsx';
@@ -33,19 +41,20 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
   const environment = useEnvironment();
   const queries = useQueryClient();
   const preview = useMutation({
-    mutationFn: () => call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) }),
+    mutationFn: () => previewRegistration(draft, wallet, rpcUrlOf(environment)),
   });
   const registration = useMutation({
-    mutationFn: () => register(draft, wallet, walletChain(environment)),
+    mutationFn: (terms: RegistrationTerms) => register(draft, terms, environment),
     onSuccess: () => queries.invalidateQueries({ queryKey: projectsQuery.queryKey }),
   });
+  const terms = preview.data?.verification.terms ?? null;
   const isRequested = useRef(false);
   useEffect(() => {
     // React’s strict mode runs effects twice; the preview must be requested once.
-    if (isRequested.current) return;
+    if (isRequested.current || environment === undefined) return;
     isRequested.current = true;
     preview.mutate();
-  }, [preview]);
+  }, [preview, environment]);
   if (registration.data) return <Created project={registration.data} draft={draft} />;
   if (registration.isPending) return <Creating />;
   return (
@@ -73,44 +82,112 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
           {preview.data.warnings.map((warning) => (
             <Notice key={warning} tone="waiting" title={warning} />
           ))}
-          <DescriptionList
-            items={[
-              { name: 'One-time cost, paid by your wallet', value: formatSol(preview.data.costLamports) },
-              { name: 'Vault address', value: <AddressText address={preview.data.vaultAddress} of="vault" /> },
-            ]}
-          />
+          {terms === null ? (
+            <RegistrationRefused issues={preview.data.verification.issues} />
+          ) : (
+            <TermsPanel terms={terms} rpcUrl={environment?.rpcUrl} />
+          )}
         </>
       )}
       {registration.error && <ErrorNotice error={registration.error} />}
       <div className="flex flex-col gap-2">
         <div>
-          <Button tone="primary" disabled={!preview.data} onClick={() => registration.mutate()}>
+          <Button tone="primary" disabled={terms === null} onClick={() => terms && registration.mutate(terms)}>
             Sign and create the project
           </Button>
         </div>
         <p className="text-sm text-quiet">
-          The transaction creates a multisig of your wallet and the company, and its vault.
+          The signed transaction is a new one with the same members; this page verifies it again before your wallet
+          opens.
         </p>
       </div>
     </div>
   );
 }
 
-/** Creates a new registration and signs it: its transaction expires after about a minute, so the preview’s may be too old. */
-async function register(
+interface TermsPanelProps {
+  readonly terms: RegistrationTerms;
+  readonly rpcUrl: string | undefined;
+}
+
+/** Shows what the wallet will sign, read on this page from the transaction's bytes. */
+function TermsPanel({ terms: { vaultAddress, company, operator, costLamports }, rpcUrl }: TermsPanelProps) {
+  return (
+    <Panel title="What you sign" aside={<StatusBadge status="done" label="Creates the multisig, nothing else" />}>
+      <DescriptionList
+        items={[
+          { name: 'One-time cost, paid by your wallet', value: formatSol(costLamports) },
+          { name: 'Vault address', value: <AddressText address={vaultAddress} of="vault" /> },
+          { name: 'Votes with your wallet', value: <AddressText address={company} of="company" /> },
+          { name: 'Executes, without a vote', value: <AddressText address={operator} of="operator" /> },
+          { name: 'Verified at', value: rpcUrl === undefined ? 'the cluster' : new URL(rpcUrl).host },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Lists why the service’s transaction is not signed. */
+function RegistrationRefused({ issues }: { readonly issues: readonly string[] }) {
+  return (
+    <Notice tone="failed" title={`Do not register here: ${pluralize(issues.length, 'issue')}`}>
+      <ul className="mt-1 flex list-disc flex-col gap-1 pl-4">
+        {issues.map((issue) => (
+          <li key={issue} className="break-words">
+            {issue}
+          </li>
+        ))}
+      </ul>
+      <p className="mt-2">
+        The service asks your wallet to sign something else than a registration. Report this to the company, and not
+        through this page.
+      </p>
+    </Notice>
+  );
+}
+
+interface RegistrationPreview {
+  readonly warnings: readonly string[];
+  readonly verification: RegistrationVerification;
+}
+
+/** Requests a registration and verifies it, so that its members and its cost are shown before anything is signed. */
+async function previewRegistration(
   draft: RegistrationDraft,
   wallet: string,
-  chain: `solana:${string}`,
+  rpcUrl: string,
+): Promise<RegistrationPreview> {
+  const registration = await call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) });
+  const verification = await verifyRegistration(rpcUrl, { wallet, mint: draft.mint, registration });
+  return { warnings: registration.warnings, verification };
+}
+
+/**
+ * Creates a new registration, verifies it and signs it: its transaction expires after about a minute, so the preview’s may
+ * be too old. Its company and operator must be those that were shown. The chain is compared afterwards.
+ */
+async function register(
+  draft: RegistrationDraft,
+  { wallet, mint, company, operator }: RegistrationTerms,
+  environment: Environment | undefined,
 ): Promise<RegisteredProject> {
-  const { registrationId, transaction } = await call(REGISTRATION_OPERATIONS.createRegistration, {
-    body: requestOf(draft),
-  });
-  const signedTransaction = await signTransaction(transaction, await walletSigner(wallet, chain));
-  return call(
+  const rpcUrl = rpcUrlOf(environment);
+  const registration = await call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) });
+  const signer = await walletSigner(wallet, walletChain(environment));
+  const input = { wallet: signer, mint, registration, expect: { company, operator } };
+  const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input);
+  const project = await call(
     REGISTRATION_OPERATIONS.confirmRegistration,
-    { params: { registrationId }, body: { signedTransaction } },
+    { params: { registrationId: registration.registrationId }, body: { signedTransaction } },
     { timeoutMs: CONFIRM_TIMEOUT_MS },
   );
+  await verifyRegistered(rpcUrl, terms, project);
+  return project;
+}
+
+function rpcUrlOf(environment: Environment | undefined): string {
+  if (!environment) throw new Error('The RPC URL of the cluster is not known yet. Retry in a moment.');
+  return environment.rpcUrl;
 }
 
 function requestOf(draft: RegistrationDraft) {

@@ -1,0 +1,78 @@
+import { MEMO_PROGRAM_ADDRESS } from '@flywheel/protocol';
+import { type Member, type MultisigCreateV2Args, PERMISSION } from '@flywheel/squads';
+import type { Address } from '@solana/kit';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, findAssociatedTokenPda } from '@solana-program/token';
+
+/** What a verified registration creates. */
+export interface RegistrationTerms {
+  readonly wallet: Address;
+  readonly mint: Address;
+  /** SPL Token or Token-2022. */
+  readonly tokenProgram: Address;
+  readonly multisig: Address;
+  readonly vaultAddress: Address;
+  /** Votes for the company, and does nothing else. */
+  readonly company: Address;
+  /** Proposes and executes, collects the rent of ended batches, and has no vote. */
+  readonly operator: Address;
+  readonly lookupTable: Address;
+  /** What the wallet pays at most: rent, fees of the transaction, and Squads' fee. */
+  readonly costLamports: bigint;
+}
+
+/** Both the wallet and the company vote for every batch. */
+export const THRESHOLD = 2;
+
+/** Lists the addresses that the vault's messages name by their index in the table, in order. */
+export async function tableAddresses({
+  multisig,
+  vaultAddress: vault,
+  mint,
+  tokenProgram,
+  lookupTable,
+}: RegistrationTerms): Promise<Address[]> {
+  const [vaultTokenAccount] = await findAssociatedTokenPda({ owner: vault, mint, tokenProgram });
+  return [
+    multisig,
+    vault,
+    vaultTokenAccount,
+    mint,
+    tokenProgram,
+    ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
+    MEMO_PROGRAM_ADDRESS,
+    SYSTEM_PROGRAM_ADDRESS,
+    lookupTable,
+  ];
+}
+
+/** Lists how the settings of a multisig differ from those of a project's, a sentence each. */
+export function argumentIssues(
+  {
+    configAuthority,
+    threshold,
+    timeLock,
+    rentCollector,
+  }: Pick<MultisigCreateV2Args, 'configAuthority' | 'threshold' | 'timeLock' | 'rentCollector'>,
+  operator: Address,
+): string[] {
+  return [
+    ...(threshold === THRESHOLD ? [] : [`The multisig would need ${threshold} votes, not ${THRESHOLD}.`]),
+    ...(configAuthority === null ? [] : [`${configAuthority} alone could change the multisig.`]),
+    ...(timeLock === 0 ? [] : [`The multisig would execute only ${timeLock} s after the votes.`]),
+    ...(rentCollector === operator
+      ? []
+      : [`The rent of ended batches would go to ${rentCollector ?? 'no address'}, not to the operator ${operator}.`]),
+  ];
+}
+
+/** Compares an address that the service shows with the one that was verified; a sentence if they differ. */
+export function differences(name: string, shown: string, actual: string): string[] {
+  return shown === actual ? [] : [`The service shows the ${name} ${shown}; it is ${actual}.`];
+}
+
+/** A member with its permissions, in words. */
+export function describeMember({ key, permissions: { mask } }: Member): string {
+  const names = Object.entries(PERMISSION).flatMap(([name, bit]) => ((mask & bit) === 0 ? [] : [name]));
+  return `${key} (${names.join(', ') || 'nothing'})`;
+}

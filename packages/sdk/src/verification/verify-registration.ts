@@ -1,0 +1,332 @@
+/**
+ * This is the SDK's own knowledge of what a registration does, and it stays independent of the service's on purpose: the
+ * wallet pays for this transaction and deposits into the vault that it creates, so a lying service must not write both.
+ */
+import { type DescribedInstruction, describeInstruction } from '@flywheel/protocol';
+import { sleep } from '@flywheel/solana-rpc';
+import {
+  decodeProgramConfig,
+  getMultisigCreateV2Instruction,
+  type Member,
+  MULTISIG_CREATE_V2_DISCRIMINATOR,
+  type MultisigCreateV2Args,
+  multisigAddress,
+  multisigBytes,
+  multisigCreateV2ArgsDecoder,
+  PERMISSION,
+  programConfigAddress,
+  SQUADS_PROGRAM_ADDRESS,
+  VAULT_INDEX,
+  vaultAddress,
+} from '@flywheel/squads';
+import {
+  type Address,
+  address,
+  bytesEqual,
+  createNoopSigner,
+  type Instruction,
+  type ProgramDerivedAddress,
+} from '@solana/kit';
+import {
+  ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
+  CREATE_LOOKUP_TABLE_DISCRIMINATOR,
+  findAddressLookupTablePda,
+  getCreateLookupTableInstruction,
+  getCreateLookupTableInstructionDataDecoder,
+  getExtendLookupTableInstruction,
+  getFreezeLookupTableInstruction,
+} from '@solana-program/address-lookup-table';
+import { readMint } from '../chain/read-mint.ts';
+import { askRpc, fieldOf, readAccounts, unexpectedAnswer } from '../chain/rpc.ts';
+import { decodeStaticTransaction } from '../signing/decode.ts';
+import {
+  argumentIssues,
+  describeMember,
+  differences,
+  type RegistrationTerms,
+  THRESHOLD,
+  tableAddresses,
+} from './registration-terms.ts';
+
+/** The transaction that a service asks a wallet to sign, and what the wallet's holder wants it to do. */
+export interface RegistrationInput {
+  /** Address of the wallet that signs and pays. */
+  readonly wallet: string;
+  /** The token of the project. */
+  readonly mint: string;
+  /** The service's answer. */
+  readonly registration: {
+    /** Base64. */
+    readonly transaction: string;
+    readonly multisig: string;
+    readonly vaultAddress: string;
+  };
+  /** The company's addresses, if you know them. */
+  readonly expect?: {
+    /** Votes for the company. */
+    readonly company?: string;
+    /** Proposes and executes, without a vote. */
+    readonly operator?: string;
+  };
+}
+
+export type RegistrationVerification =
+  | { readonly isVerified: true; readonly issues: readonly []; readonly terms: RegistrationTerms }
+  /** `issues` has a sentence for each reason against signing. */
+  | { readonly isVerified: false; readonly issues: readonly string[]; readonly terms: null };
+
+/**
+ * Verifies that a registration transaction creates the project's multisig and its frozen lookup table, and nothing else:
+ * the wallet and one company member vote, both votes are needed, the operator has no vote, and only the wallet and the
+ * company together can change that. The fees and the mint are read from a node of your choice.
+ * @param rpcUrl a Solana node.
+ * @throws FlywheelError if the node does not answer, or `ERR_SIGNING_REFUSED` if the transaction cannot be decoded.
+ * @throws Error if the mint is not on this cluster.
+ *
+ * @example
+ * const { isVerified, issues, terms } = await verifyRegistration(rpcUrl, { wallet: wallet.address, mint, registration });
+ */
+export async function verifyRegistration(rpcUrl: string, input: RegistrationInput): Promise<RegistrationVerification> {
+  const wallet = address(input.wallet);
+  const { feePayer, signers, instructions, lifetimeToken } = decodeStaticTransaction(
+    input.registration.transaction,
+    'a registration',
+  );
+  const chain = await readTerms(rpcUrl, input.mint);
+  const creation = parseCreation(instructions, wallet);
+  if ('issues' in creation) return refused([...creation.issues, ...extraIssues(instructions)]);
+  const { args, createKey, company, operator, recentSlot } = creation;
+  const multisig = await multisigAddress(createKey);
+  const [vault, table] = await Promise.all([
+    vaultAddress(multisig, VAULT_INDEX),
+    findAddressLookupTablePda({ authority: wallet, recentSlot }),
+  ]);
+  const terms: RegistrationTerms = {
+    ...{ wallet, multisig, company, operator },
+    mint: address(input.mint),
+    tokenProgram: chain.tokenProgram,
+    vaultAddress: vault,
+    lookupTable: table[0],
+    costLamports: chain.creationLamports + BigInt(signers.length) * LAMPORTS_PER_SIGNATURE,
+  };
+  const expected = await expectedInstructions(terms, {
+    ...{ treasury: chain.treasury, createKey, members: args.members, table, recentSlot },
+  });
+  const issues = [
+    ...(feePayer === wallet ? [] : [`${feePayer} pays the fee, not your wallet ${wallet}.`]),
+    ...(signers.length === 2 && signers.every((signer) => signer === wallet || signer === createKey)
+      ? []
+      : [`It is signed by ${signers.join(', ')}, not by your wallet and the multisig’s own key ${createKey} alone.`]),
+    ...argumentIssues(args, operator),
+    ...instructionIssues(expected, instructions),
+    ...(terms.costLamports <= MAX_COST_LAMPORTS
+      ? []
+      : [`It costs your wallet ${terms.costLamports} lamports; at most ${MAX_COST_LAMPORTS} are accepted.`]),
+    ...claimIssues(input, terms),
+  ];
+  if (issues.length > 0) return refused(issues);
+  if (await isBlockhashKnown(rpcUrl, lifetimeToken)) return { isVerified: true, issues: [], terms };
+  return refused(['Its blockhash is not known to your node: it is for another cluster, or too old.']);
+}
+
+/** About 17 times what a registration costs; the rest is room for a creation fee of Squads, which is zero today. */
+const MAX_COST_LAMPORTS = 100_000_000n;
+const LAMPORTS_PER_SIGNATURE = 5_000n;
+const MEMBERS = 3;
+/** A lookup table's header, and 32 bytes for each of its nine addresses. */
+const LOOKUP_TABLE_BYTES = 56 + 9 * 32;
+
+interface ChainTerms {
+  readonly tokenProgram: Address;
+  /** Receives Squads' creation fee. */
+  readonly treasury: Address;
+  /** Rent of both accounts, and Squads' creation fee. */
+  readonly creationLamports: bigint;
+}
+
+async function readTerms(rpcUrl: string, mint: string): Promise<ChainTerms> {
+  const configAddress = await programConfigAddress();
+  const [{ tokenProgram }, [config], ...rents] = await Promise.all([
+    readMint(rpcUrl, mint),
+    readAccounts(rpcUrl, [configAddress]),
+    readRent(rpcUrl, multisigBytes(MEMBERS)),
+    readRent(rpcUrl, LOOKUP_TABLE_BYTES),
+  ]);
+  if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
+  const { treasury, multisigCreationFee } = decodeProgramConfig(config);
+  return { tokenProgram, treasury, creationLamports: rents.reduce((sum, rent) => sum + rent, multisigCreationFee) };
+}
+
+async function readRent(rpcUrl: string, bytes: number): Promise<bigint> {
+  const method = 'getMinimumBalanceForRentExemption';
+  const rent = await askRpc(rpcUrl, method, [bytes]);
+  if (typeof rent === 'bigint') return rent;
+  if (typeof rent !== 'number') throw unexpectedAnswer(method, rent);
+  return BigInt(rent);
+}
+
+const MAX_ATTEMPTS = 3;
+const PAUSE_MS = 1_000;
+
+/** A node may be some slots behind the node that the service uses. */
+async function isBlockhashKnown(rpcUrl: string, blockhash: string): Promise<boolean> {
+  const method = 'isBlockhashValid';
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    if (attempt > 1) await sleep(PAUSE_MS);
+    const isValid = fieldOf(await askRpc(rpcUrl, method, [blockhash, { commitment: 'processed' }]), 'value');
+    if (isValid === true) return true;
+  }
+  return false;
+}
+
+interface Creation {
+  readonly args: MultisigCreateV2Args;
+  /** A throwaway key that gives the multisig its address. */
+  readonly createKey: Address;
+  readonly company: Address;
+  readonly operator: Address;
+  readonly recentSlot: bigint;
+}
+
+/** Reads what the transaction chooses: the multisig's key, its members, and the slot that gives the table its address. */
+function parseCreation(
+  instructions: readonly DescribedInstruction[],
+  wallet: Address,
+): Creation | { readonly issues: readonly string[] } {
+  const [create, createTable] = instructions;
+  const args = create && parseArgs(create);
+  const createKey = create?.accounts[3];
+  const recentSlot = createTable && parseRecentSlot(createTable);
+  if (!args || !createKey) return { issues: ['Its first instruction does not create a multisig.'] };
+  if (recentSlot === undefined) return { issues: ['Its second instruction does not create a lookup table.'] };
+  const { vote, initiate, execute } = PERMISSION;
+  const membersWith = (mask: number) => args.members.filter(({ permissions }) => permissions.mask === mask);
+  const voters = membersWith(vote).map(({ key }) => key);
+  const [company, ...otherVoters] = voters.filter((key) => key !== wallet);
+  const [operator, ...otherOperators] = membersWith(initiate | execute).map(({ key }) => key);
+  const isExact =
+    args.members.length === MEMBERS &&
+    voters.includes(wallet) &&
+    otherVoters.length + otherOperators.length === 0 &&
+    operator !== wallet;
+  if (isExact && company && operator) return { args, createKey, company, operator, recentSlot };
+  const found = args.members.map(describeMember).join(', ');
+  return {
+    issues: [
+      `The members of the multisig must be your wallet ${wallet} and the company, who only vote, and an operator who only proposes and executes. They are: ${found || 'none'}.`,
+    ],
+  };
+}
+
+function parseArgs({ programAddress, data }: DescribedInstruction): MultisigCreateV2Args | undefined {
+  const isCreate = MULTISIG_CREATE_V2_DISCRIMINATOR.every((byte, index) => data[index] === byte);
+  if (programAddress !== SQUADS_PROGRAM_ADDRESS || !isCreate) return undefined;
+  return decodeOrUndefined(() => multisigCreateV2ArgsDecoder.decode(data, MULTISIG_CREATE_V2_DISCRIMINATOR.length));
+}
+
+function parseRecentSlot({ programAddress, data }: DescribedInstruction): bigint | undefined {
+  if (programAddress !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) return undefined;
+  const args = decodeOrUndefined(() => getCreateLookupTableInstructionDataDecoder().decode(data));
+  return args?.discriminator === CREATE_LOOKUP_TABLE_DISCRIMINATOR ? args.recentSlot : undefined;
+}
+
+/** Codecs throw on bytes that are too short or malformed. */
+function decodeOrUndefined<T>(decode: () => T): T | undefined {
+  try {
+    return decode();
+  } catch {
+    return undefined;
+  }
+}
+
+interface ExpectedParts extends Pick<ChainTerms, 'treasury'> {
+  readonly createKey: Address;
+  readonly members: Member[];
+  readonly table: ProgramDerivedAddress;
+  readonly recentSlot: bigint;
+}
+
+/** Builds the instructions of a registration; the transaction must have exactly these. */
+async function expectedInstructions(
+  terms: RegistrationTerms,
+  { createKey, members, treasury, table, recentSlot }: ExpectedParts,
+): Promise<DescribedInstruction[]> {
+  const { wallet, multisig, operator } = terms;
+  const signer = createNoopSigner(wallet);
+  const instructions: readonly Instruction[] = [
+    getMultisigCreateV2Instruction({
+      programConfig: await programConfigAddress(),
+      ...{ treasury, multisig, createKey, members },
+      creator: wallet,
+      configAuthority: null,
+      threshold: THRESHOLD,
+      timeLock: 0,
+      rentCollector: operator,
+      memo: null,
+    }),
+    getCreateLookupTableInstruction({ address: table, authority: wallet, payer: signer, recentSlot }),
+    getExtendLookupTableInstruction({
+      ...{ address: table[0], authority: signer, payer: signer },
+      addresses: await tableAddresses(terms),
+    }),
+    getFreezeLookupTableInstruction({ address: table[0], authority: signer }),
+  ];
+  return instructions.map(({ programAddress, accounts = [], data = new Uint8Array() }) => ({
+    programAddress,
+    accounts: accounts.map((account) => account.address),
+    data,
+  }));
+}
+
+const NAMES = [
+  'create the multisig',
+  'create the lookup table',
+  'fill the lookup table',
+  'freeze the lookup table',
+] as const;
+
+function instructionIssues(
+  expected: readonly DescribedInstruction[],
+  found: readonly DescribedInstruction[],
+): string[] {
+  const differing = NAMES.flatMap((name, position) => {
+    const [wanted, actual] = [expected[position], found[position]];
+    if (!actual) return [`Instruction ${position} is missing; it must ${name}.`];
+    if (wanted && isSame(wanted, actual)) return [];
+    return [`Instruction ${position} does not ${name} as a registration does: ${sentenceOf(actual)}.`];
+  });
+  return [...differing, ...extraIssues(found)];
+}
+
+/** A registration has four instructions; whatever follows them is something else. */
+function extraIssues(instructions: readonly DescribedInstruction[]): string[] {
+  return instructions
+    .slice(NAMES.length)
+    .map((extra, i) => `Instruction ${NAMES.length + i} is not part of a registration: ${sentenceOf(extra)}.`);
+}
+
+function claimIssues({ registration, expect }: RegistrationInput, terms: RegistrationTerms): string[] {
+  return [
+    ...differences('multisig', registration.multisig, terms.multisig),
+    ...differences('vault', registration.vaultAddress, terms.vaultAddress),
+    ...(expect?.company === undefined || expect.company === terms.company
+      ? []
+      : [`${terms.company} would vote for the company, not ${expect.company}.`]),
+    ...(expect?.operator === undefined || expect.operator === terms.operator
+      ? []
+      : [`${terms.operator} would be the operator, not ${expect.operator}.`]),
+  ];
+}
+
+function isSame(a: DescribedInstruction, b: DescribedInstruction): boolean {
+  return a.programAddress === b.programAddress && a.accounts.join() === b.accounts.join() && bytesEqual(a.data, b.data);
+}
+
+function sentenceOf(instruction: DescribedInstruction): string {
+  const { program, text } = describeInstruction(instruction);
+  return `${program} ${text}`;
+}
+
+function refused(issues: readonly string[]): RegistrationVerification {
+  return { isVerified: false, issues, terms: null };
+}
