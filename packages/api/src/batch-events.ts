@@ -22,7 +22,7 @@ export const BatchEventType = z
   .meta({
     id: 'BatchEventType',
     description:
-      '`batch.held_up`: the batch cannot continue at the moment, see `error`. `batch.executed`, `batch.failed` and `batch.expired` end a batch. `batch.closed`: the rent is returned; this is the last event.',
+      '`batch.held_up`: the batch cannot continue at the moment, see `error`. `batch.executed`, `batch.failed` and `batch.expired` end a batch; one of the latter two after `batch.executed` corrects it, because a fork undid the execution. `batch.closed`: the rent is returned; this is the last event.',
   });
 
 const details = z.object({

@@ -59,9 +59,11 @@ export const CompiledPipeline = Pipeline.extend({
     .describe('Each instruction as base64 of its Borsh encoding (InstructionData of SPL Governance).'),
 }).meta({ id: 'CompiledPipeline' });
 
-export const BatchStatus = z
-  .enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED'])
-  .meta({ id: 'BatchStatus', description: 'EXECUTED and FAILED are final.' });
+export const BatchStatus = z.enum(['AVAILABLE_TO_QUEUE', 'FINALIZED', 'EXECUTED', 'FAILED']).meta({
+  id: 'BatchStatus',
+  description:
+    'EXECUTED and FAILED are ends. EXECUTED is final when the cluster has finalized it, about 13 s later; until then a fork can turn it into FAILED.',
+});
 
 export const BundleExecution = z
   .object({

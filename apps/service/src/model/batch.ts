@@ -94,7 +94,13 @@ export interface LeasedNonce {
 /** Cause of a batch's end. `cancelled`: by its project. `rejected`: by an operator of the company. */
 export type EndCause = 'executed' | 'failed' | 'expired' | 'cancelled' | 'rejected';
 
-export type BatchEvent = 'SETUP_LANDED' | 'SETUP_FAILED' | 'EXECUTION_LANDED' | 'EXECUTION_FAILED' | 'ENDED_UNEXECUTED';
+export type BatchEvent =
+  | 'SETUP_LANDED'
+  | 'SETUP_FAILED'
+  | 'EXECUTION_LANDED'
+  | 'EXECUTION_FAILED'
+  | 'ENDED_UNEXECUTED'
+  | 'EXECUTION_UNDONE';
 
 const TRANSITIONS: { readonly [S in BatchStatus]: { readonly [E in BatchEvent]?: BatchStatus } } = {
   AVAILABLE_TO_QUEUE: { SETUP_LANDED: 'FINALIZED', SETUP_FAILED: 'FAILED', ENDED_UNEXECUTED: 'FAILED' },
@@ -105,7 +111,8 @@ const TRANSITIONS: { readonly [S in BatchStatus]: { readonly [E in BatchEvent]?:
     // A fork took the setup away, and it cannot be repeated.
     SETUP_FAILED: 'FAILED',
   },
-  EXECUTED: {},
+  // EXECUTED is shown at `confirmed`. A fork took a part of it away, which could not be executed again.
+  EXECUTED: { EXECUTION_UNDONE: 'FAILED' },
   FAILED: {},
 };
 
@@ -119,6 +126,7 @@ export function nextStatus(status: BatchStatus, event: BatchEvent): BatchStatus 
   return next;
 }
 
+/** True if a batch has ended, as it is shown: a fork can still turn EXECUTED into FAILED until its end is finalized. */
 export function isFinal(status: BatchStatus): boolean {
   return status === 'EXECUTED' || status === 'FAILED';
 }

@@ -11,6 +11,7 @@ import * as recipients from '../../migrations/0009-recipients.ts';
 import * as results from '../../migrations/0010-results.ts';
 import * as landedSlots from '../../migrations/0011-landed-slots.ts';
 import * as finalEnds from '../../migrations/0012-final-ends.ts';
+import * as openUntilFinal from '../../migrations/0013-open-until-final.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -26,6 +27,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010-results': results,
   '0011-landed-slots': landedSlots,
   '0012-final-ends': finalEnds,
+  '0013-open-until-final': openUntilFinal,
 };
 
 /**

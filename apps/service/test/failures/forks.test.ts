@@ -1,77 +1,194 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, type OpenBatch, readBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
-import { tokenSupply } from '@flywheel/testing/chain';
-import { burnPipeline } from '@flywheel/testing/client';
+import {
+  assertError,
+  executeSigned,
+  type OpenBatch,
+  readBatch,
+  setUpBatch,
+  waitUntil,
+} from '@flywheel/testing/batches';
+import { tokenBalance, tokenSupply } from '@flywheel/testing/chain';
+import { airdropPipeline, burnPipeline, init } from '@flywheel/testing/client';
+import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { createOwnMint, freeze, mintTo, type OwnMint } from '@flywheel/testing/mints';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
-import { openWorld, type World } from '@flywheel/testing/world';
-import { type Signature, signature } from '@solana/kit';
+import { advanceWithBundles, pauseSlots, REAL_FINALITY, resumeSlots, setUpAndPause } from '@flywheel/testing/slots';
+import { type Address, address, generateKeyPairSigner, type Signature, signature } from '@solana/kit';
 import type { Bundle } from '../../src/model/batch.ts';
+import { insertEndpoint } from '../../src/store/webhooks/endpoints.ts';
+
+const WAIT = { prefer: 'wait=60' };
 
 describe('a fork', () => {
-  let world: World;
+  let world: GatedWorld;
   before(async () => {
-    // Long enough for a fork before anything is finalized; waits are warped.
-    world = await openWorld({ LOG_LEVEL: 'fatal' }, { slotMs: 400, finalizedLagSlots: 31 });
+    world = await openGatedWorld({ LOG_LEVEL: 'fatal' }, REAL_FINALITY);
   });
   after(() => world.stop());
 
   it('that takes the setup of a finished batch away delays its execution: it is set up again', async () => {
     const project = await createProject(world);
     const supply = await tokenSupply(world, project.mint);
-    const opened = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+    const opened = await setUpAndPause(world, project, [burnPipeline(1), burnPipeline(2)]);
     await forkAway(opened.id, 'setup');
+    await resumeSlots(world);
     const { status, result } = requireOk(await executeSigned(world, project, opened, WAIT));
     assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
-    await finalExecution(project, opened.id);
+    await finalEnd(opened.id);
     assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
   });
 
   it('that takes an execution away is made good: every pipeline is executed once, and the result names what landed', async () => {
     const project = await createProject(world);
+    const recipient = (await generateKeyPairSigner()).address;
     const supply = await tokenSupply(world, project.mint);
-    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
-    await executeAndForkAway(project, batch, 'execution');
-    const hashes = await finalExecution(project, batch.id);
+    // The airdrop creates a token account, which the fork takes away too.
+    const batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2), airdropPipeline(recipient, 3)]);
+    await executeAndPause(project, batch);
+    await forkAway(batch.id, 'execution');
+    await resumeSlots(world);
+    await finalEnd(batch.id);
     assert.equal(await tokenSupply(world, project.mint), supply - 3_000_000n);
-    const { value } = await world.rpc.getSignatureStatuses(hashes, { searchTransactionHistory: true }).send();
-    assert.ok(value.every((status) => status?.confirmationStatus === 'finalized' && status.err === null));
+    assert.equal(await tokenBalance(world, project.mint, recipient), 3_000_000n);
+    const { status, executeResult } = await readBatch(world, project, batch.id);
+    assert.equal(status, 'EXECUTED');
+    await assertFinalized(hashesOf(executeResult));
   });
 
   it('that takes setup and execution away is made good by both', async () => {
     const project = await createProject(world);
     const supply = await tokenSupply(world, project.mint);
-    const opened = await setUpBatch(world, project, [burnPipeline(1)]);
-    await executeAndForkAway(project, opened, 'setup');
-    await finalExecution(project, opened.id);
+    const batch = await setUpAndPause(world, project, [burnPipeline(1)]);
+    await executeAndPause(project, batch);
+    await forkAway(batch.id, 'setup');
+    await resumeSlots(world);
+    await finalEnd(batch.id);
     assert.equal(await tokenSupply(world, project.mint), supply - 1_000_000n);
   });
 
-  const WAIT = { prefer: 'wait=60' };
+  describe('that takes a part of an executed batch away', () => {
+    let mint: OwnMint;
+    let project: TestProject;
+    let recipient: Address;
+    let tokenAccount: Address;
 
-  /** Executes a batch, and takes away what was sent for it from this phase on as soon as it reads EXECUTED. */
-  async function executeAndForkAway(project: TestProject, batch: OpenBatch, phase: Bundle['phase']): Promise<void> {
-    assert.equal(requireOk(await executeSigned(world, project, batch, WAIT)).status, 'EXECUTED');
-    await forkAway(batch.id, phase);
+    it('makes the batch FAILED with what is final if the rest cannot be executed again', async () => {
+      await openProject();
+      // They take two bundles, of which the fork takes the second one away.
+      const pipelines = [...Array.from({ length: 12 }, heavyBurn), airdropPipeline(recipient, 1), burnPipeline(1)];
+      const batch = await setUpBatch(world, project, pipelines);
+      await executeAndPause(project, batch);
+      await assertLimitReached();
+      await forkAndStop(batch);
+      const { status, executeResult } = await readBatch(world, project, batch.id);
+      assert.ok(executeResult);
+      const { total, totalSuccessful, totalFailed, failedOnTransactionIndex, failedRecipient } = executeResult;
+      assert.deepEqual([status, total, totalSuccessful, totalFailed], ['FAILED', 14, 12, 2]);
+      assert.equal(failedOnTransactionIndex, 12);
+      assert.equal(failedRecipient?.recipient, recipient);
+      assert.match(executeResult.failedTxMsg ?? '', /^A fork undid the execution.*pipelines\[12\] failed on chain/);
+      await assertFinalized(hashesOf(executeResult));
+      await assertCorrected(batch.id, { executedPipelines: 12 });
+      // The last pipeline's amount has returned to the limit of the day.
+      requireOk(await init(world.url, project.apiKey, [burnPipeline(1)]));
+    });
+
+    it('makes the batch FAILED if its approval is undone and the check before it finds an issue', async () => {
+      await openProject();
+      const batch = await setUpBatch(world, project, [burnPipeline(13), airdropPipeline(recipient, 1)]);
+      await executeAndPause(project, batch);
+      await assertLimitReached();
+      await forkAndStop(batch);
+      const { status, executeResult } = await readBatch(world, project, batch.id);
+      assert.deepEqual([status, executeResult?.totalSuccessful, executeResult?.totalFailed], ['FAILED', 0, 2]);
+      assert.match(executeResult?.failedTxMsg ?? '', /^A fork undid the execution.*frozen/s);
+      assert.deepEqual(executeResult?.heldRecipients, [recipient]);
+      assert.deepEqual(hashesOf(executeResult), []);
+      await assertCorrected(batch.id, { executedPipelines: 0 });
+      requireOk(await init(world.url, project.apiKey, [burnPipeline(13)]));
+    });
+
+    async function openProject(): Promise<void> {
+      mint = await createOwnMint(world, false);
+      project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n, burnLimit: '13' });
+      await mintTo(world, mint, address(project.vaultAddress), 10n ** 9n);
+      recipient = (await generateKeyPairSigner()).address;
+      tokenAccount = await mintTo(world, mint, recipient, 1n);
+      const endpoint = { id: randomUUID(), projectId: project.projectId, createdAt: new Date() };
+      const events = ['batch.executed', 'batch.failed'] as const;
+      await insertEndpoint(world.db, { ...endpoint, url: 'http://127.0.0.1:9/', events });
+    }
+
+    async function assertLimitReached(): Promise<void> {
+      const refused = await init(world.url, project.apiKey, [burnPipeline(1)]);
+      assertError(refused, 400, 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED');
+    }
+
+    /** Takes the last bundle away, and freezes the recipient's account before anything is executed again. */
+    async function forkAndStop(batch: OpenBatch): Promise<void> {
+      const held = world.gate.hold('sendBundle');
+      await forkAway(batch.id, 'execution');
+      await resumeSlots(world);
+      await freeze(world, mint, tokenAccount);
+      await held.reached;
+      held.release();
+      await finalEnd(batch.id);
+      world.gate.clear();
+    }
+
+    /** A receiver learns of both ends, in this order. */
+    async function assertCorrected(batchId: string, data: { readonly executedPipelines: number }): Promise<void> {
+      const deliveries = await world.db.selectFrom('webhook_deliveries').select('payload').orderBy('id').execute();
+      const events = deliveries
+        .map(({ payload }) => JSON.parse(payload))
+        .filter((event) => event.data.batchId === batchId);
+      assert.deepEqual(
+        events.map(({ type, data: { status, executedPipelines } }) => [type, status, executedPipelines]),
+        [
+          ['batch.executed', 'EXECUTED', events[0].data.pipelines],
+          ['batch.failed', 'FAILED', data.executedPipelines],
+        ],
+      );
+    }
+  });
+
+  function heavyBurn() {
+    return {
+      ...burnPipeline(),
+      actions: Array.from({ length: 20 }, () => ({ action: 'BURN', amount: 0.05 }) as const),
+    };
   }
 
+  /** Executes a batch, and stops the slots before any of it can be final. */
+  async function executeAndPause(
+    project: TestProject,
+    batch: OpenBatch & { readonly batchIndex: bigint },
+  ): Promise<void> {
+    await pauseSlots(world);
+    const answer = executeSigned(world, project, batch, WAIT);
+    const { status } = requireOk(await advanceWithBundles(world, batch.id, answer));
+    assert.equal(status, 'EXECUTED');
+  }
+
+  /** Takes away what landed from the last bundle of a phase on. */
   async function forkAway(batchId: string, phase: Bundle['phase']): Promise<void> {
-    const row = await bundleOf(batchId, phase);
-    const current = await world.rpc.getSlot({ commitment: 'processed' }).send();
-    assert.ok(row?.landed_slot);
-    world.localnet.fork({ slots: current - row.landed_slot });
-  }
-
-  function bundleOf(batchId: string, phase: Bundle['phase']) {
-    const bundles = world.db
+    const { landed_slot } = await world.db
       .selectFrom('bundles')
-      .select(['signatures', 'landed_slot'])
-      .where('batch_id', '=', batchId);
-    return bundles.where('phase', '=', phase).orderBy('id', 'desc').limit(1).executeTakeFirst();
+      .select('landed_slot')
+      .where('batch_id', '=', batchId)
+      .where('phase', '=', phase)
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirstOrThrow();
+    const current = await world.rpc.getSlot({ commitment: 'processed' }).send();
+    assert.ok(landed_slot);
+    world.localnet.fork({ slots: current - landed_slot });
   }
 
-  /** Waits until the cluster has finalized an execution. @returns the signatures of its result. */
-  async function finalExecution(project: TestProject, batchId: string): Promise<Signature[]> {
+  /** Waits until the end of a batch is final. */
+  async function finalEnd(batchId: string): Promise<void> {
     await waitUntil(
       'the end to be final',
       async () => {
@@ -81,8 +198,15 @@ describe('a fork', () => {
       },
       (at) => at !== null,
     );
-    const { executeResult } = await readBatch(world, project, batchId);
-    const bundles = executeResult?.successfulExecutions ?? [];
-    return bundles.flatMap(({ txHashes }) => txHashes.map((hash) => signature(hash)));
+  }
+
+  async function assertFinalized(hashes: readonly Signature[]): Promise<void> {
+    assert.ok(hashes.length > 0);
+    const { value } = await world.rpc.getSignatureStatuses(hashes, { searchTransactionHistory: true }).send();
+    assert.ok(value.every((status) => status?.confirmationStatus === 'finalized' && status.err === null));
   }
 });
+
+function hashesOf(result: Awaited<ReturnType<typeof readBatch>>['executeResult']): Signature[] {
+  return (result?.successfulExecutions ?? []).flatMap(({ txHashes }) => txHashes.map((hash) => signature(hash)));
+}

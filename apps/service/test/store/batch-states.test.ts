@@ -88,6 +88,28 @@ for (const event of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED'] as const) {
   });
 }
 
+test('an executed batch becomes FAILED once, and only until its end is final', async () => {
+  const undone = { event: 'EXECUTION_UNDONE', released: RESERVED } as const;
+  const { batch, project } = await stored('FINALIZED');
+  await assert.rejects(endBatch(db, batch.id, undone, NOW), /FINALIZED cannot move/);
+  await endBatch(db, batch.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW);
+  for (const event of ['EXECUTION_FAILED', 'ENDED_UNEXECUTED', 'SETUP_FAILED'] as const) {
+    assert.equal(await endBatch(db, batch.id, { event, released: RESERVED }, NOW), false);
+  }
+  const ends = await Promise.all([1, 2].map((ms) => endBatch(db, batch.id, undone, later(ms))));
+  assert.deepEqual(ends.toSorted(), [false, true]);
+  assert.equal((await reread(batch)).status, 'FAILED');
+  assert.deepEqual(await used(project), { burned: 0n, airdropped: 0n });
+  assert.equal(await nonceState(batch), 'refreshing');
+
+  const { batch: final, project: other } = await stored('FINALIZED');
+  await endBatch(db, final.id, { event: 'EXECUTION_LANDED', released: RESERVED }, NOW);
+  await finalizeExecution(db, final.id, EXECUTE_RESULT, NOW);
+  assert.equal(await endBatch(db, final.id, undone, NOW), false);
+  assert.equal((await reread(final)).status, 'EXECUTED');
+  assert.deepEqual(await used(other), { burned: 10n, airdropped: 20n });
+});
+
 for (const [event, counts, reason] of [
   ['EXECUTION_FAILED', [3, 4, -1], 'negative'],
   ['EXECUTION_FAILED', [3, 1, 1], 'short of the total'],

@@ -1,6 +1,6 @@
 import { type ErrorContext, isApiError } from '@flywheel/api';
 import { planTransactions, VOTE_WEIGHT } from '@flywheel/squads';
-import type { Batch } from '../../model/batch.ts';
+import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { addSignatures, type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import { companyOnlyApproval } from '../../squads/approval.ts';
@@ -15,7 +15,6 @@ import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { holdRecipients } from '../recipients.ts';
 import { end } from './end.ts';
-import { releaseRequest } from './execution-issues.ts';
 import { type Progress, readProgress } from './progress.ts';
 
 export interface Approval {
@@ -24,19 +23,24 @@ export interface Approval {
   readonly computeUnits: BatchCheck['computeUnits'];
 }
 
+/** The issue because of which a batch was not approved. Nothing was sent. */
+export interface Unapproved {
+  readonly unapproved: ExecutionIssue;
+}
+
 /**
  * Checks a batch and adds the company's and the operator's signatures to its approval. The checks: the bytes on chain are
  * the compiled ones, every pipeline would succeed, and the approval succeeds in simulation.
- * @returns the signed approval; `stopped` when a check found an issue, which is then recorded on the batch; `overtaken`
- * when the check failed only because an earlier bundle has landed meanwhile; `awaits company` when a person must approve
- * first; `unseen` when the node does not show all of the batch yet.
+ * @returns the signed approval; `unapproved` with the issue that a check found; `ended` when the batch can never be
+ * approved, which has ended it; `overtaken` when the check failed only because an earlier bundle has landed meanwhile;
+ * `awaits company` when a person must approve first; `unseen` when the node does not show all of the batch yet.
  */
 export async function approve(
   deps: RunDeps,
   project: Project,
   batch: Batch,
   { status, approved }: Pick<Progress, 'status' | 'approved'>,
-): Promise<Approval | 'stopped' | 'overtaken' | 'awaits company' | 'unseen'> {
+): Promise<Approval | Unapproved | 'ended' | 'overtaken' | 'awaits company' | 'unseen'> {
   const { multisig } = project.flywheel;
   if (status !== 'Active') throw new Error(`The proposal of batch ${batch.id} is ${status}, not Active.`);
   const mismatch = await findMismatchedPipeline(deps, multisig, batch);
@@ -44,14 +48,14 @@ export async function approve(
   if (mismatch !== null) {
     // An end is final, so only finalized bytes decide it.
     if ((await findMismatchedPipeline(deps, multisig, batch, 'finalized')) !== mismatch) return 'unseen';
-    return stopForGood(deps, project, batch, describeMismatch(mismatch, batch));
+    return endMismatched(deps, project, batch, describeMismatch(mismatch, batch));
   }
   const { issues, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
   const issue = toExecutionIssue(issues);
   if (issue !== null) {
-    const stopped = await stop(deps, project, batch, issue);
-    if (stopped === 'stopped') await holdRecipients(deps, batch, issues);
-    return stopped;
+    const unapproved = await unlessOvertaken(deps, project, batch, issue);
+    if (unapproved !== 'overtaken') await holdRecipients(deps, batch, issues);
+    return unapproved;
   }
   const toCreate = funds.missingTokenAccounts.map(({ address }) => address);
   const awaitsCompany = await fencedTransaction(deps, async (trx) => {
@@ -65,16 +69,18 @@ export async function approve(
   const approval = approved.includes(multisig.wallet)
     ? await signCompanyOnly(deps, project, batch)
     : await signApproval(deps, multisig, batch);
-  if ('problem' in approval) return stop(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: approval });
+  if ('problem' in approval) {
+    return unlessOvertaken(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: approval });
+  }
   const { err } = await deps.chain.simulate(approval.wire, { sigVerify: true, replaceRecentBlockhash: false });
   if (err === null) return { transaction: approval, computeUnits };
   const problem = await findNonceMismatch(deps, multisig, batch);
   return problem === null
-    ? stop(deps, project, batch, {
+    ? unlessOvertaken(deps, project, batch, {
         code: 'ERR_BATCH_WOULD_FAIL',
         context: { problems: [`The approval fails: ${err}.`] },
       })
-    : stop(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: { problem } });
+    : unlessOvertaken(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: { problem } });
 }
 
 /** Builds an approval for a wallet that has voted on chain already: voting twice would fail. */
@@ -104,26 +110,24 @@ async function signApproval(
   return addSignatures(signedTx, [company, operator]);
 }
 
-async function stop(
+async function unlessOvertaken(
   deps: RunDeps,
   project: Project,
   batch: Batch,
-  issue: Parameters<typeof releaseRequest>[2],
-): Promise<'stopped' | 'overtaken'> {
-  if (await isOvertaken(deps, project, batch)) return 'overtaken';
-  await releaseRequest(deps, batch, issue);
-  return 'stopped';
+  issue: ExecutionIssue,
+): Promise<Unapproved | 'overtaken'> {
+  return (await isOvertaken(deps, project, batch)) ? 'overtaken' : { unapproved: issue };
 }
 
-async function stopForGood(
+async function endMismatched(
   deps: RunDeps,
   project: Project,
   batch: Batch,
   failedTxMsg: string,
-): Promise<'stopped' | 'overtaken'> {
+): Promise<'ended' | 'overtaken'> {
   if (await isOvertaken(deps, project, batch)) return 'overtaken';
   await end(deps, project, batch, { event: 'ENDED_UNEXECUTED', executed: 0, failure: { failedTxMsg } });
-  return 'stopped';
+  return 'ended';
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   transactionAddress,
   VOTE_WEIGHT,
 } from '@flywheel/squads';
-import type { Batch } from '../../model/batch.ts';
+import { type Batch, toApiError } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { closeGroups } from '../../squads/groups.ts';
 import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
@@ -22,8 +22,9 @@ import { landBundle, settleBundles } from '../bundles/land.ts';
 import { executeResultOf } from '../bundles/results.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { completeLedger } from './complete-ledger.ts';
+import { END_REASONS, end, recordTokenAccounts } from './end.ts';
 import { runPipelines } from './execute-pipelines.ts';
-import { readFinalBundles, readFinality } from './finality.ts';
+import { awaitFinality, readFinalBundles, readFinality } from './finality.ts';
 import { readProgress } from './progress.ts';
 
 /** Finality takes about 13 s; jobs of the same multisig run meanwhile. */
@@ -44,11 +45,8 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
   const { multisig } = project.flywheel;
   await settleBundles(deps, batch);
   const isShownEarly = batch.status === 'EXECUTED' && !(await isEndFinalized(deps.db, batch.id));
-  if (isShownEarly) {
-    const final = await finalizeEnd(deps, project, batch);
-    if (final === 'incomplete') return enqueueAgain(deps, multisig, batch, RETRY_MS);
-    if (final === 'not yet') return enqueueAgain(deps, multisig, batch, FINALITY_POLL_MS);
-  }
+  const retryMs = isShownEarly ? await finalizeEnd(deps, project, batch) : null;
+  if (retryMs !== null) return enqueueAgain(deps, multisig, batch, retryMs);
   for (let failedLandings = 0; failedLandings < MAX_FAILED_LANDINGS; ) {
     const step = await nextStep(deps, multisig, batch);
     if (step === 'closed') {
@@ -68,29 +66,58 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
 
 /**
  * Makes the end of an executed batch final once the cluster has finalized it. Executes again what a fork has taken away.
- * @returns `incomplete` if the node does not have the whole history of the batch.
+ * @returns milliseconds after which to check again; null if the end is final.
  */
-async function finalizeEnd(deps: RunDeps, project: Project, batch: Batch): Promise<'final' | 'not yet' | 'incomplete'> {
+async function finalizeEnd(deps: RunDeps, project: Project, batch: Batch): Promise<number | null> {
   const { multisig } = project.flywheel;
   const final = await readFinality(deps, multisig, batch);
-  if (final === 'incomplete') return final;
+  if (final === 'incomplete') return RETRY_MS;
   if (final.executed === batch.pipelines.length) {
-    const bundles = await readFinalBundles(deps, batch);
+    const bundles = await readFinalBundles(deps, batch, final.executed);
     const executeResult = executeResultOf(batch, { bundles, executed: final.executed, failure: null });
-    await fencedTransaction(deps, (trx) => finalizeExecution(trx, batch.id, executeResult, deps.clock.now()));
-    return 'final';
+    await fencedTransaction(deps, async (trx) => {
+      await recordTokenAccounts(deps, trx, project, batch, final.executed);
+      await finalizeExecution(trx, batch.id, executeResult, deps.clock.now());
+    });
+    return null;
   }
   const { status, executed } = await readProgress(deps, multisig, batch);
-  if (executed === batch.pipelines.length) return 'not yet';
-  deps.log.error(
-    { batchId: batch.id, status, executed },
-    'a fork took away a part of an executed batch; executing again',
-  );
+  if (executed === batch.pipelines.length) return FINALITY_POLL_MS;
+  deps.log.warn({ batchId: batch.id, status, executed }, 'a fork undid a part of an execution; executing again');
+  // An account whose creation was undone must not count as closed by its recipient.
+  await fencedTransaction(deps, (trx) => recordTokenAccounts(deps, trx, project, batch, executed));
+  return executeAgain(deps, project, batch);
+}
+
+/**
+ * Executes again what a fork has undone. If that fails for good, the batch becomes FAILED with what is executed. A cause that
+ * can be resolved is waited for until the batch expires.
+ * @returns milliseconds after which to check again.
+ */
+async function executeAgain(deps: RunDeps, project: Project, batch: Batch): Promise<number> {
   const outcome = await runPipelines(deps, project, batch);
-  if (outcome === 'stopped' || 'issue' in outcome || outcome.failure !== null) {
-    deps.log.error({ batchId: batch.id, outcome }, 'what a fork took away could not be executed again yet');
+  if (outcome === 'stopped') return FINALITY_POLL_MS;
+  if ('failure' in outcome) {
+    if (outcome.failure !== null) await end(deps, project, batch, outcome);
+    return FINALITY_POLL_MS;
   }
-  return 'not yet';
+  const issue = 'issue' in outcome ? outcome.issue : outcome.unapproved;
+  deps.log.error({ batchId: batch.id, issue }, 'what a fork undid cannot be executed again now');
+  const expiresAt = batch.createdAt.getTime() + deps.batchExpirySeconds * 1_000;
+  if (deps.clock.now().getTime() >= expiresAt) await endUndone(deps, project, batch, END_REASONS.expired);
+  // No client can sign the batch again or request its execution: it reads EXECUTED.
+  else if ('unapproved' in outcome && issue.code !== 'ERR_VAULT_UNDERFUNDED') {
+    await endUndone(deps, project, batch, toApiError(issue).message);
+  }
+  return RETRY_MS;
+}
+
+/** Makes an executed batch FAILED, unless what is finalized shows all of its pipelines executed after all. */
+async function endUndone(deps: RunDeps, project: Project, batch: Batch, failedTxMsg: string): Promise<void> {
+  await settleBundles(deps, batch);
+  const final = await awaitFinality(deps, project.flywheel.multisig, batch);
+  if (final === 'incomplete' || final.executed === batch.pipelines.length) return;
+  await end(deps, project, batch, { event: 'EXECUTION_UNDONE', executed: final.executed, failure: { failedTxMsg } });
 }
 
 /** Instructions to send next, or the reason why there are none. */

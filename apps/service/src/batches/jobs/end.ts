@@ -1,7 +1,7 @@
 import type { RecipientFailure } from '@flywheel/api';
 import { type Address, address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
-import { type Batch, type BatchEvent, type EndCause, isFinal } from '../../model/batch.ts';
+import { type Batch, type BatchEvent, type Bundle, type EndCause, isFinal } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { endBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
@@ -13,7 +13,7 @@ import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
 import { findHeld, holdRecipients, recipientsOf } from '../recipients.ts';
-import { awaitFinality, readFinality } from './finality.ts';
+import { awaitFinality, readFinalBundles, readFinality } from './finality.ts';
 
 export interface Ending {
   readonly event: Exclude<BatchEvent, 'SETUP_LANDED'>;
@@ -22,11 +22,24 @@ export interface Ending {
   readonly failure: ExecutionFailure | null;
   /** Cause of an end that did not come from the chain. */
   readonly cause?: EndCause;
+  /** Bundles of the execution as the cluster has finalized them; as they are recorded by default. */
+  readonly bundles?: readonly Bundle[];
 }
 
-/** Ends a batch for good, unless another run has taken over. */
+/**
+ * Ends a batch, unless another run has taken over. A failure ends it for good: everything that it decides on must be
+ * finalized. For a batch that reads EXECUTED, a failure means that a fork has undone its execution.
+ */
 export async function end(deps: RunDeps, project: Project, batch: Batch, ending: Ending): Promise<void> {
-  await fencedTransaction(deps, (trx) => recordEnd(deps, trx, project, batch, ending));
+  const final =
+    ending.failure === null ? ending : { ...ending, bundles: await readFinalBundles(deps, batch, ending.executed) };
+  const recorded = batch.status === 'EXECUTED' && final.failure !== null ? undone(final, final.failure) : final;
+  await fencedTransaction(deps, (trx) => recordEnd(deps, trx, project, batch, recorded));
+}
+
+function undone(ending: Ending, failure: ExecutionFailure): Ending {
+  const failedTxMsg = `A fork undid the execution, which could not be repeated: ${failure.failedTxMsg}`;
+  return { ...ending, event: 'EXECUTION_UNDONE', failure: { ...failure, failedTxMsg } };
 }
 
 /**
@@ -81,30 +94,22 @@ export async function recordEnd(
   trx: Db,
   project: Project,
   batch: Batch,
-  { event, executed, failure, cause }: Ending,
+  { event, executed, failure, cause, bundles }: Ending,
 ): Promise<boolean> {
-  const bundles = await findBundles(trx, batch.id);
-  const [setup, execution] = (['setup', 'execution'] as const).map((phase) =>
-    bundles.filter((bundle) => bundle.phase === phase),
-  );
+  const setup = await findBundles(trx, batch.id, 'setup');
+  const execution = bundles ?? (await findBundles(trx, batch.id, 'execution'));
   const heldRecipients = await findHeldAtEnd({ db: trx, clock }, project, batch, executed, failure?.failedRecipient);
   const executeResult = {
-    ...executeResultOf(batch, { bundles: execution ?? [], executed, failure }),
+    ...executeResultOf(batch, { bundles: execution, executed, failure }),
     ...(heldRecipients.length > 0 && { heldRecipients }),
   };
   const initResult =
-    batch.initResult ?? initResultOf(batch, { bundles: setup ?? [], failedTxMsg: failure?.failedTxMsg ?? null });
+    batch.initResult ?? initResultOf(batch, { bundles: setup, failedTxMsg: failure?.failedTxMsg ?? null });
   const released = dailyTotals(batch.pipelines.slice(executed), project.token);
   const ended = { event, ...(cause && { cause }), initResult, executeResult, released };
   const hasEnded = await endBatch(trx, batch.id, ended, clock.now());
   if (!hasEnded) return false;
-  const created = requirements(batch.pipelines.slice(0, executed), project.token).tokenAccounts;
-  await markTokenAccountsCreated(
-    trx,
-    batch.id,
-    created.map(({ address }) => address),
-    clock.now(),
-  );
+  await recordTokenAccounts({ clock }, trx, project, batch, executed);
   await recordRecipients({ clock }, trx, batch, executed, failure?.failedRecipient);
   if (batch.kind === 'rotation' && event === 'EXECUTION_LANDED') {
     await replaceApprover(trx, batch.flywheelId, replacementOf(batch));
@@ -112,6 +117,19 @@ export async function recordEnd(
   await jobs.enqueue(trx, { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address });
   log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');
   return true;
+}
+
+/** Records which token accounts the executed pipelines of a batch have created, so that none is paid for again soon. */
+export async function recordTokenAccounts(
+  { clock }: Pick<Deps, 'clock'>,
+  trx: Db,
+  { token }: Project,
+  { id, pipelines }: Batch,
+  executed: number,
+): Promise<void> {
+  const { tokenAccounts } = requirements(pipelines.slice(0, executed), token);
+  const addresses = tokenAccounts.map(({ address }) => address);
+  await markTokenAccountsCreated(trx, id, addresses, clock.now());
 }
 
 /**

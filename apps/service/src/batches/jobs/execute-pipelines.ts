@@ -14,9 +14,9 @@ import { findFailedRecipient } from '../check/failed-recipient.ts';
 import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.ts';
 import { simulatePipelines } from '../check/simulate.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
-import { approve } from './approve.ts';
+import { approve, type Unapproved } from './approve.ts';
 import { type Ending, end } from './end.ts';
-import { OWN_ISSUE, reschedule } from './execution-issues.ts';
+import { OWN_ISSUE, releaseRequest, reschedule } from './execution-issues.ts';
 import { awaitFinality } from './finality.ts';
 import { readProgress } from './progress.ts';
 import { setUpBatch } from './setup.ts';
@@ -38,6 +38,7 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
   if (batch.status === 'AVAILABLE_TO_QUEUE') return reschedule(deps, project, batch, OWN_ISSUE);
   const outcome = await runPipelines(deps, project, batch);
   if (outcome === 'stopped') return;
+  if ('unapproved' in outcome) return releaseRequest(deps, project, batch, outcome.unapproved);
   if ('issue' in outcome) return reschedule(deps, project, batch, outcome.issue);
   // A rotation changes who approves, so it is not shown before it is final.
   if (batch.kind === 'rotation' && outcome.event === 'EXECUTION_LANDED') {
@@ -47,8 +48,11 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
   await end(deps, project, batch, outcome);
 }
 
-/** How a run of an execution ended: with a result, with an issue after which to try again, or `stopped` until asked again. */
-export type RunOutcome = Ending | { readonly issue: ExecutionIssue } | 'stopped';
+/**
+ * How a run of an execution ended: with a result; with an issue after which to try again; with the issue because of which
+ * the batch was not approved; or `stopped`, because the batch has ended or a person must approve it first.
+ */
+export type RunOutcome = Ending | { readonly issue: ExecutionIssue } | Unapproved | 'stopped';
 
 /**
  * Sends what is left of an execution until every pipeline is executed, at commitment `confirmed`, or one has failed for
@@ -81,9 +85,10 @@ export async function runPipelines(deps: RunDeps, project: Project, batch: Batch
     // Before the checks: while the project is paused, their issues must not show on the batch.
     await fencedTransaction(deps, (trx) => requireUnpaused(trx, batch.flywheelId));
     const approval = status === 'Approved' ? null : await approve(deps, project, batch, { status, approved });
-    if (approval === 'stopped' || approval === 'awaits company') return 'stopped';
+    if (approval === 'ended' || approval === 'awaits company') return 'stopped';
     if (approval === 'unseen') return { issue: OWN_ISSUE };
     if (approval === 'overtaken') continue;
+    if (approval !== null && 'unapproved' in approval) return approval;
     for (const [position, units] of approval?.computeUnits ?? []) computeUnits.set(position, units);
     const isSingle = executed < singleUntil;
     const next: NextBundle = { executed, approval: approval?.transaction ?? null, isSingle, attempt: lost };

@@ -1,9 +1,12 @@
 import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
+import { findBundles } from '../../store/batches/bundles.ts';
 import { recordExecutionIssue } from '../../store/batches/executions.ts';
 import { StaleRun } from '../../store/batches/runs.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
+import { settleBundles } from '../bundles/land.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { awaitFinality } from './finality.ts';
 
 /** Issue whose cause lies in the service or the cluster, not in the batch. */
 export const OWN_ISSUE: ExecutionIssue = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined };
@@ -12,10 +15,25 @@ export const OWN_ISSUE: ExecutionIssue = { code: 'ERR_BATCH_EXECUTE_FAILED', con
 const RETRY_MS = 15_000;
 
 /**
- * Releases an execution request because of an issue found before anything was sent: execute may be requested again.
- * Does nothing if the batch has ended, or has received another approval meanwhile.
+ * Releases an execution request because of an issue found before the approval: execute may be requested again, and cancel
+ * ends the batch at once. If a bundle was sent before, that waits until its failure is finalized, because a fork could take
+ * the failure away and let it land. If anything has landed, which a fork took away, the job tries again instead. Does nothing
+ * if the batch has ended, or has received another approval meanwhile.
  */
-export async function releaseRequest(deps: RunDeps, batch: Batch, issue: ExecutionIssue): Promise<void> {
+export async function releaseRequest(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  issue: ExecutionIssue,
+): Promise<void> {
+  await settleBundles(deps, batch);
+  const sent = await findBundles(deps.db, batch.id, 'execution');
+  if (sent.length > 0) {
+    const final = await awaitFinality(deps, project.flywheel.multisig, batch);
+    if (final === 'incomplete' || final.status !== 'Active') return reschedule(deps, project, batch, OWN_ISSUE);
+    if (sent.some(({ landedSignatures }) => landedSignatures.length > 0))
+      return reschedule(deps, project, batch, issue);
+  }
   const options = { keepRequest: false, judged: batch.signedTx } as const;
   await fencedTransaction(deps, (trx) => recordExecutionIssue(trx, batch.id, issue, options, deps.clock.now()));
   deps.log.info({ batchId: batch.id, code: issue.code }, 'execution request released');

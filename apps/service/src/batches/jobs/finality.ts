@@ -120,29 +120,35 @@ function isFinalBundle(
   return !isTakenAway && (landedSlot === null || unknown.length < signatures.length);
 }
 
-/** Slots for which every node knows each signature, whatever history it keeps (Agave, MAX_RECENT_BLOCKHASHES). */
-const STATUS_CACHE_SLOTS = 300n;
-
 /**
  * Reads what the bundles of a batch's execution have landed for good: what a fork took away is left out, and what landed
- * later is included.
+ * later is included. A node that keeps a short history has forgotten old signatures; they count as they are recorded if the
+ * known ones do not account for all executed pipelines.
  */
 export async function readFinalBundles(
   { chain, db }: Pick<WorkerDeps, 'chain' | 'db'>,
   { id }: Batch,
+  executed: number,
 ): Promise<Bundle[]> {
-  const { slot } = await chain.finalizedBlock();
   const bundles = await findBundles(db, id, 'execution');
-  return Promise.all(
-    bundles.map(async (bundle) => {
-      const { outcomes } = await chain.signatureOutcomes(bundle.signatures as readonly Signature[]);
-      const isForgotten = bundle.landedSlot !== null && slot - bundle.landedSlot > STATUS_CACHE_SLOTS;
-      const landedSignatures = bundle.signatures.filter((signature, i) => {
-        const outcome = outcomes[i] ?? 'unknown';
-        if (outcome === 'unknown') return isForgotten && bundle.landedSignatures.includes(signature);
-        return outcome.err === null && outcome.confirmation === 'finalized';
-      });
-      return { ...bundle, landedSignatures };
-    }),
+  const outcomes = new Map<string, SignatureOutcome>();
+  for (const { signatures } of bundles) {
+    const read = await chain.signatureOutcomes(signatures as readonly Signature[]);
+    for (const [i, signature] of signatures.entries()) outcomes.set(signature, read.outcomes[i] ?? 'unknown');
+  }
+  const isKnown = (signature: string) => {
+    const outcome = outcomes.get(signature) ?? 'unknown';
+    return outcome !== 'unknown' && outcome.err === null && outcome.confirmation === 'finalized';
+  };
+  const known = bundles.flatMap(({ signatures, pipelineCounts }) =>
+    signatures.map((signature, i) => (isKnown(signature) ? (pipelineCounts[i] ?? 0) : 0)),
   );
+  const isWhole = known.reduce((sum, count) => sum + count, 0) >= executed;
+  return bundles.map((bundle) => ({
+    ...bundle,
+    landedSignatures: bundle.signatures.filter((signature) => {
+      const isForgotten = !isWhole && outcomes.get(signature) === 'unknown';
+      return isKnown(signature) || (isForgotten && bundle.landedSignatures.includes(signature));
+    }),
+  }));
 }

@@ -146,8 +146,9 @@ export interface BatchEnd {
 }
 
 /**
- * Ends a batch once; returns false, and changes nothing, if it has already ended. The same transaction returns its nonce,
- * and a failed batch's unused amounts to the day of their reservation.
+ * Ends a batch once; returns false, and changes nothing, if it has already ended. Only EXECUTION_UNDONE changes an end:
+ * EXECUTED becomes FAILED if the cluster has not finalized it. The transaction that makes a batch FAILED returns its nonce,
+ * and its unused amounts to the day of their reservation.
  * @throws Error for an event that the batch's status does not allow.
  */
 export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date): Promise<boolean> {
@@ -158,11 +159,12 @@ export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date
       .where('id', '=', batchId)
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow();
-    if (isFinal(batch.status)) return false;
+    const isUndone = batch.status === 'EXECUTED' && end.event === 'EXECUTION_UNDONE';
+    if (isFinal(batch.status) && !isUndone) return false;
 
     const status = nextStatus(batch.status, end.event);
     const { initResult, executeResult, released, cause = status === 'EXECUTED' ? 'executed' : 'failed' } = end;
-    await trx
+    const { numUpdatedRows } = await trx
       .updateTable('batches')
       .set({
         status,
@@ -176,7 +178,9 @@ export async function endBatch(db: Db, batchId: string, end: BatchEnd, now: Date
         end_finalized_at: status === 'FAILED' ? now : null,
       })
       .where('id', '=', batchId)
-      .execute();
+      .where('end_finalized_at', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return false;
     await recordEvent(trx, batchId, endEvent(end, status, now));
     if (status === 'FAILED') {
       await releaseNonce(trx, batchId);

@@ -18,7 +18,10 @@ export async function planTokenAccounts(
   `.execute(trx);
 }
 
-/** Filters the planned token accounts to those that the executed pipelines of a batch create. */
+/**
+ * Marks those of a batch's planned token accounts that its executed pipelines have created. A mark of an account that is not
+ * among them is removed: a fork took its creation away.
+ */
 export async function markTokenAccountsCreated(
   trx: Db,
   batchId: string,
@@ -27,9 +30,10 @@ export async function markTokenAccountsCreated(
 ): Promise<void> {
   await trx
     .updateTable('created_token_accounts')
-    .set({ created_at: now })
+    .set({
+      created_at: sql<Date | null>`case when token_account = any(${tokenAccounts}::text[]) then ${now}::timestamptz end`,
+    })
     .where('batch_id', '=', batchId)
-    .where(sql<boolean>`token_account = any(${tokenAccounts}::text[])`)
     .execute();
 }
 

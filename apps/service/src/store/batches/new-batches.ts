@@ -67,7 +67,10 @@ export async function takeBatchIndex(trx: Db, flywheelId: string): Promise<bigin
   return last_batch_index;
 }
 
-/** Counts the open batches and pipelines of a project, of one kind. */
+/**
+ * Counts the open batches and pipelines of a project, of one kind. An executed batch counts until its end is finalized: a
+ * fork can make the operator pay its rent again.
+ */
 export async function countOpen(
   db: Db,
   projectId: string,
@@ -81,7 +84,7 @@ export async function countOpen(
     ])
     .where('project_id', '=', projectId)
     .where('kind', '=', kind)
-    .where('ended_at', 'is', null)
+    .where('end_finalized_at', 'is', null)
     .executeTakeFirstOrThrow();
   return { batches: Number(batches), pipelines: Number(pipelines ?? 0n) };
 }
