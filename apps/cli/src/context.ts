@@ -1,5 +1,6 @@
 import { CONSOLE_OPERATIONS } from '@flywheel/api';
 import { createFlywheelClient, type FlywheelClient } from '@flywheel/sdk';
+import { callRpc, createRpcTransport, RpcError, splitRpcUrls } from '@flywheel/solana-rpc';
 import { type ConsoleClient, createConsoleClient } from './console-client.ts';
 import { CliError } from './errors.ts';
 import type { Output } from './output.ts';
@@ -55,15 +56,35 @@ export function serviceUrl({ environment }: Context, { url }: UrlOption): string
 }
 
 /** The local cluster’s RPC URL: `--rpc-url`, SOLANA_RPC_URL, or the default port of this machine. */
-export function localRpcUrl({ environment }: Context, { rpcUrl }: RpcUrlOption): string {
-  // The service takes several URLs, separated by commas. The first one is the preferred node.
-  const url = rpcUrl ?? environment.SOLANA_RPC_URL?.split(',')[0]?.trim() ?? DEFAULT_RPC_URL;
-  if (isHttpUrl(url)) return url;
+export async function localRpcUrl({ environment }: Context, { rpcUrl }: RpcUrlOption): Promise<string> {
+  const urls = splitRpcUrls(rpcUrl ?? (environment.SOLANA_RPC_URL || DEFAULT_RPC_URL));
+  if (urls.every(isHttpUrl)) return chooseNode(urls);
   // The value is not quoted: an RPC URL may contain a provider’s key.
   throw new CliError(
     'ERR_USAGE',
-    `The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like ${DEFAULT_RPC_URL}.`,
+    `The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like ${DEFAULT_RPC_URL}, or to several, separated by commas.`,
   );
+}
+
+/** A healthy node answers within two seconds. */
+const HEALTH_TIMEOUT_MS = 5_000;
+
+/**
+ * Chooses the node that answers a whole command, because nodes are not at the same slot: the first healthy one of a list. If
+ * none is, the first is chosen, and its error is shown.
+ */
+async function chooseNode([first = '', ...others]: readonly string[]): Promise<string> {
+  if (others.length === 0) return first;
+  for (const url of [first, ...others]) {
+    const transport = createRpcTransport({ url, timeoutMs: HEALTH_TIMEOUT_MS, maxAttempts: 1 });
+    try {
+      await callRpc(transport, 'getHealth');
+      return url;
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+    }
+  }
+  return first;
 }
 
 /** The RPC URL of a node to read from: `--rpc-url`, SOLANA_RPC_URL, or the node that the service publishes. */

@@ -15,7 +15,10 @@ export function addUrlOption(command: Command): Command {
 
 /** Adds `--rpc-url` of a command that reads the chain itself. */
 export function addRpcUrlOption(command: Command): Command {
-  return command.option('--rpc-url <url>', 'node to read from; default: SOLANA_RPC_URL or the service’s public node');
+  return command.option(
+    '--rpc-url <url>',
+    'node to read from, or several; default: SOLANA_RPC_URL or the service’s public node',
+  );
 }
 
 /** Adds `--rpc-url` of a command that controls a local cluster. */

@@ -216,7 +216,7 @@ describe('an error', () => {
       ['localnet', 'warp'],
       { SOLANA_RPC_URL: 'wss://rpc.example/provider-key' },
       'ERR_USAGE',
-      'The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like http://127.0.0.1:8899.',
+      'The RPC URL is not an http(s) URL. Set SOLANA_RPC_URL to one like http://127.0.0.1:8899, or to several, separated by commas.',
     ],
   ];
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { startLocalnet } from '@flywheel/localnet';
+import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
 import { waitUntil } from '@flywheel/testing/batches';
 import { setJobs, startTestJobs } from '@flywheel/testing/jobs';
 import { migrate, openTestDatabase } from '@flywheel/testing/postgres';
@@ -88,6 +90,36 @@ describe('flywheel doctor', () => {
     const found = await runDoctor({ LOCALNET_PORT: UNUSED_PORT });
     assert.deepEqual(Object.keys(found), ['cluster', 'balance']);
     assert.match(found.cluster?.text ?? '', /No cluster answers: 127\.0\.0\.1:4 .*ECONNREFUSED/);
+  });
+
+  it('checks each node of a list, and names them by host only', async () => {
+    const { port, host } = new URL(service.rpcUrl);
+    const other = await startLocalnet({ squadsProgram: 'emulation' });
+    const late = { kind: 'behind', method: '*', slots: [200], node: 'late' };
+    await callRpc(createRpcTransport({ url: service.rpcUrl }), 'localnet_warp', [{ slots: 400 }]);
+    await callRpc(createRpcTransport({ url: service.rpcUrl }), 'localnet_setFault', [late]);
+    const rpcUrls = [`http://127.0.0.1:${UNUSED_PORT}/key-1`, `http://localhost:${port}/nodes/late`, service.rpcUrl];
+    const signers = { OPERATOR_ADDRESS: wallet.signer.address, COMPANY_ADDRESS: wallet.signer.address };
+    const list = { ...signers, SOLANA_RPC_URL: [...rpcUrls, `${other.url}/nodes/key-2`].join(', ') };
+    const { stdout } = await runCommand(['doctor'], { ...env, ...list });
+    await other.stop();
+    await callRpc(createRpcTransport({ url: service.rpcUrl }), 'localnet_clearFaults');
+    assert.doesNotMatch(stdout, /key-|\/nodes/);
+    const checks = stdout.split('\n').filter((line) => /^. cluster/.test(line));
+    assert.match(
+      checks[0] ?? '',
+      /^! cluster +127\.0\.0\.1:4 does not answer: .*ECONNREFUSED.* The other nodes are used\.$/,
+    );
+    assert.match(
+      checks[1] ?? '',
+      /^! cluster +localhost:\d+ answers: .*, slot \d+, (199|20\d|2[1-9]\d) behind the newest node/,
+    );
+    assert.ok(checks[2]?.startsWith(`✓ cluster        ${host} answers: a local cluster`), checks[2]);
+    assert.match(
+      checks[3] ?? '',
+      /^✗ cluster +127\.0\.0\.1:\d+ is of another cluster than localhost:\d+: genesis \w+, not \w+\.$/,
+    );
+    assert.match(stdout, /balance +The operator holds/);
   });
 
   it('reports what is wrong with a signer, and no part of its key', async () => {

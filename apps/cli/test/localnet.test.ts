@@ -64,6 +64,20 @@ describe('flywheel localnet, beside a running cluster', () => {
     while ((await slot()) === paused + 100n);
   });
 
+  it('uses the first healthy node of a list of URLs', async () => {
+    const list = `http://127.0.0.1:4, ${localnet.url}/nodes/a`;
+    for (const { words, variables } of [
+      { words: [], variables: { SOLANA_RPC_URL: list } },
+      { words: ['--rpc-url', list], variables: {} },
+    ]) {
+      const { exitCode, stderr } = await runCommand(['localnet', 'warp', '--slots', '1', ...words], variables);
+      assert.deepEqual([exitCode, stderr], [0, '']);
+    }
+    const { stderr } = await runCommand(['localnet', 'warp'], { SOLANA_RPC_URL: `${localnet.url},devnet` });
+    assert.match(stderr, /The RPC URL is not an http\(s\) URL\..* or to several, separated by commas\./);
+    assert.doesNotMatch(stderr, /devnet/);
+  });
+
   it('names the address at which no cluster answers', async () => {
     const { exitCode, stderr } = await runCommand(['localnet', 'warp'], { SOLANA_RPC_URL: 'http://127.0.0.1:9' });
     assert.notEqual(exitCode, 0);

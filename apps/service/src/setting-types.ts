@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { splitRpcUrls } from '@flywheel/solana-rpc';
 import { type Address, isAddress } from '@solana/kit';
 import * as z from 'zod';
 
@@ -53,7 +54,7 @@ export function url(...protocols: readonly string[]) {
 
 /** One or several URLs, separated by commas. */
 export function urls(...protocols: readonly string[]) {
-  const list = z.string().transform((text) => text.split(',').map((part) => part.trim()));
+  const list = z.string().transform(splitRpcUrls);
   return list.pipe(z.array(url(...protocols)).min(1));
 }
 

@@ -116,6 +116,11 @@ export function createNodes({ urls, ...options }: NodesOptions): Nodes {
   };
 }
 
+/** Splits the text of SOLANA_RPC_URL: one URL for each node of a cluster, separated by commas, the preferred one first. */
+export function splitRpcUrls(text: string): string[] {
+  return text.split(',').map((url) => url.trim());
+}
+
 interface Node {
   readonly transport: RpcTransport;
   readonly host: string;

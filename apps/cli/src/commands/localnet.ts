@@ -160,7 +160,7 @@ function addCreateToken(localnet: Command, context: Context): void {
   addLocalRpcUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel localnet create-token --decimals 6')
     .action(async ({ decimals, token2022, ...options }: CreateTokenOptions) => {
-      const mint = await createMint(localRpcUrl(context, options), { decimals, token2022: token2022 === true });
+      const mint = await createMint(await localRpcUrl(context, options), { decimals, token2022: token2022 === true });
       context.output.result({ mint }, mint);
     });
 }
@@ -183,7 +183,7 @@ function addFund(localnet: Command, context: Context): void {
       if ((mint === undefined) !== (tokens === undefined)) {
         throw new CliError('ERR_USAGE', 'Pass --mint and --tokens together.');
       }
-      const rpcUrl = localRpcUrl(context, options);
+      const rpcUrl = await localRpcUrl(context, options);
       await fund(rpcUrl, {
         address,
         ...(sol === undefined ? {} : { lamports: parseAmountOption(sol, SOL_DECIMALS) }),
@@ -235,7 +235,7 @@ function addFault(localnet: Command, context: Context): void {
       '\nExample:\n  flywheel localnet fault \'{"kind":"error","method":"*","status":429,"times":3}\'',
     )
     .action(async (fault: object | undefined, options: RpcUrlOption) => {
-      const rpcUrl = localRpcUrl(context, options);
+      const rpcUrl = await localRpcUrl(context, options);
       if (fault === undefined) await callLocalnet(rpcUrl, 'localnet_clearFaults', {});
       else await callLocalnet(rpcUrl, 'localnet_setFault', fault);
       context.output.result({ fault: fault ?? null }, fault === undefined ? 'All faults removed.' : 'Fault injected.');
@@ -263,7 +263,7 @@ function addWarp(localnet: Command, context: Context): void {
     .addHelpText('after', '\nExample:\n  flywheel localnet warp --seconds 86400')
     .action(async ({ slots, seconds, ...options }: WarpOptions) => {
       const step = { ...(slots === undefined ? {} : { slots }), ...(seconds === undefined ? {} : { seconds }) };
-      const reached = await callLocalnet(localRpcUrl(context, options), 'localnet_warp', step);
+      const reached = await callLocalnet(await localRpcUrl(context, options), 'localnet_warp', step);
       context.output.result({ reached }, `The cluster is at ${JSON.stringify(reached)}.`);
     });
 }
@@ -277,7 +277,7 @@ function addFork(localnet: Command, context: Context): void {
   addLocalRpcUrlOption(command)
     .addHelpText('after', '\nExample:\n  flywheel localnet fork --slots 3')
     .action(async ({ slots, ...options }: RpcUrlOption & { readonly slots?: number }) => {
-      const reached = await callLocalnet(localRpcUrl(context, options), 'localnet_fork', {
+      const reached = await callLocalnet(await localRpcUrl(context, options), 'localnet_fork', {
         ...(slots === undefined ? {} : { slots }),
       });
       context.output.result({ reached }, `Blocks are abandoned: ${JSON.stringify(reached)}.`);
@@ -322,7 +322,7 @@ function addSlotCommands(localnet: Command, context: Context): void {
     addLocalRpcUrlOption(command)
       .addHelpText('after', `\nExample:\n  flywheel localnet ${name}`)
       .action(async (options: RpcUrlOption) => {
-        const reached = await callLocalnet(localRpcUrl(context, options), method, {});
+        const reached = await callLocalnet(await localRpcUrl(context, options), method, {});
         context.output.result({ reached }, `${message} The cluster is at ${JSON.stringify(reached)}.`);
       });
   }

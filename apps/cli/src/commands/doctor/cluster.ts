@@ -10,10 +10,57 @@ const NO_DATA = { offset: 0, length: 0 };
 /** A healthy node answers within two seconds. */
 const TIMEOUT_MS = 5_000;
 
-/** Checks that the cluster answers, has the Squads program, and has about the same time as this machine. */
-export async function checkCluster(rpcUrl: string, config: Config): Promise<Check[]> {
-  const { host } = new URL(rpcUrl);
-  const transport = createRpcTransport({ url: rpcUrl, timeoutMs: TIMEOUT_MS, maxAttempts: 1 });
+/** Slots behind which Agave calls a node unhealthy (rpc, DEFAULT_HEALTH_CHECK_SLOT_DISTANCE). */
+const MAX_SLOTS_BEHIND = 128n;
+
+export interface ClusterChecks {
+  readonly checks: readonly Check[];
+  /** The first node that answers; the first of the list if none does. */
+  readonly rpcUrl: string;
+}
+
+/**
+ * Checks that the nodes answer and are of one cluster, and that this cluster has the Squads program and about the same time
+ * as this machine.
+ */
+export async function checkCluster(rpcUrls: readonly string[], config: Config): Promise<ClusterChecks> {
+  const nodes = await Promise.all(rpcUrls.map(readNode));
+  const answering = nodes.filter((node) => 'genesisHash' in node);
+  const [first] = answering;
+  if (!first) {
+    const reasons = nodes.flatMap((node) => ('error' in node ? [node.error] : []));
+    const remedy = config.solanaRpcUrls === null ? LOCAL_REMEDY : NODE_REMEDY;
+    const check = failure('cluster', `No cluster answers: ${reasons.join('; ')}.`, remedy);
+    return { checks: [check], rpcUrl: rpcUrls[0] ?? '' };
+  }
+  const [newestSlot = 0n] = answering.map(({ slot }) => slot).toSorted((a, b) => Number(b - a));
+  const name = publicClusterOf(first.genesisHash) ?? LOCAL;
+  const checks = [
+    ...nodes.map((node) => checkNode(node, { first, newestSlot, name })),
+    checkProgram(name, first.squads),
+    checkClock(first.blockSeconds, name),
+    ...checkPublicUrl(config, name),
+  ];
+  return { checks, rpcUrl: first.url };
+}
+
+const LOCAL_REMEDY = 'npm start runs a local cluster; SOLANA_RPC_URL sets another one.';
+const NODE_REMEDY = 'Check SOLANA_RPC_URL, and the provider’s status, key and quota.';
+
+interface Node {
+  readonly url: string;
+  readonly host: string;
+  readonly genesisHash: string;
+  readonly version: string;
+  readonly slot: bigint;
+  readonly blockSeconds: number;
+  /** The Squads program and its config account. */
+  readonly squads: readonly (Account | null)[];
+}
+
+async function readNode(url: string): Promise<Node | { readonly host: string; readonly error: string }> {
+  const { host } = new URL(url);
+  const transport = createRpcTransport({ url, timeoutMs: TIMEOUT_MS, maxAttempts: 1 });
   const rpc = createSolanaRpcFromTransport(transport);
   try {
     const accounts = [SQUADS_PROGRAM_ADDRESS, await programConfigAddress()];
@@ -23,22 +70,39 @@ export async function checkCluster(rpcUrl: string, config: Config): Promise<Chec
       rpc.getSlot({ commitment: 'confirmed' }).send(),
       rpc.getMultipleAccounts(accounts, { encoding: 'base64', dataSlice: NO_DATA }).send(),
     ]);
-    const blockTime = await rpc.getBlockTime(slot).send();
-    const name = publicClusterOf(genesisHash) ?? LOCAL;
-    const text = `${host} answers: ${name}, version ${version['solana-core']}, slot ${slot}, genesis ${genesisHash}.`;
-    return [
-      ok('cluster', text),
-      checkProgram(name, squads.value),
-      checkClock(Number(blockTime), name),
-      ...checkPublicUrl(config, name),
-    ];
+    const blockSeconds = Number(await rpc.getBlockTime(slot).send());
+    return { url, host, genesisHash, version: version['solana-core'], slot, blockSeconds, squads: squads.value };
   } catch (error) {
-    const remedy =
-      config.solanaRpcUrls === null
-        ? 'npm start runs a local cluster; SOLANA_RPC_URL sets another one.'
-        : 'Check SOLANA_RPC_URL, and the provider’s status, key and quota.';
-    return [failure('cluster', `No cluster answers: ${reasonOf(error)}.`, remedy)];
+    return { host, error: reasonOf(error) };
   }
+}
+
+interface Comparison {
+  readonly first: Node;
+  readonly newestSlot: bigint;
+  readonly name: string;
+}
+
+/** Checks a node of several. Those behind it in the list replace it, so all must be of one cluster. */
+function checkNode(node: Awaited<ReturnType<typeof readNode>>, { first, newestSlot, name }: Comparison): Check {
+  const { host } = node;
+  if ('error' in node) {
+    return warning('cluster', `${host} does not answer: ${node.error}. The other nodes are used.`, NODE_REMEDY);
+  }
+  const { genesisHash, version, slot } = node;
+  if (genesisHash !== first.genesisHash) {
+    const text = `${host} is of another cluster than ${first.host}: genesis ${genesisHash}, not ${first.genesisHash}.`;
+    return failure('cluster', text, 'Remove one of them from SOLANA_RPC_URL: its answers are about another chain.');
+  }
+  const behind = newestSlot - slot;
+  const place = `slot ${slot}${behind > 0n ? `, ${behind} behind the newest node` : ''}`;
+  const text = `${host} answers: ${name}, version ${version}, ${place}, genesis ${genesisHash}.`;
+  if (behind <= MAX_SLOTS_BEHIND) return ok('cluster', text);
+  return warning(
+    'cluster',
+    text,
+    `Put it behind the others, or replace it: more than ${MAX_SLOTS_BEHIND} is unhealthy.`,
+  );
 }
 
 const LOCAL = 'a local cluster';

@@ -53,10 +53,10 @@ async function runChecks({ environment, url }: CheckOptions): Promise<readonly C
     return [versions, ...error.message.split('\n').map((issue) => failure('configuration', issue, remedy))];
   }
   const diagnostics = createDiagnostics(config);
-  const rpcUrl = config.solanaRpcUrls?.[0] ?? `http://127.0.0.1:${config.localnet.port}`;
+  const rpcUrls = config.solanaRpcUrls ?? [`http://127.0.0.1:${config.localnet.port}`];
   const [database, cluster, http] = await Promise.all([
     checkDatabase(config, diagnostics),
-    checkCluster(rpcUrl, config),
+    checkCluster(rpcUrls, config),
     checkHttp(config, url),
   ]);
   const { service } = database;
@@ -64,8 +64,8 @@ async function runChecks({ environment, url }: CheckOptions): Promise<readonly C
     versions,
     ok('configuration', describeConfig(config)),
     ...database.checks,
-    ...cluster,
-    ...(await checkSigners({ diagnostics, rpcUrl, members: service?.members ?? [] })),
+    ...cluster.checks,
+    ...(await checkSigners({ diagnostics, rpcUrl: cluster.rpcUrl, members: service?.members ?? [] })),
     ...(service === null ? [] : checkQueue(config, service)),
     http,
   ];
