@@ -35,7 +35,7 @@ export const ERRORS = {
     400,
     'The batch would exceed the project’s daily limit of burns or airdrops.',
     (c: { kind: 'burn' | 'airdrop'; cap: string; used: string; asked: string; resetsAt: string }) =>
-      `The daily ${c.kind} limit is ${c.cap} tokens; ${c.used} are used and this batch asks for ${c.asked}. It resets at ${c.resetsAt}.`,
+      `The daily ${c.kind} limit is ${c.cap} tokens; ${c.used} are used and this batch needs ${c.asked}. It resets at ${c.resetsAt}.`,
   ),
   ERR_SIGNED_TX_INVALID: define(
     400,

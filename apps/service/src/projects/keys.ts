@@ -61,7 +61,7 @@ export async function createKey(
     const own = [...project.scopes].join(', ');
     throw new ApiError('ERR_INVALID_REQUEST', {
       place: 'body.scopes',
-      problem: `asks for ${foreign}; the project was registered with ${own}.`,
+      problem: `requests ${foreign}; the project was registered with ${own}.`,
     });
   }
   const key = {

@@ -78,13 +78,13 @@ export async function signIn(
   const nonce = /^Nonce: ([0-9a-f]{32})$/m.exec(given.message)?.[1];
   const challenge = nonce === undefined ? null : await takeChallenge(db, nonce);
   if (!challenge || challenge.expiresAt <= clock.now()) {
-    throw invalid('The challenge is unknown, used or expired. Ask for a new one.');
+    throw invalid('The challenge is unknown, used or expired. Request a new one.');
   }
   if (challenge.wallet !== given.wallet || challenge.message !== given.message) {
-    throw invalid('The message is not the one this wallet was given.');
+    throw invalid('The message is not the challenge of this wallet.');
   }
   if (!(await isSignedBy(address(challenge.wallet), challenge.message, given.signature))) {
-    throw invalid(`The signature is not ${challenge.wallet}’s.`);
+    throw invalid(`The signature is not valid for ${challenge.wallet}.`);
   }
   const token = randomBytes(32).toString('base64url');
   const expiresAt = new Date(clock.now().getTime() + SESSION_MS);

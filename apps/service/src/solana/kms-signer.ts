@@ -68,7 +68,7 @@ function parseKmsUri(uri: string): KmsSettings {
   if (!isAddress(address)) throw invalid('its address=… must be the key’s Solana address, base58.');
   const allowed = new Set(['address', ...PARAMETERS[service]]);
   const unknown = [...parameters.keys()].find((parameter) => !allowed.has(parameter));
-  if (unknown !== undefined) throw invalid(`it knows no ${unknown}=…, only ${[...allowed].join(', ')}.`);
+  if (unknown !== undefined) throw invalid(`${unknown}=… is unknown; the parameters are ${[...allowed].join(', ')}.`);
   return { name, service, key, address, parameters };
 }
 
@@ -95,7 +95,7 @@ async function openVaultSigner({
     new VaultSigner({ vaultAddr, vaultToken: await readToken(name, tokenFile), keyName, publicKey });
   const isAvailable = await (await open()).isAvailable();
   if (!isAvailable)
-    throw new Error(`Signer ${name}: ${vaultAddr} has no such key of type ed25519, or does not let us see it.`);
+    throw new Error(`Signer ${name}: ${vaultAddr} has no such key of type ed25519, or denies access to it.`);
   return async (transactions, abortSignal) => {
     abortSignal?.throwIfAborted();
     // The library's type requires transactions with checked size and lifetime; it signs their bytes.
@@ -130,12 +130,9 @@ async function importAws(name: string): Promise<AwsPackage> {
     // @ts-expect-error: an optional peer dependency, installed by users of AWS
     return await import('@solana/keychain-aws-kms');
   } catch (cause) {
-    throw new Error(
-      `Signer ${name}: npm install @solana/keychain-aws-kms@0.2.1 first; it is not among our dependencies.`,
-      {
-        cause,
-      },
-    );
+    throw new Error(`Signer ${name}: run npm install @solana/keychain-aws-kms@0.2.1 first; the package is optional.`, {
+      cause,
+    });
   }
 }
 
@@ -161,5 +158,7 @@ async function requireOwn(
 ): Promise<void> {
   const signature = signatures[address];
   if (signature && transaction && (await verifySignature(publicKey, signature, transaction.messageBytes))) return;
-  throw new Error(`Signer ${name} answered a signature that is not ${address}’s: its key is another, or was rotated.`);
+  throw new Error(
+    `Signer ${name} returned a signature that is not valid for ${address}: it has another key, or the key was rotated.`,
+  );
 }

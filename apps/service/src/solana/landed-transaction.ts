@@ -50,7 +50,8 @@ export const LandedTransactionAnswer = z
 function decompiler(accounts: readonly Address[]): (compiled: z.output<typeof CompiledInstruction>) => Instruction {
   const at = (index: number): Address => {
     const account = accounts[index];
-    if (account === undefined) throw new Error(`getTransaction: account ${index} of ${accounts.length} is named.`);
+    if (account === undefined)
+      throw new Error(`getTransaction: an instruction names account ${index} of ${accounts.length}.`);
     return account;
   };
   return ({ programIdIndex, accounts: indices, data }) => ({

@@ -39,11 +39,11 @@ export async function readMint(chain: Pick<Chain, 'accounts'>, mint: Address): P
     case TOKEN_2022_PROGRAM_ADDRESS:
       return factsOfMint2022(account);
     default:
-      return { problem: `is no mint: it belongs to the program ${account.programAddress}.` };
+      return { problem: `is not a mint: it belongs to the program ${account.programAddress}.` };
   }
 }
 
-const NO_MINT: MintProblem = { problem: 'is no mint: it is another account of the token program.' };
+const NO_MINT: MintProblem = { problem: 'is not a mint: it is another account of the token program.' };
 
 /** Token-2022 pads a mint with extensions to a token account’s 165 bytes; this byte distinguishes the two. */
 export const ACCOUNT_TYPE_OFFSET = 165;
@@ -97,7 +97,9 @@ function issueOf(extension: Extension): string | null {
     case 'TransferFeeConfig': {
       const { olderTransferFee: older, newerTransferFee: newer } = extension;
       const basisPoints = Math.max(older.transferFeeBasisPoints, newer.transferFeeBasisPoints);
-      return basisPoints > 0 ? `takes a transfer fee of ${basisPoints} basis points: less than sent arrives.` : null;
+      return basisPoints > 0
+        ? `takes a transfer fee of ${basisPoints} basis points, so recipients would receive less than was sent.`
+        : null;
     }
     case 'PausableConfig':
       return extension.paused ? 'is paused: neither transfers nor burns are possible.' : null;
@@ -127,7 +129,7 @@ function warning(extension: Extension): string | null {
       return isSome(extension.authority) ? `Its authority ${extension.authority.value} can pause it.` : null;
     case 'InterestBearingConfig':
     case 'ScaledUiAmountConfig':
-      return 'Wallets show its amounts scaled; here they are the unscaled ones.';
+      return 'Wallets show scaled amounts of it; this service uses the unscaled ones.';
     default:
       return null;
   }

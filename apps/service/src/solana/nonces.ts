@@ -100,7 +100,7 @@ function creation({ operator, seed, address, account, rentLamports }: Creation):
   }
   if (account.programAddress !== SYSTEM_PROGRAM_ADDRESS || account.data.length > 0) {
     throw new Error(
-      `${address}, seed ${seed}, holds ${account.data.length} bytes that are no nonce of the operator’s.`,
+      `${address}, seed ${seed}, holds ${account.data.length} bytes, which are not a nonce of the operator.`,
     );
   }
   // Lamports were sent to the address, so it cannot be created, only allocated.

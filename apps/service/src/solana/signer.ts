@@ -28,7 +28,7 @@ async function loadKeypair(path: string): Promise<TransactionPartialSigner> {
     return await createKeyPairSignerFromBytes(bytes);
   } catch (cause) {
     if (!isSolanaError(cause, SOLANA_ERROR__KEYS__PUBLIC_KEY_MUST_MATCH_PRIVATE_KEY)) throw cause;
-    throw new Error(`Keypair file ${path}: its public half, numbers 33 to 64, is not that of its private half.`, {
+    throw new Error(`Keypair file ${path}: its public key, numbers 33 to 64, does not match its private key.`, {
       cause,
     });
   }
@@ -73,7 +73,7 @@ async function readKeypair(path: string): Promise<Uint8Array> {
   }
   const numbers = z.array(z.int().min(0).max(255)).safeParse(jsonOf(text));
   // Errors have no cause from here on, because it would quote the key.
-  if (!numbers.success) throw new Error(`Keypair file ${path}: no JSON array of numbers from 0 to 255.`);
+  if (!numbers.success) throw new Error(`Keypair file ${path} is not a JSON array of numbers from 0 to 255.`);
   if (numbers.data.length !== KEYPAIR_NUMBERS) {
     throw new Error(`Keypair file ${path} holds ${numbers.data.length} numbers; a keypair has ${KEYPAIR_NUMBERS}.`);
   }

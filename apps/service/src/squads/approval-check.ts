@@ -80,7 +80,7 @@ function decodeMessage(messageBytes: ReadonlyUint8Array): Message {
   }
   if (message.version !== 0) throw invalid(`It is a ${message.version} transaction; the approval is version 0.`);
   if (!bytesEqual(canonical, messageBytes)) {
-    throw invalid(`Its message has ${messageBytes.length} bytes where ${canonical.length} would say the same.`);
+    throw invalid(`Its message takes ${messageBytes.length} bytes; the canonical encoding takes ${canonical.length}.`);
   }
   const tables = message.addressTableLookups?.length ?? 0;
   if (tables > 0) throw invalid(`It uses ${tables} lookup tables; the approval uses none.`);
@@ -93,7 +93,8 @@ function checkSigners({ staticAccounts, header }: Message, { operator, wallet, c
   const signers = staticAccounts.slice(0, header.numSignerAccounts);
   const needed = [operator, wallet, company];
   const missing = needed.filter((signer) => !signers.includes(signer));
-  if (missing.length > 0) throw invalid(`It is not to be signed by ${missing.join(' and ')}, which must approve it.`);
+  if (missing.length > 0)
+    throw invalid(`It does not require the signature of ${missing.join(' and of ')}, which must approve it.`);
   const foreign = signers.filter((signer) => !needed.includes(signer));
   if (foreign.length > 0 || signers.length !== needed.length) {
     throw invalid(`It needs ${signers.length} signatures, also of ${foreign.join(', ')}; the approval needs 3.`);
@@ -111,7 +112,7 @@ function checkNonce(message: Message, { batchId, multisig, nonce }: ExpectedAppr
   }
   if (message.lifetimeToken !== nonce.value) {
     throw invalid(
-      `It was built on the nonce value ${message.lifetimeToken}, but the nonce has moved to ${nonce.value}. ` +
+      `It was built on the nonce value ${message.lifetimeToken}, but the nonce has advanced to ${nonce.value}. ` +
         `Sign the rebuilt transaction: GET /v1/flywheel/batch/${batchId}?include=approval.`,
     );
   }
@@ -135,7 +136,7 @@ async function checkInstructions(message: Message, { batchIndex, multisig }: Exp
     } else if (program === LIGHTHOUSE_PROGRAM_ADDRESS) {
       checkGuard(message, instruction, label);
     } else if (program !== COMPUTE_BUDGET_PROGRAM_ADDRESS) {
-      throw invalid(`${label} calls ${program}, which has no part in an approval.`);
+      throw invalid(`${label} calls ${program}, which is not part of an approval.`);
     }
   }
   const wrong = votes.find(({ count }) => count !== 1);
@@ -159,7 +160,7 @@ function checkGuard(message: Message, instruction: MessageInstruction, label: st
   }
   const signer = instruction.accountIndices?.find((index) => index < message.header.numSignerAccounts);
   if (signer !== undefined) {
-    throw invalid(`${label} hands ${message.staticAccounts[signer]}, which signs, to Lighthouse.`);
+    throw invalid(`${label} passes the signer ${message.staticAccounts[signer]} to Lighthouse.`);
   }
 }
 

@@ -30,7 +30,7 @@ export function startListening(
         await listen(poolConfig, channel, stopping.signal, listener);
       } catch (error) {
         if (stopping.signal.aborted) return;
-        log.warn({ err: error, channel }, 'events are not listened for: those who follow them hear of them later');
+        log.warn({ err: error, channel }, 'the listener for events is not connected: events arrive late');
       }
       await clock.sleep(RECONNECT_MS, stopping.signal).catch(() => undefined);
     }

@@ -133,7 +133,7 @@ async function requireDatabase(dataDirectory: string, server: Server): Promise<v
   if (known === null || (await hasDatabase(server))) return;
   const moved = known.trim() === server.directory ? '' : ` It was in ${known.trim()}: move that folder there.`;
   throw new Error(
-    `The database of ${dataDirectory} is missing: ${server.directory} holds none.${moved} ` +
+    `The database of ${dataDirectory} is missing: there is none in ${server.directory}.${moved} ` +
       `Restore it from the same backup; or delete ${note} to start with an empty database.`,
   );
 }

@@ -31,7 +31,7 @@ export async function rotateWallet(
   if (isOffCurveAddress(to)) throw invalid('newWallet', `${to} is off the curve: no wallet has this address.`);
   const text = rotationMessage({ projectId, multisig: flywheel.multisig.address, from, to });
   if (!(await isSignedBy(to, text, signature))) {
-    throw invalid('signature', `is not ${to}’s over the text that says what it takes over.`);
+    throw invalid('signature', `is not a signature of ${to} over the message of this rotation.`);
   }
   const rotation = { approver: 'wallet', from, to, evidence: { signature } } as const;
   return rotate(deps, { project, idempotencyKey, actor: from, body, rotation });

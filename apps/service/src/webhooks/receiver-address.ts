@@ -21,8 +21,9 @@ export function findUrlIssue(text: string, rules: ReceiverRules): string | null 
   if (!protocols.includes(protocol)) {
     return `begins with ${protocol}//; it must begin with ${protocols.map((each) => `${each}//`).join(' or ')}.`;
   }
-  if (username !== '' || password !== '') return 'holds a user or password; deliveries are signed instead.';
-  if (hash !== '') return 'holds a fragment, which is never sent.';
+  if (username !== '' || password !== '')
+    return 'contains a user or password; remove them, because deliveries are signed.';
+  if (hash !== '') return 'contains a fragment, which is never sent.';
   const address = literalOf(hostname);
   if (address !== null && !isAllowedAddress(address, rules)) {
     return `names ${address}, which is not a public address.`;

@@ -175,7 +175,7 @@ describe('a batch of a project with manual approval', () => {
     assert.equal('executionError' in executed, false);
   });
 
-  it('needs a new signature of the wallet after its nonce has moved, and then waits for the operator again', async () => {
+  it('needs a new signature of the wallet after its nonce has advanced, and then waits for the operator again', async () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
     await ask(project, batch);

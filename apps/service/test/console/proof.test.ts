@@ -30,6 +30,7 @@ import {
 } from '@solana/kit';
 import { LEGACY_MEMO_PROGRAM_ADDRESS_V3 } from '@solana-program/memo';
 import { checkProof } from '../../src/proofs/check-proof.ts';
+import { createChain } from '../../src/solana/chain.ts';
 import { loadSigner } from '../../src/solana/signer.ts';
 import { executionGroup } from '../../src/squads/groups.ts';
 import {
@@ -220,6 +221,19 @@ describe('a transaction signature', () => {
     const { verdict, message } = await check({ signature: '1'.repeat(64) });
     assert.equal(verdict, 'nothing');
     assert.match(message, /the cluster does not know this transaction/);
+  });
+
+  it('is recorded, and not proven, if the recorded transaction failed on chain', async () => {
+    const event = { type: 'WATCH_AD', payload: `{"adId":"${randomUUID()}"}` };
+    await executed([{ ...burnPipeline(1), ...event }]);
+    const signature = await signatureOf(event);
+    // A failed transaction lists the same instructions as a successful one.
+    const read = await createChain({ rpcUrls: [world.localnet.url] }).landedTransaction(signature as Signature);
+    assert.ok(read?.succeeded && read.calls.length > 0);
+    const deps = { db: world.db, chain: { landedTransaction: async () => ({ ...read, succeeded: false }) } };
+    const { verdict, pipelines } = await checkProof(deps, event);
+    assert.deepEqual([verdict, pipelines[0]?.isOnChain, pipelines[0]?.memo], ['recorded', false, undefined]);
+    assert.equal((await checkProof(deps, { signature })).verdict, 'nothing');
   });
 
   it('is recorded, and not proven, if the node has deleted the transaction', async () => {

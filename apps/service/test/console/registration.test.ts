@@ -63,7 +63,7 @@ describe('the preview of a token', () => {
     const wallet = (await fundedSigner(world)).address;
     for (const [mint, problem] of [
       [missing, /^Mint \w+ does not exist on this cluster\.$/],
-      [wallet, /^Mint \w+ is no mint: it belongs to the program 1{32}\.$/],
+      [wallet, /^Mint \w+ is not a mint: it belongs to the program 1{32}\.$/],
       [await createMint2022({ isTransferable: false }), /^Mint \w+ is non-transferable/],
       ['1'.repeat(44), /^1{44} is not an address/],
     ] as const) {

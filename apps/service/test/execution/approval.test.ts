@@ -107,7 +107,7 @@ describe('POST execute, for a signedTx that is not the approval of the batch,', 
   });
 });
 
-describe('POST execute, for an approval whose nonce has moved,', () => {
+describe('POST execute, for an approval whose nonce has advanced,', () => {
   it('answers where the rebuilt approval is, which then works', async () => {
     const world = await openWorld();
     try {

@@ -78,7 +78,7 @@ describe('a signedTx', () => {
     // Nonces that were created in one block start with the same value, so the other batch's may equal this one. Any 32
     // bytes are valid.
     const moved = { ...ours, value: multisig.address as string as Nonce };
-    await refused(await approval(batch.batchIndex, moved), /nonce has moved.*include=approval/);
+    await refused(await approval(batch.batchIndex, moved), /nonce has advanced.*include=approval/);
   });
 
   it('with the proposal of another batch and this batch’s nonce is rejected', async () => {
@@ -116,7 +116,10 @@ describe('a signedTx', () => {
       await refused(await edited(guarded(kind)), new RegExp(`not an assertion of Lighthouse \\(kind ${kind}\\)`));
     }
     for (const signer of [multisig.operator, multisig.company, project.wallet.address]) {
-      await refused(await edited(guarded(ASSERT_ACCOUNT_INFO, signer)), new RegExp(`hands ${signer}, which signs`));
+      await refused(
+        await edited(guarded(ASSERT_ACCOUNT_INFO, signer)),
+        new RegExp(`passes the signer ${signer} to Lighthouse`),
+      );
     }
   });
 

@@ -22,22 +22,22 @@ describe('a damaged pipeline record', () => {
     {
       name: 'its instructions are of another shape',
       damage: sql`update pipelines set instructions = '{"oops": 1}'`,
-      problem: /pipelines\[0\] of batch \S+ is damaged: its instructions are no list of instructions\./,
+      problem: /pipelines\[0\] of batch \S+ is damaged: its instructions are not a list of instructions\./,
     },
     {
       name: 'an instruction is without accounts',
       damage: sql`update pipelines set instructions = jsonb_set(instructions::jsonb, '{0}', '{"programAddress": "x"}')::json`,
-      problem: /pipelines\[0\] of batch \S+ is damaged: its instructions are no list of instructions\./,
+      problem: /pipelines\[0\] of batch \S+ is damaged: its instructions are not a list of instructions\./,
     },
     {
       name: 'its actions are of another shape',
       damage: sql`update pipelines set actions = '[null]'`,
-      problem: /pipelines\[0\] of batch \S+ is damaged: its actions are no list of actions\./,
+      problem: /pipelines\[0\] of batch \S+ is damaged: its actions are not a list of actions\./,
     },
     {
       name: 'it is gone',
       damage: sql`delete from pipelines`,
-      problem: /record of batch \S+ is damaged: 1 of its 2 pipelines are there\./,
+      problem: /record of batch \S+ is damaged: 1 of its 2 pipelines are stored\./,
     },
   ];
   for (const { name, damage, problem } of DAMAGES) {
@@ -79,7 +79,7 @@ describe('a damaged bundle record', () => {
     assert.equal(paused.status, 'FINALIZED');
     assert.match(
       paused.executionError?.message ?? '',
-      /bundle \d+ of batch \S+ is damaged: its signatures\[0\] is no signature\./,
+      /bundle \d+ of batch \S+ is damaged: its signatures\[0\] is not a signature\./,
     );
     await assertGoesOn(other);
     assert.equal(await tokenSupply(world, project.mint), supply);

@@ -171,7 +171,7 @@ describe('POST init, 400,', () => {
   it('is ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED with limit, used, requested and reset; burns and airdrops apart', async () => {
     const own = await createProject(world, { burnLimit: '10', airdropLimit: '5' });
     requireOk(await init(world.url, own.apiKey, [burnPipeline(7.5)]));
-    const message = /burn limit is 10 tokens; 7\.5 are used and this batch asks for 3\..*T00:00:00\.000Z/;
+    const message = /burn limit is 10 tokens; 7\.5 are used and this batch needs 3\..*T00:00:00\.000Z/;
     await refused(of(burnPipeline(3)), 'ERR_FLYWHEEL_DAILY_LIMIT_EXCEEDED', message, own.apiKey);
     const { address } = await generateKeyPairSigner();
     requireOk(await init(world.url, own.apiKey, [burnPipeline(2.5), airdropPipeline(address, 5)]));

@@ -53,7 +53,7 @@ describe('a signer in Vault', () => {
     const transaction = { messageBytes: new Uint8Array([1, 2, 3]), signatures: {} };
     await assert.rejects(
       signer.signTransactions([transaction as never]),
-      /kms:\/\/vault\/rotated answered a signature that is not/,
+      /kms:\/\/vault\/rotated returned a signature that is not valid for/,
     );
   });
 
@@ -69,7 +69,7 @@ describe('a signer in Vault', () => {
       [`kms://vault/?address=${address}`, /names no key/],
       [`kms://vault/present?address=${address}`, /url=… is missing/],
       [`kms://azure/present?address=${address}`, /names azure; it may name vault or aws/],
-      [uriOf('present', address, '&tokn=1'), /knows no tokn=…/],
+      [uriOf('present', address, '&tokn=1'), /tokn=… is unknown/],
       [`kms://aws/alias?address=${address}`, /npm install @solana\/keychain-aws-kms@0\.2\.1 first/],
       [
         `kms://vault/present?address=${address}&url=${vault.url}&token-file=/nowhere`,

@@ -87,19 +87,19 @@ describe('loadSigner', () => {
     it(`rejects ${content || 'an empty file'} without quoting it`, async () => {
       const path = await keypairFile('wrong.json', content);
       await assert.rejects(loadSigner(path), (error: Error) => {
-        assert.match(error.message, /wrong\.json: no JSON array of numbers from 0 to 255/);
+        assert.match(error.message, /wrong\.json is not a JSON array of numbers from 0 to 255/);
         assert.equal(error.cause, undefined);
         return true;
       });
     });
   }
 
-  it('rejects a public half that does not match the private half', async () => {
+  it('rejects a public key that does not match the private key', async () => {
     const [one, two] = [await newKeypair('one.json'), await newKeypair('two.json')];
     const path = await keypairFile(
       'mixed.json',
       JSON.stringify([...one.numbers.slice(0, 32), ...two.numbers.slice(32)]),
     );
-    await assert.rejects(loadSigner(path), /mixed\.json: its public half, numbers 33 to 64/);
+    await assert.rejects(loadSigner(path), /mixed\.json: its public key, numbers 33 to 64/);
   });
 });

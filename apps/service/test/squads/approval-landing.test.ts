@@ -70,7 +70,7 @@ describe('the approval, on the deployed Squads program', { skip: withoutSquads }
       assert.ok(units <= 30_000n, `${units} units; half of what the approval asks for`);
 
       const moved = { ...expected, nonce: { ...nonce, value: nonceValue(nonce) } };
-      await assert.rejects(checkApproval(signedTx, moved), /the nonce has moved/);
+      await assert.rejects(checkApproval(signedTx, moved), /the nonce has advanced/);
     }
   });
 

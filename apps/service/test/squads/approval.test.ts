@@ -104,7 +104,7 @@ describe('the approval of a batch', () => {
     const forged = { ...transaction, signatures: { ...transaction.signatures, [wallet.address]: otherSignature } };
     await refused(getBase64EncodedWireTransaction(forged as Transaction), /does not verify/);
     const foreign = await approveTransaction({ ...multisig, wallet: stranger.address }, 7n, nonce);
-    await refused(await signed(foreign, [stranger]), /is not to be signed by/);
+    await refused(await signed(foreign, [stranger]), /does not require the signature of/);
   });
 
   it('is rejected for another batch, one vote only, a duplicate vote, a vote with a memo, or another kind of vote', async () => {
@@ -114,7 +114,7 @@ describe('the approval of a batch', () => {
     const ofCompany = proposalApprove(batch, company.address);
     await refused(
       await edited(({ instructions, ...rest }) => ({ ...rest, instructions: instructions.slice(0, -1) })),
-      /not to be signed|0 approvals/,
+      /does not require the signature|0 approvals/,
     );
     await refused(await edited((message) => append(message, ofWallet)), /2 approvals by/);
     await refused(
@@ -165,7 +165,10 @@ describe('the approval of a batch', () => {
       /not an assertion of Lighthouse/,
     );
     for (const signer of [operator, wallet, company]) {
-      await refused(await edited((message) => append(message, guard(2, signer.address))), /which signs, to Lighthouse/);
+      await refused(
+        await edited((message) => append(message, guard(2, signer.address))),
+        /passes the signer \w+ to Lighthouse/,
+      );
     }
   });
 
@@ -188,11 +191,11 @@ describe('the approval of a batch', () => {
     );
   });
 
-  it('is rejected with the path of the rebuilt transaction if the nonce has moved', async () => {
+  it('is rejected with the path of the rebuilt transaction if the nonce has advanced', async () => {
     const moved = { ...expected, nonce: { ...nonce, value: (await freshAddress()) as string as Nonce } };
     await refused(
       await signed(),
-      new RegExp(`nonce has moved .* GET /v1/flywheel/batch/${BATCH_ID}\\?include=approval`),
+      new RegExp(`nonce has advanced .* GET /v1/flywheel/batch/${BATCH_ID}\\?include=approval`),
       moved,
     );
   });
@@ -214,10 +217,10 @@ describe('the approval of a batch', () => {
     for (const length of [0, 1, 65, 300, bytes.length - 1]) {
       await refused(
         bytes.subarray(0, length).toString('base64'),
-        /whole Solana transaction|cannot be decoded|bytes where/,
+        /whole Solana transaction|cannot be decoded|canonical encoding/,
       );
     }
-    await refused(Buffer.concat([bytes, Buffer.of(0)]).toString('base64'), /has 420 bytes where 419/);
+    await refused(Buffer.concat([bytes, Buffer.of(0)]).toString('base64'), /takes 420 bytes; the canonical encoding takes 419/);
     await refused(bytes.toString('base64url').replaceAll('=', '-'), /not base64/);
     await refused('not base64', /not base64/);
     await refused('A'.repeat(4_000), /4000 characters; a transaction has at most 1644/);

@@ -167,7 +167,7 @@ describe('a webhook', () => {
   it('is rejected with the reason if it is invalid', async () => {
     const cases: readonly (readonly [body: object, message: RegExp])[] = [
       [{ url: 'ftp://example.com', events: ['vault.low'] }, /body\.url begins with ftp:/],
-      [{ url: 'http://me:secret@example.com', events: ['vault.low'] }, /body\.url holds a user or password/],
+      [{ url: 'http://me:secret@example.com', events: ['vault.low'] }, /body\.url contains a user or password/],
       [{ url: `http://example.com/${'a'.repeat(2_048)}`, events: ['vault.low'] }, /body\.url has 2067 characters/],
       [{ url: 'http://example.com', events: [] }, /body\.events/],
       [{ url: 'http://example.com', events: ['webhook.test'] }, /body\.events/],

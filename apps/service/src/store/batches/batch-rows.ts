@@ -76,9 +76,9 @@ export function toPipeline(row: PipelineRow): CompiledPipeline {
 /** Checks the shape of two JSON columns, whose types only state what was written. */
 function requireShape({ batch_id, position, actions, instructions }: PipelineRow): void {
   const row = `pipelines[${position}] of batch ${batch_id}`;
-  if (!isListOf(actions, isAction)) throw new DamagedRecord(row, 'its actions are no list of actions');
+  if (!isListOf(actions, isAction)) throw new DamagedRecord(row, 'its actions are not a list of actions');
   if (!isListOf(instructions, isStoredInstruction)) {
-    throw new DamagedRecord(row, 'its instructions are no list of instructions');
+    throw new DamagedRecord(row, 'its instructions are not a list of instructions');
   }
 }
 

@@ -242,7 +242,7 @@ async function withPipelines(db: Db, row: BatchRow): Promise<Batch> {
     .orderBy('position')
     .execute();
   if (pipelines.length !== row.pipeline_count) {
-    throw new DamagedRecord(`batch ${row.id}`, `${pipelines.length} of its ${row.pipeline_count} pipelines are there`);
+    throw new DamagedRecord(`batch ${row.id}`, `${pipelines.length} of its ${row.pipeline_count} pipelines are stored`);
   }
   return { ...toBatch(row), pipelines: pipelines.map(toPipeline) };
 }

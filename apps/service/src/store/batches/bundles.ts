@@ -174,7 +174,7 @@ function toBundle(row: Selectable<BundlesTable>): Bundle {
   const { signatures, transactions } = row;
   const name = `bundle ${row.id} of batch ${row.batch_id}`;
   const nonsense = signatures.findIndex((signature) => !isSignature(signature));
-  if (nonsense !== -1) throw new DamagedRecord(name, `its signatures[${nonsense}] is no signature`);
+  if (nonsense !== -1) throw new DamagedRecord(name, `its signatures[${nonsense}] is not a signature`);
   if (signatures.length !== transactions.length) {
     throw new DamagedRecord(name, `${signatures.length} signatures for ${transactions.length} transactions`);
   }

@@ -58,7 +58,7 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
         return;
       }
       const id = await sender.send(BATCH, job, { ...options, singletonKey: job.multisig });
-      if (id === null) throw new Error(`The job ${job.type} of batch ${job.batchId} was not taken.`);
+      if (id === null) throw new Error(`The job ${job.type} of batch ${job.batchId} was not accepted by the queue.`);
     },
     async work(handler, { concurrency = DEFAULT_CONCURRENCY } = {}) {
       if (worker) throw new Error('This queue is being worked on already.');

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { castCancel, isFlywheelError } from '@flywheel/sdk';
+import { getProposalCancelInstruction, getProposalRejectInstruction, proposalAddress } from '@flywheel/squads';
+import {
+  type Address,
+  address,
+  appendTransactionMessageInstructions,
+  type Blockhash,
+  compileTransaction,
+  createTransactionMessage,
+  generateKeyPairSigner,
+  getBase64EncodedWireTransaction,
+  type Instruction,
+  type KeyPairSigner,
+  setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingBlockhash,
+} from '@solana/kit';
+import { transfer } from './approvals.ts';
+import { BATCH, BATCH_ID } from './batches.ts';
+
+const MULTISIG = address(BATCH.multisig);
+const OTHER_MULTISIG = address('So11111111111111111111111111111111111111112');
+const BLOCKHASH = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi' as Blockhash;
+/** Nothing listens there: a vote that is signed fails when it is sent. */
+const RPC_URL = 'http://127.0.0.1:1';
+
+describe('the cancel vote that a service asks for', () => {
+  let wallet: KeyPairSigner;
+  let thief: Address;
+  before(async () => {
+    wallet = await generateKeyPairSigner();
+    thief = (await generateKeyPairSigner()).address;
+  });
+
+  it('is signed if it is that vote alone', async () => {
+    await assert.rejects(cast([await vote()]), (error) => isFlywheelError(error, 'ERR_UNREACHABLE'));
+  });
+
+  it('is refused with a transfer before or behind it', async () => {
+    await refused([await vote(), transfer(wallet.address, thief)]);
+    await refused([transfer(wallet.address, thief), await vote()]);
+  });
+
+  it('is refused with a second vote', async () => {
+    await refused([await vote(), await vote()]);
+  });
+
+  it('is refused for another batch, multisig or member', async () => {
+    await refused([await vote({ batchIndex: 2n })]);
+    await refused([await vote({ multisig: OTHER_MULTISIG })]);
+    await refused([await vote({ named: OTHER_MULTISIG })]);
+    await refused([await vote({ member: thief })]);
+  });
+
+  it('is refused if it is another instruction, or of another program', async () => {
+    const proposal = await proposalAddress(MULTISIG, 1n);
+    await refused([getProposalRejectInstruction({ multisig: MULTISIG, member: wallet.address, proposal, memo: null })]);
+    await refused([{ ...(await vote()), programAddress: OTHER_MULTISIG }]);
+    await refused([]);
+  });
+
+  it('is refused if another account pays', async () => {
+    await refused([await vote()], thief);
+  });
+
+  interface Vote {
+    readonly multisig?: Address;
+    /** The multisig that the instruction names, if not the proposal's. */
+    readonly named?: Address;
+    readonly batchIndex?: bigint;
+    readonly member?: Address;
+  }
+
+  async function vote({ multisig = MULTISIG, named, batchIndex = 1n, member }: Vote = {}): Promise<Instruction> {
+    const proposal = await proposalAddress(multisig, batchIndex);
+    const accounts = { multisig: named ?? multisig, member: member ?? wallet.address, proposal };
+    return getProposalCancelInstruction({ ...accounts, memo: null });
+  }
+
+  function cast(instructions: readonly Instruction[], feePayer: Address = wallet.address) {
+    const paid = setTransactionMessageFeePayer(feePayer, createTransactionMessage({ version: 0 }));
+    const lifetime = { blockhash: BLOCKHASH, lastValidBlockHeight: 1n };
+    const message = appendTransactionMessageInstructions(
+      instructions,
+      setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
+    );
+    const cancelTx = getBase64EncodedWireTransaction(compileTransaction(message));
+    const batch = { ...BATCH, status: 'FAILED' } as const;
+    const client = {
+      getBatch: async () => batch,
+      cancelBatch: async () => ({ batchId: BATCH_ID, status: 'FAILED', cancelTx }) as const,
+    };
+    return castCancel(client, BATCH_ID, { wallet, rpcUrl: RPC_URL });
+  }
+
+  async function refused(instructions: readonly Instruction[], feePayer?: Address): Promise<void> {
+    await assert.rejects(cast(instructions, feePayer), (error) => isFlywheelError(error, 'ERR_SIGNING_REFUSED'));
+  }
+});
