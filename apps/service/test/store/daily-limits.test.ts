@@ -78,10 +78,12 @@ test('days and projects are counted separately', async () => {
 });
 
 test('released amounts can be used again, and nothing is released twice', async () => {
-  const limits = { burnBaseUnits: 10n, airdropBaseUnits: 10n };
+  const limits = { burnBaseUnits: 10n, airdropBaseUnits: 30n };
   const project = await storeProject(db, { dailyLimits: limits });
   await reserveDailyAmounts(db, project, DAY, limits);
-  await releaseDailyAmounts(db, project.id, DAY, limits);
+  await releaseDailyAmounts(db, project.id, DAY, { burnBaseUnits: 3n, airdropBaseUnits: 7n });
+  assert.deepEqual(await used(project.id), { burned: 7n, airdropped: 23n });
+  await releaseDailyAmounts(db, project.id, DAY, { burnBaseUnits: 7n, airdropBaseUnits: 23n });
   await assert.rejects(releaseDailyAmounts(db, project.id, DAY, limits), /check constraint/);
   assert.equal(await reserveDailyAmounts(db, project, DAY, limits), null);
 });

@@ -12,7 +12,7 @@ import {
   storeProject,
 } from '@flywheel/testing/records';
 import { endBatch } from '../../src/store/batches/batches.ts';
-import { findNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src/store/nonces.ts';
+import { findNonces, forgetNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src/store/nonces.ts';
 
 const addressOf = async () => randomAddress();
 
@@ -62,6 +62,18 @@ test('a leased nonce is free again only with a new value', async () => {
   assert.deepEqual(
     (await findNonces(db, 'available')).map((nonce) => nonce.value),
     [value],
+  );
+});
+
+test('a leased nonce is not removed from the pool, so that its batch can still be approved', async () => {
+  const { db } = await openTestDatabase();
+  await storeNonces(db, 2);
+  const { nonce } = await storeBatch(db, await storeProject(db));
+  const addresses = [...(await findNonces(db, 'available')), nonce].map(({ address }) => address);
+  assert.equal(await forgetNonces(db, addresses), 1);
+  assert.deepEqual(
+    (await findNonces(db, 'leased')).map(({ address }) => address),
+    [nonce.address],
   );
 });
 
