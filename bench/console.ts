@@ -53,10 +53,22 @@ async function visitOften(
     await page.goto('/', { waitUntil: 'networkidle' });
     // A slow phone still runs scripts after its network has become idle.
     await page.locator('main button').first().waitFor();
-    visited.push(await page.evaluate<Visited>(READ_TIMES));
+    visited.push(requireTimes(await page.evaluate<Partial<Visited>>(READ_TIMES), `Visit ${i + 1} (${size})`));
     await close();
   }
   return visited;
+}
+
+/** The page's times, all of which it must have noted: the observer notes none if the page was replaced meanwhile. */
+function requireTimes(times: Partial<Visited>, visit: string): Visited {
+  const { scriptBytes, totalBytes, requests, paintMs, interactiveMs } = times;
+  if (scriptBytes === undefined || totalBytes === undefined || requests === undefined) {
+    throw new Error(`${visit} counted no bytes: ${JSON.stringify(times)}`);
+  }
+  if (paintMs === undefined || interactiveMs === undefined) {
+    throw new Error(`${visit} noted no time of its first paint or of its first button: ${JSON.stringify(times)}`);
+  }
+  return { scriptBytes, totalBytes, requests, paintMs, interactiveMs };
 }
 
 /** Applies Lighthouse's slow 4G and slow phone (lighthouse, core/config/constants.js, throttling.mobileSlow4G). */

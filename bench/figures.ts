@@ -11,11 +11,16 @@ export function printFigures({ title, note, rows }: Figures): void {
   process.stdout.write(`\n${title}\n${lines.join('\n')}\n  ${note}\n`);
 }
 
-/** Computes the value below which the given share of the sample lies (nearest rank). */
-export function percentile(sample: readonly number[], share: number): number {
-  const sorted = [...sample].sort((a, b) => a - b);
-  const value = sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)];
-  if (value === undefined) throw new Error('An empty sample has no percentiles.');
+/**
+ * Computes the value below which the given share of the sample lies (nearest rank).
+ * @throws Error if a measurement is missing, which would count as the largest one.
+ */
+export function percentile(sample: readonly (number | undefined)[], share: number): number {
+  const measured = sample.flatMap((value) => (Number.isFinite(value) ? [Number(value)] : [])).sort((a, b) => a - b);
+  const value = measured[Math.min(measured.length - 1, Math.ceil(share * measured.length) - 1)];
+  if (value === undefined || measured.length < sample.length) {
+    throw new Error(`A percentile needs measurements: ${measured.length} of ${sample.length} are there.`);
+  }
   return value;
 }
 

@@ -3,7 +3,14 @@ import { z } from 'zod';
 import type { Node } from '../ledger/node.ts';
 import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
-import { addressParam, contextParam, integerParam, optionalConfig, parseParams } from '../rpc/params.ts';
+import {
+  addressParam,
+  commitmentParam,
+  contextParam,
+  integerParam,
+  optionalConfig,
+  parseParams,
+} from '../rpc/params.ts';
 import { invalidParams, NO_SNAPSHOT, RpcError } from '../rpc/rpc-error.ts';
 import { FEATURE_SET } from './cluster.ts';
 import { checkContextSlot, SOLANA_CORE_VERSION, withContext } from './context.ts';
@@ -25,6 +32,13 @@ const productionConfig = optionalConfig({
   range: z.object({ firstSlot: integerParam, lastSlot: integerParam.nullish() }).nullish(),
 });
 
+const voteAccountsConfig = optionalConfig({
+  commitment: commitmentParam,
+  votePubkey: addressParam.nullish(),
+  keepUnstakedDelinquents: z.boolean().nullish(),
+  delinquentSlotDistance: integerParam.nullish(),
+});
+
 /** Methods about the network: one node, without votes, gossip or stake. */
 export function networkMethods(node: Node, identity: Address): Record<string, Method> {
   const { slots, history } = node;
@@ -43,7 +57,10 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
         shredVersion: 0,
       },
     ],
-    getVoteAccounts: () => ({ current: [], delinquent: [] }),
+    getVoteAccounts: (params) => {
+      parseParams([voteAccountsConfig], params);
+      return { current: [], delinquent: [] };
+    },
     getSlotLeader: (params) => {
       const [context] = parseParams([config], params);
       checkContextSlot(node, context);

@@ -79,6 +79,7 @@ test('getSupply counts the bank’s lamports as non-circulating and all others a
   assert.equal(after.circulating + after.nonCirculating, after.total);
   assert.ok(after.circulating - before.circulating >= 3n * SOL);
   assert.deepEqual((await call('getVoteAccounts')).result, { current: [], delinquent: [] });
+  assert.equal((await call('getVoteAccounts', [{ votePubkey: 'nobody' }])).error?.code, -32602);
 });
 
 test('an older cluster has no feature account of version 1', async (t) => {
