@@ -21,7 +21,19 @@ describe('the launcher', { skip: oldNode === null && 'no Node older than the pin
   });
 
   it('passes exit code, stdin and stderr through', async () => {
-    const { exitCode, stdout, stderr } = await run(['sign', '--wallet', '/nowhere.json', '--json'], 'AAAA');
+    const { exitCode, stdout, stderr } = await run(
+      [
+        'sign',
+        '--wallet',
+        '/nowhere.json',
+        '--multisig',
+        'So11111111111111111111111111111111111111112',
+        '--batch-index',
+        '1',
+        '--json',
+      ],
+      'AAAA',
+    );
     assert.deepEqual([exitCode, stdout], [1, '']);
     assert.equal(JSON.parse(stderr).error, 'ERR_WALLET');
   });

@@ -249,7 +249,17 @@ describe('an error', () => {
   it('of signing says what is wrong with the transaction', async () => {
     await using folder = await makeTemporaryFolder();
     const { file } = await writeWallet(folder);
-    const { stderr } = await runCommand(['sign', '--wallet', file, 'AAAA', '--json']);
+    const { stderr } = await runCommand([
+      'sign',
+      '--wallet',
+      file,
+      '--multisig',
+      WRAPPED_SOL,
+      '--batch-index',
+      '1',
+      'AAAA',
+      '--json',
+    ]);
     assert.deepEqual(JSON.parse(stderr), {
       error: 'ERR_SIGNING_REFUSED',
       message:

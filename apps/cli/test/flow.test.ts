@@ -58,6 +58,13 @@ describe('commands, one after another', () => {
     return parseDocument<Document>(await runCommand([...words, '--json'], env));
   }
 
+  /** Signs offline, as another machine would, with the multisig of the registration. */
+  async function sign(batchId: string, proposalApproveTx: string): Promise<{ readonly signedTx: string }> {
+    const { batchIndex } = await run<Batch>('status', batchId);
+    const which = ['--multisig', project.multisig, '--batch-index', batchIndex];
+    return run('sign', '--wallet', walletFile, ...which, proposalApproveTx);
+  }
+
   async function failure(...words: string[]): Promise<{ error: string; message: string }> {
     const { exitCode, stdout, stderr } = await runCommand([...words, '--json'], env);
     assert.notEqual(exitCode, 0);
@@ -114,7 +121,7 @@ describe('commands, one after another', () => {
 
   it('execute reports what the vault lacks, and succeeds after a deposit', async () => {
     const { batch, proposalApproveTx } = await run<InitBatchResponse>('init', requestFile);
-    const { signedTx } = await run<{ signedTx: string }>('sign', '--wallet', walletFile, proposalApproveTx);
+    const { signedTx } = await sign(batch.id, proposalApproveTx);
     const lacking = await failure('execute', batch.id, signedTx, '--wait', '20');
     assert.equal(lacking.error, 'ERR_VAULT_UNDERFUNDED');
 
@@ -229,7 +236,7 @@ describe('commands, one after another', () => {
   it('status --watch prints each event once, also for a batch that has ended', async () => {
     const { batch, proposalApproveTx } = await run<InitBatchResponse>('init', requestFile);
     const watching = runCommand(['status', batch.id, '--watch'], env);
-    const { signedTx } = await run<{ signedTx: string }>('sign', '--wallet', walletFile, proposalApproveTx);
+    const { signedTx } = await sign(batch.id, proposalApproveTx);
     await run('execute', batch.id, signedTx);
     const { exitCode, stdout, stderr } = await watching;
     assert.equal(exitCode, 0, stderr);

@@ -104,7 +104,7 @@ export async function followBatch(
                 onVerification: (verification) => onProgress?.({ stage: 'verified', batch: current, verification }),
               },
             )
-          : signApproval(proposalApproveTx, wallet),
+          : signApproval(proposalApproveTx, wallet, current),
       );
       onProgress?.({ stage: 'approved', batch: setUp, signedTx });
       const request = { batchId, signedTx: signedTx ?? proposalApproveTx };

@@ -57,7 +57,7 @@ export * from './proof.ts';
 export * from './run-batch.ts';
 export { type Approval, type ApprovalStep, approvalFee } from './signing/approval.ts';
 export * from './signing/cast-cancel.ts';
-export * from './signing/sign.ts';
+export { type ApprovalSigner, type ProposalToApprove, signApproval } from './signing/sign.ts';
 export * from './signing/signers.ts';
 export type { Mismatch } from './verification/compare.ts';
 export type { RegistrationTerms } from './verification/registration-terms.ts';

@@ -1,3 +1,5 @@
+import type { ProposalToApprove } from '@flywheel/sdk';
+import { getProposalApproveInstruction, proposalAddress } from '@flywheel/squads';
 import {
   AccountRole,
   type Address,
@@ -16,41 +18,45 @@ import {
   setTransactionMessageLifetimeUsingDurableNonce,
 } from '@solana/kit';
 
-const SQUADS_PROGRAM = address('SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf');
 const SYSTEM_PROGRAM = address('11111111111111111111111111111111');
 const COMPUTE_BUDGET_PROGRAM = address('ComputeBudget111111111111111111111111111111');
 const NONCE_ACCOUNT = address('So11111111111111111111111111111111111111112');
 const NONCE = '4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi' as Nonce;
-/** First eight bytes of SHA-256("global:proposal_approve"), then no memo. */
-const APPROVE = new Uint8Array([144, 37, 164, 136, 188, 216, 42, 248, 0]);
 
 export interface ApprovalOptions {
   readonly operator: KeyPairSigner;
   readonly wallet: KeyPairSigner;
   readonly company: Address;
   readonly feePayer?: Address;
+  /** Authority of the nonce; the operator by default. */
+  readonly nonceAuthority?: Address;
+  /** Replaces the votes of the wallet and the company. */
+  readonly votes?: readonly Instruction[];
   readonly extra?: readonly Instruction[];
 }
 
 /** Builds an approval like the service: nonce advance, compute budget, two votes; signed by the operator. */
 export async function buildApproval(options: ApprovalOptions): Promise<Base64EncodedWireTransaction> {
-  const { operator, wallet, company, feePayer = operator.address, extra = [] } = options;
+  const {
+    operator,
+    wallet,
+    company,
+    feePayer = operator.address,
+    nonceAuthority = operator.address,
+    extra = [],
+  } = options;
+  const votes = options.votes ?? [await vote(wallet.address), await vote(company)];
   const message = pipe(
     createTransactionMessage({ version: 0 }),
     (draft) => setTransactionMessageFeePayer(feePayer, draft),
     (draft) =>
       appendTransactionMessageInstructions(
-        [
-          { programAddress: COMPUTE_BUDGET_PROGRAM, data: new Uint8Array([2, 96, 234, 0, 0]) },
-          vote(wallet.address),
-          vote(company),
-          ...extra,
-        ],
+        [{ programAddress: COMPUTE_BUDGET_PROGRAM, data: new Uint8Array([2, 96, 234, 0, 0]) }, ...votes, ...extra],
         draft,
       ),
     (draft) =>
       setTransactionMessageLifetimeUsingDurableNonce(
-        { nonce: NONCE, nonceAccountAddress: NONCE_ACCOUNT, nonceAuthorityAddress: operator.address },
+        { nonce: NONCE, nonceAccountAddress: NONCE_ACCOUNT, nonceAuthorityAddress: nonceAuthority },
         draft,
       ),
   );
@@ -71,14 +77,22 @@ export function transfer(from: Address, to: Address): Instruction {
   };
 }
 
-function vote(member: Address): Instruction {
-  return {
-    programAddress: SQUADS_PROGRAM,
-    accounts: [
-      { address: NONCE_ACCOUNT, role: AccountRole.READONLY },
-      { address: member, role: AccountRole.WRITABLE_SIGNER },
-      { address: NONCE_ACCOUNT, role: AccountRole.WRITABLE },
-    ],
-    data: APPROVE,
-  };
+/** The proposal that the approvals of these tests vote for. */
+export const PROPOSAL = { multisig: NONCE_ACCOUNT, batchIndex: '7' } as const;
+
+/** Builds a vote for a proposal. */
+export async function vote(
+  member: Address,
+  { multisig, batchIndex }: ProposalToApprove = PROPOSAL,
+): Promise<Instruction> {
+  const owner = address(multisig);
+  const proposal = await proposalAddress(owner, BigInt(batchIndex));
+  return getProposalApproveInstruction({ multisig: owner, member, proposal, memo: null });
+}
+
+/** Builds a vote with a comment. */
+export async function voteWithMemo(member: Address): Promise<Instruction> {
+  const proposal = await proposalAddress(NONCE_ACCOUNT, BigInt(PROPOSAL.batchIndex));
+  const memo = new TextEncoder().encode('yes');
+  return getProposalApproveInstruction({ multisig: NONCE_ACCOUNT, member, proposal, memo });
 }

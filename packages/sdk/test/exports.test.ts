@@ -38,7 +38,6 @@ it('the SDK exports these names and no others', () => {
     'runKeyOf',
     'sendRequest',
     'signApproval',
-    'signTransaction',
     'toBaseUnits',
     'toDecimal',
     'verifyAndSign',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { isFlywheelError, signApproval, signTransaction } from '@flywheel/sdk';
+import { isFlywheelError, signApproval } from '@flywheel/sdk';
 import {
   type Base64EncodedWireTransaction,
   generateKeyPairSigner,
@@ -9,7 +9,7 @@ import {
   type KeyPairSigner,
   verifySignature,
 } from '@solana/kit';
-import { type ApprovalOptions, buildApproval, transfer } from './approvals.ts';
+import { type ApprovalOptions, buildApproval, PROPOSAL, transfer, vote, voteWithMemo } from './approvals.ts';
 
 let operator: KeyPairSigner;
 let wallet: KeyPairSigner;
@@ -25,7 +25,7 @@ before(async () => {
 
 describe('signApproval', () => {
   it('adds the wallet’s signature, keeps the operator’s and leaves the company’s empty', async () => {
-    const signed = decode(await signApproval(await approval(), wallet));
+    const signed = decode(await signApproval(await approval(), wallet, PROPOSAL));
     assert.deepEqual(signed.messageBytes, decode(await approval()).messageBytes);
     for (const { keyPair, address } of [wallet, operator]) {
       const signature = signed.signatures[address];
@@ -36,43 +36,93 @@ describe('signApproval', () => {
 
   it('ignores white space around the text, which files and pipes add', async () => {
     const text = await approval();
-    assert.equal(await signApproval(`\n${text}\n`, wallet), await signApproval(text, wallet));
+    assert.equal(await signApproval(`\n${text}\n`, wallet, PROPOSAL), await signApproval(text, wallet, PROPOSAL));
   });
 
   it('rejects a transaction that does anything but vote', async () => {
     const text = await approval({ extra: [transfer(wallet.address, operator.address)] });
     await assert.rejects(
-      signApproval(text, wallet),
-      refusal(/instruction 4 calls 1{32}, which is not part of an approval/),
+      signApproval(text, wallet, PROPOSAL),
+      refusal(/Instruction 4 calls 1{32}, which is not part of an approval/),
     );
   });
 
   it('rejects a transaction that the wallet would pay for', async () => {
     const text = await approval({ feePayer: wallet.address });
-    await assert.rejects(signApproval(text, wallet), refusal(/your wallet \w+ would pay the fee/));
+    await assert.rejects(signApproval(text, wallet, PROPOSAL), refusal(/Your wallet would pay the fee/));
   });
 
   it('rejects a wallet that the transaction does not need', async () => {
     const stranger = await generateKeyPairSigner();
     await assert.rejects(
-      signApproval(await approval(), stranger),
-      refusal(new RegExp(`wallet is ${stranger.address}`)),
+      signApproval(await approval(), stranger, PROPOSAL),
+      refusal(/It contains 0 votes of your wallet; it must contain 1/),
+    );
+  });
+
+  it('rejects an approval of another proposal, or of the same index in another multisig', async () => {
+    const text = await approval();
+    await assert.rejects(
+      signApproval(text, wallet, { ...PROPOSAL, batchIndex: '8' }),
+      refusal(/Instruction 2 approves another proposal, /),
+    );
+    const multisig = company.address;
+    await assert.rejects(
+      signApproval(text, wallet, { ...PROPOSAL, multisig }),
+      refusal(/Instruction 2 votes in another multisig, /),
+    );
+  });
+
+  it('rejects an approval that votes for a second proposal as well', async () => {
+    const second = await vote(wallet.address, { ...PROPOSAL, batchIndex: '8' });
+    await assert.rejects(
+      signApproval(await approval({ extra: [second] }), wallet, PROPOSAL),
+      refusal(/Instruction 4 approves another proposal, .* It contains 2 votes of your wallet; it must contain 1/),
+    );
+  });
+
+  it('rejects an approval in which a third member votes, or another than the company', async () => {
+    const stranger = (await generateKeyPairSigner()).address;
+    await assert.rejects(
+      signApproval(await approval({ extra: [await vote(stranger)] }), wallet, PROPOSAL),
+      refusal(/It contains 2 votes of other members; it must contain 1/),
+    );
+    await assert.rejects(
+      signApproval(await approval(), wallet, { ...PROPOSAL, company: stranger }),
+      refusal(new RegExp(`votes as ${company.address}, which is neither your wallet nor the company ${stranger}`)),
+    );
+    await signApproval(await approval(), wallet, { ...PROPOSAL, company: company.address });
+  });
+
+  it('rejects an approval with the wallet’s vote alone, or with a memo in it', async () => {
+    await assert.rejects(
+      signApproval(await approval({ votes: [await vote(wallet.address)] }), wallet, PROPOSAL),
+      refusal(/It contains 0 votes of other members; it must contain 1/),
+    );
+    const votes = [await voteWithMemo(wallet.address), await vote(company.address)];
+    await assert.rejects(
+      signApproval(await approval({ votes }), wallet, PROPOSAL),
+      refusal(/Instruction 2 calls SQDS\w+, which is not part of an approval/),
+    );
+  });
+
+  it('rejects an approval that advances a nonce of the wallet, or needs a signer who does not vote', async () => {
+    await assert.rejects(
+      signApproval(await approval({ nonceAuthority: wallet.address }), wallet, PROPOSAL),
+      refusal(/Instruction 0 advances \w+, a nonce of your wallet/),
+    );
+    const stranger = (await generateKeyPairSigner()).address;
+    await assert.rejects(
+      signApproval(await approval({ nonceAuthority: stranger }), wallet, PROPOSAL),
+      refusal(new RegExp(`It is also signed by ${stranger}, which does not vote`)),
     );
   });
 
   it('rejects a text that is not a transaction', async () => {
     const text = await approval();
     for (const bad of ['', 'hello', 'AAAA', text.slice(0, 200)]) {
-      await assert.rejects(signApproval(bad, wallet), refusal(/it is not a base64 transaction/));
+      await assert.rejects(signApproval(bad, wallet, PROPOSAL), refusal(/it is not a base64 transaction/));
     }
-  });
-});
-
-describe('signTransaction', () => {
-  it('signs any transaction that needs the signer', async () => {
-    const text = await approval({ extra: [transfer(wallet.address, operator.address)] });
-    const signed = decode(await signTransaction(text, wallet));
-    assert.ok(signed.signatures[wallet.address]);
   });
 });
 

@@ -3,11 +3,21 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { verifyApproval } from '@flywheel/sdk';
+import { type ExpectedMultisig, verifyApproval } from '@flywheel/sdk';
+import {
+  DISCRIMINATOR_BYTES,
+  type Member,
+  MULTISIG_DISCRIMINATOR,
+  multisigDecoder,
+  multisigEncoder,
+  PERMISSION,
+} from '@flywheel/squads';
 import { setUpBatch } from '@flywheel/testing/batches';
 import { createProject, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
 import {
+  type Address,
+  address,
   generateKeyPairSigner,
   getBase64Encoder,
   getCompiledTransactionMessageDecoder,
@@ -15,14 +25,61 @@ import {
   getTransactionDecoder,
 } from '@solana/kit';
 
+interface VoterLie {
+  readonly name: string;
+  readonly change: (
+    members: readonly Member[],
+    names: { readonly wallet: string; readonly stranger: Address },
+  ) => Member[];
+  readonly expected: RegExp;
+}
+
+const VOTE = { mask: PERMISSION.vote };
+const isVoter = ({ permissions }: Member) => (permissions.mask & PERMISSION.vote) !== 0;
+
+const VOTER_LIES: readonly VoterLie[] = [
+  {
+    name: 'a third voter beside the wallet and the company',
+    change: (members, { stranger }) => [...members, { key: stranger, permissions: VOTE }],
+    expected: /Beside your wallet only the company may vote in this multisig\. On chain: \w+, \w+\./,
+  },
+  {
+    name: 'no voter beside the wallet',
+    change: (members, { wallet }) => members.filter((member) => member.key === wallet || !isVoter(member)),
+    expected: /Beside your wallet only the company may vote in this multisig\. On chain: none\./,
+  },
+  {
+    name: 'two strangers who vote instead of the wallet',
+    change: (members, { wallet, stranger }) =>
+      members.map((member) => (member.key === wallet ? { ...member, key: stranger } : member)),
+    expected: /Your wallet \w+ has no vote in this multisig/,
+  },
+  {
+    name: 'an operator who votes',
+    change: (members) => members.map((member) => (isVoter(member) ? member : { ...member, permissions: { mask: 7 } })),
+    expected: /Beside your wallet only the company may vote in this multisig/,
+  },
+  {
+    name: 'a company that also proposes and executes',
+    change: (members, { wallet }) =>
+      members.map((member) =>
+        isVoter(member) && member.key !== wallet ? { ...member, permissions: { mask: 7 } } : member,
+      ),
+    expected: /\w+ can vote, and propose or execute/,
+  },
+];
+
 describe('verifyApproval', () => {
   let world: World;
   let project: TestProject;
   let wallet: string;
+  /** A batch for the tests that only read. */
+  let shared: Awaited<ReturnType<typeof setUp>>;
   before(async () => {
     world = await openWorld();
     project = await createProject(world);
     wallet = project.wallet.address;
+    shared = await setUp();
   });
   after(() => world.stop());
 
@@ -54,7 +111,7 @@ describe('verifyApproval', () => {
   }
 
   it('verifies an honest batch, and lists the steps of its approval', async () => {
-    const result = await verifyApproval(world.localnet.url, { wallet, ...(await setUp()) });
+    const result = await verifyApproval(world.localnet.url, { wallet, ...shared });
     assert.deepEqual({ issues: result.issues, mismatches: result.mismatches }, { issues: [], mismatches: [] });
     assert.ok(result.isVerified);
     assert.equal(result.onChain.proposal.status, 'Active');
@@ -65,7 +122,7 @@ describe('verifyApproval', () => {
   });
 
   it('finds every amount, recipient, payload and order that differs from the chain', async () => {
-    const { batch, proposalApproveTx } = await setUp();
+    const { batch, proposalApproveTx } = shared;
     const [first, second] = batch.pipelines;
     assert.ok(first && second);
     const stranger = (await generateKeyPairSigner()).address;
@@ -93,7 +150,7 @@ describe('verifyApproval', () => {
   });
 
   it('finds an approval of another batch, or for another wallet', async () => {
-    const [mine, other] = [await setUp(), await setUp()];
+    const [mine, other] = [shared, await setUp()];
     const swapped = await verifyApproval(world.localnet.url, {
       ...mine,
       wallet,
@@ -107,7 +164,7 @@ describe('verifyApproval', () => {
   });
 
   it('finds an approval that advances a nonce of the wallet, or makes the wallet pay', async () => {
-    const setup = await setUp();
+    const setup = shared;
     const lies = [
       [withNonceAuthority(setup.proposalApproveTx, wallet), /a nonce of your wallet/],
       [withFeePayer(setup.proposalApproveTx, wallet), /Your wallet would pay the fee/],
@@ -120,7 +177,7 @@ describe('verifyApproval', () => {
   });
 
   it('finds a vault that does not belong to the multisig', async () => {
-    const { batch, proposalApproveTx } = await setUp();
+    const { batch, proposalApproveTx } = shared;
     const vaultAddress = (await generateKeyPairSigner()).address;
     const result = await verifyApproval(world.localnet.url, {
       wallet,
@@ -130,9 +187,59 @@ describe('verifyApproval', () => {
     assert.match(result.mismatches.map(({ text }) => text).join(' '), /The vault shown is/);
   });
 
+  for (const { name, change, expected } of VOTER_LIES) {
+    it(`finds ${name}`, async () => {
+      const setup = shared;
+      const stranger = (await generateKeyPairSigner()).address;
+      const alter = withMembers((members) => change(members, { wallet, stranger }));
+      const proxy = await openAlteringProxy(world.localnet.url, alter);
+      try {
+        const result = await verifyApproval(proxy.url, { wallet, ...setup });
+        assert.equal(result.isVerified, false);
+        assert.match(result.mismatches.map(({ text }) => text).join(' '), expected);
+      } finally {
+        proxy.stop();
+      }
+    });
+  }
+
+  it('accepts further members who propose and execute without a vote, as a recovery key does', async () => {
+    const setup = shared;
+    const key = (await generateKeyPairSigner()).address;
+    const recovery = { key, permissions: { mask: PERMISSION.initiate | PERMISSION.execute } };
+    const proxy = await openAlteringProxy(
+      world.localnet.url,
+      withMembers((members) => [...members, recovery]),
+    );
+    try {
+      assert.ok((await verifyApproval(proxy.url, { wallet, ...setup })).isVerified);
+    } finally {
+      proxy.stop();
+    }
+  });
+
+  it('finds another company or multisig than the caller expects, and accepts both keys of a replacement', async () => {
+    const setup = shared;
+    const { company } = await world.db
+      .selectFrom('flywheels')
+      .select('company')
+      .where('multisig', '=', address(project.multisig))
+      .executeTakeFirstOrThrow();
+    const stranger = (await generateKeyPairSigner()).address;
+    const verify = (expect: ExpectedMultisig) => verifyApproval(world.localnet.url, { wallet, ...setup, expect });
+    assert.ok((await verify({ multisig: project.multisig, company })).isVerified);
+    assert.ok((await verify({ company: [stranger, company] })).isVerified);
+    assert.deepEqual((await verify({ company: stranger })).mismatches, [
+      { pipeline: null, text: `${company} votes for the company; you know ${stranger}.` },
+    ]);
+    assert.deepEqual((await verify({ multisig: stranger })).mismatches, [
+      { pipeline: null, text: `The multisig shown is ${project.multisig}; yours is ${stranger}.` },
+    ]);
+  });
+
   it('finds a proposal that is still a draft, and could receive more messages after the signature', async () => {
-    const setup = await setUp();
-    const proxy = await openDraftProxy(world.localnet.url);
+    const setup = shared;
+    const proxy = await openAlteringProxy(world.localnet.url, asDrafts);
     try {
       const result = await verifyApproval(proxy.url, { wallet, ...setup });
       assert.equal(result.isVerified, false);
@@ -181,12 +288,15 @@ function withFeePayer(wire: string, payer: string): string {
   });
 }
 
-/** Starts an RPC node that shows every proposal as a draft. */
-async function openDraftProxy(rpcUrl: string): Promise<{ readonly url: string; stop(): void }> {
+/** Starts an RPC node that alters the accounts that it answers. */
+async function openAlteringProxy(
+  rpcUrl: string,
+  alter: (account: Buffer) => Buffer,
+): Promise<{ readonly url: string; stop(): void }> {
   const proxy = createServer(async (request, response) => {
     const body = await text(request);
     const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-    response.setHeader('content-type', 'application/json').end(asDrafts(await answer.text()));
+    response.setHeader('content-type', 'application/json').end(alterAccounts(await answer.text(), alter));
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
@@ -200,11 +310,25 @@ const PROPOSAL = Buffer.from([26, 94, 189, 187, 116, 136, 53, 33]);
 const STATUS_OFFSET = 8 + 32 + 8;
 const DRAFT = 0;
 
-function asDrafts(answer: string): string {
-  return answer.replaceAll(/"([A-Za-z0-9+/]{64,}={0,2})"/g, (found, base64: string) => {
-    const account = Buffer.from(base64, 'base64');
-    if (!account.subarray(0, PROPOSAL.length).equals(PROPOSAL)) return found;
-    account.writeUInt8(DRAFT, STATUS_OFFSET);
-    return `"${account.toString('base64')}"`;
-  });
+function asDrafts(account: Buffer): Buffer {
+  if (!account.subarray(0, PROPOSAL.length).equals(PROPOSAL)) return account;
+  account.writeUInt8(DRAFT, STATUS_OFFSET);
+  return account;
+}
+
+/** Shows every multisig with other members. */
+function withMembers(change: (members: readonly Member[]) => readonly Member[]): (account: Buffer) => Buffer {
+  return (account) => {
+    if (!MULTISIG_DISCRIMINATOR.every((byte, index) => account[index] === byte)) return account;
+    const multisig = multisigDecoder.decode(account, DISCRIMINATOR_BYTES);
+    const changed = multisigEncoder.encode({ ...multisig, members: [...change(multisig.members)] });
+    return Buffer.concat([account.subarray(0, DISCRIMINATOR_BYTES), Uint8Array.from(changed)]);
+  };
+}
+
+function alterAccounts(answer: string, alter: (account: Buffer) => Buffer): string {
+  return answer.replaceAll(
+    /"([A-Za-z0-9+/]{64,}={0,2})"/g,
+    (_, base64: string) => `"${alter(Buffer.from(base64, 'base64')).toString('base64')}"`,
+  );
 }

@@ -52,17 +52,18 @@ export function approvalFee({ signers, steps }: Approval): bigint {
   return BigInt(signers.length) * LAMPORTS_PER_SIGNATURE + priority;
 }
 
-/** The one proposal that an approval may vote for. */
+/** The one proposal that an approval may vote for, and the members that vote. */
 export interface ExpectedVote {
   readonly wallet: Address;
   readonly multisig: Address;
   readonly proposal: Address;
-  readonly members: readonly Address[];
+  /** Votes for the company; null if it is not known: then any one member beside the wallet may. */
+  readonly company: Address | null;
 }
 
-/** Lists everything that an approval does beside voting for the expected proposal, a sentence each. */
-export function approvalIssues({ feePayer, steps }: Approval, expected: ExpectedVote): string[] {
-  const { wallet, multisig, proposal, members } = expected;
+/** Lists everything that an approval does beside the two votes for the expected proposal, a sentence each. */
+export function approvalIssues({ feePayer, signers, steps }: Approval, expected: ExpectedVote): string[] {
+  const { wallet, multisig, proposal, company } = expected;
   const issues: string[] = [];
   if (feePayer === wallet) issues.push('Your wallet would pay the fee; the operator must pay it.');
   if (steps[0]?.kind !== 'nonce') issues.push('It does not begin with the advance of its nonce.');
@@ -78,10 +79,18 @@ export function approvalIssues({ feePayer, steps }: Approval, expected: Expected
     if (step.kind !== 'vote') continue;
     if (step.multisig !== multisig) issues.push(`${subject} votes in another multisig, ${step.multisig}.`);
     if (step.proposal !== proposal) issues.push(`${subject} approves another proposal, ${step.proposal}.`);
-    if (!members.includes(step.member)) issues.push(`${subject} votes as ${step.member}, which is not a member.`);
+    if (step.member !== wallet && company !== null && step.member !== company) {
+      issues.push(`${subject} votes as ${step.member}, which is neither your wallet nor the company ${company}.`);
+    }
   }
-  const votes = steps.filter((step) => step.kind === 'vote' && step.member === wallet).length;
-  if (votes !== 1) issues.push(`It contains ${votes} votes of your wallet; it must contain 1.`);
+  const voters = steps.flatMap((step) => (step.kind === 'vote' ? [step.member] : []));
+  const [own, others] = [voters.filter((voter) => voter === wallet), voters.filter((voter) => voter !== wallet)];
+  if (own.length !== 1) issues.push(`It contains ${own.length} votes of your wallet; it must contain 1.`);
+  if (others.length !== 1) issues.push(`It contains ${others.length} votes of other members; it must contain 1.`);
+  for (const signer of signers) {
+    if (signer !== feePayer && !voters.includes(signer))
+      issues.push(`It is also signed by ${signer}, which does not vote.`);
+  }
   return issues;
 }
 
@@ -89,6 +98,11 @@ const LAMPORTS_PER_SIGNATURE = 5_000n;
 const MICRO_LAMPORTS_PER_LAMPORT = 1_000_000n;
 /** The discriminator alone. */
 const ADVANCE_NONCE_BYTES = 4;
+
+/** An approval without a memo. */
+const APPROVE = Uint8Array.of(...PROPOSAL_APPROVE_DISCRIMINATOR, 0);
+/** Multisig, member, proposal. */
+const VOTE_ACCOUNTS = 3;
 
 function stepOf({ programAddress: program, accounts, data }: DescribedInstruction): ApprovalStep {
   const other: ApprovalStep = { kind: 'other', program, bytes: data.length };
@@ -110,8 +124,8 @@ function stepOf({ programAddress: program, accounts, data }: DescribedInstructio
       return other;
     case SQUADS_PROGRAM_ADDRESS: {
       const [multisig, member, proposal] = accounts;
-      const isApprove = PROPOSAL_APPROVE_DISCRIMINATOR.every((byte, index) => data[index] === byte);
-      const isVote = multisig && member && proposal && isApprove;
+      const isApprove = APPROVE.length === data.length && APPROVE.every((byte, index) => data[index] === byte);
+      const isVote = multisig && member && proposal && accounts.length === VOTE_ACCOUNTS && isApprove;
       return isVote ? { kind: 'vote', multisig, member, proposal } : other;
     }
     default:

@@ -1,4 +1,6 @@
+import { proposalAddress } from '@flywheel/squads';
 import {
+  address,
   assertIsTransactionWithinSizeLimit,
   type Base64EncodedWireTransaction,
   getBase64EncodedWireTransaction,
@@ -6,9 +8,8 @@ import {
   type TransactionModifyingSigner,
   type TransactionPartialSigner,
 } from '@solana/kit';
-import { COMPUTE_BUDGET_PROGRAM_ADDRESS } from '@solana-program/compute-budget';
 import { signingRefused } from '../errors.ts';
-import { type ApprovalStep, decodeApproval } from './approval.ts';
+import { approvalIssues, decodeApproval } from './approval.ts';
 import { decodeTransaction } from './decode.ts';
 
 /**
@@ -17,29 +18,40 @@ import { decodeTransaction } from './decode.ts';
  */
 export type ApprovalSigner = TransactionPartialSigner | TransactionModifyingSigner;
 
+/** The proposal that a wallet is asked to approve. */
+export interface ProposalToApprove {
+  readonly multisig: string;
+  /** As the batch has it. */
+  readonly batchIndex: string;
+  /** The member that votes for the company, if you know it. */
+  readonly company?: string;
+}
+
 /**
- * Adds the project wallet's signature to `proposalApproveTx`; existing signatures stay. It signs only a transaction that
- * advances a nonce, sets its compute budget and approves proposals, and that the wallet does not pay for. It does not
- * check what the proposals do; `verifyAndSign` does.
+ * Adds the project wallet's signature to `proposalApproveTx` without verifying what the proposal does; `verifyAndSign` does
+ * that. It signs only a transaction that advances a nonce, sets its compute budget and approves this one proposal, once
+ * for the wallet and once for the company, and that the wallet does not pay for. Existing signatures stay.
  * @param proposalApproveTx base64.
  * @returns the signed transaction, base64.
- * @throws FlywheelError `ERR_SIGNING_REFUSED` with the reason.
+ * @throws FlywheelError `ERR_SIGNING_REFUSED` with every reason.
  *
  * @example
- * const signedTx = await signApproval(proposalApproveTx, wallet);
- * await client.executeBatch({ batchId: batch.id, signedTx });
+ * const { multisig, batchIndex } = await client.getBatch(batchId);
+ * const signedTx = await signApproval(proposalApproveTx, wallet, { multisig, batchIndex });
+ * await client.executeBatch({ batchId, signedTx });
  */
 export async function signApproval(
   proposalApproveTx: string,
   wallet: ApprovalSigner,
+  { multisig, batchIndex, company }: ProposalToApprove,
 ): Promise<Base64EncodedWireTransaction> {
-  const { feePayer, steps } = decodeApproval(proposalApproveTx);
-  if (feePayer === wallet.address) throw signingRefused(`your wallet ${wallet.address} would pay the fee.`);
-  for (const [position, step] of steps.entries()) {
-    if (isForeign(step)) {
-      throw signingRefused(`instruction ${position} calls ${step.program}, which is not part of an approval.`);
-    }
-  }
+  const issues = approvalIssues(decodeApproval(proposalApproveTx), {
+    wallet: wallet.address,
+    multisig: address(multisig),
+    proposal: await proposalAddress(address(multisig), BigInt(batchIndex)),
+    company: company === undefined ? null : address(company),
+  });
+  if (issues.length > 0) throw signingRefused(issues.join(' '));
   return signTransaction(proposalApproveTx, wallet);
 }
 
@@ -73,9 +85,4 @@ export async function signTransaction(
     ...transaction,
     signatures: { ...transaction.signatures, ...signatures },
   });
-}
-
-/** A wallet may add compute-budget instructions of other kinds; they cost the fee payer, not the wallet. */
-function isForeign(step: ApprovalStep): step is Extract<ApprovalStep, { kind: 'other' }> {
-  return step.kind === 'other' && step.program !== COMPUTE_BUDGET_PROGRAM_ADDRESS;
 }

@@ -34,7 +34,7 @@ export async function verifyAndSign(
   const result = await verifyPatiently(rpcUrl, { ...input, wallet: wallet.address }, signal);
   onVerification?.(result);
   if (!result.isVerified) throw signingRefused(summaryOf(result));
-  return signApproval(input.proposalApproveTx, wallet);
+  return signApproval(input.proposalApproveTx, wallet, input.batch);
 }
 
 export interface VerifyAndSignRegistrationInput extends Omit<RegistrationInput, 'wallet'> {

@@ -26,6 +26,15 @@ export interface VerificationInput {
   };
   /** Base64. */
   readonly proposalApproveTx: string;
+  /** What you know of the multisig from your own records. */
+  readonly expect?: ExpectedMultisig;
+}
+
+/** A multisig as its registration created it, or as rotations that the wallet approved have changed it. */
+export interface ExpectedMultisig {
+  readonly multisig?: string;
+  /** The member that votes for the company; several while the company replaces its key. */
+  readonly company?: string | readonly string[];
 }
 
 export interface VerificationResult {
@@ -55,7 +64,7 @@ export interface VerificationResult {
  */
 export async function verifyApproval(
   rpcUrl: string,
-  { wallet, batch, proposalApproveTx }: VerificationInput,
+  { wallet, batch, proposalApproveTx, expect }: VerificationInput,
 ): Promise<VerificationResult> {
   const multisig = address(batch.multisig);
   const [mint, proposal, vault] = await Promise.all([
@@ -66,11 +75,14 @@ export async function verifyApproval(
   const token = { vault, mint: address(batch.mintAddress), ...mint };
   const { onChain, mismatches: inContent } = await verifyContent(rpcUrl, batch, { wallet: address(wallet), token });
   const approval = decodeApproval(proposalApproveTx);
-  const members = onChain.multisig.members.map((member) => member.address);
-  const issues = approvalIssues(approval, { wallet: address(wallet), multisig, proposal, members });
+  const { company } = votersOf(onChain.multisig, address(wallet));
+  const issues = approvalIssues(approval, { wallet: address(wallet), multisig, proposal, company });
   const mismatches = [
     ...[
-      ...multisigMismatches(onChain.multisig, address(wallet)),
+      ...multisigMismatches(onChain.multisig, address(wallet), expect),
+      ...(expect?.multisig === undefined || expect.multisig === multisig
+        ? []
+        : [`The multisig shown is ${multisig}; yours is ${expect.multisig}.`]),
       ...proposalMismatches(onChain.proposal),
       ...(vault === batch.vaultAddress
         ? []
@@ -129,17 +141,50 @@ function sideMismatches({ approver, from }: RotateAction, wallet: Address): stri
   return [`It is shown as a change of the ${approver}’s vote, but it removes the vote of ${removed}.`];
 }
 
-function multisigMismatches(multisig: ProposalOnChain['multisig'], wallet: Address): string[] {
-  const isVoter = multisig.members.some(
-    (member) => member.address === wallet && (member.permissions & PERMISSION.vote) !== 0,
-  );
+function multisigMismatches(
+  multisig: ProposalOnChain['multisig'],
+  wallet: Address,
+  expect: ExpectedMultisig | undefined,
+): string[] {
+  const { company, isVoter, others } = votersOf(multisig, wallet);
+  const companies = [expect?.company ?? []].flat();
   return [
     ...(isVoter ? [] : [`Your wallet ${wallet} has no vote in this multisig.`]),
+    ...(company === null
+      ? [`Beside your wallet only the company may vote in this multisig. On chain: ${others.join(', ') || 'none'}.`]
+      : []),
+    ...(company === null || companies.length === 0 || companies.includes(company)
+      ? []
+      : [`${company} votes for the company; you know ${companies.join(', ')}.`]),
+    ...multisig.members
+      .filter(isVoterWithMore)
+      .map(({ address: voter }) => `${voter} can vote, and propose or execute.`),
     ...(multisig.threshold === 2 ? [] : [`The multisig needs ${multisig.threshold} votes, not 2.`]),
     ...(multisig.configAuthority === SYSTEM_PROGRAM_ADDRESS
       ? []
       : [`${multisig.configAuthority} alone can change the multisig.`]),
   ];
+}
+
+interface Voters {
+  /** True if the wallet may vote. */
+  readonly isVoter: boolean;
+  /** The voters beside the wallet. */
+  readonly others: readonly Address[];
+  /** The one voter beside the wallet; null if there are none or several. */
+  readonly company: Address | null;
+}
+
+function votersOf({ members }: ProposalOnChain['multisig'], wallet: Address): Voters {
+  const voters = members.filter(({ permissions }) => (permissions & PERMISSION.vote) !== 0).map((it) => it.address);
+  const others = voters.filter((voter) => voter !== wallet);
+  const [company = null, ...more] = others;
+  return { isVoter: voters.includes(wallet), others, company: more.length === 0 ? company : null };
+}
+
+/** Members that propose and execute have no vote, and members that vote do nothing else. */
+function isVoterWithMore({ permissions }: ProposalOnChain['multisig']['members'][number]): boolean {
+  return (permissions & PERMISSION.vote) !== 0 && permissions !== PERMISSION.vote;
 }
 
 /** A draft can receive more messages after it was verified, and a signature on a durable nonce stays valid. */

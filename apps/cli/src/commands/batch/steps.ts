@@ -1,10 +1,11 @@
 import { text } from 'node:stream/consumers';
 import { signApproval } from '@flywheel/sdk';
+import type { Address } from '@solana/kit';
 import type { Command } from 'commander';
 import { type Context, openClient, type UrlOption } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readRequestFile, readWallet } from '../../files.ts';
-import { addUrlOption, parseWholeNumber } from '../../options.ts';
+import { addUrlOption, parseAddress, parseWholeNumber } from '../../options.ts';
 import { describeBatch, requireNotFailed } from './describe-batch.ts';
 
 interface InitOptions extends UrlOption {
@@ -29,8 +30,13 @@ export function addInitCommand(program: Command, context: Context): void {
     });
 }
 
+const MAX_INDEX = Number.MAX_SAFE_INTEGER;
+
 interface SignOptions {
   readonly wallet: string;
+  readonly multisig: Address;
+  readonly batchIndex: number;
+  readonly company?: Address;
 }
 
 /** `flywheel sign --wallet FILE [TX]` signs an approval without a network. */
@@ -39,14 +45,28 @@ export function addSignCommand(program: Command, { output }: Context): void {
     .command('sign')
     .summary('sign an approval transaction with a wallet')
     .description(
-      'Add the wallet’s signature to a proposalApproveTx, read from TX or stdin. Refuses any transaction that is not a vote on a proposal. Needs no network.',
+      'Add the wallet’s signature to a proposalApproveTx, read from TX or stdin. Refuses any transaction that is not the vote on this one proposal. Needs no network, and so does not verify what the batch does: run does.',
     )
     .argument('[tx]', 'proposalApproveTx in base64; default: stdin')
     .requiredOption('--wallet <file>', 'keypair file (Solana CLI format)')
-    .addHelpText('after', '\nExample:\n  jq -r .proposalApproveTx batch.json | flywheel sign --wallet wallet.json')
+    .requiredOption('--multisig <address>', 'the project’s multisig, from your own records', parseAddress)
+    .requiredOption(
+      '--batch-index <number>',
+      'batchIndex of the batch: flywheel status',
+      parseWholeNumber(1, MAX_INDEX),
+    )
+    .option('--company <address>', 'the member that votes for the company, from your own records', parseAddress)
+    .addHelpText(
+      'after',
+      '\nExample:\n  jq -r .proposalApproveTx batch.json | flywheel sign --wallet wallet.json --multisig 7Fq2… --batch-index 12',
+    )
     .action(async (transaction: string | undefined, options: SignOptions) => {
       const wallet = await readWallet(options.wallet);
-      const signedTx = await signApproval((transaction ?? (await readStdin())).trim(), wallet);
+      const { multisig, batchIndex, company } = options;
+      const signedTx = await signApproval((transaction ?? (await readStdin())).trim(), wallet, {
+        ...{ multisig, batchIndex: String(batchIndex) },
+        ...(company !== undefined && { company }),
+      });
       output.result({ signedTx }, signedTx);
     });
 }
@@ -79,10 +99,7 @@ export function addExecuteCommand(program: Command, context: Context): void {
       parseWholeNumber(0, MAX_WAIT_SECONDS),
     );
   addUrlOption(command)
-    .addHelpText(
-      'after',
-      '\nExample:\n  flywheel execute 0198a3c2-… "$(flywheel sign --wallet wallet.json < approve.txt)"',
-    )
+    .addHelpText('after', '\nExample:\n  flywheel execute 0198a3c2-… "$(cat signed.txt)"')
     .action(async (batchId: string, signedTx: string, { wait, ...options }: ExecuteOptions) => {
       const client = openClient(context, options);
       const answer = await client.executeBatch({ batchId, signedTx }, wait === undefined ? {} : { waitSeconds: wait });

@@ -30,7 +30,7 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
   const verification = useVerification({ projectId, batch, wallet: owner });
   const { approve, isSigned } = useSignAndExecute({
     projectId,
-    batchId: batch.batch.id,
+    batch: batch.batch,
     wallet: owner,
     verification,
   });
@@ -100,7 +100,7 @@ const EXECUTE_TIMEOUT_MS = 120_000;
 
 interface SignAndExecuteInput {
   readonly projectId: string;
-  readonly batchId: string;
+  readonly batch: BatchDetail['batch'];
   readonly wallet: string;
   readonly verification: ReturnType<typeof useVerification>;
 }
@@ -116,7 +116,8 @@ interface SignedApproval {
  * Signs an approval with the wallet and executes the batch. After an error that the user can resolve (the vault is
  * short of funds, the project is paused), the next attempt sends the same signature without asking the wallet again.
  */
-function useSignAndExecute({ projectId, batchId, wallet, verification }: SignAndExecuteInput) {
+function useSignAndExecute({ projectId, batch, wallet, verification }: SignAndExecuteInput) {
+  const { id: batchId, multisig, batchIndex } = batch;
   const queries = useQueryClient();
   const environment = useEnvironment();
   const [signed, setSigned] = useState<SignedApproval | null>(null);
@@ -124,7 +125,8 @@ function useSignAndExecute({ projectId, batchId, wallet, verification }: SignAnd
     mutationFn: async (proposalApproveTx: string) => {
       let signedTx = signed?.proposalApproveTx === proposalApproveTx ? signed.signedTx : null;
       if (signedTx === null) {
-        signedTx = await signApproval(proposalApproveTx, await walletSigner(wallet, walletChain(environment)));
+        const signer = await walletSigner(wallet, walletChain(environment));
+        signedTx = await signApproval(proposalApproveTx, signer, { multisig, batchIndex });
         setSigned({ proposalApproveTx, signedTx });
       }
       return call(
