@@ -7,7 +7,7 @@ import {
   isFlywheelError,
   pipeline,
   proof,
-  signTransaction,
+  signApproval,
 } from '@flywheel/sdk';
 
 const WALLET = '12ZgF2f89ZxX9ANd6eNLh8h8LywmmKj2E3DJRn7QxfV9';
@@ -25,9 +25,8 @@ export async function smoke() {
   };
   const client = createFlywheelClient({ url: 'https://flywheel.example', apiKey: 'fw_key', fetch });
   const refused = await client.initBatch({ pipelines: [made] }).catch((error) => error);
-  const unsigned = await signTransaction('AAAA', { address: WALLET, signTransactions: async () => [] }).catch(
-    (error) => error,
-  );
+  const signer = { address: WALLET, signTransactions: async () => [] };
+  const unsigned = await signApproval('AAAA', signer, { multisig: WALLET, batchIndex: '1' }).catch((error) => error);
   return {
     hash: await proof.hash({ type: 'WATCH_AD', payload: '{"adId":"123"}' }),
     bytes: estimateBytes(made),
