@@ -178,7 +178,11 @@ function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigi
         return ask('getBlockHeight', rpc.getBlockHeight(config), shapes.u64);
       }),
 
-    slot: () => ask('getSlot', rpc.getSlot({ commitment: 'confirmed' }), shapes.u64),
+    slot: () =>
+      floor.await(() => {
+        const config = { commitment: 'confirmed', ...floor.at('confirmed') } as const;
+        return ask('getSlot', rpc.getSlot(config), shapes.u64);
+      }),
 
     finalizedBlock: async () => {
       const block = await floor.await(() => {

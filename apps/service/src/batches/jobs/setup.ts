@@ -232,14 +232,21 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
   }
 }
 
-/** Raises the batch index past the indices that a member used outside of this service. */
+/**
+ * Raises the batch index past the indices that a member used outside of this service, as far as they are finalized. An index
+ * that a fork takes away would leave a gap, and Squads creates nothing behind a gap.
+ */
 async function skipUsedIndices(deps: RunDeps, multisig: Multisig, { flywheelId }: Batch): Promise<void> {
-  const reached = await readTransactionIndex(deps, multisig);
+  const reached = await readTransactionIndex(deps, multisig, 'finalized');
   await fencedTransaction(deps, (trx) => raiseBatchIndex(trx, flywheelId, reached));
 }
 
-async function readTransactionIndex({ chain }: RunDeps, multisig: Multisig): Promise<bigint> {
-  const [account] = await chain.accounts([multisig.address]);
+async function readTransactionIndex(
+  { chain }: RunDeps,
+  multisig: Multisig,
+  commitment: 'confirmed' | 'finalized' = 'confirmed',
+): Promise<bigint> {
+  const [account] = await chain.accounts([multisig.address], { commitment });
   if (!account) throw new Error(`The multisig ${multisig.address} is not on chain.`);
   return decodeMultisig(account).transactionIndex;
 }

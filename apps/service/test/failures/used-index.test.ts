@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { openBatch, waitForBatch } from '@flywheel/testing/batches';
+import { findMultisig, land } from '@flywheel/testing/chain';
+import { burnPipeline } from '@flywheel/testing/client';
+import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { createProject } from '@flywheel/testing/project';
+import { finalizeSlots, pauseSlots, REAL_FINALITY, resumeSlots } from '@flywheel/testing/slots';
+import { addSignersToInstruction } from '@solana/kit';
+import type { Multisig } from '../../src/model/project.ts';
+import { batchCreate, locateBatch, proposalActivate, proposalCreate } from '../../src/squads/instructions.ts';
+
+describe('an index that another transaction has used', () => {
+  let world: GatedWorld;
+  before(async () => {
+    world = await openGatedWorld({ LOG_LEVEL: 'fatal' }, REAL_FINALITY);
+  });
+  after(() => world.stop());
+
+  it('raises the next index no higher than what is finalized: a gap would block all later batches', async () => {
+    const project = await createProject(world);
+    const multisig = await findMultisig(world, project);
+    await useIndex(multisig, 1n);
+    await finalizeSlots(world);
+    let firstSlot = 0n;
+    world.gate.intercept('getMultipleAccounts', async ({ params: [addresses, config] }, pass) => {
+      const answer = await pass();
+      // Finalized is the default, which kit leaves out.
+      const isFinal = Object(config).commitment !== 'confirmed';
+      const isDecision = isFinal && Array.isArray(addresses) && addresses.includes(multisig.address);
+      if (!isDecision || firstSlot !== 0n) return answer;
+      // A second index is used, and only confirmed, while the service decides about the first one.
+      firstSlot = await world.rpc.getSlot({ commitment: 'processed' }).send();
+      await useIndex(multisig, 2n);
+      await pauseSlots(world);
+      return answer;
+    });
+    const refused = await openBatch(world, project, [burnPipeline(1)]);
+    const { initResult } = await waitForBatch(world, project, refused.id, ({ status }) => status === 'FAILED');
+    assert.match(initResult?.failedTxMsg ?? '', /Index 1 was taken/);
+    world.gate.clear();
+    const current = await world.rpc.getSlot({ commitment: 'processed' }).send();
+    assert.ok(firstSlot > 0n);
+    world.localnet.fork({ slots: current - firstSlot });
+    await resumeSlots(world);
+    const next = await openBatch(world, project, [burnPipeline(1)]);
+    const { batchIndex } = await waitForBatch(world, project, next.id, ({ status }) => status === 'FINALIZED');
+    assert.equal(batchIndex, '2');
+  });
+
+  /** Creates an empty batch and opens it for votes, as another database with the same signers could. */
+  async function useIndex(multisig: Multisig, batchIndex: bigint): Promise<void> {
+    const located = await locateBatch(multisig, batchIndex);
+    const instructions = [batchCreate(located), proposalCreate(located), proposalActivate(located)];
+    const signed = instructions.map((instruction) => addSignersToInstruction([world.operator], instruction));
+    await land(world, world.operator, signed);
+  }
+});
