@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { burnPipeline } from '@flywheel/testing/client';
 import { noBrowser } from '../browser.ts';
+import { alterAnswers } from './alterations.ts';
 import {
   askApi,
   checkScreenOnBoth,
@@ -65,6 +66,27 @@ describe('a session in a browser', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Create the batch' }).waitFor();
     await page.getByRole('button', { name: 'Back to editing' }).click();
     assert.equal(await page.getByLabel('Whole tokens').inputValue(), '12.5');
+  });
+
+  it('is not opened with the challenge of another host, whose session the service would get', async () => {
+    const visitor = await story.visit();
+    const { page } = visitor;
+    const undo = await alterAnswers(page, {
+      of: '/console/api/sign-in/challenge',
+      change: (text) => text.replace(/[\w.:]+ wants you to sign in/, 'victim.example wants you to sign in'),
+    });
+    const signatures: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/console/api/sign-in')) signatures.push(request.url());
+    });
+    await page
+      .getByRole('button', { name: /^Connect/ })
+      .first()
+      .click();
+    await page.getByRole('button', { name: /Test wallet in this browser/ }).click();
+    await page.getByText('Not signed: the sign-in message is not for').waitFor();
+    assert.deepEqual(signatures, []);
+    await undo();
   });
 
   it('shows another wallet no project, batch or key', async () => {
