@@ -17,6 +17,7 @@ import {
   setTransactionMessageFeePayer,
   setTransactionMessageLifetimeUsingDurableNonce,
 } from '@solana/kit';
+import { BATCH } from './batches.ts';
 
 const SYSTEM_PROGRAM = address('11111111111111111111111111111111');
 const COMPUTE_BUDGET_PROGRAM = address('ComputeBudget111111111111111111111111111111');
@@ -78,7 +79,7 @@ export function transfer(from: Address, to: Address): Instruction {
 }
 
 /** The proposal that the approvals of these tests vote for. */
-export const PROPOSAL = { multisig: NONCE_ACCOUNT, batchIndex: '7' } as const;
+export const PROPOSAL: ProposalToApprove = { multisig: BATCH.multisig, batchIndex: BATCH.batchIndex };
 
 /** Builds a vote for a proposal. */
 export async function vote(
@@ -92,7 +93,7 @@ export async function vote(
 
 /** Builds a vote with a comment. */
 export async function voteWithMemo(member: Address): Promise<Instruction> {
-  const proposal = await proposalAddress(NONCE_ACCOUNT, BigInt(PROPOSAL.batchIndex));
-  const memo = new TextEncoder().encode('yes');
-  return getProposalApproveInstruction({ multisig: NONCE_ACCOUNT, member, proposal, memo });
+  const multisig = address(PROPOSAL.multisig);
+  const proposal = await proposalAddress(multisig, BigInt(PROPOSAL.batchIndex));
+  return getProposalApproveInstruction({ multisig, member, proposal, memo: new TextEncoder().encode('yes') });
 }
