@@ -1,6 +1,6 @@
 import { CONSOLE_OPERATIONS } from '@flywheel/api';
 import { createFlywheelClient, type FlywheelClient } from '@flywheel/sdk';
-import { callRpc, createRpcTransport, RpcError, splitRpcUrls } from '@flywheel/solana-rpc';
+import { callRpc, createRpcTransport, RpcError } from '@flywheel/solana-rpc';
 import { type ConsoleClient, createConsoleClient } from './console-client.ts';
 import { CliError } from './errors.ts';
 import type { Output } from './output.ts';
@@ -57,7 +57,8 @@ export function serviceUrl({ environment }: Context, { url }: UrlOption): string
 
 /** The local cluster’s RPC URL: `--rpc-url`, SOLANA_RPC_URL, or the default port of this machine. */
 export async function localRpcUrl({ environment }: Context, { rpcUrl }: RpcUrlOption): Promise<string> {
-  const urls = splitRpcUrls(rpcUrl ?? (environment.SOLANA_RPC_URL || DEFAULT_RPC_URL));
+  const text = rpcUrl ?? (environment.SOLANA_RPC_URL || DEFAULT_RPC_URL);
+  const urls = text.split(',').map((url) => url.trim());
   if (urls.every(isHttpUrl)) return chooseNode(urls);
   // The value is not quoted: an RPC URL may contain a provider’s key.
   throw new CliError(

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { splitRpcUrls } from '@flywheel/solana-rpc';
 import { type Address, isAddress } from '@solana/kit';
 import * as z from 'zod';
 
@@ -54,7 +53,7 @@ export function url(...protocols: readonly string[]) {
 
 /** One or several URLs, separated by commas. */
 export function urls(...protocols: readonly string[]) {
-  const list = z.string().transform(splitRpcUrls);
+  const list = z.string().transform((text) => text.split(',').map((part) => part.trim()));
   return list.pipe(z.array(url(...protocols)).min(1));
 }
 

@@ -116,11 +116,6 @@ export function createNodes({ urls, ...options }: NodesOptions): Nodes {
   };
 }
 
-/** Splits the text of SOLANA_RPC_URL: one URL for each node of a cluster, separated by commas, the preferred one first. */
-export function splitRpcUrls(text: string): string[] {
-  return text.split(',').map((url) => url.trim());
-}
-
 interface Node {
   readonly transport: RpcTransport;
   readonly host: string;
