@@ -16,7 +16,7 @@ export const PATTERNS: Readonly<Record<Exclude<Lane, 'unit'>, readonly string[]>
     'packages/localnet/test/older-sdks/**',
     'packages/localnet/test/squads-emulation-differential.test.ts',
     'packages/sdk/test/package/**',
-    'apps/cli/test/run-kills.test.ts',
+    'apps/cli/test/kills.test.ts',
     'test/npm-start.test.ts',
   ],
   // Tests of screens in Chromium.

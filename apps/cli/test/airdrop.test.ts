@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { RegisteredProject } from '@flywheel/api';
 import { readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
 import { createFlywheelClient } from '@flywheel/sdk';
@@ -17,7 +14,6 @@ import { parseDocument, runCommand, STATE_HOME } from './run-command.ts';
 import { startTestService, type TestService } from './test-service.ts';
 import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
 
-const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
 const SILENT: ProgressBar = { show: () => undefined, note: () => undefined, close: () => undefined };
 
 describe('flywheel airdrop', () => {
@@ -239,27 +235,6 @@ describe('flywheel airdrop', () => {
     assert.match(message, /^Nothing was sent\.\n/);
     assert.match(message, /1200/);
     assert.deepEqual(await balances(addresses), [null, null]);
-  });
-
-  it('resumes after it was killed', async () => {
-    const { file, addresses } = await makeRows('killed.csv', 30, '0.5');
-    for (const stage of ['set up', 'execute']) {
-      const child = spawn(process.execPath, [FLYWHEEL, 'airdrop', file, '--wallet', wallet.file], {
-        env: { ...process.env, ...env },
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      const exited = once(child, 'exit');
-      for await (const text of child.stderr)
-        if (new RegExp(`^${stage}, `, 'm').test(String(text))) child.kill('SIGKILL');
-      assert.deepEqual(await exited, [null, 'SIGKILL'], stage);
-    }
-    const finished = await airdrop(file);
-    assert.equal(finished.exitCode, 0, finished.stderr);
-    assert.deepEqual(
-      await balances(addresses),
-      addresses.map(() => '500000'),
-    );
-    assert.equal(JSON.parse(finished.stdout).batchIds.length, 1);
   });
 
   it('sends the unsent rows of a failed batch only with --rest', async () => {
