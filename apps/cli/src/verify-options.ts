@@ -1,6 +1,6 @@
 import type { ProjectSummary } from '@flywheel/api';
 import { isFlywheelError, readMint, type VerifyOptions } from '@flywheel/sdk';
-import { type Context, type RpcUrlOption, resolveRpcUrl, type UrlOption } from './context.ts';
+import { type Context, type RpcUrlOption, trustedRpcUrl, type UrlOption } from './context.ts';
 import { CliError } from './errors.ts';
 
 /**
@@ -14,7 +14,7 @@ export async function verifyOptionsOf(
   project: Pick<ProjectSummary, 'vaultAddress' | 'token'> | null,
   options: UrlOption & RpcUrlOption,
 ): Promise<VerifyOptions> {
-  const rpcUrl = await resolveRpcUrl(context, options);
+  const rpcUrl = await trustedRpcUrl(context, options);
   if (project === null) return { rpcUrl };
   const { vaultAddress, token } = project;
   try {

@@ -6,7 +6,7 @@ import type { RunPosition } from './idempotency-keys.ts';
 import { type CastCancelOptions, castCancel } from './signing/cast-cancel.ts';
 import { type ApprovalSigner, signApproval } from './signing/sign.ts';
 import { verifyAndSign } from './verification/verify-and-sign.ts';
-import type { VerificationResult } from './verification/verify-approval.ts';
+import type { ExpectedMultisig, VerificationInput, VerificationResult } from './verification/verify-approval.ts';
 import { isFinal, stillOpen, watchBatch } from './watch-batch.ts';
 
 /** A stage that a batch has reached. */
@@ -21,14 +21,14 @@ export type BatchProgress =
       readonly isResumed: boolean;
     }
   | { readonly stage: 'setUp'; readonly batch: Batch }
-  /** Only with `verify`: the result, before the wallet is asked. */
+  /** Unless `verify` is `'trust-service'`: the result, before the wallet is asked. */
   | { readonly stage: 'verified'; readonly batch: Batch; readonly verification: VerificationResult }
   /** `signedTx` is null if an earlier call has approved the batch and its execution has begun: the wallet is not asked. */
   | { readonly stage: 'approved'; readonly batch: Batch; readonly signedTx: Base64EncodedWireTransaction | null }
   /** The execution is blocked. `executionError` says by what, and whether you must act; the service tries again. */
   | { readonly stage: 'blocked'; readonly batch: Batch; readonly executionError: ExecutionError }
   /**
-   * Only with `verify`, and only if a failed batch needs the wallet's cancel vote before its rent returns. `signature` is
+   * Not with `'trust-service'`, and only if a failed batch needs the wallet's cancel vote before its rent returns. `signature` is
    * null if the vote could not be cast; `error` says why. The result of the batch stays as it is.
    */
   | { readonly stage: 'cancelVote'; readonly batch: Batch; readonly signature: string | null; readonly error: unknown }
@@ -42,16 +42,18 @@ export interface VerifyOptions {
   readonly vaultAddress?: string;
   /** The project's mint, if you know it; otherwise the service's answer is used. */
   readonly mintAddress?: string;
+  /** The project's multisig and company, if you know them; otherwise any multisig is accepted in which the wallet votes. */
+  readonly expect?: ExpectedMultisig;
 }
 
 export interface FollowOptions {
   /** The project's wallet, as registered. */
   readonly wallet: ApprovalSigner;
   /**
-   * Verifies the batch on chain before the wallet signs. Without it only the bytes of the approval are checked, and the
-   * service is trusted about what the batch does.
+   * The batch is verified on chain before the wallet signs. `'trust-service'` omits that: only the bytes of the approval
+   * are checked, and whoever controls the service decides what the wallet signs.
    */
-  readonly verify?: VerifyOptions;
+  readonly verify: VerifyOptions | 'trust-service';
   readonly onProgress?: (progress: BatchProgress) => void;
   /** Bound of the setup, and again of the execution; 10 minutes by default. */
   readonly timeoutMs?: number;
@@ -95,16 +97,16 @@ export async function followBatch(
       const current = await client.getBatch(batchId, { ...call, include: ['approval'] });
       const proposalApproveTx = current.proposalApproveTx ?? init.proposalApproveTx;
       const signedTx = await approve(client, { ...call, batchId, proposalApproveTx, isResumed }, () =>
-        verify
-          ? verifyAndSign(
+        verify === 'trust-service'
+          ? signApproval(proposalApproveTx, wallet, current)
+          : verifyAndSign(
               verify.rpcUrl,
-              { wallet, proposalApproveTx, batch: { ...current, ...knownOf(verify), pipelines } },
+              { wallet, proposalApproveTx, ...knownOf(verify, { ...current, pipelines }) },
               {
                 ...call,
                 onVerification: (verification) => onProgress?.({ stage: 'verified', batch: current, verification }),
               },
-            )
-          : signApproval(proposalApproveTx, wallet, current),
+            ),
       );
       onProgress?.({ stage: 'approved', batch: setUp, signedTx });
       const request = { batchId, signedTx: signedTx ?? proposalApproveTx };
@@ -113,7 +115,7 @@ export async function followBatch(
       );
     }
     const batch = await client.getBatch(batchId, call);
-    if (verify && batch.status === 'FAILED') {
+    if (verify !== 'trust-service' && batch.status === 'FAILED') {
       const vote = await tryCancelVote(client, batchId, { ...call, wallet, rpcUrl: verify.rpcUrl });
       if (vote !== null) onProgress?.({ stage: 'cancelVote', batch, ...vote });
     }
@@ -177,8 +179,16 @@ async function approve(
   }
 }
 
-function knownOf({ vaultAddress, mintAddress }: VerifyOptions) {
-  return { ...(vaultAddress !== undefined && { vaultAddress }), ...(mintAddress !== undefined && { mintAddress }) };
+/** Replaces the service's claims by what the caller knows. */
+function knownOf(
+  { vaultAddress, mintAddress, expect }: VerifyOptions,
+  claimed: VerificationInput['batch'],
+): Pick<VerificationInput, 'batch' | 'expect'> {
+  const known = {
+    ...(vaultAddress !== undefined && { vaultAddress }),
+    ...(mintAddress !== undefined && { mintAddress }),
+  };
+  return { batch: { ...claimed, ...known }, ...(expect !== undefined && { expect }) };
 }
 
 /**

@@ -6,7 +6,7 @@ import { decimalOf } from '@flywheel/protocol';
  * Work that is reported twice then makes one batch, and you need not store the key.
  *
  * @example
- * await runBatch(client, pipelines, { wallet, idempotencyKey: await idempotencyKeyOf('purchase', orderId) });
+ * await runBatch(client, pipelines, { wallet, verify: { rpcUrl }, idempotencyKey: await idempotencyKeyOf('purchase', orderId) });
  */
 export async function idempotencyKeyOf(...parts: readonly string[]): Promise<string> {
   // JSON keeps the parts apart: ('a', 'bc') is not ('ab', 'c').

@@ -1,6 +1,6 @@
 import { type Batch, InitBatchRequest, type Pipeline } from '@flywheel/api';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
-import { FlywheelError } from './errors.ts';
+import { FlywheelError, signingRefused } from './errors.ts';
 import { type FollowOptions, followBatch } from './follow-batch.ts';
 import { runKeyOf } from './idempotency-keys.ts';
 import { isFinal } from './watch-batch.ts';
@@ -38,6 +38,7 @@ export async function runBatch(
   work: readonly Pipeline[] | InitBatchInput,
   { run = 1, sendRest = false, idempotencyKey, ...options }: RunBatchOptions,
 ): Promise<Batch> {
+  requireVerification(options);
   const { onProgress, signal } = options;
   const call = signal ? { signal } : {};
   const input = isPipelines(work) ? { pipelines: [...work] } : work;
@@ -68,6 +69,7 @@ export async function followRun(
   { input, pipelines }: RunToFollow,
   { run = 1, sendRest = false, ...options }: Omit<RunBatchOptions, 'idempotencyKey'>,
 ): Promise<Batch> {
+  requireVerification(options);
   const { onProgress, signal } = options;
   let failed: Batch | null = null;
   for (let [rest, groups]: [number, (readonly Pipeline[])[]] = [0, [pipelines]]; ; rest += 1) {
@@ -101,6 +103,14 @@ export function groupsLeft<P extends Pick<Pipeline, 'actions'>>(
   const pays = ({ actions }: P) =>
     actions.some((action) => action.action === 'AIRDROP' && held.includes(action.toAddress));
   return [left.filter((each) => !pays(each)), left.filter(pays)].filter((group) => group.length > 0);
+}
+
+/** For callers without types: to leave `verify` out by mistake must not switch the verification off. */
+function requireVerification({ verify }: { readonly verify?: FollowOptions['verify'] }): void {
+  if (verify) return;
+  throw signingRefused(
+    'verify is missing. Pass { rpcUrl } of a Solana node of your choice; "trust-service" signs without verification.',
+  );
 }
 
 function isPipelines(work: readonly Pipeline[] | InitBatchInput): work is readonly Pipeline[] {

@@ -73,7 +73,7 @@ describe('the SDK with a service and its cluster', () => {
     const [sent] = await pipelines();
     assert.ok(sent);
     const { wallet, vaultAddress: vault } = project;
-    const batch = await runBatch(client, [sent], { wallet });
+    const batch = await runBatch(client, [sent], { wallet, verify: { rpcUrl } });
     // The approval lands in the same bundle.
     const signature = batch.executeResult?.successfulExecutions.flatMap(({ txHashes }) => txHashes).at(-1) ?? '';
     const question = { type: sent.type, payload: sent.payload, signature, vault };

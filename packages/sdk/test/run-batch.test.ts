@@ -21,6 +21,9 @@ import { type Answer, type Respond, type StubService, startStubService } from '.
 
 const EXECUTE_RESULT = { total: 1, totalSuccessful: 1, totalFailed: 0, successfulExecutions: [] };
 
+/** The stub has no chain to verify. */
+const TRUST = 'trust-service';
+
 let wallet: KeyPairSigner;
 let proposalApproveTx: string;
 let rebuiltApproveTx: string;
@@ -39,7 +42,7 @@ describe('runBatch', () => {
     );
     const stages: string[] = [];
     const onProgress = ({ stage }: BatchProgress) => stages.push(stage);
-    const batch = await runBatch(client(service), { pipelines: PIPELINES }, { wallet, onProgress });
+    const batch = await runBatch(client(service), { pipelines: PIPELINES }, { wallet, verify: TRUST, onProgress });
     assert.equal(batch.status, 'EXECUTED');
     assert.deepEqual(stages, ['begun', 'compiled', 'setUp', 'approved', 'ended']);
     const execute = service.received.find(({ path }) => path.endsWith('/execute'));
@@ -62,7 +65,7 @@ describe('runBatch', () => {
     const onProgress = (event: BatchProgress) => {
       if (event.stage === 'blocked') told.push(event.executionError.message);
     };
-    await runBatch(client(service), { pipelines: PIPELINES }, { wallet, onProgress });
+    await runBatch(client(service), { pipelines: PIPELINES }, { wallet, verify: TRUST, onProgress });
     assert.deepEqual(told, [executionError.message]);
     assert.equal(service.received.filter(({ path }) => path.endsWith('/execute')).length, 3);
   });
@@ -74,7 +77,7 @@ describe('runBatch', () => {
         ? { status: 409, body: { error: 'ERR_VAULT_UNDERFUNDED', message: 'The vault holds 1 token, needs 2.' } }
         : walk(request, count),
     );
-    const error: unknown = await runBatch(client(service), { pipelines: PIPELINES }, { wallet }).catch(
+    const error: unknown = await runBatch(client(service), { pipelines: PIPELINES }, { wallet, verify: TRUST }).catch(
       (caught) => caught,
     );
     assert.ok(isFlywheelError(error, 'ERR_VAULT_UNDERFUNDED'));
@@ -84,7 +87,7 @@ describe('runBatch', () => {
   it('names the idempotency key in the error of an init whose answer was lost', async () => {
     await using service = await startStubService(() => 'hangUp');
     const unanswered = createFlywheelClient({ url: service.url, apiKey: 'fw_key', maxAttempts: 1 });
-    const error: unknown = await runBatch(unanswered, PIPELINES, { wallet }).catch((caught) => caught);
+    const error: unknown = await runBatch(unanswered, PIPELINES, { wallet, verify: TRUST }).catch((caught) => caught);
     assert.ok(isFlywheelError(error, 'ERR_UNREACHABLE'));
     assert.deepEqual([error.batchId, error.idempotencyKey], [null, await runKeyOf(PIPELINES)]);
   });
@@ -109,11 +112,20 @@ describe('runBatch', () => {
     ]);
   });
 
+  it('sends nothing if verify is missing, which types forbid', async () => {
+    await using service = await startStubService(() => 'hangUp');
+    // @ts-expect-error verify is required.
+    const error: unknown = await runBatch(client(service), PIPELINES, { wallet }).catch((caught) => caught);
+    assert.ok(isFlywheelError(error, 'ERR_SIGNING_REFUSED'));
+    assert.match(error.message, /verify is missing\. Pass \{ rpcUrl \} of a Solana node of your choice/);
+    assert.deepEqual(service.received, []);
+  });
+
   it('returns a batch that failed in its setup, and signs nothing', async () => {
     await using service = await startStubService(
       walkThrough({ reads: ['AVAILABLE_TO_QUEUE', 'FAILED'], executes: [] }),
     );
-    const batch = await runBatch(client(service), { pipelines: PIPELINES }, { wallet });
+    const batch = await runBatch(client(service), { pipelines: PIPELINES }, { wallet, verify: TRUST });
     assert.equal(batch.status, 'FAILED');
     assert.ok(!service.received.some(({ path }) => path.endsWith('/execute')));
   });
@@ -122,7 +134,7 @@ describe('runBatch', () => {
 describe('a run', () => {
   const THREE = [1, 2, 3].map((ad) => pipeline('WATCH_AD', { ad }, burn(1)));
   const run = (service: StubService, options: Partial<RunBatchOptions> = {}) =>
-    runBatch(client(service), THREE, { wallet, ...options });
+    runBatch(client(service), THREE, { wallet, verify: TRUST, ...options });
 
   it('of the same pipelines is the same batch, and reports that it had ended', async () => {
     const records = keepBatches([{ status: 'EXECUTED', executed: 3 }]);
@@ -162,7 +174,7 @@ describe('a run', () => {
       { status: 'EXECUTED', executed: 2 },
     ]);
     await using service = await startStubService(records.respond);
-    const send = (sendRest: boolean) => runBatch(client(service), paying, { wallet, sendRest });
+    const send = (sendRest: boolean) => runBatch(client(service), paying, { wallet, verify: TRUST, sendRest });
     assert.equal((await send(false)).status, 'FAILED');
     assert.equal((await send(true)).status, 'EXECUTED');
     const ads = records.sent().map((pipelines) => pipelines.map(({ payload }) => JSON.parse(payload).ad));
@@ -198,7 +210,9 @@ describe('a run', () => {
         ? { status: 400, body: { error: 'ERR_FLYWHEEL_INVALID_ACTION', message: 'LOCK is not implemented.' } }
         : 'hangUp',
     );
-    const error: unknown = await runBatch(client(service), '{"pipelines":[{}]}', { wallet }).catch((caught) => caught);
+    const error: unknown = await runBatch(client(service), '{"pipelines":[{}]}', { wallet, verify: TRUST }).catch(
+      (caught) => caught,
+    );
     assert.ok(isFlywheelError(error, 'ERR_FLYWHEEL_INVALID_ACTION'), String(error));
   });
 });

@@ -57,7 +57,7 @@ async function runFile(context: Context, file: string, options: RunOptions): Pro
   const request = InitBatchRequest.safeParse(JSON.parse(requestText));
   const content = request.success ? await runKeyOf(request.data.pipelines) : null;
   const project = await checkWallet(context, wallet, options);
-  const verification = options.skipVerification ? {} : { verify: await verifyOptionsOf(context, project, options) };
+  const verify = options.skipVerification ? 'trust-service' : await verifyOptionsOf(context, project, options);
   const state = openRunState(context, project?.id ?? serviceUrl(context, options), file);
   if (options.idempotencyKey === undefined) await requireUnchanged(client, state, { file, content });
 
@@ -73,7 +73,7 @@ async function runFile(context: Context, file: string, options: RunOptions): Pro
   const batch = await interruptible((signal) => {
     const { idempotencyKey, rest: sendRest = false } = options;
     const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-    return runBatch(client, requestText, { wallet, run, sendRest, signal, onProgress, ...verification, ...key });
+    return runBatch(client, requestText, { wallet, verify, run, sendRest, signal, onProgress, ...key });
   }, RESUME).finally(() => progress.close());
   output.result(batch, describeBatch(batch, output.stdout));
   const ownRun = options.idempotencyKey === undefined ? run : null;

@@ -110,7 +110,9 @@ async function runDemo({ environment, requestText, progress, signal }: DemoOptio
     const client = createFlywheelClient({ url: service.url, apiKey: project.apiKey });
     progress.begin('compile');
     const onProgress = showBatchProgress(progress);
-    const batch = await runBatch(client, requestText, { wallet: project.wallet, signal, onProgress });
+    const { wallet, vaultAddress, mint: mintAddress } = project;
+    const known = { rpcUrl: service.rpcUrl, vaultAddress, mintAddress };
+    const batch = await runBatch(client, requestText, { wallet, verify: known, signal, onProgress });
 
     progress.begin('verify');
     const after = await chain.readState([...expected.airdrops.keys()]);
