@@ -29,7 +29,7 @@ const TOKENS_A_SECOND = 0.05;
 
 const [folder = '.', walletFile = 'wallet.json'] = process.argv.slice(2);
 const { FLYWHEEL_URL: url = 'http://127.0.0.1:4000', FLYWHEEL_API_KEY: apiKey = '' } = process.env;
-const { SOLANA_RPC_URL: rpcUrl = 'http://127.0.0.1:8899' } = process.env;
+const { SOLANA_RPC_URL: rpcUrls = 'http://127.0.0.1:8899' } = process.env;
 const wallet = await createKeyPairSignerFromBytes(Uint8Array.from(JSON.parse(await readFile(walletFile, 'utf8'))));
 const client = createFlywheelClient({ url, apiKey });
 
@@ -65,7 +65,7 @@ async function pay({ idempotencyKey, events }: NonNullable<State['claim']>): Pro
     payloadOf: (watched) => ({ watched }),
   });
   try {
-    const batch = await runBatch(client, pipelines, { wallet, verify: { rpcUrl }, idempotencyKey });
+    const batch = await runBatch(client, pipelines, { wallet, verify: { rpcUrl: rpcUrls.split(',') }, idempotencyKey });
     process.stdout.write(`${JSON.stringify({ batchId: batch.id, status: batch.status, events: events.length })}\n`);
     const { totalSuccessful = 0, failedRecipient, failedTxMsg } = batch.executeResult ?? {};
     // Squads executes in order, so the first pipelines are paid. An event is one action of its pipeline.

@@ -13,7 +13,7 @@ const {
   FLYWHEEL_API_KEY: apiKey = '',
   KMS_URL: kmsUrl = '',
 } = process.env;
-const { SOLANA_RPC_URL: rpcUrl = 'http://127.0.0.1:8899' } = process.env;
+const { SOLANA_RPC_URL: rpcUrls = 'http://127.0.0.1:8899' } = process.env;
 
 const wallet = byteSigner(walletAddress, async (message) => {
   const response = await fetch(kmsUrl, { method: 'POST', body: new Uint8Array(message) });
@@ -33,7 +33,7 @@ if (tokensOf(pipelines) > MAX_TOKENS_A_BATCH) {
   );
 }
 // Before the key service signs, the chain must hold what the service says that the batch does.
-const signedTx = await verifyAndSign(rpcUrl, {
+const signedTx = await verifyAndSign(rpcUrls.split(','), {
   wallet,
   proposalApproveTx,
   batch: { ...batch, vaultAddress, pipelines },

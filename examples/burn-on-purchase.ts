@@ -94,9 +94,12 @@ const MAX_TOTAL_CENTS = 10_000_000_000;
 if (import.meta.main) {
   const [walletFile = 'wallet.json'] = process.argv.slice(2);
   const { FLYWHEEL_URL: url = 'http://127.0.0.1:4000', FLYWHEEL_API_KEY: apiKey = '', PORT = '3000' } = process.env;
-  const { SOLANA_RPC_URL: rpcUrl = 'http://127.0.0.1:8899' } = process.env;
+  const { SOLANA_RPC_URL: rpcUrls = 'http://127.0.0.1:8899' } = process.env;
   const wallet = await createKeyPairSignerFromBytes(Uint8Array.from(JSON.parse(await readFile(walletFile, 'utf8'))));
-  const handle = createPurchaseHandler(createFlywheelClient({ url, apiKey }), { wallet, verify: { rpcUrl } });
+  const handle = createPurchaseHandler(createFlywheelClient({ url, apiKey }), {
+    wallet,
+    verify: { rpcUrl: rpcUrls.split(',') },
+  });
 
   const server = createServer(async (incoming, outgoing) => {
     try {

@@ -19,7 +19,7 @@ const PIPELINES_A_BATCH = 1_000;
 
 const [csvFile = 'recipients.csv', walletFile = 'wallet.json'] = process.argv.slice(2);
 const { FLYWHEEL_URL: url = 'http://127.0.0.1:4000', FLYWHEEL_API_KEY: apiKey = '' } = process.env;
-const { SOLANA_RPC_URL: rpcUrl = 'http://127.0.0.1:8899' } = process.env;
+const { SOLANA_RPC_URL: rpcUrls = 'http://127.0.0.1:8899' } = process.env;
 const wallet = await createKeyPairSignerFromBytes(Uint8Array.from(JSON.parse(await readFile(walletFile, 'utf8'))));
 const client = createFlywheelClient({ url, apiKey });
 
@@ -36,7 +36,11 @@ for (let start = 0; start < pipelines.length; start += PIPELINES_A_BATCH) {
   const { problems } = await client.previewBatch({ pipelines: part });
   for (const { place, message } of problems) process.stderr.write(`${place ?? csvFile}: ${message}\n`);
   const idempotencyKey = await idempotencyKeyOf('csv-airdrop', sha256, String(start));
-  const { id, status, executeResult } = await runBatch(client, part, { wallet, verify: { rpcUrl }, idempotencyKey });
+  const { id, status, executeResult } = await runBatch(client, part, {
+    wallet,
+    verify: { rpcUrl: rpcUrls.split(',') },
+    idempotencyKey,
+  });
   process.stdout.write(`${JSON.stringify({ batchId: id, status, executeResult })}\n`);
   if (status !== 'EXECUTED') throw new Error(`Batch ${id} ended ${status}; what comes after it was not sent.`);
 }

@@ -7,7 +7,7 @@ import { createKeyPairSignerFromBytes } from '@solana/kit';
 
 const [walletFile = 'wallet.json'] = process.argv.slice(2);
 const { FLYWHEEL_URL: url = 'http://127.0.0.1:4000', FLYWHEEL_API_KEY: apiKey = '' } = process.env;
-const { SOLANA_RPC_URL: rpcUrl = 'http://127.0.0.1:8899' } = process.env;
+const { SOLANA_RPC_URL: rpcUrls = 'http://127.0.0.1:8899' } = process.env;
 
 const wallet = await createKeyPairSignerFromBytes(Uint8Array.from(JSON.parse(await readFile(walletFile, 'utf8'))));
 const client = createFlywheelClient({ url, apiKey });
@@ -24,7 +24,7 @@ try {
       ),
     ],
     // The batch is read from the node and compared with the pipelines before the wallet signs.
-    { wallet, verify: { rpcUrl }, onProgress: ({ stage }) => process.stderr.write(`${stage}\n`) },
+    { wallet, verify: { rpcUrl: rpcUrls.split(',') }, onProgress: ({ stage }) => process.stderr.write(`${stage}\n`) },
   );
   process.stdout.write(`${JSON.stringify(batch.executeResult, null, 2)}\n`);
 } catch (error) {

@@ -3,8 +3,8 @@
 import { proof } from '@flywheel/sdk';
 
 const [signature = '', vault = '', type = '', payload = ''] = process.argv.slice(2);
-const { SOLANA_RPC_URL: rpcUrl = 'http://127.0.0.1:8899' } = process.env;
+const { SOLANA_RPC_URL: rpcUrls = 'http://127.0.0.1:8899' } = process.env;
 
-const verdict = await proof.verifyOnChain(rpcUrl, { type, payload, signature, vault });
+const verdict = await proof.verifyOnChain(rpcUrls.split(','), { type, payload, signature, vault });
 process.stdout.write(`${JSON.stringify(verdict, null, 2)}\n`);
 if (!verdict.isProven) process.exitCode = 1;

@@ -1,6 +1,6 @@
 import { CONSOLE_OPERATIONS } from '@flywheel/api';
 import { createFlywheelClient, type FlywheelClient } from '@flywheel/sdk';
-import { callRpc, createRpcTransport, RpcError } from '@flywheel/solana-rpc';
+import { chooseNode } from '@flywheel/solana-rpc';
 import { type ConsoleClient, createConsoleClient } from './console-client.ts';
 import { CliError } from './errors.ts';
 import type { Output } from './output.ts';
@@ -56,10 +56,14 @@ export function serviceUrl({ environment }: Context, { url }: UrlOption): string
 }
 
 /** The local cluster’s RPC URL: `--rpc-url`, SOLANA_RPC_URL, or the default port of this machine. */
-export async function localRpcUrl({ environment }: Context, { rpcUrl }: RpcUrlOption): Promise<string> {
+export async function localRpcUrl(context: Context, options: RpcUrlOption): Promise<string> {
+  return chooseNode(readRpcUrls(context, options));
+}
+
+function readRpcUrls({ environment }: Context, { rpcUrl }: RpcUrlOption): readonly string[] {
   const text = rpcUrl ?? (environment.SOLANA_RPC_URL || DEFAULT_RPC_URL);
   const urls = text.split(',').map((url) => url.trim());
-  if (urls.every(isHttpUrl)) return chooseNode(urls);
+  if (urls.every(isHttpUrl)) return urls;
   // The value is not quoted: an RPC URL may contain a provider’s key.
   throw new CliError(
     'ERR_USAGE',
@@ -67,31 +71,19 @@ export async function localRpcUrl({ environment }: Context, { rpcUrl }: RpcUrlOp
   );
 }
 
-/** A healthy node answers within two seconds. */
-const HEALTH_TIMEOUT_MS = 5_000;
-
-/**
- * Chooses the node that answers a whole command, because nodes are not at the same slot: the first healthy one of a list. If
- * none is, the first is chosen, and its error is shown.
- */
-async function chooseNode([first = '', ...others]: readonly string[]): Promise<string> {
-  if (others.length === 0) return first;
-  for (const url of [first, ...others]) {
-    const transport = createRpcTransport({ url, timeoutMs: HEALTH_TIMEOUT_MS, maxAttempts: 1 });
-    try {
-      await callRpc(transport, 'getHealth');
-      return url;
-    } catch (error) {
-      if (!(error instanceof RpcError)) throw error;
-    }
-  }
-  return first;
+/** The node that answers a whole command: the first healthy one of `resolveRpcUrls`. */
+export async function resolveRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
+  return chooseNode(await resolveRpcUrls(context, options));
 }
 
-/** The RPC URL of a node to read from: `--rpc-url`, SOLANA_RPC_URL, or the node that the service publishes. */
-export async function resolveRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
-  if (options.rpcUrl !== undefined || context.environment.SOLANA_RPC_URL) return localRpcUrl(context, options);
-  return (await openConsole(context, options).call(CONSOLE_OPERATIONS.getEnvironment, {})).rpcUrl;
+/** The RPC URLs of the nodes to read from: `--rpc-url`, SOLANA_RPC_URL, or the node that the service publishes. */
+export async function resolveRpcUrls(context: Context, options: UrlOption & RpcUrlOption): Promise<readonly string[]> {
+  if (isNodeNamed(context, options)) return readRpcUrls(context, options);
+  return [(await openConsole(context, options).call(CONSOLE_OPERATIONS.getEnvironment, {})).rpcUrl];
+}
+
+function isNodeNamed({ environment }: Context, { rpcUrl }: RpcUrlOption): boolean {
+  return rpcUrl !== undefined || Boolean(environment.SOLANA_RPC_URL);
 }
 
 /**
@@ -100,9 +92,9 @@ export async function resolveRpcUrl(context: Context, options: UrlOption & RpcUr
  * @throws CliError `ERR_CLUSTER` if the service is on another machine and no node is named.
  */
 export async function trustedRpcUrl(context: Context, options: UrlOption & RpcUrlOption): Promise<string> {
-  const isNamed = options.rpcUrl !== undefined || Boolean(context.environment.SOLANA_RPC_URL);
   const url = serviceUrl(context, options);
-  if (isNamed || LOOPBACK_HOSTS.has(new URL(url).hostname)) return resolveRpcUrl(context, options);
+  if (isNodeNamed(context, options) || LOOPBACK_HOSTS.has(new URL(url).hostname))
+    return resolveRpcUrl(context, options);
   throw new CliError(
     'ERR_CLUSTER',
     `Before the wallet signs, the chain is read at a Solana node that you choose, not at one that ${displayUrl(url)} names. Set SOLANA_RPC_URL or --rpc-url.`,

@@ -14,6 +14,7 @@ import type {
 } from '@flywheel/api';
 import { startLocalnet } from '@flywheel/localnet';
 import { createFlywheelClient } from '@flywheel/sdk';
+import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
 import { parseDocument, runCommand } from './run-command.ts';
 import { startTestService, type TestService } from './test-service.ts';
 import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
@@ -335,6 +336,14 @@ describe('commands, one after another', () => {
     const withoutService = await runCommand(['proof', 'verify', ...event, ...where], alone);
     assert.equal(withoutService.exitCode, 0, withoutService.stderr);
     assert.match(withoutService.stdout, /^✓ Proven: transaction \w+ contains this proof, signed by the vault /);
+
+    const chain = createRpcTransport({ url: service.rpcUrl });
+    await callRpc(chain, 'localnet_warp', [{ slots: 50 }]);
+    await callRpc(chain, 'localnet_setFault', [{ kind: 'forgetHistory', method: '*', slots: 10, node: 'pruned' }]);
+    const nodes = { ...alone, SOLANA_RPC_URL: `${service.rpcUrl}/nodes/pruned, ${service.rpcUrl}` };
+    const atTheNext = await runCommand(['proof', 'verify', ...event, ...where], nodes);
+    assert.equal(atTheNext.exitCode, 0, 'the first node is healthy and has pruned the transaction');
+    await callRpc(chain, 'localnet_clearFaults');
 
     const payloadFile = await folder.write('payload.json', '{"adId":"ad-1"}\n');
     const misses = [

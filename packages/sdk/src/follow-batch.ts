@@ -1,4 +1,5 @@
 import type { Batch, ExecuteBatchRequest, ExecutionError, InitBatchResponse, Pipeline } from '@flywheel/api';
+import type { RpcUrl } from '@flywheel/solana-rpc';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import type { FlywheelClient, InitBatchInput } from './client.ts';
 import { isFlywheelError, nameBatch } from './errors.ts';
@@ -36,8 +37,8 @@ export type BatchProgress =
   | { readonly stage: 'ended'; readonly batch: Batch; readonly hadEnded: boolean };
 
 export interface VerifyOptions {
-  /** A Solana node of your choice. */
-  readonly rpcUrl: string;
+  /** A Solana node of your choice, or several of one cluster: the first healthy one answers a whole verification. */
+  readonly rpcUrl: RpcUrl;
   /** The project's vault, if you know it; otherwise the service's answer is used. */
   readonly vaultAddress?: string;
   /** The project's mint, if you know it; otherwise the service's answer is used. */

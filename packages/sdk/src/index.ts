@@ -37,6 +37,7 @@ export {
   toBaseUnits,
   toDecimal,
 } from '@flywheel/protocol';
+export type { RpcUrl } from '@flywheel/solana-rpc';
 export { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
 export * from './chain/read-mint.ts';
 export * from './chain/read-vault-proofs.ts';

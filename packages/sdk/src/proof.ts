@@ -1,4 +1,5 @@
 import { type Proof, type ProofMemo, parseProofMemo, proofHash, proofMemo } from '@flywheel/protocol';
+import { type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { readVaultProofs } from './chain/read-vault-proofs.ts';
 
 export interface ProofQuery extends Proof {
@@ -22,7 +23,7 @@ export interface ProofVerification {
   readonly reason: string | null;
   /** All proofs of the vault in this transaction. */
   readonly found: readonly ProofMemo[];
-  /** Slot of the transaction; null if the node does not know the transaction. */
+  /** Slot of the transaction; null if no node knows the transaction. */
   readonly slot: number | null;
   /** Time of the block, ISO 8601; null if the node does not know it. */
   readonly executedAt: string | null;
@@ -32,8 +33,8 @@ export interface ProofVerification {
  * Verifies on a node of your choice that the chain carries a proof; the service is not asked. A proof is the first
  * instruction of an executed pipeline, a memo signed by the vault of the multisig that executes it: only Squads can sign for
  * a vault, after both approvals. A MEMO action with the same text is not a proof.
- * @param rpcUrl a Solana node.
- * @throws FlywheelError if the node does not answer.
+ * @param rpcUrl a Solana node, or several of one cluster: each is asked until one knows the transaction.
+ * @throws FlywheelError if no node answers.
  *
  * @example
  * const { isProven, reason } = await verifyProofOnChain('https://api.mainnet-beta.solana.com', {
@@ -41,14 +42,14 @@ export interface ProofVerification {
  * });
  */
 export async function verifyProofOnChain(
-  rpcUrl: string,
+  rpcUrl: RpcUrl,
   { signature, vault, ...proof }: ProofQuery,
   { commitment = 'confirmed' }: VerifyProofOptions = {},
 ): Promise<ProofVerification> {
   const memo = await proofMemo(proof);
   const transaction = await readVaultProofs(rpcUrl, { signature, vault, commitment });
   if (!transaction) {
-    const reason = `The node knows no ${commitment} transaction ${signature}.`;
+    const reason = `${urlsOf(rpcUrl).length > 1 ? 'No node knows the' : 'The node knows no'} ${commitment} transaction ${signature}.`;
     return { isProven: false, memo, reason, found: [], slot: null, executedAt: null };
   }
   const { proofs, slot, executedAt, failure } = transaction;

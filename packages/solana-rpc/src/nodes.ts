@@ -1,6 +1,9 @@
 import type { RpcTransport } from '@solana/kit';
 import { RpcError } from './rpc-error.ts';
-import { createRpcTransport, type TransportOptions } from './transport.ts';
+import { callRpc, createRpcTransport, type TransportOptions } from './transport.ts';
+
+/** URL of a node; or URLs of several nodes of one cluster, the preferred one first. */
+export type RpcUrl = string | readonly string[];
 
 export interface NodesOptions extends Omit<TransportOptions, 'url'> {
   /** One URL for each node of one cluster, the preferred one first. */
@@ -114,6 +117,63 @@ export function createNodes({ urls, ...options }: NodesOptions): Nodes {
       throw failure;
     },
   };
+}
+
+/**
+ * Asks one node after the other until one knows the answer; null if none does. Only for what is the same on every node that
+ * has it, like a transaction: a node keeps a part of the history.
+ * @throws the first error, if no node has answered.
+ *
+ * @example
+ * const found = await firstKnown(urls, (url) => callRpc(createRpcTransport({ url }), 'getTransaction', [signature]));
+ */
+export async function firstKnown<TNode, TAnswer>(
+  nodes: readonly TNode[],
+  read: (node: TNode) => Promise<TAnswer | null>,
+): Promise<TAnswer | null> {
+  const errors: unknown[] = [];
+  for (const node of nodes) {
+    try {
+      const known = await read(node);
+      if (known !== null) return known;
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length === nodes.length) throw errors[0];
+  return null;
+}
+
+/** A healthy node answers within two seconds. */
+const HEALTH_TIMEOUT_MS = 5_000;
+
+/**
+ * Chooses one node for all calls of a decision, because nodes are not at the same slot: the first healthy one of a list. If
+ * none is, the first is chosen, and its error is shown. A single URL is not checked.
+ * @throws RangeError if there is no URL, or one is not valid.
+ *
+ * @example
+ * const url = await chooseNode(['https://one.example', 'https://two.example']);
+ */
+export async function chooseNode(rpcUrl: RpcUrl): Promise<string> {
+  const [first, ...others] = urlsOf(rpcUrl);
+  if (first === undefined) throw new RangeError('At least one RPC URL is needed.');
+  if (others.length === 0) return first;
+  for (const url of [first, ...others]) {
+    const transport = createRpcTransport({ url, timeoutMs: HEALTH_TIMEOUT_MS, maxAttempts: 1 });
+    try {
+      await callRpc(transport, 'getHealth');
+      return url;
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+    }
+  }
+  return first;
+}
+
+/** The URLs as a list. */
+export function urlsOf(rpcUrl: RpcUrl): readonly string[] {
+  return typeof rpcUrl === 'string' ? [rpcUrl] : rpcUrl;
 }
 
 interface Node {

@@ -6,7 +6,14 @@ import { type ProofVerification, verifyProofOnChain } from '@flywheel/sdk';
 import { isSignature } from '@solana/kit';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ConsoleClient } from '../console-client.ts';
-import { type Context, displayUrl, openConsole, type RpcUrlOption, resolveRpcUrl, type UrlOption } from '../context.ts';
+import {
+  type Context,
+  displayUrl,
+  openConsole,
+  type RpcUrlOption,
+  resolveRpcUrls,
+  type UrlOption,
+} from '../context.ts';
 import { CliError } from '../errors.ts';
 import { readTextFile } from '../files.ts';
 import { layOutPairs } from '../format.ts';
@@ -47,10 +54,10 @@ export function addProofCommands(program: Command, context: Context): void {
     .action(async (options: VerifyOptions) => {
       const { output } = context;
       const query = await toQuery(options);
-      const rpcUrl = await resolveRpcUrl(context, options);
-      const verification = await verifyProof({ rpcUrl, console: openConsole(context, options) }, query);
+      const rpcUrls = await resolveRpcUrls(context, options);
+      const verification = await verifyProof({ rpcUrls, console: openConsole(context, options) }, query);
       const { isProven, message, proofs } = verification;
-      const node = displayUrl(rpcUrl);
+      const node = rpcUrls.map(displayUrl).join(', ');
       output.result(
         { proven: isProven, message, rpcUrl: node, proofs },
         describeVerification(verification, node, output.stdout),
@@ -108,7 +115,7 @@ interface FoundProof {
 }
 
 interface VerifyDeps {
-  readonly rpcUrl: string;
+  readonly rpcUrls: readonly string[];
   readonly console: ConsoleClient;
 }
 
@@ -161,15 +168,15 @@ interface TransactionResult {
   readonly proofs: readonly FoundProof[];
 }
 
-/** Reads one transaction from the node of the caller’s choice. */
+/** Reads one transaction from the nodes of the caller’s choice. */
 async function verifyAt(
-  { rpcUrl }: VerifyDeps,
+  { rpcUrls }: VerifyDeps,
   query: ProofQuery,
   { signature, vaultAddress }: Candidate,
 ): Promise<TransactionResult> {
   // A query by signature accepts any proof of the vault; the result lists what it found.
   const { type, payload } = query.by === 'event' ? query : { type: '', payload: '' };
-  const verdict = await verifyProofOnChain(rpcUrl, { type, payload, signature, vault: vaultAddress });
+  const verdict = await verifyProofOnChain(rpcUrls, { type, payload, signature, vault: vaultAddress });
   const { slot, executedAt } = verdict;
   const proofs = matchesOf(verdict, query).map((found) => ({
     ...{ type: found.type, hash: found.hash, signature, vaultAddress, slot, executedAt },

@@ -1,4 +1,4 @@
-import { TRANSACTION_HISTORY_NOT_AVAILABLE } from '@flywheel/solana-rpc';
+import { firstKnown, TRANSACTION_HISTORY_NOT_AVAILABLE } from '@flywheel/solana-rpc';
 import type { Address, Instruction, Signature } from '@solana/kit';
 import type * as z from 'zod';
 import { HistoryAnswer, LogsAnswer, TransactionAnswer, type TransactionCosts } from './answers.ts';
@@ -30,24 +30,6 @@ export interface NamingTransaction {
   readonly signature: Signature;
   /** The transaction's own instructions, each with those that it called in turn: anyone can call a program by another. */
   readonly instructions: readonly Instruction[];
-}
-
-/** Asks one node after the other until one knows the answer; null if none does. Fails only if no node has answered. */
-async function firstKnown<T>(
-  nodes: readonly ChainRpc[],
-  read: (rpc: ChainRpc) => Promise<T | null>,
-): Promise<T | null> {
-  const errors: unknown[] = [];
-  for (const rpc of nodes) {
-    try {
-      const known = await read(rpc);
-      if (known !== null) return known;
-    } catch (error) {
-      errors.push(error);
-    }
-  }
-  if (errors.length === nodes.length) throw errors[0];
-  return null;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
 import { type Address, address } from '@solana/kit';
 import { getMintDecoder, getMintSize, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
@@ -12,14 +13,14 @@ export interface Mint {
 
 /**
  * Reads a mint of SPL Token or Token-2022.
- * @param rpcUrl a Solana node.
+ * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @throws Error if there is no mint at the address; FlywheelError if the node does not answer.
  *
  * @example
  * const { decimals, supply } = await readMint('https://api.mainnet-beta.solana.com', mintAddress);
  */
-export async function readMint(rpcUrl: string, mint: string): Promise<Mint> {
-  const [account] = await readAccounts(rpcUrl, [address(mint)]);
+export async function readMint(rpcUrl: RpcUrl, mint: string): Promise<Mint> {
+  const [account] = await readAccounts(await chooseNode(rpcUrl), [address(mint)]);
   if (!account) throw new Error(`The mint ${mint} does not exist on this cluster.`);
   const { programAddress: owner, data } = account;
   if (owner !== TOKEN_PROGRAM_ADDRESS && owner !== TOKEN_2022_PROGRAM_ADDRESS) {

@@ -1,3 +1,4 @@
+import { firstKnown, type RpcUrl, urlsOf } from '@flywheel/solana-rpc';
 import { findVaultProofs, type TransactionCall, type VaultProof } from '@flywheel/squads';
 import { AccountRole, type Address, getBase58Encoder, type Instruction, isAddress } from '@solana/kit';
 import { askRpc, fieldOf, unexpectedAnswer } from './rpc.ts';
@@ -24,21 +25,21 @@ export interface VaultProofsQuery {
 const METHOD = 'getTransaction';
 
 /**
- * Reads the proofs that a vault wrote in one transaction of any version; null if the node does not know the transaction.
+ * Reads the proofs that a vault wrote in one transaction of any version; null if no node knows the transaction.
  * A MEMO action is never a proof: only the first instruction of an executed pipeline counts (`findVaultProofs`).
- * @param rpcUrl a Solana node.
- * @throws FlywheelError if the node does not answer, or its answer is not as documented.
+ * @param rpcUrl a Solana node, or several of one cluster: each is asked until one knows the transaction.
+ * @throws FlywheelError if no node answers, or the answer is not as documented.
  *
  * @example
  * const written = await readVaultProofs(rpcUrl, { signature, vault, commitment: 'confirmed' });
  * for (const { type, hash } of written?.proofs ?? []) console.log(type, hash);
  */
 export async function readVaultProofs(
-  rpcUrl: string,
+  rpcUrl: RpcUrl,
   { signature, vault, commitment }: VaultProofsQuery,
 ): Promise<VaultProofs | null> {
   const config = { encoding: 'json', commitment, maxSupportedTransactionVersion: LATEST_VERSION };
-  const answer = await askRpc(rpcUrl, METHOD, [signature, config]);
+  const answer = await firstKnown(urlsOf(rpcUrl), (url) => askRpc(url, METHOD, [signature, config]));
   if (answer === null) return null;
   const [meta, slot, blockTime] = [fieldOf(answer, 'meta'), fieldOf(answer, 'slot'), fieldOf(answer, 'blockTime')];
   if (typeof slot !== 'number' || typeof meta !== 'object' || meta === null) throw unexpectedAnswer(METHOD, answer);

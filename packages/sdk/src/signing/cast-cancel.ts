@@ -1,5 +1,5 @@
 import type { Batch } from '@flywheel/api';
-import { sleep } from '@flywheel/solana-rpc';
+import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import { PROPOSAL_CANCEL_DISCRIMINATOR, proposalAddress, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { type Address, address, type Signature } from '@solana/kit';
 import { askRpc, fieldOf, unexpectedAnswer } from '../chain/rpc.ts';
@@ -11,8 +11,8 @@ import { type ApprovalSigner, signTransaction } from './sign.ts';
 export interface CastCancelOptions {
   /** The project's wallet, as registered. It pays the fee of 5,000 lamports. */
   readonly wallet: ApprovalSigner;
-  /** A Solana node of your choice. */
-  readonly rpcUrl: string;
+  /** A Solana node of your choice, or several of one cluster: the first healthy one is used. */
+  readonly rpcUrl: RpcUrl;
   readonly signal?: AbortSignal;
 }
 
@@ -39,9 +39,10 @@ export async function castCancel(
   if (!('cancelTx' in answer) || answer.cancelTx === undefined) return null;
   await requireCancelVote(answer.cancelTx, batch, wallet.address);
   const signed = await signTransaction(answer.cancelTx, wallet);
-  const signature = await askRpc(rpcUrl, SEND, [signed, { encoding: 'base64', preflightCommitment: 'confirmed' }]);
+  const node = await chooseNode(rpcUrl);
+  const signature = await askRpc(node, SEND, [signed, { encoding: 'base64', preflightCommitment: 'confirmed' }]);
   if (typeof signature !== 'string') throw unexpectedAnswer(SEND, signature);
-  await waitUntilConfirmed(rpcUrl, signature, signal);
+  await waitUntilConfirmed(node, signature, signal);
   // The service looks for the vote when it is asked again, and closes the accounts.
   await client.cancelBatch(batchId, call);
   return signature as Signature; // what sendTransaction answers

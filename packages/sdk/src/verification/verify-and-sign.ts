@@ -1,4 +1,4 @@
-import { sleep } from '@flywheel/solana-rpc';
+import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { type FlywheelError, isFlywheelError, signingRefused } from '../errors.ts';
 import { type ApprovalSigner, signApproval, signTransaction } from '../signing/sign.ts';
@@ -19,7 +19,7 @@ export interface VerifyAndSignOptions {
 /**
  * Verifies everything that the signature would allow, and signs the approval only if nothing differs. The batch must be
  * `FINALIZED`: before that it is not completely on chain. A node that is a few slots behind is read again for 5 s.
- * @param rpcUrl a Solana node.
+ * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @returns the signed transaction, base64.
  * @throws FlywheelError `ERR_SIGNING_REFUSED` with the first five reasons; another code if the node does not answer.
  *
@@ -27,11 +27,11 @@ export interface VerifyAndSignOptions {
  * const signedTx = await verifyAndSign(rpcUrl, { wallet, batch: { ...batch, pipelines }, proposalApproveTx });
  */
 export async function verifyAndSign(
-  rpcUrl: string,
+  rpcUrl: RpcUrl,
   { wallet, ...input }: VerifyAndSignInput,
   { onVerification, signal }: VerifyAndSignOptions = {},
 ): Promise<Base64EncodedWireTransaction> {
-  const result = await verifyPatiently(rpcUrl, { ...input, wallet: wallet.address }, signal);
+  const result = await verifyPatiently(await chooseNode(rpcUrl), { ...input, wallet: wallet.address }, signal);
   onVerification?.(result);
   if (!result.isVerified) throw signingRefused(summaryOf(result));
   return signApproval(input.proposalApproveTx, wallet, input.batch);
@@ -48,7 +48,7 @@ export interface VerifyAndSignRegistrationOptions {
 
 /**
  * Verifies a registration transaction as `verifyRegistration` does, and signs it only if it is verified.
- * @param rpcUrl a Solana node.
+ * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @returns the signed transaction, base64, and what it creates: `verifyRegistered` compares that with the chain afterwards.
  * @throws FlywheelError `ERR_SIGNING_REFUSED` with the first five reasons; another code if the node does not answer.
  *
@@ -56,14 +56,15 @@ export interface VerifyAndSignRegistrationOptions {
  * const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, { wallet, mint, registration });
  */
 export async function verifyAndSignRegistration(
-  rpcUrl: string,
+  rpcUrl: RpcUrl,
   { wallet, ...input }: VerifyAndSignRegistrationInput,
   { onVerified }: VerifyAndSignRegistrationOptions = {},
 ): Promise<{ readonly signedTransaction: Base64EncodedWireTransaction; readonly terms: RegistrationTerms }> {
-  const { isVerified, issues, terms } = await verifyRegistration(rpcUrl, { ...input, wallet: wallet.address }).catch(
+  const node = await chooseNode(rpcUrl);
+  const { isVerified, issues, terms } = await verifyRegistration(node, { ...input, wallet: wallet.address }).catch(
     (cause: unknown) => {
       if (isFlywheelError(cause)) throw cause;
-      throw unreadable('the registration cannot be verified', rpcUrl, cause);
+      throw unreadable('the registration cannot be verified', node, cause);
     },
   );
   if (!isVerified) throw signingRefused(firstOf(issues));

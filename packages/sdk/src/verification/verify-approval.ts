@@ -1,4 +1,5 @@
 import type { Action, Pipeline, RotateAction, WithdrawAction } from '@flywheel/api';
+import { chooseNode, type RpcUrl } from '@flywheel/solana-rpc';
 import { PERMISSION, proposalAddress, VAULT_INDEX, vaultAddress } from '@flywheel/squads';
 import { type Address, address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
@@ -53,7 +54,7 @@ export interface VerificationResult {
 /**
  * Verifies everything that a signature would allow: the bytes of the approval, and the messages on chain that it
  * approves, read from a node of your choice. No claim of the service is trusted.
- * @param rpcUrl a Solana node.
+ * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @throws FlywheelError if the node does not answer, or `ERR_SIGNING_REFUSED` if the approval cannot be decoded.
  * @throws Error if the chain lacks a part of the batch.
  *
@@ -63,17 +64,18 @@ export interface VerificationResult {
  * });
  */
 export async function verifyApproval(
-  rpcUrl: string,
+  rpcUrl: RpcUrl,
   { wallet, batch, proposalApproveTx, expect }: VerificationInput,
 ): Promise<VerificationResult> {
+  const node = await chooseNode(rpcUrl);
   const multisig = address(batch.multisig);
   const [mint, proposal, vault] = await Promise.all([
-    readMint(rpcUrl, batch.mintAddress),
+    readMint(node, batch.mintAddress),
     proposalAddress(multisig, BigInt(batch.batchIndex)),
     vaultAddress(multisig, VAULT_INDEX),
   ]);
   const token = { vault, mint: address(batch.mintAddress), ...mint };
-  const { onChain, mismatches: inContent } = await verifyContent(rpcUrl, batch, { wallet: address(wallet), token });
+  const { onChain, mismatches: inContent } = await verifyContent(node, batch, { wallet: address(wallet), token });
   const approval = decodeApproval(proposalApproveTx);
   const { company } = votersOf(onChain.multisig, address(wallet));
   const issues = approvalIssues(approval, { wallet: address(wallet), multisig, proposal, company });

@@ -1,4 +1,4 @@
-import { sleep } from '@flywheel/solana-rpc';
+import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import { decodeMultisig, type Member, PERMISSION, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { type Address, isSome } from '@solana/kit';
 import {
@@ -28,7 +28,7 @@ const LANDING_TIMEOUT_MS = 30_000;
  * Verifies after a registration that the chain holds the verified multisig and lookup table, and that the service's answer
  * names them. Until then deposit nothing: whoever knows the multisig's own key can create another one at its address, as
  * long as the signed transaction has not landed.
- * @param rpcUrl a Solana node.
+ * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @throws FlywheelError `ERR_CHAIN_MISMATCH` if something differs.
  *
  * @example
@@ -36,12 +36,15 @@ const LANDING_TIMEOUT_MS = 30_000;
  * await verifyRegistered(rpcUrl, terms, project);
  */
 export async function verifyRegistered(
-  rpcUrl: string,
+  rpcUrl: RpcUrl,
   terms: RegistrationTerms,
   project: { readonly multisig: string; readonly vaultAddress: string; readonly mintAddress: string },
   { timeoutMs = LANDING_TIMEOUT_MS, signal }: VerifyRegisteredOptions = {},
 ): Promise<void> {
-  const [multisig, table] = await readCreated(rpcUrl, terms, { timeoutMs, ...(signal && { signal }) });
+  const [multisig, table] = await readCreated(await chooseNode(rpcUrl), terms, {
+    timeoutMs,
+    ...(signal && { signal }),
+  });
   const issues = [
     ...differences('multisig', project.multisig, terms.multisig),
     ...differences('vault', project.vaultAddress, terms.vaultAddress),

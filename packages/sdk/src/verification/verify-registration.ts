@@ -3,7 +3,7 @@
  * wallet pays for this transaction and deposits into the vault that it creates, so a lying service must not write both.
  */
 import { type DescribedInstruction, describeInstruction } from '@flywheel/protocol';
-import { sleep } from '@flywheel/solana-rpc';
+import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import {
   decodeProgramConfig,
   getMultisigCreateV2Instruction,
@@ -79,20 +79,21 @@ export type RegistrationVerification =
  * Verifies that a registration transaction creates the project's multisig and its frozen lookup table, and nothing else:
  * the wallet and one company member vote, both votes are needed, the operator has no vote, and only the wallet and the
  * company together can change that. The fees and the mint are read from a node of your choice.
- * @param rpcUrl a Solana node.
+ * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @throws FlywheelError if the node does not answer, or `ERR_SIGNING_REFUSED` if the transaction cannot be decoded.
  * @throws Error if the mint is not on this cluster.
  *
  * @example
  * const { isVerified, issues, terms } = await verifyRegistration(rpcUrl, { wallet: wallet.address, mint, registration });
  */
-export async function verifyRegistration(rpcUrl: string, input: RegistrationInput): Promise<RegistrationVerification> {
+export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInput): Promise<RegistrationVerification> {
   const wallet = address(input.wallet);
   const { feePayer, signers, instructions, lifetimeToken } = decodeStaticTransaction(
     input.registration.transaction,
     'a registration',
   );
-  const chain = await readTerms(rpcUrl, input.mint);
+  const node = await chooseNode(rpcUrl);
+  const chain = await readTerms(node, input.mint);
   const creation = parseCreation(instructions, wallet);
   if ('issues' in creation) return refused([...creation.issues, ...extraIssues(instructions)]);
   const { args, createKey, company, operator, recentSlot } = creation;
@@ -125,7 +126,7 @@ export async function verifyRegistration(rpcUrl: string, input: RegistrationInpu
     ...claimIssues(input, terms),
   ];
   if (issues.length > 0) return refused(issues);
-  if (await isBlockhashKnown(rpcUrl, lifetimeToken)) return { isVerified: true, issues: [], terms };
+  if (await isBlockhashKnown(node, lifetimeToken)) return { isVerified: true, issues: [], terms };
   return refused(['Its blockhash is not known to your node: it is for another cluster, or too old.']);
 }
 
