@@ -11,43 +11,107 @@ import {
 } from '@flywheel/testing/batches';
 import { findMultisig, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
-import { instantClock } from '@flywheel/testing/clock';
-import { skipRetryDelays } from '@flywheel/testing/jobs';
+import { instantClock, realClock } from '@flywheel/testing/clock';
+import { countOpenJobs, skipRetryDelays } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
+import {
+  appendTransactionMessageInstructions,
+  createTransactionMessage,
+  generateKeyPairSigner,
+  type Signature,
+  setTransactionMessageFeePayer,
+} from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
 import { readFinality } from '../../src/batches/jobs/finality.ts';
-import { createChain } from '../../src/solana/chain.ts';
+import { type Chain, type ChainView, createChain } from '../../src/solana/chain.ts';
+import { sendAndConfirm } from '../../src/solana/send-and-confirm.ts';
+import { signTransaction } from '../../src/solana/transactions.ts';
 import { findBatch } from '../../src/store/batches/batches.ts';
 
 /** The life of a batch that is closed on chain lies further back. */
 const PRUNED = { kind: 'forgetHistory', method: '*', slots: 100 } as const;
 const NODES = ['first', 'second'] as const;
 
+let world: World;
+let project: TestProject;
+let batch: OpenBatch;
+let supply: bigint;
+const skipping = new AbortController();
+let skipped: Promise<void>;
+before(async () => {
+  world = await openWorld({ LOG_LEVEL: 'fatal' });
+  await world.restart({ SOLANA_RPC_URL: rpcUrls().join() });
+  project = await createProject(world);
+  batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
+  requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+  supply = await tokenSupply(world, project.mint);
+  skipped = skipRetryDelays(world, skipping.signal);
+  await awaitClosing();
+  await world.localnet.warp({ slots: 400n });
+});
+after(async () => {
+  skipping.abort();
+  await skipped;
+  await world.stop();
+});
+
+describe('a batch that is closed on chain, and whose transactions the database knows,', () => {
+  it('has what its recorded transactions executed, by their own outcomes at finalized', async () => {
+    const asked: string[] = [];
+    const transactionsNaming: Chain['transactionsNaming'] = (...naming) => {
+      asked.push('the history');
+      return view.transactionsNaming(...naming);
+    };
+    const view = createChain({ rpcUrls: rpcUrls() }).view();
+    assert.deepEqual(await decide({ ...view, transactionsNaming }), CLOSED);
+    assert.deepEqual(asked, []);
+    const confirmed = async (signatures: readonly Signature[]) => {
+      const { contextSlot, outcomes } = await view.signatureOutcomes(signatures);
+      const early = outcomes.map(
+        (outcome) => outcome !== 'unknown' && { ...outcome, confirmation: 'confirmed' as const },
+      );
+      return { contextSlot, outcomes: early.map((outcome) => outcome || 'unknown') };
+    };
+    assert.deepEqual(await decide({ ...view, transactionsNaming, signatureOutcomes: confirmed }), CLOSED);
+    assert.deepEqual(asked, ['the history']);
+  });
+
+  it('has a whole history although a recorded transaction, which only pays a tip, is no part of it', async () => {
+    const destination = (await generateKeyPairSigner()).address;
+    const tip = getTransferSolInstruction({ source: world.operator, destination, amount: 1_000_000n });
+    const chain = createChain({ rpcUrls: rpcUrls() });
+    const lifetime = await chain.latestBlockhash();
+    const message = setTransactionMessageFeePayer(world.operator.address, createTransactionMessage({ version: 0 }));
+    const filled = appendTransactionMessageInstructions([tip], message);
+    const { wire, signature } = await signTransaction(filled, lifetime, [world.operator]);
+    const sent = await sendAndConfirm({ chain, clock: realClock }, wire, lifetime.lastValidBlockHeight);
+    assert.equal(sent.err, null);
+    await world.localnet.warp({ slots: 5n });
+    // Of the execution, the database knows only the tip.
+    await world.db
+      .updateTable('bundles')
+      .set({ transactions: [wire], signatures: [signature], pipeline_counts: [0], landed_signatures: [signature] })
+      .where('batch_id', '=', batch.id)
+      .where('phase', '=', 'execution')
+      .execute();
+    assert.deepEqual(await decide(chain.view()), CLOSED);
+  });
+
+  const CLOSED = { status: 'Closed', executed: 2 };
+
+  async function decide(chain: ChainView) {
+    const stored = await findBatch(world.db, batch.id);
+    assert.ok(stored);
+    const ignore = () => undefined;
+    const log = { info: ignore, warn: ignore, error: ignore };
+    return readFinality({ chain, db: world.db, log }, await findMultisig(world, project), stored);
+  }
+});
+
 describe('a batch that is closed on chain, and of which the database knows nothing,', () => {
-  let world: World;
-  let project: TestProject;
-  let batch: OpenBatch;
-  let supply: bigint;
-  const skipping = new AbortController();
-  let skipped: Promise<void>;
-  before(async () => {
-    world = await openWorld({ LOG_LEVEL: 'fatal' });
-    await world.restart({ SOLANA_RPC_URL: rpcUrls().join() });
-    project = await createProject(world);
-    batch = await setUpBatch(world, project, [burnPipeline(1), burnPipeline(2)]);
-    requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
-    supply = await tokenSupply(world, project.mint);
-    skipped = skipRetryDelays(world, skipping.signal);
-    await waitUntil('the closing', () => closedAt(batch.id), Boolean);
-    await world.localnet.warp({ slots: 400n });
-  });
-  after(async () => {
-    skipping.abort();
-    await skipped;
-    await world.stop();
-  });
   beforeEach(async () => {
-    await waitUntil('the closing', () => closedAt(batch.id), Boolean);
+    await awaitClosing();
     await rewindBatch(world, batch.id);
     world.localnet.faults.clear();
   });
@@ -99,13 +163,6 @@ describe('a batch that is closed on chain, and of which the database knows nothi
     assert.deepEqual([await decide(), await decide()], ['incomplete', { status: 'Closed', executed: 2 }]);
   });
 
-  const rpcUrls = () => NODES.map((node) => `${world.localnet.url}/nodes/${node}`);
-
-  async function closedAt(id: string): Promise<Date | null> {
-    const row = await world.db.selectFrom('batches').select('closed_at').where('id', '=', id).executeTakeFirstOrThrow();
-    return row.closed_at;
-  }
-
   async function isExecuted(): Promise<void> {
     const { executeResult } = await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
     assert.deepEqual([executeResult?.totalSuccessful, executeResult?.totalFailed], [2, 0]);
@@ -113,3 +170,20 @@ describe('a batch that is closed on chain, and of which the database knows nothi
     assert.equal((await readBatch(world, project, batch.id)).executionError, undefined);
   }
 });
+
+const rpcUrls = () => NODES.map((node) => `${world.localnet.url}/nodes/${node}`);
+
+/** Waits for the closing and for the check that follows it: a job that still runs would write to a rewound batch. */
+async function awaitClosing(): Promise<void> {
+  await waitUntil('the closing', () => closedAt(batch.id), Boolean);
+  await waitUntil(
+    'the check of the closing',
+    () => countOpenJobs(world, 'close', batch.id),
+    (count) => count === 0,
+  );
+}
+
+async function closedAt(id: string): Promise<Date | null> {
+  const row = await world.db.selectFrom('batches').select('closed_at').where('id', '=', id).executeTakeFirstOrThrow();
+  return row.closed_at;
+}

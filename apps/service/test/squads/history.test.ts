@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { compileVaultMessage, type SquadsInstruction } from '@flywheel/squads';
-import { AccountRole, type Address, createNoopSigner, generateKeyPairSigner, type Instruction } from '@solana/kit';
+import {
+  AccountRole,
+  type Address,
+  createNoopSigner,
+  generateKeyPairSigner,
+  getBase58Decoder,
+  type Instruction,
+  type Signature,
+} from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import type { Batch, CompiledPipeline } from '../../src/model/batch.ts';
 import type { Multisig } from '../../src/model/project.ts';
+import { createChain } from '../../src/solana/chain.ts';
 import { closeGroups, executionGroup, setupGroups } from '../../src/squads/groups.ts';
 import { readBatchHistory } from '../../src/squads/history.ts';
 import { locateBatch, proposalApprove, proposalCancel } from '../../src/squads/instructions.ts';
@@ -14,6 +23,7 @@ import {
   rotationCloseGroup,
   rotationSetupGroup,
 } from '../../src/squads/rotation.ts';
+import { startHttpServer } from '../solana/http-server.ts';
 
 type HistoryBatch = Pick<Batch, 'kind' | 'batchIndex' | 'pipelines'>;
 
@@ -33,6 +43,16 @@ describe('the history of a closed batch', () => {
     assert.deepEqual(await readBatchHistory(ours, batch, [...life, ...life]), { executed: 2 });
     const cancelled = [...(await lifeOf(ours, batch, 1)), proposalCancel(await locateBatch(ours, 7n), ours.company)];
     assert.deepEqual(await readBatchHistory(ours, batch, cancelled), { executed: 1 });
+  });
+
+  it('is whole if a stranger closed the batch by calls of another program', async () => {
+    const { proposal } = await locateBatch(ours, batch.batchIndex);
+    const calling = { programAddress: await anAddress() };
+    const opened = { instructions: life.slice(0, -3), inner: [] };
+    const read = await readFromNode([opened, { instructions: [calling], inner: life.slice(-3) }], proposal);
+    assert.deepEqual(await readBatchHistory(ours, batch, read), { executed: 2 });
+    const withoutCalls = await readFromNode([opened, { instructions: [calling], inner: [] }], proposal);
+    assert.equal(await readBatchHistory(ours, batch, withoutCalls), 'incomplete');
   });
 
   it('ignores another multisig that names the batch among its own accounts', async () => {
@@ -115,6 +135,50 @@ async function lifeOf(owner: Multisig, batch: HistoryBatch, executed: number): P
     ...(await closeGroups(owner, batch, pipelines.length)),
   ];
   return groups.flatMap(({ instructions }) => instructions);
+}
+
+interface NodeTransaction {
+  readonly instructions: readonly Instruction[];
+  /** The calls of the last instruction. */
+  readonly inner: readonly Instruction[];
+}
+
+/** Reads the instructions of transactions, oldest first, as a node lists and answers them. */
+async function readFromNode(transactions: readonly NodeTransaction[], naming: Address): Promise<Instruction[]> {
+  const signatures = transactions.map((_, i) => getBase58Decoder().decode(new Uint8Array(64).fill(i + 1)) as Signature);
+  const server = await startHttpServer(({ body: { method, params = [] } }) => {
+    if (method !== 'getTransaction') {
+      return { result: signatures.toReversed().map((signature) => ({ signature, err: null })) };
+    }
+    const transaction = transactions[signatures.indexOf(params[0] as Signature)]; // the method's first parameter
+    return { result: transaction === undefined ? null : encoded(transaction) };
+  });
+  try {
+    const read = await createChain({ rpcUrls: [server.url] }).transactionsNaming(naming, { commitment: 'finalized' });
+    assert.notEqual(read, 'incomplete');
+    return read === 'incomplete' ? [] : read.flatMap(({ instructions }) => [...instructions]);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** A transaction as getTransaction answers it in the encoding `json`. */
+function encoded({ instructions, inner }: NodeTransaction) {
+  const addresses = [...instructions, ...inner].flatMap(({ programAddress, accounts = [] }) => [
+    programAddress,
+    ...accounts.map(({ address }) => address),
+  ]);
+  const accountKeys = [...new Set(addresses)];
+  const compiled = ({ programAddress, accounts = [], data = new Uint8Array() }: Instruction) => ({
+    programIdIndex: accountKeys.indexOf(programAddress),
+    accounts: accounts.map(({ address }) => accountKeys.indexOf(address)),
+    data: getBase58Decoder().decode(data),
+  });
+  return {
+    slot: 9,
+    transaction: { message: { accountKeys, instructions: instructions.map(compiled) } },
+    meta: { err: null, innerInstructions: [{ index: instructions.length - 1, instructions: inner.map(compiled) }] },
+  };
 }
 
 async function votes(owner: Multisig, { batchIndex }: HistoryBatch): Promise<SquadsInstruction[]> {
