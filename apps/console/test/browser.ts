@@ -20,6 +20,9 @@ export const SIZES = {
   phone: { width: 390, height: 844 },
 } as const;
 
+/** No story depends on an idle machine: what takes a second there may take a minute beside other work. */
+const TIMEOUT_MS = 120_000;
+
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
@@ -49,6 +52,7 @@ export async function openVisit(
     reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
+  context.setDefaultTimeout(TIMEOUT_MS);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));

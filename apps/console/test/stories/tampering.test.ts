@@ -72,7 +72,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
   async function assertUnsignable(expected: RegExp, of = batchId): Promise<void> {
     const { page } = person;
     const alert = page.getByRole('alert').filter({ hasText: expected });
-    await alert.waitFor({ timeout: 15_000 });
+    await alert.waitFor();
     const button = page.getByRole('button', { name: 'Approve with wallet' });
     await button.waitFor();
     assert.equal(await button.isDisabled(), true, 'the button can be pressed');
