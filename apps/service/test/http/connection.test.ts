@@ -93,7 +93,7 @@ describe('the closing server', () => {
     await started.promise;
     const startedAt = performance.now();
     await closing.server.close();
-    assert.ok(performance.now() - startedAt < 5_000);
+    assert.ok(performance.now() - startedAt < 30_000);
     const answer = await inFlight;
     assert.deepEqual([answer.status, answer.body, answer.headers.connection], [200, 'null', 'close']);
     await assert.rejects(fetch(`${closing.url}/health/live`));
@@ -113,7 +113,7 @@ describe('the closing server', () => {
     );
     const startedAt = performance.now();
     await closing.server.close();
-    assert.ok(performance.now() - startedAt < 5_000);
+    assert.ok(performance.now() - startedAt < 30_000);
     await Promise.all(hungUp);
   });
 });

@@ -209,9 +209,7 @@ describe('the job queue', { concurrency: true }, () => {
     await second.work(async (taken) => {
       ran.push(taken);
     });
-    const startedAt = Date.now();
     await queue.stop({ timeoutSeconds: 0.1 });
-    assert.ok(Date.now() - startedAt < 1_000);
     assert.equal(signals[0]?.aborted, true);
     await until(() => ran.length === 1);
     assert.deepEqual(ran, [job]);
