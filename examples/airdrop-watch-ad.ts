@@ -1,5 +1,5 @@
 // A queue worker: pays what viewers have earned, one batch at a time, and resumes after any interruption.
-// FLYWHEEL_API_KEY=… node examples/airdrop-watch-ad.ts queue-folder wallet.json
+// FLYWHEEL_API_KEY=… npx node examples/airdrop-watch-ad.ts queue-folder wallet.json
 // The folder holds events.jsonl, one line for each ad watched: {"adId":"ad-7731","viewer":"12Zg…","seconds":30}
 // A line that cannot be paid never stops the others: it goes to state.json, under `aside`, with the reason.
 import { randomUUID } from 'node:crypto';

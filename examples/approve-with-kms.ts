@@ -1,5 +1,5 @@
 // Approves a batch of another program within its own limits, with a key that never leaves its key service:
-// FLYWHEEL_API_KEY=… KMS_URL=… node examples/approve-with-kms.ts <batch id> <wallet address> <vault address>
+// FLYWHEEL_API_KEY=… KMS_URL=… npx node examples/approve-with-kms.ts <batch id> <wallet address> <vault address>
 // This key service accepts bytes by POST and answers their Ed25519 signature, 64 bytes. Put your cloud's client in its
 // place.
 import { byteSigner, createFlywheelClient, type Pipeline, verifyAndSign } from '@flywheel/sdk';

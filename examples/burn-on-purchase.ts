@@ -1,4 +1,4 @@
-// Burns a hundredth of every purchase: FLYWHEEL_API_KEY=… node examples/burn-on-purchase.ts wallet.json
+// Burns a hundredth of every purchase: FLYWHEEL_API_KEY=… npx node examples/burn-on-purchase.ts wallet.json
 // curl -d '{"orderId":"SO-20418","customer":"12Zg…","totalCents":31800}' http://127.0.0.1:3000
 // `createPurchaseHandler` returns a handler from Request to Response, which works in Next, Hono, Deno and workers.
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Airdrops a file of recipients: FLYWHEEL_API_KEY=… node examples/csv-airdrop.ts recipients.csv wallet.json
+// Airdrops a file of recipients: FLYWHEEL_API_KEY=… npx node examples/csv-airdrop.ts recipients.csv wallet.json
 // Each line has an address, a comma and an amount of whole tokens. The same file is never sent twice: its hash is in
 // the proofs and makes the idempotency keys.
 import { createHash } from 'node:crypto';

@@ -1,4 +1,4 @@
-// Runs a batch with the SDK, from init to its end: FLYWHEEL_API_KEY=… node examples/run-batch.ts wallet.json
+// Runs a batch with the SDK, from init to its end: FLYWHEEL_API_KEY=… npx node examples/run-batch.ts wallet.json
 // The wallet is the one that registered the project. FLYWHEEL_URL and SOLANA_RPC_URL replace the service and the node
 // of npm start.
 import { readFile } from 'node:fs/promises';

@@ -1,5 +1,5 @@
 // Checks a proof on chain without the service, as anyone can.
-// node examples/verify-proof.ts <signature> <vault address> WATCH_AD '{"adId":"123"}'
+// npx node examples/verify-proof.ts <signature> <vault address> WATCH_AD '{"adId":"123"}'
 import { proof } from '@flywheel/sdk';
 
 const [signature = '', vault = '', type = '', payload = ''] = process.argv.slice(2);

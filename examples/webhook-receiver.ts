@@ -1,4 +1,4 @@
-// Receives a project's webhooks: WEBHOOK_SECRET=whsec_… node examples/webhook-receiver.ts 3000
+// Receives a project's webhooks: WEBHOOK_SECRET=whsec_… npx node examples/webhook-receiver.ts 3000
 // The secret is shown when the webhook is created: flywheel webhooks create --receiver http://127.0.0.1:3000/ …
 // `createReceiver` returns a handler from Request to Response, which works in Next, Hono, Deno and workers.
 import { createServer } from 'node:http';

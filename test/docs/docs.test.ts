@@ -43,6 +43,15 @@ describe('the documents', () => {
     assert.deepEqual(operating.match(/^\| `[A-Z][A-Z_]+` \|.*$/gm), settingRows());
   });
 
+  it('start TypeScript programs with npx node, because the reader may have Node 20', async () => {
+    const bare: string[] = [];
+    for await (const page of glob(['*.md', 'docs/**/*.md', 'examples/*.ts'], { cwd: ROOT })) {
+      const text = await readFile(join(ROOT, page), 'utf8');
+      for (const [line] of text.matchAll(/^.*(?<!npx )\bnode [\w./-]+\.ts\b.*$/gm)) bare.push(`${page}: ${line}`);
+    }
+    assert.deepEqual(bare, []);
+  });
+
   it('contain the command that runs the tests, which .ci/run runs', async () => {
     const [readme, run] = await Promise.all(['README.md', '.ci/run'].map((path) => readFile(join(ROOT, path), 'utf8')));
     assert.match(readme ?? '', /^npm ci && npm test$/m);

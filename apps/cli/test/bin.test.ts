@@ -2,18 +2,21 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const FLYWHEEL = fileURLToPath(new URL('../bin/flywheel.js', import.meta.url));
 /** The oldest version that the launcher supports. */
 const OLDEST_NODE_MAJOR = 20;
 const PINNED_NODE_MAJOR = 24;
 const oldNode = findOldNode();
 
-describe('the launcher', { skip: oldNode === null && 'no Node older than the pinned one is on the PATH' }, () => {
+const NO_OLD_NODE = 'no Node older than the pinned one is on the PATH';
+
+describe('the launcher', { skip: oldNode === null && NO_OLD_NODE }, () => {
   it('runs the sources with the pinned Node if an older one starts it', async () => {
     const { exitCode, stdout } = await run(['--version']);
     assert.equal(exitCode, 0);
@@ -48,6 +51,15 @@ describe('the launcher', { skip: oldNode === null && 'no Node older than the pin
     assert.equal(exitCode, 0);
     await assert.rejects(fetch(rpcUrl), 'nothing listens there');
   });
+});
+
+it('npx node runs an example in a terminal that has Node 20', { skip: oldNode === null && NO_OLD_NODE }, async () => {
+  const path = [dirname(oldNode ?? ''), '/usr/bin', '/bin'].join(delimiter);
+  const env = { PATH: path, HOME: process.env.HOME, SOLANA_RPC_URL: 'http://127.0.0.1:9' };
+  const words = ['node', 'examples/verify-proof.ts', 'signature', 'vault', 'WATCH_AD', '{}'];
+  const example = spawn('npx', words, { cwd: ROOT, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  // Its own error, from a node that does not answer: the program and everything that it imports was loaded.
+  assert.match(await text(example.stderr), /127\.0\.0\.1:9 is unreachable/);
 });
 
 function start(words: readonly string[]) {

@@ -4,7 +4,8 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Admin } from '@flywheel/service';
 import { clearJobs, type Job, type Jobs, setJobs, startTestJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
-import { randomAddress } from '@flywheel/testing/records';
+import { RESERVED, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { endBatch } from '../../service/src/store/batches/batches.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 
 type JobRecord = Awaited<ReturnType<Admin['listJobs']>>[number];
@@ -51,6 +52,23 @@ describe('flywheel jobs', () => {
       assert.equal(await ranBatch(), batchId);
     });
   }
+
+  it('does not list the expiry of a batch that has ended', async () => {
+    const project = await storeProject(database.db);
+    await storeNonces(database.db, 2);
+    const [open, ended] = [await storeBatch(database.db, project), await storeBatch(database.db, project)];
+    await endBatch(database.db, ended.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, new Date());
+    const startAfter = new Date(Date.now() + 3_600_000);
+    for (const batch of [open, ended]) {
+      const job: Job = { type: 'expire', batchId: batch.id, multisig: randomAddress() };
+      await queue.enqueue(database.db, job, { startAfter });
+    }
+    const { jobs } = parseDocument<{ jobs: JobRecord[] }>(await runCommand(['jobs', '--json'], env));
+    assert.deepEqual(
+      jobs.map(({ batchId }) => batchId),
+      [open.id],
+    );
+  });
 
   it('does not retry a job that is running, completed or missing, and reports it', async () => {
     await enqueue();

@@ -78,10 +78,14 @@ describe('flywheel localnet, beside a running cluster', () => {
     assert.doesNotMatch(stderr, /devnet/);
   });
 
-  it('names the address at which no cluster answers', async () => {
-    const { exitCode, stderr } = await runCommand(['localnet', 'warp'], { SOLANA_RPC_URL: 'http://127.0.0.1:9' });
-    assert.notEqual(exitCode, 0);
-    assert.match(stderr, /127\.0\.0\.1:9/);
+  it('names the address at which no cluster answers, and exits with 4', async () => {
+    const address = 'So11111111111111111111111111111111111111112';
+    for (const words of [['warp'], ['fund', address, '--sol', '1']]) {
+      const down = { SOLANA_RPC_URL: 'http://127.0.0.1:9' };
+      const { exitCode, stderr } = await runCommand(['localnet', ...words], down);
+      assert.equal(exitCode, 4, stderr);
+      assert.match(stderr, /127\.0\.0\.1:9/);
+    }
   });
 
   function ask(method: string): Promise<Response> {

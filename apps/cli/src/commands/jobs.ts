@@ -36,8 +36,7 @@ function addList(jobs: Command, context: Context): void {
     .option('--completed', 'also jobs that completed in the last 24 hours')
     .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… flywheel jobs --stuck')
     .action(async ({ stuck = false, completed = false }: ListOptions) => {
-      const listed = await withOperations(context, ({ listJobs }) => listJobs({ withCompleted: completed }));
-      const all = listed.filter((job) => !isMoot(job));
+      const all = await withOperations(context, ({ listJobs }) => listJobs({ withCompleted: completed }));
       const shown = stuck ? all.filter(isStuck) : all;
       output.result({ jobs: shown }, describeJobs(shown, { now: new Date(), onlyStuck: stuck, stream: output.stdout }));
     });
@@ -82,11 +81,6 @@ function addRetry(jobs: Command, context: Context): void {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 type JobRecord = Awaited<ReturnType<Admin['listJobs']>>[number];
-
-/** The expiry of a batch that has ended finds nothing to do when it is due. */
-function isMoot({ type, state, batchStatus }: JobRecord): boolean {
-  return type === 'expire' && state === 'waiting' && (batchStatus === 'EXECUTED' || batchStatus === 'FAILED');
-}
 
 function isStuck({ problem }: JobRecord): boolean {
   return problem !== null;
