@@ -10,6 +10,7 @@ import {
 import {
   type Connection,
   FlywheelError,
+  type RegistrationInput,
   type RegistrationTerms,
   type RequestParts,
   sendRequest,
@@ -50,6 +51,8 @@ export interface RegistrationOutcome {
 export interface RegisterVerification {
   /** A Solana node of the wallet’s holder. */
   readonly rpcUrl: string;
+  /** The addresses that the registration may name; any by default. */
+  readonly expect?: RegistrationInput['expect'];
   /** Called with what is about to be signed, before the wallet signs; it may throw. */
   readonly onVerified?: (terms: RegistrationTerms) => Promise<void>;
 }
@@ -79,9 +82,9 @@ export function createConsoleClient(options: { readonly url: string; readonly fe
       await callOnce(CONSOLE_OPERATIONS.signIn, { body: { ...body, message, signature } });
     },
 
-    async register(wallet, body, { rpcUrl, ...options }) {
+    async register(wallet, body, { rpcUrl, expect, ...options }) {
       const registration = await call(CONSOLE_OPERATIONS.createRegistration, { body });
-      const input = { wallet, mint: body.mint, registration };
+      const input = { wallet, mint: body.mint, registration, ...(expect !== undefined && { expect }) };
       const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input, options);
       const { body: project } = await sendRequest(
         connection,

@@ -9,6 +9,7 @@ export type CliErrorCode =
   | 'ERR_WALLET'
   | 'ERR_API_KEY_MISSING'
   | 'ERR_CLUSTER'
+  | 'ERR_PIN'
   | 'ERR_DATABASE_LOST'
   | 'ERR_BATCH_FAILED'
   | 'ERR_ALREADY_PAID'

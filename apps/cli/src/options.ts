@@ -38,11 +38,19 @@ const MAX_RUN = 1_000;
 /** Options of a command that pays from a file with the project’s wallet. */
 export interface PaymentOptions extends UrlOption, RpcUrlOption, RunNumberOptions {
   readonly wallet: string;
+  readonly trust: readonly string[];
 }
 
-/** Adds `--wallet`, `--rpc-url`, `--url`, and which payment of the same file a command line means. */
+/** Adds `--wallet`, `--trust`, `--rpc-url`, `--url`, and which payment of the same file a command line means. */
 export function addPaymentOptions(command: Command): Command {
-  return addUrlOption(addRpcUrlOption(addRunNumberOptions(addWalletOption(command))));
+  const described = addTrustOption(addWalletOption(command), 'the vault of a project that this computer does not know');
+  return addUrlOption(addRpcUrlOption(addRunNumberOptions(described)));
+}
+
+/** Adds `--trust`. @param what it names. */
+export function addTrustOption(command: Command, what: string): Command {
+  const add = (text: string, previous: readonly string[]) => [...previous, parseAddress(text)];
+  return command.option('--trust <address>', `trust ${what}; repeat for more`, add, []);
 }
 
 /** Adds `--again`, `--run` and `--rest`. */

@@ -106,8 +106,8 @@ export function describeChangeIssue(file: string, { id, status, executeResult }:
 /** 128 bits name a file of one person's computer. */
 const NAME_CHARACTERS = 32;
 
-/** XDG Base Directory Specification: a path that is not absolute is ignored. */
-function stateDirectory({ environment }: Context): string {
+/** Where the command line keeps its state. XDG Base Directory Specification: a path that is not absolute is ignored. */
+export function stateDirectory({ environment }: Context): string {
   const { XDG_STATE_HOME: stateHome = '' } = environment;
   return join(isAbsolute(stateHome) ? stateHome : join(homedir(), '.local', 'state'), 'flywheel');
 }
@@ -136,7 +136,8 @@ function parseRecord(value: Partial<Record<keyof RunRecord, unknown>>): RunRecor
   throw new Error('it is not a record of a run');
 }
 
-function writeWhole(path: string, text: string): void {
+/** Replaces a file. A crash leaves the old text or the new one, never a part. */
+export function writeWhole(path: string, text: string): void {
   const draft = `${path}.${process.pid}`;
   const file = openSync(draft, 'w', 0o600);
   try {

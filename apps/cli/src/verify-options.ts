@@ -1,29 +1,52 @@
 import type { ProjectSummary } from '@flywheel/api';
-import { isFlywheelError, readMint, type VerifyOptions } from '@flywheel/sdk';
+import { type BatchProgress, isFlywheelError, readMint, type VerifyOptions } from '@flywheel/sdk';
 import { type Context, type RpcUrlOption, trustedRpcUrl, type UrlOption } from './context.ts';
 import { CliError } from './errors.ts';
+import { openPins, type TrustOption, withPin } from './pins.ts';
+
+export interface BatchVerification {
+  readonly verify: VerifyOptions;
+  /** Keeps the multisig of a verified batch. @returns a note about what is new; null if nothing is. */
+  readonly keep: (event: BatchProgress) => string | null;
+}
+
+interface ProjectToVerify {
+  /** What the service says; null if it is not known, and then the node is not checked. */
+  readonly project: Pick<ProjectSummary, 'vaultAddress' | 'token'> | null;
+  /** Address of the wallet that signs. */
+  readonly wallet: string;
+}
 
 /**
  * Determines what the wallet's signature is verified against. It reads the project's mint at the node, so that a node that
- * does not answer, or is of another cluster, is an error before anything is created.
- * @param project null if it is not known; then the node is not checked.
- * @throws FlywheelError if the node does not answer, CliError `ERR_CLUSTER` if it does not have the mint.
+ * does not answer, or is of another cluster, is an error before anything is created. What this computer knows of the
+ * wallet's multisig replaces what the service says.
+ * @throws FlywheelError if the node does not answer, CliError `ERR_CLUSTER` if it does not have the mint, `ERR_PIN` if the
+ * service shows another vault than this computer knows.
  */
-export async function verifyOptionsOf(
+export async function openVerification(
   context: Context,
-  project: Pick<ProjectSummary, 'vaultAddress' | 'token'> | null,
-  options: UrlOption & RpcUrlOption,
-): Promise<VerifyOptions> {
+  { project, wallet }: ProjectToVerify,
+  options: UrlOption & RpcUrlOption & TrustOption,
+): Promise<BatchVerification> {
   const rpcUrl = await trustedRpcUrl(context, options);
-  if (project === null) return { rpcUrl };
-  const { vaultAddress, token } = project;
+  if (project !== null) await requireMint(rpcUrl, project.token.mint);
+  const pins = await openPins(context, options, rpcUrl);
+  const claimed = project && { vaultAddress: project.vaultAddress, mintAddress: project.token.mint };
+  const pin = pins.findMultisig(wallet, claimed, options.trust ?? []);
+  return {
+    verify: withPin({ rpcUrl, ...claimed }, pin),
+    keep: (event) => pins.keepVerified(wallet, event),
+  };
+}
+
+async function requireMint(rpcUrl: string, mint: string): Promise<void> {
   try {
-    await readMint(rpcUrl, token.mint);
+    await readMint(rpcUrl, mint);
   } catch (cause) {
     if (isFlywheelError(cause)) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
     const message = `${new URL(rpcUrl).host} does not have the project’s token: ${reason} Set SOLANA_RPC_URL to a node of the service’s cluster.`;
     throw new CliError('ERR_CLUSTER', message, { cause });
   }
-  return { rpcUrl, vaultAddress, mintAddress: token.mint };
 }

@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type Server } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import type { RegisteredProject, Registration } from '@flywheel/api';
 import { forgeRegistration, REGISTRATION_LIES } from '@flywheel/testing/registration-lies';
 import { openWorld, type World } from '@flywheel/testing/world';
-import { type Address, type Base64EncodedWireTransaction, generateKeyPairSigner } from '@solana/kit';
+import { type Address, generateKeyPairSigner } from '@solana/kit';
+import { type Lie, type LyingService, openLyingService } from './lying-service.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
 
 const LAMPORTS = 1_000_000_000n;
-
-/** Changes the answers of a path; the wallet is the one that registers. */
-interface Lie {
-  readonly path: RegExp;
-  readonly change: (answer: string) => Promise<string> | string;
-}
 
 describe('flywheel register with a service that lies', () => {
   let world: World;
@@ -24,54 +16,26 @@ describe('flywheel register with a service that lies', () => {
   let mint: Address;
   let stranger: Address;
   let company: Address;
-  let proxy: Server;
-  let url: string;
-  let lie: Lie | null = null;
+  let lying: LyingService;
   before(async () => {
     [world, folder] = await Promise.all([openWorld(), makeTemporaryFolder()]);
     mint = await world.localnet.bank.createMint(6, false);
     [stranger, company] = [(await generateKeyPairSigner()).address, (await generateKeyPairSigner()).address];
-    proxy = createServer(async (incoming, response) => {
-      const body = await text(incoming);
-      if (incoming.url?.endsWith('/confirm')) await broadcast(JSON.parse(body).signedTransaction);
-      const { origin, host } = new URL(world.url);
-      const outgoing = request(`${origin}${incoming.url}`, { method: incoming.method, headers: incoming.headers });
-      outgoing.end(body);
-      const [answer]: IncomingMessage[] = await once(outgoing, 'response');
-      assert.ok(answer, host);
-      let changed = await text(answer);
-      if (lie?.path.test(incoming.url ?? '')) changed = await lie.change(changed);
-      const { 'content-length': _length, 'content-encoding': _encoding, ...headers } = answer.headers;
-      response.writeHead(answer.statusCode ?? 500, headers).end(changed);
-    });
-    proxy.listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    const address = proxy.address();
-    assert.ok(address !== null && typeof address === 'object');
-    url = `http://127.0.0.1:${address.port}`;
+    lying = await openLyingService(world);
   });
   after(async () => {
-    proxy?.close();
+    lying?.stop();
     await world?.stop();
     await folder?.[Symbol.asyncDispose]();
   });
 
-  /** A lying service uses every signature that it gets. */
-  async function broadcast(signed: Base64EncodedWireTransaction): Promise<void> {
-    const config = { encoding: 'base64', preflightCommitment: 'confirmed' } as const;
-    await world.rpc
-      .sendTransaction(signed, config)
-      .send()
-      .catch(() => null);
-  }
-
   async function register(makeLie: (wallet: Address) => Lie | null, rpcUrl = world.localnet.url) {
     const { file, signer } = await writeWallet(folder, `${crypto.randomUUID()}.json`);
     await world.localnet.bank.airdrop(signer.address, LAMPORTS);
-    lie = makeLie(signer.address);
+    lying.tell(makeLie(signer.address));
     const limits = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
     const words = ['register', '--wallet', file, '--mint', mint, ...limits, '--json'];
-    const result = await runCommand(words, { FLYWHEEL_URL: url, SOLANA_RPC_URL: rpcUrl });
+    const result = await runCommand(words, { FLYWHEEL_URL: lying.url, SOLANA_RPC_URL: rpcUrl });
     const { value: balance } = await world.rpc.getBalance(signer.address, { commitment: 'confirmed' }).send();
     return { result, balance, stderr: result.stderr };
   }

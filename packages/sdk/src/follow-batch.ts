@@ -117,7 +117,10 @@ export async function followBatch(
     }
     const batch = await client.getBatch(batchId, call);
     if (verify !== 'trust-service' && batch.status === 'FAILED') {
-      const vote = await tryCancelVote(client, batchId, { ...call, wallet, rpcUrl: verify.rpcUrl });
+      const vote = await tryCancelVote(client, batchId, {
+        ...{ ...call, wallet, rpcUrl: verify.rpcUrl },
+        ...(verify.expect?.multisig !== undefined && { multisig: verify.expect.multisig }),
+      });
       if (vote !== null) onProgress?.({ stage: 'cancelVote', batch, ...vote });
     }
     onProgress?.({ stage: 'ended', batch, hadEnded });

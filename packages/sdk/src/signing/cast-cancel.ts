@@ -13,6 +13,8 @@ export interface CastCancelOptions {
   readonly wallet: ApprovalSigner;
   /** A Solana node of your choice, or several of one cluster: the first healthy one is used. */
   readonly rpcUrl: RpcUrl;
+  /** The project's multisig, if you know it; otherwise the service's answer is used. */
+  readonly multisig?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -30,14 +32,14 @@ export interface CastCancelOptions {
 export async function castCancel(
   client: Pick<FlywheelClient, 'getBatch' | 'cancelBatch'>,
   batchId: string,
-  { wallet, rpcUrl, signal }: CastCancelOptions,
+  { wallet, rpcUrl, multisig, signal }: CastCancelOptions,
 ): Promise<Signature | null> {
   const call = signal ? { signal } : {};
   const batch = await client.getBatch(batchId, call);
   if (batch.status !== 'FAILED') return null;
   const answer = await client.cancelBatch(batchId, call);
   if (!('cancelTx' in answer) || answer.cancelTx === undefined) return null;
-  await requireCancelVote(answer.cancelTx, batch, wallet.address);
+  await requireCancelVote(answer.cancelTx, { ...batch, ...(multisig !== undefined && { multisig }) }, wallet.address);
   const signed = await signTransaction(answer.cancelTx, wallet);
   const node = await chooseNode(rpcUrl);
   const signature = await askRpc(node, SEND, [signed, { encoding: 'base64', preflightCommitment: 'confirmed' }]);

@@ -43,6 +43,8 @@ export interface VerificationResult {
   readonly onChain: ProposalOnChain;
   /** Decimals of the mint. */
   readonly decimals: number;
+  /** The one member that votes beside the wallet; null if there are none or several. */
+  readonly company: Address | null;
   /** Issues of the approval transaction itself, a sentence each. */
   readonly issues: readonly string[];
   /** Mismatches between the chain and the pipelines shown. */
@@ -93,7 +95,7 @@ export async function verifyApproval(
     ...inContent,
   ];
   const isVerified = issues.length + mismatches.length === 0;
-  return { approval, onChain, decimals: mint.decimals, issues, mismatches, isVerified };
+  return { approval, onChain, company, decimals: mint.decimals, issues, mismatches, isVerified };
 }
 
 interface VerifiedContent {

@@ -64,9 +64,9 @@ export interface RegistrationInput {
   /** The company's addresses, if you know them. */
   readonly expect?: {
     /** Votes for the company. */
-    readonly company?: string;
+    readonly company?: string | readonly string[];
     /** Proposes and executes, without a vote. */
-    readonly operator?: string;
+    readonly operator?: string | readonly string[];
   };
 }
 
@@ -310,13 +310,21 @@ function claimIssues({ registration, expect }: RegistrationInput, terms: Registr
   return [
     ...differences('multisig', registration.multisig, terms.multisig),
     ...differences('vault', registration.vaultAddress, terms.vaultAddress),
-    ...(expect?.company === undefined || expect.company === terms.company
+    ...(isExpected(terms.company, expect?.company)
       ? []
-      : [`${terms.company} would vote for the company, not ${expect.company}.`]),
-    ...(expect?.operator === undefined || expect.operator === terms.operator
+      : [`${terms.company} would vote for the company, not ${listed(expect?.company)}.`]),
+    ...(isExpected(terms.operator, expect?.operator)
       ? []
-      : [`${terms.operator} would be the operator, not ${expect.operator}.`]),
+      : [`${terms.operator} would be the operator, not ${listed(expect?.operator)}.`]),
   ];
+}
+
+function isExpected(address: Address, expected: string | readonly string[] | undefined): boolean {
+  return expected === undefined || [expected].flat().includes(address);
+}
+
+function listed(expected: string | readonly string[] | undefined): string {
+  return [expected ?? []].flat().join(' or ');
 }
 
 function isSame(a: DescribedInstruction, b: DescribedInstruction): boolean {

@@ -2,7 +2,13 @@ import { basename } from 'node:path';
 import { PROOF_TYPE } from '@flywheel/api';
 import { groupDigits, pluralize, toDecimal } from '@flywheel/protocol';
 import { type AirdropCsv, DUPLICATES, type Duplicates, readAirdropCsv } from '@flywheel/protocol/airdrop-csv';
-import { type FlywheelClient, idempotencyKeyOf, requirePreviousRun, TOKEN_2022_PROGRAM_ADDRESS } from '@flywheel/sdk';
+import {
+  type BatchProgress,
+  type FlywheelClient,
+  idempotencyKeyOf,
+  requirePreviousRun,
+  TOKEN_2022_PROGRAM_ADDRESS,
+} from '@flywheel/sdk';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Context, openClient, openConsole, requireApiKey } from '../../context.ts';
 import { CliError } from '../../errors.ts';
@@ -12,7 +18,7 @@ import { addPaymentOptions, type PaymentOptions, runNumberOf } from '../../optio
 import { createProgressBar, type ProgressBar } from '../../progress.ts';
 import { alreadyPaid, recordRun } from '../../run-recorder.ts';
 import { openRunState, requireUnchanged } from '../../run-state.ts';
-import { verifyOptionsOf } from '../../verify-options.ts';
+import { openVerification } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { type AirdropCheck, checkAirdrop } from './check.ts';
 import { type AirdropPlan, keyOfPart, planAirdrop } from './plan.ts';
@@ -82,7 +88,7 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const { rows, totalBaseUnits } = read;
   if (read.issues.length > 0) throw fileError(file, read, options.duplicates);
   if (rows.length === 0) throw new CliError('ERR_FILE', `${file} has no rows. Expected rows of address,amount.`);
-  const verify = await verifyOptionsOf(context, project, options);
+  const { verify, keep } = await openVerification(context, { project, wallet: wallet.address }, options);
   const run = runNumberOf(options);
   const receiptFile = options.receipt ?? `${file.replace(/\.csv$/i, '')}${run === 1 ? '' : `.run${run}`}.receipt.csv`;
   const text = rowsText(rows);
@@ -111,8 +117,13 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
 
   const deps = { client, console, projectId: project.id, wallet, verify, signal };
   const recorder = recordRun(output, { state, sent, note: bar.note });
+  const onEvent = (event: BatchProgress) => {
+    recorder.onProgress(event);
+    const news = keep(event);
+    if (news !== null) bar.note(news);
+  };
   const request = { rows, plan, receiptFile, sendRest: options.rest === true };
-  const report = await sendAirdrop(deps, request, { bar, onEvent: recorder.onProgress });
+  const report = await sendAirdrop(deps, request, { bar, onEvent });
   bar.close();
   finish(context, report, { ...summary, receipt: receiptFile });
   const endedBefore = recorder.endedBefore();

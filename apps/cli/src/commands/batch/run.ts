@@ -10,7 +10,7 @@ import { addPaymentOptions, type PaymentOptions, runNumberOf } from '../../optio
 import { createProgress } from '../../progress.ts';
 import { alreadyPaid, recordRun } from '../../run-recorder.ts';
 import { openRunState, requireUnchanged } from '../../run-state.ts';
-import { verifyOptionsOf } from '../../verify-options.ts';
+import { openVerification } from '../../verify-options.ts';
 import { findProjectOfKey } from '../project/sign-in.ts';
 import { showBatchProgress } from './batch-progress.ts';
 import { describeBatch, describeFailure } from './describe-batch.ts';
@@ -57,7 +57,9 @@ async function runFile(context: Context, file: string, options: RunOptions): Pro
   const request = InitBatchRequest.safeParse(JSON.parse(requestText));
   const content = request.success ? await runKeyOf(request.data.pipelines) : null;
   const project = await checkWallet(context, wallet, options);
-  const verify = options.skipVerification ? 'trust-service' : await verifyOptionsOf(context, project, options);
+  const verification = options.skipVerification
+    ? TRUST_SERVICE
+    : await openVerification(context, { project, wallet: wallet.address }, options);
   const state = openRunState(context, project?.id ?? serviceUrl(context, options), file);
   if (options.idempotencyKey === undefined) await requireUnchanged(client, state, { file, content });
 
@@ -69,11 +71,21 @@ async function runFile(context: Context, file: string, options: RunOptions): Pro
   const onProgress = (event: BatchProgress) => {
     showProgress(event);
     recorder.onProgress(event);
+    const news = verification.keep(event);
+    if (news !== null) progress.note(news);
   };
   const batch = await interruptible((signal) => {
     const { idempotencyKey, rest: sendRest = false } = options;
     const key = idempotencyKey === undefined ? {} : { idempotencyKey };
-    return runBatch(client, requestText, { wallet, verify, run, sendRest, signal, onProgress, ...key });
+    return runBatch(client, requestText, {
+      wallet,
+      verify: verification.verify,
+      run,
+      sendRest,
+      signal,
+      onProgress,
+      ...key,
+    });
   }, RESUME).finally(() => progress.close());
   output.result(batch, describeBatch(batch, output.stdout));
   const ownRun = options.idempotencyKey === undefined ? run : null;
@@ -81,6 +93,8 @@ async function runFile(context: Context, file: string, options: RunOptions): Pro
   const endedBefore = recorder.endedBefore();
   if (endedBefore !== null) throw alreadyPaid(endedBefore, ownRun, 'pipelines');
 }
+
+const TRUST_SERVICE = { verify: 'trust-service', keep: () => null } as const;
 
 const RESUME = 'Nothing is lost: run the same command again to resume.';
 

@@ -15,9 +15,18 @@ import {
 } from '../../context.ts';
 import { CliError } from '../../errors.ts';
 import { readWallet } from '../../files.ts';
-import { addProofType, addRpcUrlOption, addUrlOption, addWalletOption, parseScopes } from '../../options.ts';
+import {
+  addProofType,
+  addRpcUrlOption,
+  addTrustOption,
+  addUrlOption,
+  addWalletOption,
+  parseScopes,
+} from '../../options.ts';
+import { openPins } from '../../pins.ts';
 
 interface RegisterOptions extends UrlOption, RpcUrlOption {
+  readonly trust: readonly string[];
   readonly wallet: string;
   readonly mint: string;
   readonly burnLimit: string;
@@ -45,7 +54,7 @@ export function addRegisterCommand(program: Command, context: Context): void {
         'company approval. automatic (default): a batch that passes all rules is approved; manual: a person decides',
       ).choices(ApprovalMode.options),
     );
-  addRpcUrlOption(addUrlOption(command))
+  addRpcUrlOption(addUrlOption(addTrustOption(command, 'a company or operator that this computer does not know')))
     .addHelpText(
       'after',
       '\nExample:\n  flywheel register --wallet wallet.json --mint 7Fq2… --burn-limit 1000 --airdrop-limit 5000 \\\n    --scopes burn,airdrop --proof-type "WATCH_AD:Watched a rewarded video to its end"',
@@ -55,6 +64,8 @@ export function addRegisterCommand(program: Command, context: Context): void {
       const wallet = await readWallet(options.wallet);
       const rpcUrl = await trustedRpcUrl(context, options);
       const console = openConsole(context, options);
+      const pins = await openPins(context, options, rpcUrl);
+      const expect = pins.expectedOfRegistration(options.trust);
       await console.signIn(wallet);
       const { project, registration, terms } = await console.register(
         wallet,
@@ -68,12 +79,14 @@ export function addRegisterCommand(program: Command, context: Context): void {
         },
         {
           rpcUrl,
+          ...(expect !== undefined && { expect }),
           onVerified: async (verified) => {
             output.note(describeTerms(verified, rpcUrl));
             await requireBalance(context, rpcUrl, verified);
           },
         },
       );
+      pins.keepRegistration(terms);
       for (const warning of registration.warnings) output.note(`Note: ${warning}`);
       const { company, operator } = terms;
       output.result(

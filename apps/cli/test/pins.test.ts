@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { RegisteredProject } from '@flywheel/api';
+import { createSignerFile } from '@flywheel/service/internal/solana/signer.ts';
+import { requireOk, signIn } from '@flywheel/testing/project';
+import { approve, approveForCompany, rotateCompany, waitForWithdrawal } from '@flywheel/testing/treasury';
+import { openConsoleWorld, type World } from '@flywheel/testing/world';
+import { type Address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
+import { type LyingService, openLyingService } from './lying-service.ts';
+import { type CommandResult, parseDocument, runCommand } from './run-command.ts';
+import { makeTemporaryFolder, type TemporaryFolder, writeWallet } from './wallet-files.ts';
+
+interface CliProject extends RegisteredProject {
+  readonly company: string;
+  readonly operator: string;
+}
+
+describe('what the command line knows of a multisig', () => {
+  let world: World;
+  let companyCookie: string;
+  let folder: TemporaryFolder;
+  let lying: LyingService;
+  let wallet: { readonly file: string; readonly signer: KeyPairSigner };
+  let mint: Address;
+  let project: CliProject;
+  let env: Record<string, string>;
+  before(async () => {
+    folder = await makeTemporaryFolder();
+    ({ world, companyCookie } = await openConsoleWorld());
+    lying = await openLyingService(world);
+    mint = await world.localnet.bank.createMint(6, false);
+    env = { FLYWHEEL_URL: lying.url, SOLANA_RPC_URL: world.localnet.url, XDG_STATE_HOME: folder.path };
+    wallet = await writeWallet(folder);
+    await world.localnet.bank.airdrop(wallet.signer.address, 1_000_000_000n);
+    project = parseDocument(await register());
+    env.FLYWHEEL_API_KEY = project.apiKey;
+    const vault = project.vaultAddress as Address;
+    await world.localnet.bank.airdrop(vault, 1_000_000_000n);
+    await world.localnet.bank.mintTo(mint, vault, 1_000_000_000n);
+  });
+  after(async () => {
+    lying?.stop();
+    await world?.stop();
+    await folder?.[Symbol.asyncDispose]();
+  });
+
+  const pinFile = () => join(folder.path, 'flywheel', 'pins.json');
+  const readPins = async () => JSON.parse(await readFile(pinFile(), 'utf8'));
+
+  function register(...options: string[]): Promise<CommandResult> {
+    const limits = ['--burn-limit', '9', '--airdrop-limit', '9', '--scopes', 'burn,airdrop'];
+    return runCommand(['register', '--wallet', wallet.file, '--mint', mint, ...limits, '--json', ...options], env);
+  }
+
+  /** Runs a new batch; a test reads its notes on stderr. */
+  async function run(...options: string[]): Promise<CommandResult> {
+    const actions = [{ action: 'BURN', amount: 0.001 }];
+    const pipelines = [{ type: 'WATCH_AD', payload: JSON.stringify({ adId: crypto.randomUUID() }), actions }];
+    const file = await folder.write(`${crypto.randomUUID()}.json`, JSON.stringify({ pipelines }));
+    return runCommand(['run', file, '--wallet', wallet.file, ...options], env);
+  }
+
+  async function assertRefused(result: CommandResult, expected: RegExp): Promise<void> {
+    assert.equal(result.exitCode, 1, result.stderr);
+    assert.match(result.stderr, /^✗ ERR_PIN /);
+    assert.match(result.stderr, expected);
+    assert.equal(result.stdout, '');
+  }
+
+  it('is kept from its registration, and a run says nothing about it', async () => {
+    const { multisigs, services } = await readPins();
+    const { multisig, vaultAddress, company, operator } = project;
+    const [pin] = multisigs;
+    assert.deepEqual(
+      [pin.multisig, pin.vaultAddress, pin.mintAddress, pin.company, pin.wallet],
+      [multisig, vaultAddress, mint, company, wallet.signer.address],
+    );
+    assert.deepEqual([services[0].companies, services[0].operators], [[company], [operator]]);
+    const { exitCode, stderr } = await run();
+    assert.equal(exitCode, 0, stderr);
+    assert.doesNotMatch(stderr, /first use|has moved/);
+  });
+
+  it('is kept at the first use of a project that was registered elsewhere, and shown', async () => {
+    const kept = await readFile(pinFile(), 'utf8');
+    await rm(pinFile());
+    const first = await run();
+    assert.equal(first.exitCode, 0, first.stderr);
+    assert.match(
+      first.stderr,
+      new RegExp(`first use of the multisig ${project.multisig} .* company ${project.company}`),
+    );
+    assert.doesNotMatch((await run()).stderr, /first use/);
+    await writeFile(pinFile(), kept);
+  });
+
+  it('refuses another vault or mint that the service shows, before anything is created', async () => {
+    const stranger = (await generateKeyPairSigner()).address;
+    const count = async () => (await world.db.selectFrom('batches').select('id').execute()).length;
+    const before = await count();
+    for (const [shown, expected] of [
+      [project.vaultAddress, new RegExp(`shows the vault ${stranger}; this computer knows ${project.vaultAddress}`)],
+      [mint, new RegExp(`does not have the project’s token|shows the mint ${stranger}`)],
+    ] as const) {
+      lying.tell({ path: /\/projects$/, change: (answer) => answer.replaceAll(shown, stranger) });
+      const refused = await run();
+      assert.equal(refused.exitCode, 1, refused.stderr);
+      assert.match(refused.stderr, expected);
+    }
+    const other = await world.localnet.bank.createMint(6, false);
+    lying.tell({ path: /\/projects$/, change: (answer) => answer.replaceAll(mint, other) });
+    await assertRefused(
+      await run(),
+      new RegExp(`shows the mint ${other} for the vault .*; this computer knows ${mint}`),
+    );
+    assert.equal(await count(), before);
+    lying.tell(null);
+  });
+
+  it('is not ignored when its file is damaged', async () => {
+    const kept = await readFile(pinFile(), 'utf8');
+    await writeFile(pinFile(), '{"multisigs":');
+    await assertRefused(await run(), /pins\.json, where this computer keeps its multisigs, is damaged/);
+    await writeFile(pinFile(), kept);
+  });
+
+  it('follows the company’s rotation, in its overlap and after it, and only --trust names a new company', async () => {
+    const next = join(folder.path, 'company-2.json');
+    const company = await createSignerFile(next);
+    await world.restart({ COMPANY_SIGNER: next, COMPANY_SIGNER_PREVIOUS: world.environment.COMPANY_SIGNER ?? '' });
+
+    // In the overlap the old key still votes in this multisig.
+    const overlap = await run();
+    assert.equal(overlap.exitCode, 0, overlap.stderr);
+    assert.doesNotMatch(overlap.stderr, /has moved/);
+
+    const refused = await register();
+    assert.equal(refused.exitCode, 1);
+    assert.match(refused.stderr, new RegExp(`${company} would vote for the company, not ${project.company}`));
+    const trusted = parseDocument<CliProject>(await register('--trust', company));
+    assert.equal(trusted.company, company);
+    assert.deepEqual((await readPins()).services[0].companies, [project.company, company]);
+
+    const cookie = await signIn(world.url, wallet.signer);
+    const owner = { projectId: project.projectId, cookie, wallet: wallet.signer };
+    const { batchId } = requireOk(await rotateCompany(world, owner, companyCookie));
+    await waitForWithdrawal(world, owner, batchId, ({ batch }) => batch.status === 'FINALIZED');
+    requireOk(await approve(world, owner, batchId));
+    requireOk(await approveForCompany(world, companyCookie, batchId));
+    await waitForWithdrawal(world, owner, batchId, ({ batch }) => batch.status === 'EXECUTED');
+
+    const moved = await run();
+    assert.equal(moved.exitCode, 0, moved.stderr);
+    assert.match(moved.stderr, new RegExp(`has moved from ${project.company} to ${company}`));
+    const { multisigs } = await readPins();
+    const pin = multisigs.find((it: { multisig: string }) => it.multisig === project.multisig);
+    assert.equal(pin.company, company);
+    assert.doesNotMatch((await run()).stderr, /has moved/);
+  });
+});
