@@ -1,10 +1,15 @@
-import { after, before, describe } from 'node:test';
-import { appendFileSync } from 'node:fs';
+import { describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
+
+/**
+ * Imports test files, each inside a suite of its own: hooks of a file that stand outside its suites run around its tests
+ * only. The next file is imported once the one before has been, so that each finds the suite it belongs to.
+ * @param files absolute paths below `root`
+ */
 export async function openSuites(root: string, files: readonly string[]): Promise<void> {
   for (const file of files) {
     const { promise, resolve } = Promise.withResolvers<void>();
-    describe(file.slice(root.length), () => { let a: NodeJS.CpuUsage; let w=0; before(()=>{a=process.cpuUsage();w=Date.now()}); after(()=>{const d=process.cpuUsage(a);appendFileSync('/tmp/w/suitecpu3.tsv', `${((d.user+d.system)/1e6).toFixed(1)}\t${((Date.now()-w)/1e3).toFixed(1)}\t${file.slice(root.length)}\n`)}); return import(pathToFileURL(file).href).finally(resolve)});
+    describe(file.slice(root.length), () => import(pathToFileURL(file).href).finally(resolve));
     await promise;
   }
 }

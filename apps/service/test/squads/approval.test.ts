@@ -220,7 +220,10 @@ describe('the approval of a batch', () => {
         /whole Solana transaction|cannot be decoded|canonical encoding/,
       );
     }
-    await refused(Buffer.concat([bytes, Buffer.of(0)]).toString('base64'), /takes 420 bytes; the canonical encoding takes 419/);
+    await refused(
+      Buffer.concat([bytes, Buffer.of(0)]).toString('base64'),
+      /takes 420 bytes; the canonical encoding takes 419/,
+    );
     await refused(bytes.toString('base64url').replaceAll('=', '-'), /not base64/);
     await refused('not base64', /not base64/);
     await refused('A'.repeat(4_000), /4000 characters; a transaction has at most 1644/);
