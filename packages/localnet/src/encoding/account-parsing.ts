@@ -23,8 +23,8 @@ const STATE_NAMES = {
 };
 
 /**
- * Parses accounts of the token programs, nonces, lookup tables, sysvars, and accounts of the loader, stake and config
- * programs for `jsonParsed`; null for accounts that cannot be read.
+ * Parses accounts of the token programs, nonces, lookup tables, sysvars, and accounts of the loader, stake, vote and
+ * config programs for `jsonParsed`; null for accounts that cannot be read.
  */
 export function parseAccount(account: EncodedAccount, readAccount: (address: Address) => MaybeEncodedAccount) {
   const bytes = new Uint8Array(account.data);

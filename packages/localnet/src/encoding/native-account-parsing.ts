@@ -15,16 +15,20 @@ import { type ByteReader, createByteReader } from '../wire/byte-reader.ts';
 const SYSVAR_OWNER = 'Sysvar1111111111111111111111111111111111111';
 const UPGRADEABLE_LOADER = 'BPFLoaderUpgradeab1e11111111111111111111111';
 const STAKE_PROGRAM = 'Stake11111111111111111111111111111111111111';
+const VOTE_PROGRAM = 'Vote111111111111111111111111111111111111111';
 const CONFIG_PROGRAM = 'Config1111111111111111111111111111111111111';
 /** First key of the config accounts that describe validators. */
 const VALIDATOR_INFO = 'Va1idator1nfo111111111111111111111111111111';
+
+/** Fills the room of voters that a vote account has not had. */
+const NO_VOTER = '11111111111111111111111111111111';
 
 export interface ParsedState {
   readonly type: string;
   readonly info?: unknown;
 }
 
-/** Parses sysvars, and accounts of the upgradeable loader, the stake and the config program; null for others. */
+/** Parses sysvars, and accounts of the upgradeable loader and of the stake, vote and config programs; null for others. */
 export function parseNativeAccount({ address, programAddress, data }: EncodedAccount) {
   const bytes = new Uint8Array(data);
   const readable = PROGRAMS[programAddress];
@@ -45,6 +49,7 @@ const PROGRAMS: Readonly<Record<string, { readonly program: string; readonly par
   [SYSVAR_OWNER]: { program: 'sysvar', parse: parseSysvar },
   [UPGRADEABLE_LOADER]: { program: 'bpf-upgradeable-loader', parse: parseLoaderAccount },
   [STAKE_PROGRAM]: { program: 'stake', parse: parseStake },
+  [VOTE_PROGRAM]: { program: 'vote', parse: parseVote },
   [CONFIG_PROGRAM]: { program: 'config', parse: parseConfig },
 };
 
@@ -163,6 +168,76 @@ function parseStake(bytes: Uint8Array): ParsedState | null {
   };
   reader.u64(); // the rate of warming up, which is not shown
   return { type: 'delegated', info: { meta, stake: { delegation, creditsObserved: reader.u64() } } };
+}
+
+const PRIOR_VOTERS = 32;
+
+/** A u32 tag: 0 is the version of 0.23.5, 1 of 1.14.11, 2 version 3, 3 version 4 (solana-vote-interface, VoteStateVersions). */
+function parseVote(bytes: Uint8Array): ParsedState | null {
+  const reader = createByteReader(bytes);
+  const tag = reader.u32();
+  if (tag > 3) return null;
+  const nodePubkey = reader.address();
+  const first = tag === 0 ? readOldVoters(reader) : null;
+  const authorizedWithdrawer = reader.address();
+  const commission = tag === 3 ? readRewardShares(reader) : reader.u8();
+  const votes = readList(reader, () => {
+    if (tag >= 2) reader.u8(); // the latency of the vote, which is not shown
+    return { slot: reader.u64(), confirmationCount: reader.u32() };
+  });
+  const rootSlot = reader.u8() === 1 ? reader.u64() : null;
+  const authorizedVoters =
+    first?.authorizedVoters ?? readList(reader, () => ({ epoch: reader.u64(), authorizedVoter: reader.address() }));
+  const priorVoters = first?.priorVoters ?? (tag === 3 ? [] : readPriorVoters(reader));
+  if (tag === 1 || tag === 2) reader.bytes(9); // position in the ring of prior voters, and whether it is empty
+  const epochCredits = readList(reader, () => ({
+    epoch: reader.u64(),
+    credits: String(reader.u64()),
+    previousCredits: String(reader.u64()),
+  }));
+  const lastTimestamp = { slot: reader.u64(), timestamp: BigInt.asIntN(64, reader.u64()) };
+  return {
+    type: 'vote',
+    info: {
+      ...{ nodePubkey, authorizedWithdrawer, commission, votes, rootSlot },
+      ...{ authorizedVoters, priorVoters, epochCredits, lastTimestamp },
+    },
+  };
+}
+
+function readOldVoters(reader: ByteReader) {
+  const authorizedVoter = reader.address();
+  const authorizedVoters = [{ epoch: reader.u64(), authorizedVoter }];
+  const priorVoters = readPriorVoters(reader, 8);
+  reader.u64(); // position in the ring of prior voters
+  return { authorizedVoters, priorVoters };
+}
+
+/** The share of version 4 is in basis points, behind two addresses of collectors; a validator shows whole percents. */
+function readRewardShares(reader: ByteReader): number {
+  reader.bytes(64);
+  const basisPoints = reader.u16();
+  reader.bytes(2 + 8); // the share of block revenue, and rewards that wait for their distribution
+  if (reader.u8() === 1) reader.bytes(48); // a compressed BLS key
+  return Math.floor(basisPoints / 100) % 256;
+}
+
+function readPriorVoters(reader: ByteReader, skippedBytes = 0) {
+  const ring = Array.from({ length: PRIOR_VOTERS }, () => {
+    const voter = {
+      authorizedPubkey: reader.address(),
+      epochOfLastAuthorizedSwitch: reader.u64(),
+      targetEpoch: reader.u64(),
+    };
+    reader.bytes(skippedBytes);
+    return voter;
+  });
+  return ring.filter(({ authorizedPubkey }) => authorizedPubkey !== NO_VOTER);
+}
+
+/** Reads entries behind their u64 count. */
+function readList<T>(reader: ByteReader, readEntry: () => T): T[] {
+  return Array.from({ length: Number(reader.u64()) }, readEntry);
 }
 
 /** Keys, each with whether it must sign, behind their count in one byte; then JSON text that describes a validator. */

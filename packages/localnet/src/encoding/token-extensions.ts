@@ -1,4 +1,4 @@
-import { type Address, isSome, type Option } from '@solana/kit';
+import { type Address, getAddressEncoder, isSome, type Option } from '@solana/kit';
 import { AccountState } from '@solana-program/token';
 import { type Extension, getMintDecoder, getTokenDecoder } from '@solana-program/token-2022';
 
@@ -10,7 +10,7 @@ const STATE_NAMES = {
   [AccountState.Frozen]: 'frozen',
 };
 
-/** The extensions of a mint or token account of Token-2022 as `jsonParsed` shows them. Confidential ones are not parsed. */
+/** The extensions of a mint or token account of Token-2022 as `jsonParsed` shows them. */
 export function parseExtensions(kind: 'mint' | 'account', bytes: Uint8Array) {
   const decoder = kind === 'mint' ? getMintDecoder() : getTokenDecoder();
   const { extensions } = decoder.decode(bytes);
@@ -19,8 +19,7 @@ export function parseExtensions(kind: 'mint' | 'account', bytes: Uint8Array) {
 
 function parseExtension(extension: Extension) {
   const { __kind: kind, ...members } = extension;
-  if (kind.startsWith('Confidential')) return { extension: 'unparseableExtension' };
-  const name = kind.charAt(0).toLowerCase() + kind.slice(1);
+  const name = kind === 'ConfidentialTransferFee' ? 'confidentialTransferFeeConfig' : lowerFirst(kind);
   const state = stateOf(extension, members);
   return Object.keys(state).length === 0 ? { extension: name } : { extension: name, state };
 }
@@ -39,16 +38,33 @@ function stateOf(extension: Extension, members: object): Readonly<Record<string,
         multiplier: String(extension.multiplier),
         newMultiplier: String(extension.newMultiplier),
       };
+    case 'ConfidentialTransferAccount': {
+      const { pendingBalanceLow: pendingBalanceLo, pendingBalanceHigh: pendingBalanceHi, ...rest } = shown(members);
+      return { ...rest, pendingBalanceLo, pendingBalanceHi };
+    }
+    case 'ConfidentialTransferFee': {
+      const { elgamalPubkey: withdrawWithheldAuthorityElgamalPubkey, ...rest } = shown(members);
+      return { ...rest, withdrawWithheldAuthorityElgamalPubkey };
+    }
     default:
       return shown(members);
   }
 }
 
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** Keys and ciphertexts of ElGamal are shown in base64 (solana-zk-sdk, `pod`). */
 function shown(members: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(members).map(([name, value]) => {
       const plain: unknown = isOption(value) ? (isSome(value) ? value.value : null) : value;
-      return [name, plain === NO_ADDRESS ? null : plain];
+      if (plain === NO_ADDRESS) return [name, null];
+      // The client library reads an ElGamal key as an address, because it is as long.
+      const bytes =
+        /elgamalPubkey$/i.test(name) && plain !== null ? getAddressEncoder().encode(plain as Address) : plain;
+      return [name, bytes instanceof Uint8Array ? Buffer.from(bytes).toString('base64') : bytes];
     }),
   );
 }

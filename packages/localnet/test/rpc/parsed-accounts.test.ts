@@ -3,13 +3,31 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Address, address, generateKeyPairSigner, getAddressEncoder, getBase58Decoder } from '@solana/kit';
+import {
+  type Address,
+  address,
+  generateKeyPairSigner,
+  getAddressEncoder,
+  getBase58Decoder,
+  lamports,
+  type ReadonlyUint8Array,
+} from '@solana/kit';
 import { getMultisigEncoder, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
-import { AccountState, getMintEncoder, getTokenEncoder, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import {
+  AccountState,
+  type ExtensionArgs,
+  getMintEncoder,
+  getTokenEncoder,
+  TOKEN_2022_PROGRAM_ADDRESS,
+} from '@solana-program/token-2022';
+import { parseNativeAccount } from '../../src/encoding/native-account-parsing.ts';
+import { parseExtensions } from '../../src/encoding/token-extensions.ts';
 import { type Localnet, startLocalnet } from '../../src/index.ts';
 import { useCluster } from '../cluster.ts';
 
 const STAKE_PROGRAM = address('Stake11111111111111111111111111111111111111');
+const VOTE_PROGRAM = address('Vote111111111111111111111111111111111111111');
+const NO_ADDRESS = address('11111111111111111111111111111111');
 const CONFIG_PROGRAM = address('Config1111111111111111111111111111111111111');
 const VALIDATOR_INFO = address('Va1idator1nfo111111111111111111111111111111');
 const TOKEN_PROGRAM_DATA_OWNER = 'BPFLoaderUpgradeab1e11111111111111111111111';
@@ -91,6 +109,106 @@ describe('jsonParsed', () => {
     });
   });
 
+  test('shows the confidential extensions of Token-2022 with keys and ciphertexts in base64', () => {
+    const [key, cipher, balance] = [addresses[2] ?? NO_ADDRESS, new Uint8Array(64).fill(7), new Uint8Array(36).fill(9)];
+    const inBase64 = (bytes: ReadonlyUint8Array) => Buffer.from(bytes).toString('base64');
+    const shownKey = inBase64(getAddressEncoder().encode(key));
+    const [shownCipher, shownBalance] = [inBase64(cipher), inBase64(balance)];
+    const counters = {
+      pendingBalanceCreditCounter: 1n,
+      maximumPendingBalanceCreditCounter: 65_536n,
+      expectedPendingBalanceCreditCounter: 2n,
+      actualPendingBalanceCreditCounter: 3n,
+    };
+    const flags = { approved: true, allowConfidentialCredits: true, allowNonConfidentialCredits: false };
+    const account: ExtensionArgs[] = [
+      {
+        ...{ __kind: 'ConfidentialTransferAccount', elgamalPubkey: key, ...flags, ...counters },
+        ...{ pendingBalanceLow: cipher, pendingBalanceHigh: cipher, availableBalance: cipher },
+        decryptableAvailableBalance: balance,
+      },
+      { __kind: 'ConfidentialTransferFeeAmount', withheldAmount: cipher },
+    ];
+    assert.deepEqual(parseExtensions('account', tokenBytes(key, key, account)), [
+      {
+        extension: 'confidentialTransferAccount',
+        state: {
+          ...{ elgamalPubkey: shownKey, ...flags, ...counters },
+          ...{ pendingBalanceLo: shownCipher, pendingBalanceHi: shownCipher, availableBalance: shownCipher },
+          decryptableAvailableBalance: shownBalance,
+        },
+      },
+      { extension: 'confidentialTransferFeeAmount', state: { withheldAmount: shownCipher } },
+    ]);
+    const mint: ExtensionArgs[] = [
+      { __kind: 'ConfidentialTransferMint', authority: key, autoApproveNewAccounts: true, auditorElgamalPubkey: key },
+      { __kind: 'ConfidentialTransferMint', authority: null, autoApproveNewAccounts: true, auditorElgamalPubkey: null },
+      {
+        ...{ __kind: 'ConfidentialTransferFee', authority: key, elgamalPubkey: key },
+        ...{ harvestToMintEnabled: true, withheldAmount: cipher },
+      },
+      {
+        ...{ __kind: 'ConfidentialMintBurn', confidentialSupply: cipher, decryptableSupply: balance },
+        ...{ supplyElgamalPubkey: key, pendingBurn: cipher },
+      },
+    ];
+    assert.deepEqual(parseExtensions('mint', mintBytes(key, mint)), [
+      {
+        extension: 'confidentialTransferMint',
+        state: { authority: key, autoApproveNewAccounts: true, auditorElgamalPubkey: shownKey },
+      },
+      {
+        extension: 'confidentialTransferMint',
+        state: { authority: null, autoApproveNewAccounts: true, auditorElgamalPubkey: null },
+      },
+      {
+        extension: 'confidentialTransferFeeConfig',
+        state: {
+          ...{ authority: key, withdrawWithheldAuthorityElgamalPubkey: shownKey },
+          ...{ harvestToMintEnabled: true, withheldAmount: shownCipher },
+        },
+      },
+      {
+        extension: 'confidentialMintBurn',
+        state: {
+          ...{ confidentialSupply: shownCipher, decryptableSupply: shownBalance },
+          ...{ supplyElgamalPubkey: shownKey, pendingBurn: shownCipher },
+        },
+      },
+    ]);
+  });
+
+  test('shows vote accounts of every version', () => {
+    const [node = NO_ADDRESS, voter = NO_ADDRESS] = addresses.slice(2);
+    for (const tag of [0, 1, 2, 3]) {
+      const data = voteBytes(tag, node, voter);
+      const account = { address: node, programAddress: VOTE_PROGRAM, data, executable: false } as const;
+      const priorVoters = [{ authorizedPubkey: node, epochOfLastAuthorizedSwitch: 1n, targetEpoch: 2n }];
+      const parsed = parseNativeAccount({ ...account, lamports: lamports(1n), space: BigInt(data.length) });
+      assert.deepEqual(
+        parsed,
+        {
+          program: 'vote',
+          parsed: {
+            type: 'vote',
+            info: {
+              ...{ nodePubkey: node, authorizedWithdrawer: voter, commission: 7, rootSlot: 5n },
+              votes: [{ slot: 6n, confirmationCount: 31 }],
+              authorizedVoters: [{ epoch: 3n, authorizedVoter: voter }],
+              priorVoters: tag === 3 ? [] : priorVoters,
+              epochCredits: [{ epoch: 3n, credits: '20', previousCredits: '10' }],
+              lastTimestamp: { slot: 6n, timestamp: -1n },
+            },
+          },
+          space: data.length,
+        },
+        `version ${tag}`,
+      );
+      const short = { ...account, data: data.subarray(0, -1), lamports: lamports(1n), space: BigInt(data.length - 1) };
+      assert.equal(parseNativeAccount(short), null, 'the bytes end too early');
+    }
+  });
+
   test('shows a delegated stake', async () => {
     const [one, two] = addresses.slice(2);
     const { program, parsed } = (await read(written.stake?.address)).data;
@@ -158,7 +276,7 @@ function multisigBytes(signers: readonly Address[]): Uint8Array {
   return new Uint8Array(getMultisigEncoder().encode({ m: 1, n: signers.length, isInitialized: true, signers: all }));
 }
 
-function mintBytes(authority: Address): Uint8Array {
+function mintBytes(authority: Address, extensions?: ExtensionArgs[]): Uint8Array {
   const fee = { epoch: 1n, maximumFee: 100n, transferFeeBasisPoints: 50 };
   return new Uint8Array(
     getMintEncoder().encode({
@@ -167,7 +285,7 @@ function mintBytes(authority: Address): Uint8Array {
       decimals: 2,
       isInitialized: true,
       freezeAuthority: null,
-      extensions: [
+      extensions: extensions ?? [
         {
           __kind: 'TransferFeeConfig',
           transferFeeConfigAuthority: authority,
@@ -184,7 +302,7 @@ function mintBytes(authority: Address): Uint8Array {
   );
 }
 
-function tokenBytes(mint: Address, owner: Address): Uint8Array {
+function tokenBytes(mint: Address, owner: Address, extensions?: ExtensionArgs[]): Uint8Array {
   return new Uint8Array(
     getTokenEncoder().encode({
       mint,
@@ -195,7 +313,10 @@ function tokenBytes(mint: Address, owner: Address): Uint8Array {
       isNative: null,
       delegatedAmount: 0n,
       closeAuthority: null,
-      extensions: [{ __kind: 'ImmutableOwner' }, { __kind: 'MemoTransfer', requireIncomingTransferMemos: true }],
+      extensions: extensions ?? [
+        { __kind: 'ImmutableOwner' },
+        { __kind: 'MemoTransfer', requireIncomingTransferMemos: true },
+      ],
     }),
   );
 }
@@ -217,6 +338,34 @@ function stakeBytes(one: Address, two: Address): Uint8Array {
     u64(U64_MAX),
     u64(0n),
     u64(10n),
+  ]);
+}
+
+/** A vote account with one entry in each list; the fields of the versions stand in different places. */
+function voteBytes(tag: number, node: Address, voter: Address): Uint8Array {
+  const key = (value: Address) => new Uint8Array(getAddressEncoder().encode(value));
+  const prior = [key(node), u64(1n), u64(2n), ...(tag === 0 ? [u64(9n)] : [])];
+  const ring = [...prior, Buffer.alloc(31 * (tag === 0 ? 56 : 48)), u64(0n), Buffer.alloc(tag === 0 ? 0 : 1)];
+  const shares = [
+    key(node),
+    key(node),
+    Buffer.of(0xbc, 2),
+    Buffer.of(0, 1),
+    u64(8n),
+    Buffer.of(1),
+    Buffer.alloc(48, 3),
+  ];
+  return Buffer.concat([
+    ...[Buffer.of(tag, 0, 0, 0), key(node)],
+    ...(tag === 0 ? [key(voter), u64(3n), ...ring] : []),
+    key(voter),
+    ...(tag === 3 ? shares : [Buffer.of(7)]),
+    ...[u64(1n), Buffer.alloc(tag >= 2 ? 1 : 0, 1), u64(6n), Buffer.of(31, 0, 0, 0)],
+    ...[Buffer.of(1), u64(5n)],
+    ...(tag === 0 ? [] : [u64(1n), u64(3n), key(voter)]),
+    ...(tag === 1 || tag === 2 ? ring : []),
+    ...[u64(1n), u64(3n), u64(20n), u64(10n)],
+    ...[u64(6n), u64(U64_MAX)],
   ]);
 }
 
