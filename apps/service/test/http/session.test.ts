@@ -21,15 +21,27 @@ describe('a console session', () => {
     );
   });
 
-  it('is sent over https only if the service is reached by https', async () => {
+  it('is over https a cookie that only this host can set, and the only one that is taken', async () => {
     await using secure = await startTestServer({ publicUrl: 'https://flywheel.example' });
     const response = await secure.fetch('/console/api/sign-in', json(SIGN_IN));
-    assert.match(response.headers.get('set-cookie') ?? '', /; Secure$/);
+    assert.equal(
+      response.headers.get('set-cookie'),
+      `__Host-${COOKIE}; Path=/; Secure; Max-Age=60; HttpOnly; SameSite=Strict`,
+    );
+    const signOut = (cookie: string) =>
+      secure.fetch('/console/api/sign-out', json('', { cookie, origin: 'https://flywheel.example' }));
+    assert.equal((await signOut(`__Host-${COOKIE}`)).status, 200);
+    assert.equal((await signOut(COOKIE)).status, 401);
+    const v1 = { apiKey: null, headers: { cookie: `__Host-${COOKIE}` } };
+    assert.equal((await secure.fetch('/v1/flywheel/batch/current', v1)).status, 401);
+  });
+
+  it('is sent over https only if the service is reached by https', async () => {
     await using proxied = await startTestServer({ trustedProxies: ['127.0.0.1'] });
     const forwarded = await proxied.fetch('/console/api/sign-in', json(SIGN_IN, { 'x-forwarded-proto': 'https' }));
-    assert.match(forwarded.headers.get('set-cookie') ?? '', /; Secure$/);
+    assert.match(forwarded.headers.get('set-cookie') ?? '', /^__Host-.*; Secure;/);
     const believed = await server.fetch('/console/api/sign-in', json(SIGN_IN, { 'x-forwarded-proto': 'https' }));
-    assert.doesNotMatch(believed.headers.get('set-cookie') ?? '', /Secure/);
+    assert.doesNotMatch(believed.headers.get('set-cookie') ?? '', /Secure|__Host-/);
   });
 
   it('is found among other cookies, and cleared by signing out', async () => {
@@ -74,7 +86,8 @@ describe('a change requested by another site', () => {
 
   it('is rejected by the public address if one is set', async () => {
     await using known = await startTestServer({ publicUrl: 'https://flywheel.example/' });
-    const signOut = (origin: string) => known.fetch('/console/api/sign-out', json('', { cookie: COOKIE, origin }));
+    const signOut = (origin: string) =>
+      known.fetch('/console/api/sign-out', json('', { cookie: `__Host-${COOKIE}`, origin }));
     assert.equal((await signOut('https://flywheel.example')).status, 200);
     assert.equal((await signOut(known.url)).status, 400);
   });

@@ -74,17 +74,17 @@ export async function authenticateKey(deps: AuthenticateDeps, apiKey: string | u
 
 const NO_HASH = new Uint8Array(32);
 
-const COOKIE = 'flywheel_session';
-
 /**
  * Authenticates the session of the Cookie header.
+ * @param origin where the caller reaches the service.
  * @throws ApiError ERR_UNAUTHORIZED when there is no session cookie or its session has expired.
  */
 export async function authenticateSession(
   { findOpenSession }: Pick<AuthenticateDeps, 'findOpenSession'>,
   cookieHeader: string | undefined,
+  origin: string,
 ): Promise<SessionHolder> {
-  const sessionToken = readCookie(cookieHeader ?? '', COOKIE);
+  const sessionToken = readCookie(cookieHeader ?? '', cookieOf(origin).name);
   if (sessionToken === null) throw unauthorized('Sign in with the project’s wallet.');
   const session = await findOpenSession(sessionToken);
   if (session === null) throw unauthorized('The session has expired. Sign in again.');
@@ -92,18 +92,28 @@ export async function authenticateSession(
 }
 
 /**
- * Builds the Set-Cookie header that opens a session. Scripts cannot read it, other sites cannot send it, and browsers do
- * not send it to /v1.
- * @param origin where the caller reaches the service: over https the cookie is Secure.
+ * Builds the Set-Cookie header that opens a session. Scripts cannot read it, other sites cannot send it, and /v1 does not
+ * take it.
+ * @param origin where the caller reaches the service.
  */
 export function sessionCookie(sessionToken: string, maxAgeSeconds: number, origin: string): string {
-  const secure = origin.startsWith('https:') ? '; Secure' : '';
-  return `${COOKIE}=${sessionToken}; Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
+  const { name, attributes } = cookieOf(origin);
+  return `${name}=${sessionToken}; ${attributes}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
 }
 
 /** Builds the Set-Cookie header that deletes the session cookie. */
 export function clearedSessionCookie(origin: string): string {
   return sessionCookie('', 0, origin);
+}
+
+/**
+ * Over https browsers take a `__Host-` cookie only from this host itself, so that a page of a sibling domain cannot plant a
+ * session here. Such a cookie must be Secure and have the path `/`, which is not possible over http.
+ */
+function cookieOf(origin: string): { readonly name: string; readonly attributes: string } {
+  return origin.startsWith('https:')
+    ? { name: '__Host-flywheel_session', attributes: 'Path=/; Secure' }
+    : { name: 'flywheel_session', attributes: 'Path=/console' };
 }
 
 /**

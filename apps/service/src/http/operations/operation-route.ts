@@ -100,7 +100,7 @@ async function admit(
     }
     case 'session':
     case 'company': {
-      const holder = await authenticateSession(deps, request.headers.cookie);
+      const holder = await authenticateSession(deps, request.headers.cookie, context.origin);
       const { wallet } = holder;
       exchange.caller = { wallet };
       await limitRate(deps, operation.rateLimit, wallet, reply);
