@@ -71,7 +71,7 @@ async function awaitNonces({ db, clock, log }: Deps, signal: AbortSignal | undef
 
 /** Runs one job. The queue retries a job that throws: every step continues from the cursor on chain. */
 async function runJob(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<void> {
-  if (job.type === 'refill-nonces') return refillNonces({ ...deps, chain: deps.chain.view() });
+  if (job.type === 'refill-nonces') return refillNonces({ ...deps, chain: deps.chain.view(0n, 'nonces') });
   const found = await findBatchWithoutPipelines(deps.db, job.batchId);
   if (!found) throw new Error(`Job ${job.type} refers to batch ${job.batchId}, which does not exist.`);
   const project = await findProjectOfBatch(deps.db, found);

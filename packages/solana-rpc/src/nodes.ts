@@ -206,7 +206,7 @@ const NODE_CODES: ReadonlySet<number> = new Set([
 const SLOT_CODES: ReadonlySet<number> = new Set([-32007, -32009]);
 
 /** True for an error about the node; false for one about the call, which every node would answer. */
-function isNodeFailure(error: unknown): error is RpcError {
+export function isNodeFailure(error: unknown): error is RpcError {
   if (!(error instanceof RpcError)) return false;
   return error.reason !== 'node-error' || (error.code !== null && NODE_CODES.has(error.code));
 }

@@ -62,8 +62,11 @@ export async function storeProject(db: Db, changes: Partial<Project> = {}): Prom
 /** Stores `count` nonces that can be leased. */
 export async function storeNonces(db: Db, count: number): Promise<void> {
   const planned = await planNonces(db, { target: count, addressOf: async () => randomAddress() });
-  for (const { address } of planned) await setNonceAvailable(db, address, randomNonce());
+  for (const { address } of planned) await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
 }
+
+/** Slots of a read that no other read was before. */
+export const ANY_SLOTS = { from: 0n, to: 0n } as const;
 
 export function randomNonce(): Nonce {
   return randomAddress() as string as Nonce; // a nonce's value is 32 bytes of base58 too

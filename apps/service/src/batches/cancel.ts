@@ -9,10 +9,12 @@ import {
 } from '@solana/kit';
 import { type Batch, type BatchWithoutPipelines, isFinal } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
+import type { Chain } from '../solana/chain.ts';
 import { compileUnsigned } from '../solana/transactions.ts';
 import { locateBatch, proposalCancel } from '../squads/instructions.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { findBatch } from '../store/batches/batches.ts';
+import { findLandedSlot } from '../store/batches/bundles.ts';
 import { lockUnbegun } from '../store/batches/ends.ts';
 import type { Deps } from './deps.ts';
 import { END_REASONS, recordEnd } from './jobs/end.ts';
@@ -89,7 +91,9 @@ async function isUnapprovedOnChain(
   batch: Batch,
 ): Promise<boolean> {
   try {
-    const { status } = await readProgress(deps, multisig, batch);
+    const landedSlot = await findLandedSlot(deps.db, batch.flywheelId);
+    const read = (chain: Chain) => readProgress({ ...deps, chain }, multisig, batch);
+    const { status } = await deps.chain.decide(landedSlot, read);
     return status === 'Absent' || status === 'Draft' || status === 'Active';
   } catch (err) {
     deps.log.warn({ batchId: batch.id, err }, 'the chain cannot be read: a job ends the batch');
@@ -99,7 +103,16 @@ async function isUnapprovedOnChain(
 
 /** Builds the wallet's cancel vote; null when the proposal was never approved, is closed, or has that vote already. */
 async function buildCancel(
-  { chain }: Deps,
+  deps: Deps,
+  project: Project,
+  batch: BatchWithoutPipelines,
+): Promise<Base64EncodedWireTransaction | null> {
+  const landedSlot = await findLandedSlot(deps.db, batch.flywheelId);
+  return deps.chain.decide(landedSlot, (chain) => buildCancelOn(chain, project, batch));
+}
+
+async function buildCancelOn(
+  chain: Chain,
   { flywheel: { multisig } }: Project,
   { batchIndex }: BatchWithoutPipelines,
 ): Promise<Base64EncodedWireTransaction | null> {

@@ -4,6 +4,7 @@ import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, t
 import type { Project } from '../model/project.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
+import { findLandedSlot } from '../store/batches/bundles.ts';
 import { askCompany } from '../store/batches/company-approvals.ts';
 import { hasExecutionBegun, requestExecution } from '../store/batches/executions.ts';
 import { DamagedRecord } from '../store/damaged-record.ts';
@@ -68,7 +69,10 @@ async function checkAndRequest(
 ): Promise<'awaits company' | 'in progress'> {
   const { multisig } = project.flywheel;
   await checkApproval(signedTx, { batchId: batch.id, batchIndex: batch.batchIndex, multisig, nonce: batch.nonce });
-  const { issues } = await checkBatch(deps, project, batch.pipelines);
+  const landedSlot = await findLandedSlot(deps.db, batch.flywheelId);
+  const { issues } = await deps.chain.decide(landedSlot, (chain) =>
+    checkBatch({ ...deps, chain }, project, batch.pipelines),
+  );
   const issue = toExecutionIssue(issues);
   if (issue?.code === 'ERR_VAULT_UNDERFUNDED') await scheduleBalanceCheck(deps.db, project.id, deps.clock.now());
   if (issue !== null) {

@@ -7,6 +7,7 @@ import { dailyTotals } from '../compile/totals.ts';
 import type { CompiledPipeline } from '../model/batch.ts';
 import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
+import { findLandedSlot } from '../store/batches/bundles.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
 import { type DailyLimit, dailyLimitError, findFairUseErrors, findRepeatedProofs } from './admission.ts';
 import { type BatchCheck, checkBatch } from './check/check-batch.ts';
@@ -49,8 +50,9 @@ export async function previewBatch(
   const request = parseInitRequest(body);
   checkPipelines(request.pipelines, { ...project, scopes });
   const pipelines = await compilePipelines(request.pipelines, project);
+  const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);
   const [{ check, cost }, limits, fairUseErrors, heldRecipients, warnings] = await Promise.all([
-    checkAndPrice(deps, project, pipelines),
+    deps.chain.decide(landedSlot, (chain) => checkAndPrice({ ...deps, chain }, project, pipelines)),
     readLimits(deps, project, pipelines),
     findFairUseErrors(deps.db, deps.fairUse, project, pipelines.length),
     findMixedRecipients(deps, project, request.pipelines),

@@ -8,7 +8,7 @@ import { approveTransaction } from '../squads/approval.ts';
 import { findBatch, findBatches, findBatchWithoutPipelines, findCurrentBatch } from '../store/batches/batches.ts';
 import { isClosed } from '../store/batches/ends.ts';
 import { findLedgerEntries } from '../store/batches/ledger.ts';
-import { updateNonceValue } from '../store/nonces.ts';
+import { findNonceSlot, updateNonceValue } from '../store/nonces.ts';
 import type { Deps } from './deps.ts';
 
 /**
@@ -85,11 +85,15 @@ export async function readApproval(
   if (isFinal(batch.status)) return null;
   const { address } = batch.nonce;
   const { operator } = project.flywheel.multisig;
-  const value = (await readNonces(chain, operator, [address], 'confirmed')).get(address);
-  if (value === undefined || value === batch.nonce.value) return buildApproval(project, batch);
+  const from = await findNonceSlot(db, batch.id);
+  const moved = await chain.decide(from, async (view) => {
+    const value = (await readNonces(view, operator, [address], 'confirmed')).get(address);
+    return value === undefined || value === batch.nonce.value ? null : { value, to: await view.slot() };
+  });
+  if (moved === null) return buildApproval(project, batch);
   // An approval that failed on chain has advanced the nonce. Earlier signatures are void; the wallet signs this one.
-  await updateNonceValue(db, batch.id, value);
-  return buildApproval(project, { ...batch, nonce: { address, value } });
+  await updateNonceValue(db, batch.id, moved.value, { from, to: moved.to });
+  return buildApproval(project, { ...batch, nonce: { address, value: moved.value } });
 }
 
 /**

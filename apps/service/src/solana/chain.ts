@@ -1,4 +1,4 @@
-import { createNodes, type NodesOptions, sleep } from '@flywheel/solana-rpc';
+import { createNodes, isNodeFailure, type NodesOptions, sleep } from '@flywheel/solana-rpc';
 import {
   type Address,
   type Base64EncodedWireTransaction,
@@ -37,6 +37,12 @@ export interface Chain extends PastReads {
    * @param subject what is decided: nodes that were left for it are not chosen again before all others.
    */
   view(seenSlot?: bigint, subject?: string): ChainView;
+  /**
+   * Makes one decision on one view. If its node cannot answer, the whole decision is made again on the next node, each node
+   * once: for requests, which no queue repeats.
+   * @param seenSlot as of `view`.
+   */
+  decide<T>(seenSlot: bigint, read: (view: ChainView) => Promise<T>): Promise<T>;
   /** Reads accounts in the given order; null for one that does not exist. `confirmed` by default. */
   accounts(
     addresses: readonly Address[],
@@ -126,10 +132,20 @@ export function createChain({ rpcUrls, ...options }: ChainOptions): Chain {
     const { transport, host, leave } = nodes.pin(subject);
     const rpc = createSolanaRpcFromTransport(transport);
     const reads = createReads(rpc, createFloor(clock, seenSlot), rentLamports);
-    return { ...reads, ...facts, view, host, leaveNode: leave };
+    return { ...reads, ...facts, view, decide, host, leaveNode: leave };
+  };
+  const decide: Chain['decide'] = async (seenSlot, read) => {
+    for (let nodesLeft = nodes.each.length; ; nodesLeft -= 1) {
+      try {
+        return await read(view(seenSlot));
+      } catch (error) {
+        // The failure has put the node last.
+        if (nodesLeft === 1 || !(error instanceof Error && isNodeFailure(error.cause))) throw error;
+      }
+    }
   };
   const anyNode = createSolanaRpcFromTransport(nodes.failover);
-  return { ...createReads(anyNode, NO_FLOOR, rentLamports), ...facts, view };
+  return { ...createReads(anyNode, NO_FLOOR, rentLamports), ...facts, view, decide };
 }
 
 /** Sends a transaction to every node, since one that is behind or cut off passes nothing on. One that accepts is enough. */
@@ -152,7 +168,7 @@ async function sendTo(rpc: ChainRpc, transaction: Base64EncodedWireTransaction):
   }
 }
 
-type Reads = Omit<Chain, 'send' | 'view' | keyof PastReads>;
+type Reads = Omit<Chain, 'send' | 'view' | 'decide' | keyof PastReads>;
 
 function createReads(rpc: ChainRpc, floor: Floor, rentLamports: Map<number, bigint>): Reads {
   return {

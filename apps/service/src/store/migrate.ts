@@ -12,6 +12,7 @@ import * as results from '../../migrations/0010-results.ts';
 import * as landedSlots from '../../migrations/0011-landed-slots.ts';
 import * as finalEnds from '../../migrations/0012-final-ends.ts';
 import * as openUntilFinal from '../../migrations/0013-open-until-final.ts';
+import * as nonceSlots from '../../migrations/0014-nonce-slots.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -28,6 +29,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0011-landed-slots': landedSlots,
   '0012-final-ends': finalEnds,
   '0013-open-until-final': openUntilFinal,
+  '0014-nonce-slots': nonceSlots,
 };
 
 /**

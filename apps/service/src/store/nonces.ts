@@ -13,6 +13,14 @@ export interface PooledNonce {
   readonly seed: string;
   /** Value that was last read, or the value before its last use; null while the account is being created. */
   readonly value: Nonce | null;
+  /** The state that `value` was read from is no newer than this slot; 0 if it was not read since the service keeps slots. */
+  readonly readSlot: bigint;
+}
+
+/** Slots between which the state lay that a value was read from. */
+export interface ReadSlots {
+  readonly from: bigint;
+  readonly to: bigint;
 }
 
 /**
@@ -72,11 +80,11 @@ export async function planNonces(
     const planned = await Promise.all(
       Array.from({ length: missing }, async () => {
         const seed = randomBytes(SEED_BYTES).toString('hex');
-        return { address: await addressOf(seed), seed, value: null };
+        return { address: await addressOf(seed), seed, value: null, readSlot: 0n };
       }),
     );
     if (missing > 0) {
-      const rows = planned.map((nonce) => ({ ...nonce, state: 'creating' as const }));
+      const rows = planned.map(({ address, seed }) => ({ address, seed, value: null, state: 'creating' as const }));
       await trx.insertInto('nonces').values(rows).execute();
     }
     return planned;
@@ -88,14 +96,21 @@ const SEED_BYTES = 16;
 
 /**
  * Makes a created or used nonce available with the value of a finalized read.
- * @returns false if it is in neither state, because another process was first.
+ * @returns false if it is in neither state, because another process was first, or if the value may be older than the one
+ * that is stored: an approval signed on a newer value could still land.
  */
-export async function setNonceAvailable(db: Db, address: Address, value: Nonce): Promise<boolean> {
+export async function setNonceAvailable(
+  db: Db,
+  address: Address,
+  value: Nonce,
+  { from, to }: ReadSlots,
+): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('nonces')
-    .set({ state: 'available', value })
+    .set({ state: 'available', value, read_slot: to })
     .where('address', '=', address)
     .where('state', 'in', ['creating', 'refreshing'])
+    .where('read_slot', '<=', from)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }
@@ -103,7 +118,7 @@ export async function setNonceAvailable(db: Db, address: Address, value: Nonce):
 export async function findNonces(db: Db, state: NonceState): Promise<PooledNonce[]> {
   return db
     .selectFrom('nonces')
-    .select(['address', 'seed', 'value'])
+    .select(['address', 'seed', 'value', 'read_slot as readSlot'])
     .where('state', '=', state)
     .orderBy('address')
     .execute();
@@ -119,16 +134,27 @@ export async function forgetNonces(db: Db, addresses: readonly Address[]): Promi
   return Number(numDeletedRows);
 }
 
-/** Stores the nonce value on which an open batch's approval is rebuilt, after the chain moved the nonce. */
-export async function updateNonceValue(db: Db, batchId: string, value: Nonce): Promise<void> {
+/** Finds the slot that a read of a batch's nonce must have reached, so that its value is no older than the stored one. */
+export async function findNonceSlot(db: Db, batchId: string): Promise<bigint> {
+  const leased = db.selectFrom('nonces').select('read_slot').where('batch_id', '=', batchId);
+  return (await leased.executeTakeFirst())?.read_slot ?? 0n;
+}
+
+/**
+ * Stores the nonce value on which an open batch's approval is rebuilt, after the chain moved the nonce. A value that may be
+ * older than the stored one changes nothing.
+ */
+export async function updateNonceValue(db: Db, batchId: string, value: Nonce, { from, to }: ReadSlots): Promise<void> {
   await inTransaction(db, async (trx) => {
+    const open = trx.selectFrom('batches').select('id').where('id', '=', batchId).where('ended_at', 'is', null);
+    if ((await open.forUpdate().executeTakeFirst()) === undefined) return;
     const { numUpdatedRows } = await trx
-      .updateTable('batches')
-      .set({ nonce_value: value })
-      .where('id', '=', batchId)
-      .where('ended_at', 'is', null)
+      .updateTable('nonces')
+      .set({ value, read_slot: to })
+      .where('batch_id', '=', batchId)
+      .where('read_slot', '<=', from)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) return;
-    await trx.updateTable('nonces').set({ value }).where('batch_id', '=', batchId).execute();
+    await trx.updateTable('batches').set({ nonce_value: value }).where('id', '=', batchId).execute();
   });
 }

@@ -232,6 +232,7 @@ interface NoncesTable {
   address: Address;
   seed: string;
   value: Nonce | null;
+  read_slot: Generated<bigint>;
   batch_id: string | null;
   state: 'creating' | 'available' | 'leased' | 'refreshing';
 }

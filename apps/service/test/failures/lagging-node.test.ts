@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { executeSigned, readBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
-import { burnPipeline } from '@flywheel/testing/client';
+import { burnPipeline, send } from '@flywheel/testing/client';
 import { type Call, type GateAnswer, type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { findMismatchedPipeline } from '../../src/batches/check/mismatches.ts';
 import { findBatch } from '../../src/store/batches/batches.ts';
+import { findLandedSlot } from '../../src/store/batches/bundles.ts';
 
 /** A node so far behind knows nothing of what a test does. */
 const SLOTS_BEHIND = 200n;
@@ -53,6 +54,34 @@ describe('two nodes 200 slots apart behind one URL', () => {
     world.gate.clear();
     assert.ok(answered > 3);
     assert.equal(executeResult?.successfulExecutions.length, 1);
+  });
+
+  it('answer a request only from a state in which the newest bundle of the project has landed', async () => {
+    const project = await createProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline(1)]);
+    const { flywheelId } = await readBatch(world, project, batch.id);
+    const multisig = await findMultisig(world, project);
+    const landedSlot = await findLandedSlot(world.db, flywheelId);
+    assert.ok(landedSlot > 0n);
+    const floors: number[] = [];
+    const note = ({ params: [asked, config] }: Call, pass: () => Promise<GateAnswer>) => {
+      // A transaction, or addresses; the worker reads the pool of nonces meanwhile.
+      const isOurs = !Array.isArray(asked) || [multisig.address, multisig.vault].some((own) => asked.includes(own));
+      if (isOurs) floors.push(Object(config).minContextSlot ?? 0);
+      return pass();
+    };
+    for (const method of ['getMultipleAccounts', 'simulateTransaction']) world.gate.intercept(method, note);
+    const ask = (path: string, body: object) =>
+      send(world.url, 'POST', `/v1/flywheel/batch/${path}`, { key: project.apiKey, body });
+    requireOk(await ask('preview', { pipelines: [burnPipeline(1)] }));
+    const previewed = floors.length;
+    requireOk(await ask(`${batch.id}/cancel`, {}));
+    world.gate.clear();
+    assert.ok(previewed > 1 && floors.length > previewed);
+    assert.deepEqual(
+      floors.filter((floor) => floor < landedSlot),
+      [],
+    );
   });
 
   it('do not report a mismatch of a pipeline whose account one of them lacks', async () => {

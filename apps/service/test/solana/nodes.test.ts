@@ -44,6 +44,35 @@ describe('several RPC URLs', () => {
     assert.equal(await chain.view().slot(), 5n);
   });
 
+  it('answer a whole decision each, and it is made again on the next one if the first cannot answer', async () => {
+    const { chain, asked } = await openNodes(
+      (_request, count) => (count === 1 ? { result: 3 } : { status: 503 }),
+      () => ({ result: 5 }),
+    );
+    const decided = await chain.decide(2n, async (view) => [await view.slot(), await view.blockHeight()]);
+    assert.deepEqual(decided, [5n, 5n]);
+    assert.deepEqual(
+      asked[1]?.map(({ body: { method, params } }) => [method, Object(params?.[0]).minContextSlot]),
+      [
+        ['getSlot', 2],
+        ['getBlockHeight', 2],
+      ],
+    );
+    await assert.rejects(
+      chain.decide(0n, async () => Promise.reject(new Error('refused'))),
+      /refused/,
+    );
+    const { chain: without, asked: tried } = await openNodes(
+      () => ({ status: 503 }),
+      () => ({ status: 503 }),
+    );
+    await assert.rejects(
+      without.decide(0n, (view) => view.slot()),
+      /HTTP 503/,
+    );
+    assert.deepEqual([tried[0]?.length, tried[1]?.length], [2, 2]);
+  });
+
   it('do not hide an error about the call itself', async () => {
     const { chain, asked } = await openNodes(
       () => ({ error: { code: -32602, message: 'Invalid params' } }),

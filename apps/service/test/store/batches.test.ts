@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { proofHash } from '@flywheel/protocol';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import {
+  ANY_SLOTS,
   DAY,
   later,
   NOW,
@@ -211,9 +212,9 @@ test('a rebuilt approval’s nonce value is stored with the batch and its lease,
     const lease = await db.selectFrom('nonces').select('value').where('address', '=', address).executeTakeFirst();
     return [(await findBatch(db, batch.id))?.nonce.value, lease?.value];
   };
-  await updateNonceValue(db, batch.id, value);
+  await updateNonceValue(db, batch.id, value, ANY_SLOTS);
   assert.deepEqual(await values(), [value, value]);
   await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
-  await updateNonceValue(db, batch.id, randomNonce());
+  await updateNonceValue(db, batch.id, randomNonce(), ANY_SLOTS);
   assert.deepEqual(await values(), [value, value]);
 });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { openTestDatabase } from '@flywheel/testing/postgres';
+import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
 import {
+  ANY_SLOTS,
   NOW,
   RESERVED,
   randomAddress,
@@ -11,8 +12,20 @@ import {
   storeNonces,
   storeProject,
 } from '@flywheel/testing/records';
+import { type Address, generateKeyPairSigner, type Nonce } from '@solana/kit';
+import { getNonceEncoder, NonceState, NonceVersion, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import { refillNonces } from '../../src/batches/jobs/nonce-pool.ts';
+import { createChain } from '../../src/solana/chain.ts';
 import { endBatch } from '../../src/store/batches/batches.ts';
-import { findNonces, forgetNonces, leaseNonce, planNonces, setNonceAvailable } from '../../src/store/nonces.ts';
+import {
+  findNonceSlot,
+  findNonces,
+  forgetNonces,
+  leaseNonce,
+  planNonces,
+  setNonceAvailable,
+  updateNonceValue,
+} from '../../src/store/nonces.ts';
 
 const addressOf = async () => randomAddress();
 
@@ -51,19 +64,96 @@ test('a leased nonce is free again only with a new value', async () => {
   await storeNonces(db, 1);
   const batch = await storeBatch(db, await storeProject(db));
   const value = randomNonce();
-  assert.equal(await setNonceAvailable(db, batch.nonce.address, value), false);
+  assert.equal(await setNonceAvailable(db, batch.nonce.address, value, ANY_SLOTS), false);
   await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   assert.deepEqual(
     (await findNonces(db, 'refreshing')).map((nonce) => nonce.value),
     [batch.nonce.value],
   );
-  assert.equal(await setNonceAvailable(db, batch.nonce.address, value), true);
-  assert.equal(await setNonceAvailable(db, batch.nonce.address, randomNonce()), false);
+  assert.equal(await setNonceAvailable(db, batch.nonce.address, value, ANY_SLOTS), true);
+  assert.equal(await setNonceAvailable(db, batch.nonce.address, randomNonce(), ANY_SLOTS), false);
   assert.deepEqual(
     (await findNonces(db, 'available')).map((nonce) => nonce.value),
     [value],
   );
 });
+
+test('a nonce’s value is replaced only by the value of a state that is as new', async () => {
+  const { db } = await openTestDatabase();
+  await storeNonces(db, 1);
+  const batch = await storeBatch(db, await storeProject(db));
+  const { address } = batch.nonce;
+  const moved = randomNonce();
+  await updateNonceValue(db, batch.id, moved, { from: 100n, to: 120n });
+  assert.equal(await findNonceSlot(db, batch.id), 120n);
+  await updateNonceValue(db, batch.id, batch.nonce.value, { from: 119n, to: 130n });
+  await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  assert.equal(await setNonceAvailable(db, address, batch.nonce.value, { from: 119n, to: 130n }), false);
+  assert.deepEqual(await findNonces(db, 'refreshing'), [
+    { address, seed: (await findNonces(db, 'refreshing'))[0]?.seed, value: moved, readSlot: 120n },
+  ]);
+  assert.equal(await setNonceAvailable(db, address, randomNonce(), { from: 120n, to: 130n }), true);
+});
+
+test('a refill leaves a used nonce to a later one while the node has not finalized the slot of its value', async () => {
+  const { db } = await openTestDatabase();
+  await storeNonces(db, 1);
+  const operator = await generateKeyPairSigner();
+  const { id, nonce } = await storeBatch(db, await storeProject(db));
+  const leased = randomNonce();
+  await updateNonceValue(db, id, leased, { from: 100n, to: 120n });
+  await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  const cluster = { slot: 119n, value: randomNonce() };
+  let left = 0;
+  const chain = {
+    ...createChain({ rpcUrls: ['http://127.0.0.1:9'] }).view(),
+    finalizedBlock: async () => ({ slot: cluster.slot, blockHeight: 1n }),
+    accounts: async ([address]: readonly Address[]) =>
+      address === undefined ? [] : [nonceAccount(address, operator.address, cluster.value)],
+    leaveNode: () => {
+      left += 1;
+      return null;
+    },
+  };
+  const enqueued: string[] = [];
+  const refill = () =>
+    refillNonces({
+      db,
+      chain,
+      operator,
+      clock: { now: () => NOW, sleep: async () => undefined },
+      noncePoolSize: 1,
+      log: quietLog,
+      signal: new AbortController().signal,
+      jobs: { enqueue: async (_db, { type }) => void enqueued.push(type) },
+    });
+  await refill();
+  assert.deepEqual([(await findNonces(db, 'available')).length, left, enqueued], [0, 1, ['refill-nonces']]);
+  cluster.slot = 120n;
+  await refill();
+  assert.deepEqual(
+    (await findNonces(db, 'available')).map(({ address, value }) => [address, value]),
+    [[nonce.address, cluster.value]],
+  );
+  assert.deepEqual([left, enqueued.length], [1, 1]);
+});
+
+function nonceAccount(address: Address, authority: Address, value: Nonce) {
+  const data = getNonceEncoder().encode({
+    version: NonceVersion.Current,
+    state: NonceState.Initialized,
+    authority,
+    blockhash: value as string as Address,
+    lamportsPerSignature: 5_000n,
+  });
+  return {
+    address,
+    lamports: 1n,
+    programAddress: SYSTEM_PROGRAM_ADDRESS,
+    executable: false,
+    data: Uint8Array.from(data),
+  };
+}
 
 test('a leased nonce is not removed from the pool, so that its batch can still be approved', async () => {
   const { db } = await openTestDatabase();
@@ -86,7 +176,7 @@ test('the plan of a refill fills the pool up to its target, without leased nonce
   assert.equal(new Set(creating.map(({ seed }) => seed)).size, 4);
   for (const { seed } of creating) assert.match(seed, /^[0-9a-f]{32}$/);
 
-  for (const { address } of creating) await setNonceAvailable(db, address, randomNonce());
+  for (const { address } of creating) await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
   await storeBatch(db, await storeProject(db));
   assert.equal((await planNonces(db, { target: 4, addressOf })).length, 1);
   assert.deepEqual(await planNonces(db, { target: 4, addressOf }), []);
