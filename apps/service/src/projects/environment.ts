@@ -36,12 +36,21 @@ function describeEnvironment(deps: EnvironmentDeps, cluster: Cluster): Omit<Envi
   const rpcUrl = deps.publicRpcUrl ?? urlForBrowsers(deps.rpcUrl, cluster);
   return {
     cluster,
-    isLocal: cluster === 'localnet',
+    isLocal: cluster === 'localnet' && isOnThisMachine(deps.rpcUrl),
     rpcUrl,
     webSocketUrl: webSocketUrlOf(rpcUrl, cluster),
     explorer: { url: deps.explorerUrl.replace(/\/+$/, ''), query: explorerQuery(rpcUrl, cluster) },
     squadsProgram: SQUADS_PROGRAM_ADDRESS,
   };
+}
+
+/**
+ * An unknown genesis hash alone does not make a cluster local: a company's private cluster has one too, and its visitors
+ * must not get a test wallet whose key the page holds.
+ */
+function isOnThisMachine(rpcUrl: string): boolean {
+  const { hostname } = new URL(rpcUrl);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 /** Providers put keys into the user, path or query of a URL, so a URL with any of these is not given to browsers. */

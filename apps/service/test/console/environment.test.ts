@@ -77,6 +77,17 @@ describe('createEnvironment', () => {
     assert.equal(validator.webSocketUrl, 'ws://10.0.0.7:8900');
   });
 
+  it('is local only on a cluster of this machine that is none of the public ones', async () => {
+    const isLocal = async (genesisHash: string, rpcUrl: string) => (await read(genesisHash, { rpcUrl })).isLocal;
+    for (const host of ['127.0.0.1:8899', 'localhost:8899', '[::1]:8899']) {
+      assert.equal(await isLocal(SOME_LOCAL, `http://${host}`), true, host);
+      assert.equal(await isLocal(DEVNET, `http://${host}`), false, host);
+    }
+    for (const host of ['10.0.0.7:8899', 'rpc.example', 'localhost.example', '127.example']) {
+      assert.equal(await isLocal(SOME_LOCAL, `https://${host}`), false, host);
+    }
+  });
+
   it('names the cluster by its genesis hash, and links to it', async () => {
     const [mainnet, devnet] = [await read(MAINNET), await read(DEVNET)];
     assert.deepEqual([mainnet.cluster, mainnet.isLocal, mainnet.explorer.query], ['mainnet', false, '']);

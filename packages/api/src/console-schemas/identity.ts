@@ -33,7 +33,11 @@ export const Environment = z
     cluster: z
       .enum(['mainnet', 'devnet', 'testnet', 'localnet'])
       .describe('Name as in the Wallet Standard’s `solana:<cluster>`.'),
-    isLocal: z.boolean().describe('True on a local cluster, where the page offers a faucet and new tokens.'),
+    isLocal: z
+      .boolean()
+      .describe(
+        'True on a local cluster, where the page offers a test wallet, a faucet and new tokens: the service reaches it on its own machine, and it is no public cluster.',
+      ),
     rpcUrl: z.string().describe('RPC URL for browsers. It is not the service’s own URL if that contains a credential.'),
     webSocketUrl: z.string().describe('WebSocket URL of the same node.'),
     publicUrl: z.string().describe('URL at which people reach the service.'),
