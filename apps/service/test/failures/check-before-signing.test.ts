@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, openBatch, waitForBatch } from '@flywheel/testing/batches';
+import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { land, readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { createProject, requireOk } from '@flywheel/testing/project';
+import { pauseSlots, resumeSlots } from '@flywheel/testing/slots';
 import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { getThawAccountInstruction } from '@solana-program/token';
 
@@ -47,5 +48,38 @@ describe('a change between an accepted execute and the company’s signature', (
     assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
     assert.equal(await tokenBalance(world, mint.address, recipient), 3_000_001n);
     assert.equal(await tokenSupply(world, mint.address), supply - 2_000_000n);
+  });
+
+  it('is detected after a bundle was lost: the request is released only when the state that shows it is final', async () => {
+    const mint = await createOwnMint(world, false);
+    const project = await createProject(world, { mint: mint.address, vaultBaseUnits: 0n });
+    await mintTo(world, mint, address(project.vaultAddress), 5_000_000n);
+    const recipient = (await generateKeyPairSigner()).address;
+    const account = await mintTo(world, mint, recipient, 1n);
+    const batch = await setUpBatch(world, project, [airdropPipeline(recipient, 3)]);
+    world.gate.intercept('sendBundle', async () => {
+      await freeze(world, mint, account);
+      await world.localnet.warp({ slots: 200n });
+      await pauseSlots(world);
+      return { status: 200, body: JSON.stringify({ jsonrpc: '2.0', id: '0', result: '0'.repeat(64) }) };
+    });
+    const isWaiting = Promise.withResolvers<void>();
+    let finalizedReads = 0;
+    world.gate.intercept('getEpochInfo', (_call, pass) => {
+      finalizedReads += 1;
+      // The worker reads the finalized block again and again while it waits.
+      if (finalizedReads === 10) isWaiting.resolve();
+      return pass();
+    });
+    const answer = executeSigned(world, project, batch, { prefer: 'wait=60' });
+    await Promise.race([isWaiting.promise, answer]);
+    const bundles = world.db.selectFrom('bundles').select('state').where('batch_id', '=', batch.id);
+    assert.deepEqual(await bundles.where('phase', '=', 'execution').execute(), [{ state: 'failed' }]);
+    const held = world.db.selectFrom('batches').select(['signed_tx', 'execution_error']).where('id', '=', batch.id);
+    const { signed_tx, execution_error } = await held.executeTakeFirstOrThrow();
+    assert.deepEqual([signed_tx, execution_error], [batch.signedTx, null]);
+    world.gate.clear();
+    await resumeSlots(world);
+    assertError(await answer, 409, 'ERR_BATCH_WOULD_FAIL', /frozen/);
   });
 });
