@@ -77,7 +77,7 @@ export function createConsoleClient(options: { readonly url: string; readonly fe
     async signIn(wallet) {
       const body = { wallet: wallet.address };
       const { message } = await call(CONSOLE_OPERATIONS.createSignInChallenge, { body });
-      requireOwnHost(message, url);
+      requireSignInMessage(message, { url, wallet: wallet.address });
       const signature = await signText(wallet, message);
       await callOnce(CONSOLE_OPERATIONS.signIn, { body: { ...body, message, signature } });
     },
@@ -113,13 +113,16 @@ function keepCookies(send: typeof fetch): typeof fetch {
   };
 }
 
-/** Prevents a service from getting a signature with which it could sign in at another host. */
-function requireOwnHost(message: string, url: string): void {
+/** Prevents a service from getting a signature of another text, for example one to sign in at another host. */
+function requireSignInMessage(
+  message: string,
+  { url, wallet }: { readonly url: string; readonly wallet: string },
+): void {
   const { host } = new URL(url);
-  if (isSignInMessageFor(host, message)) return;
+  if (isSignInMessageFor({ host, wallet }, message)) return;
   throw new FlywheelError({
     code: 'ERR_SIGNING_REFUSED',
-    message: `Not signed: the sign-in message from ${url} is for another host than ${host}. It begins: ${message.slice(0, 80)}`,
+    message: `Not signed: the sign-in message from ${url} is not one of ${wallet} for ${host}. It begins: ${message.slice(0, 80)}`,
   });
 }
 

@@ -67,6 +67,17 @@ describe('flywheel register with a service that lies', () => {
     });
   }
 
+  it('signs no other text than its sign-in message', async () => {
+    const { result, stderr } = await register(() => ({
+      path: /\/sign-in\/challenge$/,
+      change: (answer) => answer.replace('This costs nothing', 'This gives all'),
+    }));
+    assert.equal(result.exitCode, 1);
+    const { error, message } = JSON.parse(stderr);
+    assert.equal(error, 'ERR_SIGNING_REFUSED');
+    assert.match(message, /^Not signed: the sign-in message from .* is not one of /);
+  });
+
   it('prints no vault to deposit into if the service answers another one after the signature', async () => {
     const { result, stderr } = await register(() => ({
       path: /\/confirm$/,

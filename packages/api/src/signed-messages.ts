@@ -39,12 +39,20 @@ export function parseSignInMessage(text: string): SignInMessage | null {
   return SHAPE.exec(text)?.groups ?? null;
 }
 
+/** The one statement to which a wallet agrees when it signs in. */
+export const SIGN_IN_STATEMENT = 'Sign in to Flywheel. This costs nothing and moves nothing.';
+
 /**
- * Checks that a sign-in message is for a host. A wallet that signs the message of another host gives its session there
- * to whoever presented the message.
+ * Checks before a wallet signs that a text is its sign-in message for a host, and nothing else. A wallet that signs the
+ * message of another host gives its session there to whoever presented the message.
  */
-export function isSignInMessageFor(host: string, text: string): boolean {
-  return text.startsWith(`${host}${TITLE}`);
+export function isSignInMessageFor(
+  { host, wallet }: { readonly host: string; readonly wallet: string },
+  text: string,
+): boolean {
+  const { domain, address, statement, uri = '' } = parseSignInMessage(text) ?? {};
+  const isOwnUri = URL.canParse(uri) && new URL(uri).host === host;
+  return domain === host && address === wallet && statement === SIGN_IN_STATEMENT && isOwnUri;
 }
 
 /** Facts that the new wallet of a project agrees to. */

@@ -49,10 +49,25 @@ describe('a sign-in message', () => {
     });
   }
 
-  it('is for its own host alone', () => {
-    assert.equal(isSignInMessageFor('flywheel.example:8443', text), true);
-    for (const host of ['flywheel.example', 'lywheel.example:8443', 'evil.example', '']) {
-      assert.equal(isSignInMessageFor(host, text), false, host);
+  it('is for its own host and wallet alone', () => {
+    const [host, wallet] = [MESSAGE.domain, MESSAGE.address];
+    assert.equal(isSignInMessageFor({ host, wallet }, text), true);
+    for (const other of ['flywheel.example', 'lywheel.example:8443', 'evil.example', '']) {
+      assert.equal(isSignInMessageFor({ host: other, wallet }, text), false, other);
     }
+    assert.equal(isSignInMessageFor({ host, wallet: 'So11111111111111111111111111111111111111112' }, text), false);
+  });
+
+  it('is not signed if it says something else', () => {
+    const [host, wallet] = [MESSAGE.domain, MESSAGE.address];
+    for (const change of [
+      { statement: 'Sign in, and transfer all tokens to me.' },
+      { uri: 'https://evil.example' },
+      { uri: 'no address' },
+    ]) {
+      const changed = writeSignInMessage({ ...MESSAGE, ...change });
+      assert.equal(isSignInMessageFor({ host, wallet }, changed), false, changed);
+    }
+    assert.equal(isSignInMessageFor({ host, wallet }, `${text}\nAnd I owe you 5 SOL.`), false);
   });
 });

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { ApiError, type SignInChallenge, writeSignInMessage } from '@flywheel/api';
+import { ApiError, SIGN_IN_STATEMENT, type SignInChallenge, writeSignInMessage } from '@flywheel/api';
 import {
   type Address,
   address,
@@ -49,7 +49,7 @@ export async function createSignInChallenge(
   const message = writeSignInMessage({
     domain,
     address: wallet,
-    statement: 'Sign in to Flywheel. This costs nothing and moves nothing.',
+    statement: SIGN_IN_STATEMENT,
     uri,
     version: '1',
     nonce,

@@ -13,16 +13,16 @@ export async function signIn(wallet: SolanaWallet): Promise<Session> {
   const [account] = await connect(wallet);
   if (!account) throw new Error(`${wallet.name} has no account. Create or unlock one, then retry.`);
   const { message } = await call(IDENTITY_OPERATIONS.createSignInChallenge, { body: { wallet: account.address } });
-  requireOwnHost(message);
+  requireSignInMessage(message, account.address);
   const signature = (await signByFeature(wallet, account, message)) ?? (await signAsText(wallet, account, message));
   return call(IDENTITY_OPERATIONS.signIn, {
     body: { wallet: account.address, message, signature: getBase58Decoder().decode(signature) },
   });
 }
 
-/** Rejects a message for another host, which the signature would sign the wallet in to. */
-function requireOwnHost(message: string): void {
-  if (isSignInMessageFor(location.host, message)) return;
+/** Rejects every text but the wallet's sign-in message for this host: another host's would sign the wallet in there. */
+function requireSignInMessage(message: string, wallet: string): void {
+  if (isSignInMessageFor({ host: location.host, wallet }, message)) return;
   throw new Error(
     `Not signed: the sign-in message is not for ${location.host}. It starts with: ${message.slice(0, 80)}`,
   );
