@@ -166,6 +166,17 @@ describe('flywheel doctor', () => {
     assert.deepEqual(Object.keys(gone), ['company']);
   });
 
+  it('accepts a previous operator once OPERATOR_SIGNER_PREVIOUS names it, and counts its projects', async () => {
+    const replaced = { OPERATOR_SIGNER: wallet.file };
+    assert.match((await runDoctor(replaced)).operator?.text ?? '', /^The only project has another operator/);
+    const before = join(folder.path, 'keys', 'operator.json');
+    assert.deepEqual(Object.keys(await runDoctor({ ...replaced, OPERATOR_SIGNER_PREVIOUS: before })), ['balance']);
+    const { stdout } = await runCommand(['doctor'], { ...env, ...replaced, OPERATOR_SIGNER_PREVIOUS: before });
+    assert.match(stdout, /operator +1 project with the previous operator \w+\./);
+    const gone = await runDoctor({ ...replaced, OPERATOR_SIGNER_PREVIOUS: '/nowhere.json' });
+    assert.equal(gone.operator?.state, 'failure');
+  });
+
   it('reports stuck jobs, a missing worker and an empty nonce pool', async () => {
     const idle = await openTestDatabase();
     const found = await runDoctor({ DATABASE_URL: idle.url, FLYWHEEL_URL: `http://127.0.0.1:${UNUSED_PORT}` });

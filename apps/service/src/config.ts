@@ -78,6 +78,11 @@ const SETTINGS = {
     z.string(),
     'keypair file of the operator, or a `kms://` URI; required with `SOLANA_RPC_URL`, except in `serve` with `OPERATOR_ADDRESS`',
   ),
+  operatorSignerPrevious: setting(
+    'OPERATOR_SIGNER_PREVIOUS',
+    z.string(),
+    'previous operator, in the same format: works for projects that still have it as a member, until they are moved',
+  ),
   companySigner: setting(
     'COMPANY_SIGNER',
     z.string(),

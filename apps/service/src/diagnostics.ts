@@ -9,8 +9,8 @@ import { closeDb, openDb } from './store/db.ts';
 import { type DatabaseDiagnostics, readDatabaseDiagnostics } from './store/diagnostics.ts';
 import { startPostgres } from './store/postgres.ts';
 
-/** `previousCompany` is the signer of COMPANY_SIGNER_PREVIOUS. */
-export type SignerRole = 'operator' | 'company' | 'previousCompany';
+/** `previousOperator` is the signer of OPERATOR_SIGNER_PREVIOUS, `previousCompany` that of COMPANY_SIGNER_PREVIOUS. */
+export type SignerRole = 'operator' | 'company' | 'previousOperator' | 'previousCompany';
 
 export interface SignerDiagnostics {
   readonly address: Address;
@@ -43,8 +43,9 @@ export function createDiagnostics(config: Config): Diagnostics {
     },
 
     signer: async (who) => {
-      if (who === 'previousCompany') {
-        return config.companySignerPrevious === null ? null : openSigner(config.companySignerPrevious);
+      if (who === 'previousOperator' || who === 'previousCompany') {
+        const previous = who === 'previousOperator' ? config.operatorSignerPrevious : config.companySignerPrevious;
+        return previous === null ? null : openSigner(previous);
       }
       const [source, address] =
         who === 'operator'

@@ -15,6 +15,8 @@ export interface Signers {
 export interface SignerKeys {
   readonly operator: TransactionPartialSigner;
   readonly company: TransactionPartialSigner;
+  /** The previous operator, needed until all projects and nonces are moved to the present one; null if there is none. */
+  readonly previousOperator: TransactionPartialSigner | null;
   /** The previous company signer, needed until all projects are rotated to the present one; null if there is none. */
   readonly previousCompany: TransactionPartialSigner | null;
 }
@@ -42,14 +44,16 @@ export async function openSigners(
     throw new ConfigError([`Operator and company approver are the same key, ${operator}; they must be different.`]);
   }
   if (!holdsKeys) return { operator, company, keys: null };
-  const { companySignerPrevious } = config;
+  const { companySignerPrevious, operatorSignerPrevious } = config;
   const keys = {
     operator: await loadSigner(requirePath(operatorPath, 'OPERATOR')),
     company: await loadSigner(requirePath(companyPath, 'COMPANY')),
+    previousOperator: operatorSignerPrevious === null ? null : await loadSigner(operatorSignerPrevious),
     previousCompany: companySignerPrevious === null ? null : await loadSigner(companySignerPrevious),
   };
   requireSame('OPERATOR', keys.operator.address, operator);
   requireSame('COMPANY', keys.company.address, company);
+  requireApart(keys);
   return { operator, company, keys };
 }
 
@@ -83,6 +87,14 @@ export async function fileExists(path: string): Promise<boolean> {
 function requirePath(path: string | null, who: 'OPERATOR' | 'COMPANY'): string {
   if (path !== null) return path;
   throw new ConfigError([`${who}_SIGNER is not set; this process signs, so it must name a keypair file.`]);
+}
+
+/** A key that proposes and votes could do alone what takes two. */
+function requireApart({ operator, previousOperator, company, previousCompany }: SignerKeys): void {
+  const voters = [company.address, previousCompany?.address];
+  const shared = [operator.address, previousOperator?.address].find((key) => key !== undefined && voters.includes(key));
+  if (shared === undefined) return;
+  throw new ConfigError([`${shared} is a key of the operator and of the company approver; they must be different.`]);
 }
 
 function requireSame(who: 'OPERATOR' | 'COMPANY', key: Address, configured: Address): void {

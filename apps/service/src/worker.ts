@@ -4,7 +4,7 @@ import { closeBatch } from './batches/jobs/close.ts';
 import { endOpen } from './batches/jobs/end.ts';
 import { executePipelines } from './batches/jobs/execute-pipelines.ts';
 import { reportFailure } from './batches/jobs/execution-issues.ts';
-import { forgetForeignNonces, refillNonces } from './batches/jobs/nonce-pool.ts';
+import { refillNonces } from './batches/jobs/nonce-pool.ts';
 import { setUpBatch } from './batches/jobs/setup.ts';
 import type { Batch, BatchWithoutPipelines } from './model/batch.ts';
 import type { Project } from './model/project.ts';
@@ -36,12 +36,18 @@ export async function startWorker(
   ended?.addEventListener('abort', () => stopping.abort(ended.reason), { once: true });
   const { chain, clock, log } = deps;
   const bundles = createBundleSender({ ...sending, chain, clock, log, signal: stopping.signal });
-  const { operator } = signers;
-  const workerDeps: WorkerDeps = { ...deps, operator, bundles, noncePoolSize, signal: stopping.signal };
+  const { operator, previousOperator } = signers;
+  const workerDeps: WorkerDeps = {
+    ...deps,
+    operator,
+    previousOperator,
+    bundles,
+    noncePoolSize,
+    signal: stopping.signal,
+  };
   await jobs.work((job, signal) => {
     return runJob({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, signers, job);
   });
-  await forgetForeignNonces(workerDeps);
   // As a job, because the queue runs one refill at a time even if several workers start together.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
   await awaitNonces(deps, ended);
@@ -75,11 +81,11 @@ async function runJob(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<
   const found = await findBatchWithoutPipelines(deps.db, job.batchId);
   if (!found) throw new Error(`Job ${job.type} refers to batch ${job.batchId}, which does not exist.`);
   const project = await findProjectOfBatch(deps.db, found);
-  const company = companySignerOf(project, signers);
+  const { operator, company } = signersOf(project, signers);
   const run = await beginRun(deps.db, found.flywheelId);
   // One node answers the whole job, and none that has not reached what the earlier jobs have landed.
   const chain = deps.chain.view(await findLandedSlot(deps.db, found.flywheelId), found.id);
-  const runDeps = { ...deps, chain, company, run };
+  const runDeps = { ...deps, chain, operator, company, run };
   try {
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
   } catch (error) {
@@ -95,9 +101,15 @@ async function runJob(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<
   await deps.jobs.enqueue(deps.db, { type: 'refill-nonces' });
 }
 
-/** Returns the previous company signer for projects that were not rotated to the present one yet. */
-function companySignerOf({ flywheel }: Project, { company, previousCompany }: SignerKeys): SignerKeys['company'] {
-  return previousCompany?.address === flywheel.multisig.company ? previousCompany : company;
+/** Returns the previous signers for projects that were not rotated to the present ones yet. */
+function signersOf(
+  { flywheel: { multisig } }: Project,
+  { operator, previousOperator, company, previousCompany }: SignerKeys,
+): Pick<SignerKeys, 'operator' | 'company'> {
+  return {
+    operator: previousOperator?.address === multisig.operator ? previousOperator : operator,
+    company: previousCompany?.address === multisig.company ? previousCompany : company,
+  };
 }
 
 async function readWhole({ db }: Deps, { id }: BatchWithoutPipelines): Promise<Batch> {

@@ -141,14 +141,14 @@ export const ERRORS = {
   ),
   ERR_ROTATION_OPEN: define(
     409,
-    'The project’s wallet or the company’s approver is being replaced.',
+    'A member of the project’s multisig (wallet, company approver or operator) is being replaced.',
     (c: { batchId: string }) =>
-      `An approver of this project is being replaced (batch ${c.batchId}), which would make new batches stale. Try again when that batch has ended; you can cancel it in the console.`,
+      `A member of this project’s multisig is being replaced (batch ${c.batchId}), which would make new batches stale. Try again when that batch has ended; you can cancel it in the console.`,
   ),
   ERR_ROTATION_REFUSED: define(
     409,
-    'The approver cannot be replaced now.',
-    (c: { problem: string }) => `The approver cannot be replaced: ${c.problem}`,
+    'The member of the multisig cannot be replaced now.',
+    (c: { problem: string }) => `The member of the multisig cannot be replaced: ${c.problem}`,
   ),
   ERR_BATCH_NOT_WAITING: define(
     409,

@@ -66,11 +66,16 @@ describe('verifyApproval of withdrawals and rotations', () => {
     assert.equal(await textOf(input), '');
     assert.match(
       await textOf(altered(input, { to: stranger })),
-      new RegExp(`Shown: ${stranger} is added with a vote.*On chain: ${to.address} is added with the permissions 2`),
+      new RegExp(
+        `Shown: ${stranger} is added with the permissions 2 .*On chain: ${to.address} is added with the permissions 2`,
+      ),
     );
     assert.match(await textOf(altered(input, { from: stranger })), /Shown: .*On chain: /);
     // The chain matches; only the side whose vote changes is shown wrong.
-    assert.match(await textOf(altered(input, { approver: 'company' })), /the company’s vote, .* your own wallet/);
+    assert.match(
+      await textOf(altered(input, { approver: 'company' })),
+      /a change of the company, .* removes your own wallet/,
+    );
     const asBurn = { action: 'MEMO', message: 'thank you' };
     await assert.rejects(textOf(altered(input, asBurn)), /is not a Squads Batch/);
   });

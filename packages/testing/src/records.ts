@@ -4,7 +4,7 @@ import type { DailyTotals, Project } from '@flywheel/service/internal/model/proj
 import type { NewBundle } from '@flywheel/service/internal/store/batches/bundles.ts';
 import { insertBatch, takeBatchIndex } from '@flywheel/service/internal/store/batches/new-batches.ts';
 import type { Db } from '@flywheel/service/internal/store/db.ts';
-import { leaseNonce, planNonces, setNonceAvailable } from '@flywheel/service/internal/store/nonces.ts';
+import { leaseNonce } from '@flywheel/service/internal/store/nonces.ts';
 import { reserveDailyAmounts } from '@flywheel/service/internal/store/projects/daily-limits.ts';
 import { insertProject } from '@flywheel/service/internal/store/projects/projects.ts';
 import {
@@ -59,10 +59,17 @@ export async function storeProject(db: Db, changes: Partial<Project> = {}): Prom
   return project;
 }
 
-/** Stores `count` nonces that can be leased. */
+/** Stores `count` nonces that any flywheel can lease, as processes before migration 0015 did. */
 export async function storeNonces(db: Db, count: number): Promise<void> {
-  const planned = await planNonces(db, { target: count, addressOf: async () => randomAddress() });
-  for (const { address } of planned) await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
+  const rows = Array.from({ length: count }, () => ({
+    address: randomAddress(),
+    seed: randomUUID(),
+    value: randomNonce(),
+    state: 'available' as const,
+    batch_id: null,
+    authority: null,
+  }));
+  await db.insertInto('nonces').values(rows).execute();
 }
 
 /** Slots of a read that no other read was before. */
@@ -108,7 +115,7 @@ export async function storeBatch(db: Db, project: Project, options: BatchOptions
   return db.transaction().execute(async (trx) => {
     const batchIndex = await takeBatchIndex(trx, project.flywheel.id);
     await reserveDailyAmounts(trx, project, day, totals);
-    const nonce = await leaseNonce(trx, id);
+    const nonce = await leaseNonce(trx, { batchId: id, flywheelId: project.flywheel.id });
     if (!nonce) throw new Error('The test stored too few nonces.');
     const batch: Batch = {
       id,

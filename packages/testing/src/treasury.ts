@@ -94,11 +94,18 @@ export async function rotateWallet(
 }
 
 /** Requests, as an operator of the company, that its present approver replaces a project's one. */
-export function rotateCompany(
-  { url }: Pick<World, 'url'>,
-  { projectId }: Pick<TestProject, 'projectId'>,
-  cookie: string,
-): Promise<Answer> {
+export function rotateCompany(world: Pick<World, 'url'>, project: ProjectId, cookie: string): Promise<Answer> {
+  return rotateByCompany(world, `${project.projectId}/rotations`, cookie);
+}
+
+/** Requests, as an operator of the company, that the service's present operator replaces a project's one. */
+export function rotateOperator(world: Pick<World, 'url'>, project: ProjectId, cookie: string): Promise<Answer> {
+  return rotateByCompany(world, `${project.projectId}/rotations/operator`, cookie);
+}
+
+type ProjectId = Pick<TestProject, 'projectId'>;
+
+function rotateByCompany({ url }: Pick<World, 'url'>, path: string, cookie: string): Promise<Answer> {
   const headers = { cookie, 'x-idempotency-key': randomUUID() };
-  return send(url, 'POST', `/console/api/company/projects/${projectId}/rotations`, { headers, body: {} });
+  return send(url, 'POST', `/console/api/company/projects/${path}`, { headers, body: {} });
 }

@@ -111,7 +111,7 @@ export async function findRepeatedProofs(
   return warnings;
 }
 
-/** A batch created while an approver is being replaced could never be approved, neither by the old nor the new one. */
+/** A batch created while a member is being replaced could never be approved, neither with the old nor the new one. */
 async function requireNoOpenRotation(trx: Db, { flywheel }: Project): Promise<void> {
   const batchId = await findOpenRotation(trx, flywheel.id);
   if (batchId !== null) throw new ApiError('ERR_ROTATION_OPEN', { batchId });

@@ -97,7 +97,7 @@ async function writeBatch(
   const now = clock.now();
   const id = randomUUID();
   const batchIndex = await takeBatchIndex(trx, flywheel.id);
-  const nonce = await leaseNonce(trx, id);
+  const nonce = await leaseNonce(trx, { batchId: id, flywheelId: flywheel.id });
   if (!nonce) throw new ApiError('ERR_NONCE_POOL_EMPTY', { retryAfterSeconds: NONCE_REFILL_SECONDS });
   const batch: Batch = {
     id,

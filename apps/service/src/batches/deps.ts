@@ -29,7 +29,10 @@ export interface FairUse {
 /** Dependencies of the worker: the operator's signer, the bundle sender and a stop signal. */
 export interface WorkerDeps extends Deps {
   readonly bundles: BundleSender;
+  /** The operator: in a job of a batch the one of its multisig, otherwise the present one. */
   readonly operator: TransactionPartialSigner<Address>;
+  /** The operator before, while projects or nonces may still have it. */
+  readonly previousOperator: TransactionPartialSigner<Address> | null;
   readonly noncePoolSize: number;
   /** Aborts when the process stops. Another worker then continues from the cursor on chain. */
   readonly signal: AbortSignal;

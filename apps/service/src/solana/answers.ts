@@ -17,6 +17,7 @@ export interface ChainAccount {
 
 /** Lamports. A failed transaction changes nothing but its fee payer’s balance. */
 export interface TransactionCosts {
+  readonly feePayer: Address;
   readonly feeLamports: bigint;
   /** Lamports that each account of the transaction gained or, if negative, lost. */
   readonly changes: ReadonlyMap<Address, bigint>;
@@ -83,7 +84,7 @@ export const StatusesAnswer = z.object({
 
 export const TransactionAnswer = z
   .object({
-    transaction: z.object({ message: z.object({ accountKeys: z.array(shapes.address) }) }),
+    transaction: z.object({ message: z.object({ accountKeys: z.tuple([shapes.address], shapes.address) }) }),
     meta: z.object({
       err: shapes.transactionError,
       fee: shapes.u64,
@@ -97,6 +98,7 @@ export const TransactionAnswer = z
     const accounts = [...transaction.message.accountKeys, ...writable, ...readonly];
     const balances = paired('getTransaction', meta.preBalances, meta.postBalances, (before, after) => after - before);
     return {
+      feePayer: transaction.message.accountKeys[0],
       feeLamports: meta.fee,
       failed: meta.err !== null,
       changes: new Map(paired('getTransaction', accounts, balances, (account, change) => [account, change] as const)),

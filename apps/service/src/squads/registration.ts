@@ -96,6 +96,9 @@ export async function registrationInstructions(
   };
 }
 
+/** The operator proposes and executes, and has no vote. */
+export const OPERATOR_PERMISSIONS = PERMISSION.initiate | PERMISSION.execute;
+
 /** Lists the members with their permissions: the operator proposes and executes without a vote, the approvers only vote. */
 export function multisigMembers({
   operator,
@@ -103,7 +106,7 @@ export function multisigMembers({
   wallet,
 }: Pick<Multisig, 'operator' | 'company' | 'wallet'>): Member[] {
   return [
-    { key: operator, permissions: { mask: PERMISSION.initiate | PERMISSION.execute } },
+    { key: operator, permissions: { mask: OPERATOR_PERMISSIONS } },
     { key: company, permissions: { mask: PERMISSION.vote } },
     { key: wallet, permissions: { mask: PERMISSION.vote } },
   ];

@@ -1,3 +1,4 @@
+import type { Approver } from '@flywheel/api';
 import {
   type AccountBytes,
   CONFIG_TRANSACTION_DISCRIMINATOR,
@@ -16,24 +17,30 @@ import { type Address, bytesEqual, type ReadonlyUint8Array } from '@solana/kit';
 import type { Batch } from '../model/batch.ts';
 import type { Multisig } from '../model/project.ts';
 import { type LocatedBatch, locateBatch, proposalActivate, proposalCreate } from './instructions.ts';
+import { OPERATOR_PERMISSIONS } from './registration.ts';
 
-// A rotation replaces an approver. On chain it is a config transaction, which takes the place of a batch.
+// A rotation replaces a member of the multisig. On chain it is a config transaction, which takes the place of a batch.
 
 type Rotation = Pick<Batch, 'batchIndex' | 'pipelines'>;
 
-/** One approver in place of another, with the same permission to vote. */
+/** One member in place of another, with the same permissions. */
 export interface Replacement {
+  readonly approver: Approver;
   readonly from: Address;
   readonly to: Address;
 }
 
 /**
  * Encodes the actions that a config transaction stores of a replacement, which the votes are about. The new member is
- * added before the old one is removed, so that the multisig always has enough voters.
+ * added before the old one is removed, so that the multisig always has enough voters. The rent of ended batches goes to a
+ * new operator from then on, also of those that the old one paid.
  */
-export function encodeReplacement({ from, to }: Replacement): Uint8Array {
+export function encodeReplacement({ approver, from, to }: Replacement): Uint8Array {
+  const isOperator = approver === 'operator';
+  const mask = isOperator ? OPERATOR_PERMISSIONS : PERMISSION.vote;
   return encodeConfigActions([
-    { __kind: 'AddMember', newMember: { key: to, permissions: { mask: PERMISSION.vote } } },
+    { __kind: 'AddMember', newMember: { key: to, permissions: { mask } } },
+    ...(isOperator ? [{ __kind: 'SetRentCollector', newRentCollector: to } as const] : []),
     { __kind: 'RemoveMember', oldMember: from },
   ]);
 }
@@ -80,13 +87,17 @@ export async function rotationCloseGroup(multisig: Multisig, { batchIndex }: Rot
   return { instructions: [close], ...CLOSE_WEIGHT };
 }
 
-/** True if the account is exactly this rotation, byte for byte, and our operator created it. */
+/**
+ * True if the account is exactly this rotation, byte for byte, and our operator created it: the present one, or the one
+ * that the rotation removes.
+ */
 export function isRotation(account: AccountBytes, rotation: Rotation, { operator }: Multisig): boolean {
   const { programAddress, data } = account;
   if (programAddress !== SQUADS_PROGRAM_ADDRESS) return false;
   if (!CONFIG_TRANSACTION_DISCRIMINATOR.every((byte, index) => data[index] === byte)) return false;
   const { creator, actions } = decodeConfigTransaction(account);
-  return creator === operator && bytesEqual(encodeConfigActions(actions), actionsOf(rotation));
+  const isRemoved = actions.some((action) => action.__kind === 'RemoveMember' && action.oldMember === creator);
+  return (creator === operator || isRemoved) && bytesEqual(encodeConfigActions(actions), actionsOf(rotation));
 }
 
 /** Returns the bytes that a rotation's only pipeline stores on chain. */

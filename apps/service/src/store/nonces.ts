@@ -9,7 +9,7 @@ export type NonceState = 'creating' | 'available' | 'leased' | 'refreshing';
 
 export interface PooledNonce {
   readonly address: Address;
-  /** Seed that, with the operator's address, derives the account's address. */
+  /** Seed that, with the address of the operator that created the account, derives its address. */
   readonly seed: string;
   /** Value that was last read, or the value before its last use; null while the account is being created. */
   readonly value: Nonce | null;
@@ -25,9 +25,13 @@ export interface ReadSlots {
 
 /**
  * Leases an available nonce for a batch that this transaction is about to insert; null if none is available. It never
- * waits for another lease, and no nonce is leased twice.
+ * waits for another lease, and no nonce is leased twice. The flywheel's operator is the nonce's authority, or it is not
+ * known yet: then an earlier release created the nonce, for the only operator that it had.
  */
-export async function leaseNonce(trx: Db, batchId: string): Promise<LeasedNonce | null> {
+export async function leaseNonce(
+  trx: Db,
+  { batchId, flywheelId }: { readonly batchId: string; readonly flywheelId: string },
+): Promise<LeasedNonce | null> {
   const row = await trx
     .updateTable('nonces')
     .set({ state: 'leased', batch_id: batchId })
@@ -36,6 +40,16 @@ export async function leaseNonce(trx: Db, batchId: string): Promise<LeasedNonce 
         .selectFrom('nonces as candidates')
         .select('candidates.address')
         .where('candidates.state', '=', 'available')
+        .where((or) =>
+          or.or([
+            or('candidates.authority', 'is', null),
+            or(
+              'candidates.authority',
+              '=',
+              or.selectFrom('flywheels').select('operator').where('flywheels.id', '=', flywheelId),
+            ),
+          ]),
+        )
         .limit(1)
         .forUpdate()
         .skipLocked(),
@@ -61,13 +75,21 @@ export async function releaseNonce(trx: Db, batchId: string): Promise<void> {
 const PLANNING_LOCK = 0x6e6f6e63; // 'nonc'
 
 /**
- * Records new nonces until `target` of them are not leased.
+ * Records new nonces of an operator until `target` of its nonces are not leased.
  * @returns the recorded ones. Rows are committed before accounts are created, so that no account is ever created and
  * lost.
  */
 export async function planNonces(
   db: Db,
-  { target, addressOf }: { readonly target: number; readonly addressOf: (seed: string) => Promise<Address> },
+  {
+    target,
+    authority,
+    addressOf,
+  }: {
+    readonly target: number;
+    readonly authority: Address;
+    readonly addressOf: (seed: string) => Promise<Address>;
+  },
 ): Promise<PooledNonce[]> {
   return inTransaction(db, async (trx) => {
     await sql`select pg_advisory_xact_lock(${PLANNING_LOCK})`.execute(trx);
@@ -75,6 +97,7 @@ export async function planNonces(
       .selectFrom('nonces')
       .select((eb) => eb.fn.countAll<bigint>().as('free'))
       .where('state', '!=', 'leased')
+      .where('authority', '=', authority)
       .executeTakeFirstOrThrow();
     const missing = Math.max(0, target - Number(free));
     const planned = await Promise.all(
@@ -84,7 +107,9 @@ export async function planNonces(
       }),
     );
     if (missing > 0) {
-      const rows = planned.map(({ address, seed }) => ({ address, seed, value: null, state: 'creating' as const }));
+      const rows = planned.map(({ address, seed }) => {
+        return { address, seed, value: null, state: 'creating' as const, authority };
+      });
       await trx.insertInto('nonces').values(rows).execute();
     }
     return planned;
@@ -115,13 +140,60 @@ export async function setNonceAvailable(
   return numUpdatedRows === 1n;
 }
 
-export async function findNonces(db: Db, state: NonceState): Promise<PooledNonce[]> {
+/** Finds the nonces in a state, of one operator or of all. */
+export async function findNonces(db: Db, state: NonceState, authority?: Address): Promise<PooledNonce[]> {
   return db
     .selectFrom('nonces')
     .select(['address', 'seed', 'value', 'read_slot as readSlot'])
     .where('state', '=', state)
+    .$if(authority !== undefined, (query) => query.where('authority', '=', authority ?? null))
     .orderBy('address')
     .execute();
+}
+
+/** Finds the nonces, in any state, whose operator is not stored: an earlier release created them. */
+export async function findNoncesWithoutAuthority(db: Db): Promise<PooledNonce[]> {
+  return db
+    .selectFrom('nonces')
+    .select(['address', 'seed', 'value', 'read_slot as readSlot'])
+    .where('authority', 'is', null)
+    .execute();
+}
+
+/** Stores the operator of a nonce, in the place of the one known so far. */
+export async function setNonceAuthority(
+  db: Db,
+  address: Address,
+  { from, to }: { readonly from: Address | null; readonly to: Address },
+): Promise<void> {
+  await db
+    .updateTable('nonces')
+    .set({ authority: to })
+    .where('address', '=', address)
+    .where('authority', from === null ? 'is' : '=', from)
+    .execute();
+}
+
+/** Takes the available nonces of an operator out of the pool, unless a flywheel has that operator. */
+export async function withholdNonces(db: Db, authority: Address): Promise<void> {
+  await db
+    .updateTable('nonces')
+    .set({ state: 'refreshing' })
+    .where('authority', '=', authority)
+    .where('state', '=', 'available')
+    .where((eb) => eb.not(eb.exists(eb.selectFrom('flywheels').select('id').where('operator', '=', authority))))
+    .execute();
+}
+
+/** True if a flywheel has this operator as a member. */
+export async function isOperatorInUse(db: Db, operator: Address): Promise<boolean> {
+  const row = await db
+    .selectFrom('flywheels')
+    .select('id')
+    .where('operator', '=', operator)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Deletes nonces from the pool, except leased ones. @returns the number deleted. */

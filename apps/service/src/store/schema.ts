@@ -230,6 +230,8 @@ export interface NonWalletsTable {
 
 interface NoncesTable {
   address: Address;
+  /** The operator that may advance it; null for one that an earlier release created and no worker has seen yet. */
+  authority: Address | null;
   seed: string;
   value: Nonce | null;
   read_slot: Generated<bigint>;

@@ -51,6 +51,20 @@ export async function rotateCompany(
   return rotate(deps, { project, idempotencyKey, actor: operator, body: rotation, rotation });
 }
 
+/**
+ * Creates the batch that replaces a project's operator by the key that the service works with now.
+ * @throws ApiError ERR_ROTATION_REFUSED, also when that key is the operator already; ERR_PAUSED; and those of
+ * `createBatchIdempotently`.
+ */
+export async function rotateOperator(
+  deps: Deps & { readonly operator: Address },
+  { project, idempotencyKey, actor }: RotationRequest & { readonly actor: Address },
+): Promise<CreatedBatch> {
+  const rotation = { approver: 'operator', from: project.flywheel.multisig.operator, to: deps.operator } as const;
+  if (rotation.from === rotation.to) throw refused(`${rotation.to} is the operator of the project already.`);
+  return rotate(deps, { project, idempotencyKey, actor, body: rotation, rotation });
+}
+
 /** Bounds the list; the audit log has all rotations. */
 const MAX_LISTED = 100;
 
@@ -119,7 +133,7 @@ function compileRotation({ approver, from, to, evidence }: Rotation): CompiledPi
     payload: JSON.stringify({ approver, from, to, ...evidence }),
     actions: [action],
     instructions: [],
-    vaultMessage: encodeReplacement({ from, to }),
+    vaultMessage: encodeReplacement({ approver, from, to }),
   };
 }
 

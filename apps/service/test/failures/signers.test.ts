@@ -65,6 +65,7 @@ describe('a signer that rejects', () => {
       signers: {
         operator: await loadSigner(OPERATOR_SIGNER),
         company: choosy(await loadSigner(COMPANY_SIGNER)),
+        previousOperator: null,
         previousCompany: null,
       },
       noncePoolSize: 5,

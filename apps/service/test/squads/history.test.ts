@@ -198,7 +198,7 @@ async function rotationLife(owner: Multisig, rotation: HistoryBatch): Promise<In
 }
 
 async function rotation(): Promise<HistoryBatch> {
-  const vaultMessage = encodeReplacement({ from: await anAddress(), to: await anAddress() });
+  const vaultMessage = encodeReplacement({ approver: 'wallet', from: await anAddress(), to: await anAddress() });
   const compiled: CompiledPipeline = { type: 'ROTATE', payload: '{}', actions: [], instructions: [], vaultMessage };
   return { kind: 'rotation', batchIndex: 7n, pipelines: [compiled] };
 }

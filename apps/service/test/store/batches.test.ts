@@ -123,7 +123,7 @@ test('a batch is found by its idempotency key, with the request’s hash and the
   const [key, requestHash, warnings] = [randomUUID(), new Uint8Array(32).fill(7), [{ pipeline: 0, message: 'seen' }]];
   const stored = await db.transaction().execute(async (trx) => {
     const id = randomUUID();
-    const nonce = await leaseNonce(trx, id);
+    const nonce = await leaseNonce(trx, { batchId: id, flywheelId: project.flywheel.id });
     assert.ok(nonce);
     const batch = {
       id,

@@ -23,8 +23,10 @@ import {
   forgetNonces,
   leaseNonce,
   planNonces,
+  setNonceAuthority,
   setNonceAvailable,
   updateNonceValue,
+  withholdNonces,
 } from '../../src/store/nonces.ts';
 
 const addressOf = async () => randomAddress();
@@ -41,11 +43,43 @@ test('nonces are leased once: of 20 simultaneous batches and 10 nonces, ten batc
   assert.equal((await findNonces(db, 'available')).length, 0);
 });
 
+test('a batch leases nonces of the operator of its multisig only, or of none that is known', async () => {
+  const { db } = await openTestDatabase();
+  const project = await storeProject(db);
+  await storeNonces(db, 1);
+  const { operator } = project.flywheel.multisig;
+  const planned = await Promise.all(
+    [operator, randomAddress()].map((authority) => planNonces(db, { target: 1, authority, addressOf })),
+  );
+  for (const { address } of planned.flat()) await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
+  const leased = [await storeBatch(db, project), await storeBatch(db, project)].map(({ nonce }) => nonce.address);
+  const [own, foreign] = planned.flat().map(({ address }) => address);
+  assert.ok(own && leased.includes(own));
+  assert.deepEqual(
+    (await findNonces(db, 'available')).map(({ address }) => address),
+    [foreign],
+  );
+  await assert.rejects(storeBatch(db, project), /too few nonces/);
+});
+
+test('nonces of an operator are withheld only while no project has it', async () => {
+  const { db } = await openTestDatabase();
+  const { operator } = (await storeProject(db)).flywheel.multisig;
+  const other = randomAddress();
+  for (const authority of [operator, other]) {
+    const [nonce] = await planNonces(db, { target: 1, authority, addressOf });
+    assert.ok(nonce && (await setNonceAvailable(db, nonce.address, randomNonce(), ANY_SLOTS)));
+    await withholdNonces(db, authority);
+  }
+  assert.equal((await findNonces(db, 'available', operator)).length, 1);
+  assert.equal((await findNonces(db, 'refreshing', other)).length, 1);
+});
+
 test('a lease of a failed transaction is rolled back', async () => {
   const { db } = await openTestDatabase();
   await storeNonces(db, 1);
   const failing = db.transaction().execute(async (trx) => {
-    assert.ok(await leaseNonce(trx, randomUUID()));
+    assert.ok(await leaseNonce(trx, { batchId: randomUUID(), flywheelId: randomUUID() }));
     throw new Error('later failure');
   });
   await assert.rejects(failing, /later failure/);
@@ -55,7 +89,9 @@ test('a lease of a failed transaction is rolled back', async () => {
 test('a lease without its batch is rejected at the end of the transaction', async () => {
   const { db } = await openTestDatabase();
   await storeNonces(db, 1);
-  const failing = db.transaction().execute((trx) => leaseNonce(trx, randomUUID()));
+  const failing = db
+    .transaction()
+    .execute((trx) => leaseNonce(trx, { batchId: randomUUID(), flywheelId: randomUUID() }));
   await assert.rejects(failing, /foreign key/);
 });
 
@@ -100,6 +136,7 @@ test('a refill leaves a used nonce to a later one while the node has not finaliz
   await storeNonces(db, 1);
   const operator = await generateKeyPairSigner();
   const { id, nonce } = await storeBatch(db, await storeProject(db));
+  await setNonceAuthority(db, nonce.address, { from: null, to: operator.address });
   const leased = randomNonce();
   await updateNonceValue(db, id, leased, { from: 100n, to: 120n });
   await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
@@ -121,6 +158,7 @@ test('a refill leaves a used nonce to a later one while the node has not finaliz
       db,
       chain,
       operator,
+      previousOperator: null,
       clock: { now: () => NOW, sleep: async () => undefined },
       noncePoolSize: 1,
       log: quietLog,
@@ -169,7 +207,9 @@ test('a leased nonce is not removed from the pool, so that its batch can still b
 
 test('the plan of a refill fills the pool up to its target, without leased nonces, also in three processes at once', async () => {
   const { db } = await openTestDatabase();
-  const plans = await Promise.all([1, 2, 3].map(() => planNonces(db, { target: 4, addressOf })));
+  const project = await storeProject(db);
+  const authority = project.flywheel.multisig.operator;
+  const plans = await Promise.all([1, 2, 3].map(() => planNonces(db, { target: 4, authority, addressOf })));
   assert.equal(plans.flat().length, 4);
   const creating = await findNonces(db, 'creating');
   assert.equal(creating.length, 4);
@@ -177,7 +217,7 @@ test('the plan of a refill fills the pool up to its target, without leased nonce
   for (const { seed } of creating) assert.match(seed, /^[0-9a-f]{32}$/);
 
   for (const { address } of creating) await setNonceAvailable(db, address, randomNonce(), ANY_SLOTS);
-  await storeBatch(db, await storeProject(db));
-  assert.equal((await planNonces(db, { target: 4, addressOf })).length, 1);
-  assert.deepEqual(await planNonces(db, { target: 4, addressOf }), []);
+  await storeBatch(db, project);
+  assert.equal((await planNonces(db, { target: 4, authority, addressOf })).length, 1);
+  assert.deepEqual(await planNonces(db, { target: 4, authority, addressOf }), []);
 });

@@ -20,7 +20,7 @@ const rotationErrors = [
   'ERR_NONCE_POOL_EMPTY',
 ] as const;
 
-/** Withdrawals from the vault, and replacement of its approvers. */
+/** Withdrawals from the vault, and replacement of the multisig’s members. */
 export const TREASURY_OPERATIONS = {
   withdraw: {
     ...SESSION,
@@ -71,12 +71,26 @@ export const TREASURY_OPERATIONS = {
     errors: rotationErrors,
     fallback: initBatch.fallback,
   },
+  rotateOperator: {
+    ...COMPANY,
+    method: 'POST',
+    path: '/console/api/company/projects/{projectId}/rotations/operator',
+    summary: 'Replace the operator of a project',
+    description:
+      'Replaces it by the operator that the service works with now, which also collects the rent from then on. The project’s wallet approves, then an operator of the company; the previous operator’s key proposes and executes it.',
+    headers: initBatch.headers,
+    params: projectParams,
+    body: z.strictObject({}),
+    responses: { 200: { description: 'The rotation for the project’s wallet to approve.', schema: Rotation } },
+    errors: rotationErrors,
+    fallback: initBatch.fallback,
+  },
   listRotations: {
     ...SESSION,
     method: 'GET',
     path: '/console/api/projects/{projectId}/rotations',
     summary: 'List rotations',
-    description: 'Replacements of the project’s wallet and of the company’s approver.',
+    description: 'Replacements of the project’s wallet, the company’s approver and the operator.',
     params: projectParams,
     responses: { 200: { description: 'The rotations.', schema: RotationList } },
     errors: ['ERR_PROJECT_NOT_FOUND'],

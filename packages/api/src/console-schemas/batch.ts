@@ -12,7 +12,7 @@ export const WaitsFor = z.enum(['setup', 'wallet', 'company', 'execution', 'clos
 export const BatchKind = z.enum(['pipelines', 'withdrawal', 'rotation']).meta({
   id: 'BatchKind',
   description:
-    '`withdrawal` takes SOL or tokens out of the vault, `rotation` replaces an approver. Both are created and shown only in the console.',
+    '`withdrawal` takes SOL or tokens out of the vault, `rotation` replaces a member of the multisig. Both are created and shown only in the console.',
 });
 
 export const BatchRow = z

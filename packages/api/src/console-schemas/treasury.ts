@@ -17,9 +17,10 @@ export const WithdrawAction = z
   })
   .meta({ id: 'WithdrawAction' });
 
-export const Approver = z.enum(['wallet', 'company']).meta({
+export const Approver = z.enum(['wallet', 'company', 'operator']).meta({
   id: 'Approver',
-  description: 'Voters of a project’s multisig: the project’s wallet and the company’s approver.',
+  description:
+    'Members of a project’s multisig: the project’s wallet and the company’s approver, who vote, and the operator, who proposes and executes without a vote.',
 });
 
 /** The one action of a rotation. API keys cannot request it. */
@@ -27,8 +28,8 @@ export const RotateAction = z
   .strictObject({
     action: z.literal('ROTATE'),
     approver: Approver,
-    from: z.string().describe('Address of the current voter.'),
-    to: z.string().describe('Address of the new voter.'),
+    from: z.string().describe('Address of the current member.'),
+    to: z.string().describe('Address of the new member.'),
   })
   .meta({ id: 'RotateAction' });
 

@@ -73,6 +73,7 @@ export async function readBatch(rpcUrl: string, id: ProposalId): Promise<BatchOn
 export type MemberChange =
   | { readonly kind: 'add'; readonly member: Address; readonly permissions: number }
   | { readonly kind: 'remove'; readonly member: Address }
+  | { readonly kind: 'collectRent'; readonly collector: Address | null }
   | { readonly kind: 'other'; readonly name: string };
 
 export interface RotationOnChain extends ProposalOnChain {
@@ -164,6 +165,8 @@ function toChange(action: ConfigAction): MemberChange {
       return { kind: 'add', member: action.newMember.key, permissions: action.newMember.permissions.mask };
     case 'RemoveMember':
       return { kind: 'remove', member: action.oldMember };
+    case 'SetRentCollector':
+      return { kind: 'collectRent', collector: action.newRentCollector };
     default:
       return { kind: 'other', name: action.__kind };
   }

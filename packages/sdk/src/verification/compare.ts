@@ -1,7 +1,7 @@
 import type { RotateAction } from '@flywheel/api';
 import { describeInstruction } from '@flywheel/protocol';
 import { PERMISSION } from '@flywheel/squads';
-import { bytesEqual } from '@solana/kit';
+import { address, bytesEqual } from '@solana/kit';
 import type { MemberChange, PipelineOnChain } from '../chain/squads.ts';
 import {
   expectedInstructions,
@@ -40,22 +40,24 @@ export async function compareBatch(
 }
 
 /** Lists every mismatch between the replacement shown and the config changes on chain; empty if they are the same. */
-export function compareRotation(
-  { from, to }: Pick<RotateAction, 'from' | 'to'>,
-  changes: readonly MemberChange[],
-): Mismatch[] {
-  const [first, second, ...more] = changes;
-  const isReplacement =
-    first?.kind === 'add' &&
-    first.member === to &&
-    // A vote alone, without the permissions to initiate and to execute.
-    first.permissions === PERMISSION.vote &&
-    second?.kind === 'remove' &&
-    second.member === from &&
-    more.length === 0;
-  if (isReplacement) return [];
+export function compareRotation(shown: ShownRotation, changes: readonly MemberChange[]): Mismatch[] {
+  // Each sentence holds every value of its change, so equal sentences are equal changes.
+  const expected = expectedChanges(shown).map(describeChange).join(', then ');
   const found = changes.map(describeChange).join(', then ') || 'nothing';
-  return [{ pipeline: 0, text: `Shown: ${to} is added with a vote, then ${from} is removed. On chain: ${found}.` }];
+  return found === expected ? [] : [{ pipeline: 0, text: `Shown: ${expected}. On chain: ${found}.` }];
+}
+
+type ShownRotation = Pick<RotateAction, 'approver' | 'from' | 'to'>;
+
+/** A voter only votes. An operator proposes, executes and collects the rent, and has no vote. */
+function expectedChanges({ approver, from, to }: ShownRotation): MemberChange[] {
+  const isOperator = approver === 'operator';
+  const permissions = isOperator ? PERMISSION.initiate | PERMISSION.execute : PERMISSION.vote;
+  return [
+    { kind: 'add', member: address(to), permissions },
+    ...(isOperator ? [{ kind: 'collectRent', collector: address(to) } as const] : []),
+    { kind: 'remove', member: address(from) },
+  ];
 }
 
 function signerMismatches({ signers, ephemeralSignerCount }: PipelineOnChain, { vault }: VaultToken): string[] {
@@ -96,6 +98,8 @@ function describeChange(change: MemberChange): string {
       return `${change.member} is added with the permissions ${change.permissions} (${PERMISSION.vote} is a vote)`;
     case 'remove':
       return `${change.member} is removed`;
+    case 'collectRent':
+      return `${change.collector ?? 'no account'} collects the rent`;
     case 'other':
       return `a change of the multisig’s configuration (${change.name})`;
     default:

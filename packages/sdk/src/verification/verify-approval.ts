@@ -138,11 +138,11 @@ async function verifyRotation(
   return { onChain, mismatches };
 }
 
-/** A rotation that is shown as the company's must not remove the signer's own wallet, and the other way round. */
+/** A rotation that is shown as the company's or the operator's must not remove the signer's own wallet, and the other way round. */
 function sideMismatches({ approver, from }: RotateAction, wallet: Address): string[] {
   if ((approver === 'wallet') === (from === wallet)) return [];
   const removed = from === wallet ? 'your own wallet' : `${from}, which is not your wallet ${wallet}`;
-  return [`It is shown as a change of the ${approver}’s vote, but it removes the vote of ${removed}.`];
+  return [`It is shown as a change of the ${approver}, but it removes ${removed}.`];
 }
 
 function multisigMismatches(

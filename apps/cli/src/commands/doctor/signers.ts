@@ -16,21 +16,28 @@ type Role = 'operator' | 'company';
 
 /** Checks that both signers can be read, differ, and match the projects, and that the operator can pay. */
 export async function checkSigners({ diagnostics, rpcUrl, members }: SignersInput): Promise<Check[]> {
-  const read = async (role: Role | 'previousCompany') =>
+  const read = async (role: Role | 'previousOperator' | 'previousCompany') =>
     diagnostics
       .signer(role)
       .catch((error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }));
-  const [operator, company, previous] = await Promise.all([read('operator'), read('company'), read('previousCompany')]);
-  const checks = [checkSigner('operator', operator), checkSigner('company', company)];
-  if (previous !== null && 'error' in previous) checks.push(failure('company', previous.error, PREVIOUS_REMEDY));
+  const [operator, company] = await Promise.all([read('operator'), read('company')]);
+  const [previousOperator, previousCompany] = await Promise.all([read('previousOperator'), read('previousCompany')]);
+  const checks = [
+    checkSigner('operator', operator),
+    checkSigner('company', company),
+    ...checkPrevious('operator', previousOperator, members),
+    ...checkPrevious('company', previousCompany, members),
+  ];
   const operatorAddress = addressOf(operator);
   const companyAddress = addressOf(company);
   if (operatorAddress !== null && operatorAddress === companyAddress) {
     const text = `Operator and company approver are the same key, ${operatorAddress}.`;
     checks.push(failure('signers', text, 'Use two keys: create another one and set COMPANY_SIGNER to it.'));
   }
-  if (operatorAddress !== null) checks.push(...checkMembers('operator', [operatorAddress], members));
-  if (companyAddress !== null) checks.push(...checkMembers('company', [companyAddress, addressOf(previous)], members));
+  if (operatorAddress !== null)
+    checks.push(...checkMembers('operator', [operatorAddress, addressOf(previousOperator)], members));
+  if (companyAddress !== null)
+    checks.push(...checkMembers('company', [companyAddress, addressOf(previousCompany)], members));
   if (operatorAddress !== null) checks.push(await checkBalance(operatorAddress, rpcUrl));
   return checks;
 }
@@ -38,7 +45,6 @@ export async function checkSigners({ diagnostics, rpcUrl, members }: SignersInpu
 type Reading = Awaited<ReturnType<Diagnostics['signer']>> | { readonly error: string };
 
 const ROLE_NAMES = { operator: 'Operator', company: 'Company approver' } as const;
-const PREVIOUS_REMEDY = 'Fix COMPANY_SIGNER_PREVIOUS, or remove it if no project has that key as a member any more.';
 
 function checkSigner(role: Role, reading: Reading): Check {
   const variable = `${role.toUpperCase()}_SIGNER`;
@@ -53,6 +59,21 @@ function checkSigner(role: Role, reading: Reading): Check {
   const { address, canSign } = reading;
   if (canSign) return ok(role, `${ROLE_NAMES[role]} ${address}; its key is available.`);
   return ok(role, `${ROLE_NAMES[role]} ${address}; address only: enough for flywheel serve, not for flywheel work.`);
+}
+
+/** Checks a previous signer that is set; how many projects still have it says when it can be removed. */
+function checkPrevious(role: Role, reading: Reading, members: SignersInput['members']): Check[] {
+  if (reading === null) return [];
+  const variable = `${role.toUpperCase()}_SIGNER_PREVIOUS`;
+  if ('error' in reading) {
+    const remedy = `Fix ${variable}, or remove it if no project has that key as a member any more.`;
+    return [failure(role, reading.error, remedy)];
+  }
+  const projects = members
+    .filter((member) => member[role] === reading.address)
+    .reduce((sum, member) => sum + member.projects, 0);
+  const text = `${pluralize(projects, 'project')} with the previous ${ROLE_NAMES[role].toLowerCase()} ${reading.address}.`;
+  return [ok(role, text)];
 }
 
 function addressOf(reading: Reading): Address | null {
@@ -70,7 +91,7 @@ function checkMembers(role: Role, own: readonly (Address | null)[], members: Sig
   const text = `${subject} another ${ROLE_NAMES[role].toLowerCase()}, e.g. ${first[role]}.`;
   const remedy =
     role === 'operator'
-      ? 'Run a worker with OPERATOR_SIGNER set to that key: only that key can execute their batches.'
+      ? 'Set OPERATOR_SIGNER_PREVIOUS to that key: only that key can execute their batches.'
       : 'Set COMPANY_SIGNER_PREVIOUS to that key: only that key can approve their batches.';
   return [failure(role, text, remedy)];
 }

@@ -168,19 +168,22 @@ function ActionText({ action }: { readonly action: BatchAction }) {
     case 'ROTATE':
       return (
         <>
-          <Kind
-            className="bg-ink"
-            word={action.approver === 'wallet' ? 'Replace the wallet' : 'Replace the company’s approver'}
-          />
-          <AddressText address={action.from} of="current approver" />
+          <Kind className="bg-ink" word={ROTATION_WORDS[action.approver]} />
+          <AddressText address={action.from} of="current member" />
           <span aria-hidden>→</span>
-          <AddressText address={action.to} of="new approver" />
+          <AddressText address={action.to} of="new member" />
         </>
       );
     default:
       return action satisfies never;
   }
 }
+
+const ROTATION_WORDS = {
+  wallet: 'Replace the wallet',
+  company: 'Replace the company’s approver',
+  operator: 'Replace the operator',
+} as const;
 
 function Kind({ className, word }: { readonly className: string; readonly word: string }) {
   return (

@@ -5,7 +5,7 @@ import { type SubmitEvent, useState } from 'react';
 import { companyQuery } from '../../lib/api/company.ts';
 import { useOwnsProject } from '../../lib/api/projects.ts';
 import { useSession } from '../../lib/api/session.ts';
-import { rotateCompany, rotateWallet, rotationsQuery } from '../../lib/api/treasury.ts';
+import { rotateCompany, rotateOperator, rotateWallet, rotationsQuery } from '../../lib/api/treasury.ts';
 import { walletAddressError } from '../../lib/wallet/address.ts';
 import { signMessage } from '../../lib/wallet/signing.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
@@ -15,14 +15,14 @@ import { TextField } from '../../ui/fields.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { AddressText, TimeText } from '../../ui/text.tsx';
 
-/** Shows the two approvers of the project’s batches, and replaces them. */
+/** Shows the members of the project’s multisig, who approve its batches or execute them, and replaces them. */
 export function ApproversPanel({ project }: { readonly project: ProjectOverview }) {
   const [isChanging, setChanging] = useState(false);
   const isOwner = useOwnsProject(project.id);
   const { data } = useQuery(rotationsQuery(project.id));
   const rotations = data?.rotations ?? [];
   const open = rotations.find(({ dateEnded }) => dateEnded === undefined);
-  const { wallet, company } = project.multisig;
+  const { wallet, company, operator } = project.multisig;
   return (
     <Panel title="Approvers">
       <div className="flex flex-col gap-4">
@@ -35,7 +35,10 @@ export function ApproversPanel({ project }: { readonly project: ProjectOverview 
             )}
           </Approver>
           <Approver name="Company approver" address={company}>
-            {!open && <RotateCompanyButton projectId={project.id} current={company} />}
+            {!open && <RotateByCompanyButton projectId={project.id} member="company" current={company} />}
+          </Approver>
+          <Approver name="Operator, without a vote" address={operator}>
+            {!open && <RotateByCompanyButton projectId={project.id} member="operator" current={operator} />}
           </Approver>
         </dl>
         {open && <OpenRotation projectId={project.id} batchId={open.batchId} isOwner={isOwner} />}
@@ -74,7 +77,7 @@ function OpenRotation({ projectId, batchId, isOwner }: OpenRotationProps) {
   return (
     <Notice
       tone="waiting"
-      title="An approver is being replaced"
+      title="A member of the multisig is being replaced"
       action={
         isOwner ? (
           <ButtonLink to="/p/$projectId/approve/$batchId" params={{ projectId, batchId }} size="small">
@@ -87,31 +90,33 @@ function OpenRotation({ projectId, batchId, isOwner }: OpenRotationProps) {
         )
       }
     >
-      New batches can be created when the replacement has ended. To keep the current approver, cancel it.
+      New batches can be created when the replacement has ended. To keep the current member, cancel it.
     </Notice>
   );
 }
 
-interface RotateCompanyButtonProps {
+interface RotateByCompanyButtonProps {
   readonly projectId: string;
-  /** The project’s company approver. */
+  readonly member: 'company' | 'operator';
+  /** The key that the project’s multisig has as this member. */
   readonly current: string;
 }
 
-/** Replaces the company approver; shown to a company operator if the service signs with another key than the project’s. */
-function RotateCompanyButton({ projectId, current }: RotateCompanyButtonProps) {
+/** Replaces a key of the service; shown to a company operator if the service uses another one than the project. */
+function RotateByCompanyButton({ projectId, member, current }: RotateByCompanyButtonProps) {
   const isOperator = useSession()?.isCompanyOperator === true;
   const company = useQuery({ ...companyQuery, enabled: isOperator });
   const queries = useQueryClient();
   const rotate = useMutation({
-    mutationFn: () => rotateCompany(projectId, crypto.randomUUID()),
+    mutationFn: () => (member === 'company' ? rotateCompany : rotateOperator)(projectId, crypto.randomUUID()),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
   });
-  if (!isOperator || company.data === undefined || company.data.company === current) return null;
+  const present = member === 'company' ? company.data?.company : company.data?.operator.address;
+  if (!isOperator || present === undefined || present === current) return null;
   return (
     <>
       <Button size="small" isBusy={rotate.isPending} onClick={() => rotate.mutate()}>
-        Replace with the service’s approver
+        Replace with the service’s {member === 'company' ? 'approver' : 'operator'}
       </Button>
       {rotate.error && <ErrorNotice error={rotate.error} />}
     </>
@@ -215,10 +220,10 @@ function RotationList({ projectId, rotations }: RotationListProps) {
       {rotations.map(({ batchId, approver, from, to, status, dateCreated }) => (
         <li key={batchId} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-2">
           <TimeText at={dateCreated} form="day" />
-          <span>{approver === 'wallet' ? 'Project wallet' : 'Company approver'}</span>
-          <AddressText address={from} of="previous approver" />
+          <span>{MEMBER_WORDS[approver]}</span>
+          <AddressText address={from} of="previous member" />
           <span aria-hidden>→</span>
-          <AddressText address={to} of="new approver" />
+          <AddressText address={to} of="new member" />
           <Link
             to="/p/$projectId/batches/$batchId"
             params={{ projectId, batchId }}
@@ -231,6 +236,12 @@ function RotationList({ projectId, rotations }: RotationListProps) {
     </ul>
   );
 }
+
+const MEMBER_WORDS = {
+  wallet: 'Project wallet',
+  company: 'Company approver',
+  operator: 'Operator',
+} as const satisfies { readonly [A in Rotation['approver']]: string };
 
 const STATUS_WORDS = {
   AVAILABLE_TO_QUEUE: 'Setting up',

@@ -21,6 +21,15 @@ export function rotateCompany(projectId: string, key: string) {
   });
 }
 
+/** Makes the batch that puts the service’s present operator in the place of a project’s. */
+export function rotateOperator(projectId: string, key: string) {
+  return call(TREASURY_OPERATIONS.rotateOperator, {
+    params: { projectId },
+    headers: { 'x-idempotency-key': key },
+    body: {},
+  });
+}
+
 /** Long enough not to be a burden: a rotation takes people’s votes. */
 const ROTATIONS_EVERY_MS = 10_000;
 

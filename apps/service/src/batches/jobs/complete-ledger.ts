@@ -29,13 +29,14 @@ export async function completeLedger(
 
 function toEntry(
   { tipLamports, ...known }: Pick<LedgerEntry, 'signature' | 'phase' | 'tipLamports'>,
-  { feeLamports, changes, failed }: TransactionCosts,
-  { operator, vault }: Multisig,
+  { feePayer, feeLamports, changes, failed }: TransactionCosts,
+  { vault }: Pick<Multisig, 'vault'>,
   withdrawn: bigint,
 ): LedgerEntry {
+  // The fee payer is the operator of the time: it pays the rent that goes out, and receives what comes back.
   // A failed transaction pays its fee only.
   const paidTipLamports = failed ? 0n : tipLamports;
-  const rent = (changes.get(operator) ?? 0n) + feeLamports + paidTipLamports;
+  const rent = (changes.get(feePayer) ?? 0n) + feeLamports + paidTipLamports;
   const vaultSpent = -(changes.get(vault) ?? 0n);
   // The withdrawn amount is not a cost. A withdrawal has one pipeline, so one transaction takes that amount.
   const vaultRent = vaultSpent < withdrawn ? vaultSpent : vaultSpent - withdrawn;

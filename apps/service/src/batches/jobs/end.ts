@@ -6,7 +6,7 @@ import type { Multisig, Project } from '../../model/project.ts';
 import { endBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { markTokenAccountsCreated } from '../../store/batches/created-token-accounts.ts';
-import { replaceApprover, replacementOf } from '../../store/batches/rotations.ts';
+import { replaceMember, replacementOf } from '../../store/batches/rotations.ts';
 import type { Db } from '../../store/db.ts';
 import { releaseRecipients } from '../../store/projects/held-recipients.ts';
 import { settleBundles } from '../bundles/land.ts';
@@ -86,7 +86,7 @@ export const END_REASONS = { expired: 'The batch expired.', cancelled: 'The batc
 
 /**
  * Stores the end of a batch with its results, releases unused amounts of the daily limits, and enqueues the closing of
- * its accounts. An executed rotation replaces the approver.
+ * its accounts. An executed rotation replaces the member.
  * @returns false if the batch had ended before.
  */
 export async function recordEnd(
@@ -112,7 +112,7 @@ export async function recordEnd(
   await recordTokenAccounts({ clock }, trx, project, batch, executed);
   await recordRecipients({ clock }, trx, batch, executed, failure?.failedRecipient);
   if (batch.kind === 'rotation' && event === 'EXECUTION_LANDED') {
-    await replaceApprover(trx, batch.flywheelId, replacementOf(batch));
+    await replaceMember(trx, batch.flywheelId, replacementOf(batch));
   }
   await jobs.enqueue(trx, { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address });
   log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');

@@ -2,20 +2,26 @@ import {
   type Address,
   appendTransactionMessageInstructions,
   createTransactionMessage,
+  type Instruction,
   type Nonce,
   setTransactionMessageFeePayer,
+  type TransactionPartialSigner,
 } from '@solana/kit';
-import { getAdvanceNonceAccountInstruction } from '@solana-program/system';
+import { getAdvanceNonceAccountInstruction, getAuthorizeNonceAccountInstruction } from '@solana-program/system';
 import type { ChainView } from '../../solana/chain.ts';
 import { createNonceAccounts, nonceAddress, readNonces } from '../../solana/nonces.ts';
 import { signTransaction } from '../../solana/transactions.ts';
 import {
   findNonces,
+  findNoncesWithoutAuthority,
   forgetNonces,
+  isOperatorInUse,
   type PooledNonce,
   planNonces,
   type ReadSlots,
+  setNonceAuthority,
   setNonceAvailable,
+  withholdNonces,
 } from '../../store/nonces.ts';
 import type { WorkerDeps } from '../deps.ts';
 
@@ -23,50 +29,88 @@ import type { WorkerDeps } from '../deps.ts';
 const RETRY_MS = 2_000;
 
 interface RefillDeps
-  extends Pick<WorkerDeps, 'db' | 'jobs' | 'operator' | 'noncePoolSize' | 'clock' | 'log' | 'signal'> {
+  extends Pick<
+    WorkerDeps,
+    'db' | 'jobs' | 'operator' | 'previousOperator' | 'noncePoolSize' | 'clock' | 'log' | 'signal'
+  > {
   readonly chain: ChainView;
 }
 
 /**
- * Job `refill-nonces`: keeps the pool of durable nonces at its size. A nonce's row exists before its account. A nonce that
- * was leased becomes available again only after a finalized read shows a new value: an approval signed on the old value
- * can then never land.
+ * Job `refill-nonces`: keeps the pool of durable nonces of each operator in use at its size. A nonce's row exists before its
+ * account. A nonce that was leased becomes available again only after a finalized read shows a new value: an approval
+ * signed on the old value can then never land. Nonces of a previous operator without projects move to the present one.
  */
 export async function refillNonces(deps: RefillDeps): Promise<void> {
-  await planNonces(deps.db, {
-    target: deps.noncePoolSize,
-    addressOf: (seed) => nonceAddress(deps.operator.address, seed),
-  });
+  const { previousOperator: previous, noncePoolSize } = deps;
+  await recordAuthorities(deps);
+  if (previous === null) return refill(deps, noncePoolSize);
+  await moveNonces(deps, previous);
+  const isInUse = await isOperatorInUse(deps.db, previous.address);
+  const ofPrevious = { ...deps, operator: previous };
+  // An operator without SOL must not keep the other from its nonces.
+  const refills = await Promise.allSettled([
+    refill(deps, noncePoolSize),
+    isInUse ? refill(ofPrevious, noncePoolSize) : createPlanned(ofPrevious),
+  ]);
+  for (const result of refills) if (result.status === 'rejected') throw result.reason;
+}
+
+/**
+ * Stores the operators of nonces that an earlier release created, which their addresses tell. It removes the nonces of any
+ * other operator from the pool: no approval may be built on a nonce that no operator of this service can advance.
+ */
+async function recordAuthorities({ db, operator, previousOperator, log }: RefillDeps): Promise<void> {
+  const own = [operator, previousOperator].flatMap((signer) => signer?.address ?? []);
+  const foreign: Address[] = [];
+  for (const { address, seed } of await findNoncesWithoutAuthority(db)) {
+    const derived = await Promise.all(own.map((authority) => nonceAddress(authority, seed)));
+    const authority = own[derived.indexOf(address)];
+    if (authority === undefined) foreign.push(address);
+    else await setNonceAuthority(db, address, { from: null, to: authority });
+  }
+  if (foreign.length === 0) return;
+  const forgotten = await forgetNonces(db, foreign);
+  log.warn({ forgotten, operator: operator.address }, 'nonces of another operator removed from the pool');
+}
+
+/**
+ * Gives the nonces of a previous operator to the present one, once no project has the previous one. An approval that was
+ * signed on one of them becomes invalid by that, because it names the previous authority.
+ */
+async function moveNonces(deps: RefillDeps, from: TransactionPartialSigner): Promise<void> {
+  const { db, jobs, chain, clock, operator, log } = deps;
+  await withholdNonces(db, from.address);
+  const addresses = (await findNonces(db, 'refreshing', from.address)).map(({ address }) => address);
+  if (addresses.length === 0) return;
+  const moved = await readNonces(chain, operator.address, addresses, 'finalized');
+  for (const address of moved.keys())
+    await setNonceAuthority(db, address, { from: from.address, to: operator.address });
+  if (moved.size > 0) log.info({ moved: moved.size, from: from.address, to: operator.address }, 'nonces moved');
+  if (moved.size === addresses.length || (await isOperatorInUse(db, from.address))) return;
+  const unmoved = await readNonces(chain, from.address, addresses, 'confirmed');
+  await sendInGroups(deps, [...unmoved.keys()], from, (nonceAccount) =>
+    getAuthorizeNonceAccountInstruction({
+      nonceAccount,
+      nonceAuthority: from,
+      newNonceAuthority: operator.address,
+    }),
+  );
+  const startAfter = new Date(clock.now().getTime() + RETRY_MS);
+  await jobs.enqueue(db, { type: 'refill-nonces' }, { startAfter });
+}
+
+/** Fills the pool of an operator, and reclaims its used nonces. */
+async function refill(deps: RefillDeps, target: number): Promise<void> {
+  const { address: authority } = deps.operator;
+  await planNonces(deps.db, { target, authority, addressOf: (seed) => nonceAddress(authority, seed) });
   await createPlanned(deps);
   await reclaimUsed(deps);
 }
 
-/**
- * Removes the nonces of a previous operator from the pool. The present operator cannot advance them, so no approval may
- * be built on one. Their rent still belongs to the previous operator.
- */
-export async function forgetForeignNonces({
-  db,
-  operator,
-  log,
-}: Pick<WorkerDeps, 'db' | 'operator' | 'log'>): Promise<void> {
-  const pooled = await Promise.all(
-    (['creating', 'available', 'refreshing'] as const).map((state) => findNonces(db, state)),
-  );
-  const isOwn = async ({ address, seed }: PooledNonce) => address === (await nonceAddress(operator.address, seed));
-  const own = await Promise.all(pooled.flat().map(isOwn));
-  const foreign = pooled.flat().filter((_, i) => !own[i]);
-  if (foreign.length === 0) return;
-  const forgotten = await forgetNonces(
-    db,
-    foreign.map(({ address }) => address),
-  );
-  log.warn({ forgotten, operator: operator.address }, 'nonces of another operator removed from the pool');
-}
-
 async function createPlanned(deps: RefillDeps): Promise<void> {
   const { db, chain, operator, clock, signal } = deps;
-  const planned = await findNonces(db, 'creating');
+  const planned = await findNonces(db, 'creating', operator.address);
   if (planned.length === 0) return;
   await createNonceAccounts(
     deps,
@@ -101,7 +145,7 @@ async function readFinalized(
  */
 async function reclaimUsed(deps: RefillDeps): Promise<void> {
   const { db, jobs, chain, operator, clock } = deps;
-  const used = await findNonces(db, 'refreshing');
+  const used = await findNonces(db, 'refreshing', operator.address);
   if (used.length === 0) return;
   const { values, slots } = await readFinalized(chain, operator.address, used);
   const unmoved: Address[] = [];
@@ -120,21 +164,34 @@ async function reclaimUsed(deps: RefillDeps): Promise<void> {
 }
 
 /** Advances nonces whose value is unchanged at `confirmed` too; the others only await finalization. */
-async function advanceUnused({ chain, operator, db }: RefillDeps, addresses: readonly Address[]): Promise<void> {
-  const leased = new Map((await findNonces(db, 'refreshing')).map(({ address, value }) => [address, value]));
+async function advanceUnused(deps: RefillDeps, addresses: readonly Address[]): Promise<void> {
+  const { chain, operator, db } = deps;
+  const used = await findNonces(db, 'refreshing', operator.address);
+  const leased = new Map(used.map(({ address, value }) => [address, value]));
   const confirmed = await readNonces(chain, operator.address, addresses, 'confirmed');
   const unused = addresses.filter((address) => confirmed.get(address) === leased.get(address));
-  for (let i = 0; i < unused.length; i += ADVANCES_PER_TRANSACTION) {
+  await sendInGroups(deps, unused, operator, (nonceAccount) =>
+    getAdvanceNonceAccountInstruction({ nonceAccount, nonceAuthority: operator }),
+  );
+}
+
+/** Sends one instruction for each nonce, many in a transaction. The operator pays; `authority` is the nonces' signer. */
+async function sendInGroups(
+  { chain, operator }: RefillDeps,
+  addresses: readonly Address[],
+  authority: TransactionPartialSigner,
+  instructionOf: (nonceAccount: Address) => Instruction,
+): Promise<void> {
+  for (let i = 0; i < addresses.length; i += NONCES_PER_TRANSACTION) {
     const message = appendTransactionMessageInstructions(
-      unused
-        .slice(i, i + ADVANCES_PER_TRANSACTION)
-        .map((nonceAccount) => getAdvanceNonceAccountInstruction({ nonceAccount, nonceAuthority: operator })),
+      addresses.slice(i, i + NONCES_PER_TRANSACTION).map(instructionOf),
       setTransactionMessageFeePayer(operator.address, createTransactionMessage({ version: 0 })),
     );
-    const { wire } = await signTransaction(message, await chain.latestBlockhash(), [operator]);
+    const signers = authority.address === operator.address ? [operator] : [operator, authority];
+    const { wire } = await signTransaction(message, await chain.latestBlockhash(), signers);
     await chain.send(wire);
   }
 }
 
-/** About 250 bytes plus 40 for each: far below a transaction's limit of 1,232. */
-const ADVANCES_PER_TRANSACTION = 10;
+/** About 350 bytes with two signatures, plus at most 75 for each: far below a transaction's limit of 1,232. */
+const NONCES_PER_TRANSACTION = 10;

@@ -1,12 +1,18 @@
 import type { Rotation, TREASURY_OPERATIONS } from '@flywheel/api';
 import { requireOwnProject, requireVisibleProject } from '../../projects/access.ts';
-import { listRotations, rotateCompany, rotateWallet, toRotationRecord } from '../../treasury/rotations.ts';
+import {
+  listRotations,
+  rotateCompany,
+  rotateOperator,
+  rotateWallet,
+  toRotationRecord,
+} from '../../treasury/rotations.ts';
 import { withdraw } from '../../treasury/withdraw.ts';
 import { replayHeaders } from '../batches/batch-replies.ts';
 import type { Handlers } from '../operations/handlers.ts';
 import type { ConsoleDeps } from './deps.ts';
 
-/** Handlers of the operations that withdraw from the vault and rotate approvers. */
+/** Handlers of the operations that withdraw from the vault and rotate members of the multisig. */
 export function createTreasuryHandlers(deps: ConsoleDeps): Handlers<typeof TREASURY_OPERATIONS> {
   return {
     withdraw: async ({ wallet }, { headers, params, body }) => {
@@ -25,6 +31,12 @@ export function createTreasuryHandlers(deps: ConsoleDeps): Handlers<typeof TREAS
     rotateCompany: async ({ wallet: operator }, { headers, params }) => {
       const project = await requireVisibleProject(deps, operator, params.projectId);
       const stored = await rotateCompany(deps, { project, idempotencyKey: headers['x-idempotency-key'], operator });
+      return { status: 200, body: presentRotation(toRotationRecord(stored.batch)), ...replayHeaders(stored.replayed) };
+    },
+
+    rotateOperator: async ({ wallet: actor }, { headers, params }) => {
+      const project = await requireVisibleProject(deps, actor, params.projectId);
+      const stored = await rotateOperator(deps, { project, idempotencyKey: headers['x-idempotency-key'], actor });
       return { status: 200, body: presentRotation(toRotationRecord(stored.batch)), ...replayHeaders(stored.replayed) };
     },
 

@@ -4,7 +4,7 @@ import type { Batch } from '../../model/batch.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
 
-/** An approver and its replacement, completed or not. */
+/** A member of a multisig and its replacement, completed or not. */
 export interface RotationRecord {
   readonly batchId: string;
   readonly approver: Approver;
@@ -18,7 +18,7 @@ export interface RotationRecord {
 /** Reads the action of a rotation. @throws DamagedRecord if its pipeline is not a rotation. */
 export function replacementOf({ id, pipelines }: Pick<Batch, 'id' | 'pipelines'>): RotateAction {
   const action = pipelines[0]?.actions[0];
-  if (action?.action !== 'ROTATE') throw new DamagedRecord(`rotation ${id}`, 'it names no approver to replace');
+  if (action?.action !== 'ROTATE') throw new DamagedRecord(`rotation ${id}`, 'it names no member to replace');
   return action;
 }
 
@@ -73,22 +73,23 @@ export async function findRotations(db: Db, projectId: string, limit: number): P
 }
 
 /**
- * Replaces the old approver by the new one, in the transaction that ends the rotation.
- * @throws Error if the old one is not an approver of the flywheel, because chain and database then disagree.
+ * Replaces the old member by the new one, in the transaction that ends the rotation.
+ * @throws Error if the old one is not this member of the flywheel, because chain and database then disagree.
  */
-export async function replaceApprover(
+export async function replaceMember(
   trx: Db,
   flywheelId: string,
   { approver, from, to }: Pick<RotateAction, 'approver' | 'from' | 'to'>,
 ): Promise<void> {
+  const column = sql.ref(approver);
   const { numAffectedRows } =
-    approver === 'company'
-      ? await sql`update flywheels set company = ${to} where id = ${flywheelId} and company = ${from}`.execute(trx)
+    approver !== 'wallet'
+      ? await sql`update flywheels set ${column} = ${to} where id = ${flywheelId} and ${column} = ${from}`.execute(trx)
       : await sql`
           with flywheel as (
             update flywheels set wallet = ${to} where id = ${flywheelId} and wallet = ${from} returning project_id
           )
           update projects set wallet = ${to} from flywheel where projects.id = flywheel.project_id and wallet = ${from}
         `.execute(trx);
-  if (numAffectedRows !== 1n) throw new Error(`${from} is not the ${approver} approver of flywheel ${flywheelId}.`);
+  if (numAffectedRows !== 1n) throw new Error(`${from} is not the ${approver} of flywheel ${flywheelId}.`);
 }

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { decodeMultisig, PERMISSION } from '@flywheel/squads';
+import { assertError, executeSigned, openBatch, waitUntil } from '@flywheel/testing/batches';
+import { findMultisig } from '@flywheel/testing/chain';
+import { burnPipeline, execute, init } from '@flywheel/testing/client';
+import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
+import { randomAddress, randomNonce } from '@flywheel/testing/records';
+import { approve, approveForCompany, rotateOperator, waitForWithdrawal } from '@flywheel/testing/treasury';
+import { openConsoleWorld, type World } from '@flywheel/testing/world';
+import { type Address, fetchEncodedAccount } from '@solana/kit';
+import { createSignerFile } from '../../src/solana/signer.ts';
+
+const CLIENTS = 3;
+/** Batches that the clients execute before the change, and after it. */
+const BATCHES = 6;
+/** A rotation begins when no batch is open, so there is a pause between two rounds of batches. */
+const PAUSE_MS = 300;
+const nonceOfAnother = {
+  address: randomAddress(),
+  seed: 'of another operator',
+  value: randomNonce(),
+  state: 'available',
+  batch_id: null,
+  authority: null,
+} as const;
+const OPERATOR_LAMPORTS = 100_000_000_000n;
+
+describe('the rotation of the operator', () => {
+  let world: World;
+  let companyCookie: string;
+  let directory: string;
+  let next: { readonly address: Address; readonly path: string };
+  before(async () => {
+    ({ world, companyCookie } = await openConsoleWorld({ NONCE_POOL_SIZE: '12' }));
+    directory = await mkdtemp(join(tmpdir(), 'flywheel-operator-'));
+    const path = join(directory, 'operator.json');
+    next = { address: await createSignerFile(path), path };
+    await world.localnet.bank.airdrop(next.address, OPERATOR_LAMPORTS);
+  });
+  after(async () => {
+    await world.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  it('replaces it under load: no batch is lost, and afterwards nothing needs the old key', async () => {
+    const [moving, staying] = [await createProject(world), await createProject(world)];
+    const old = world.operator.address;
+    assertError(await rotateOperator(world, moving, companyCookie), 409, 'ERR_ROTATION_REFUSED', /operator .* already/);
+    const both = { OPERATOR_SIGNER: next.path, OPERATOR_SIGNER_PREVIOUS: world.environment.OPERATOR_SIGNER ?? '' };
+    // As an earlier release left them.
+    await world.db.updateTable('nonces').set({ authority: null }).execute();
+    await world.db.insertInto('nonces').values(nonceOfAnother).execute();
+    await world.restart(both);
+    const nonces = await waitUntil('the nonce of another operator to leave', findAddresses, (found) => {
+      return !found.has(nonceOfAnother.address);
+    });
+    assertError(await rotateOperator(world, moving, moving.cookie), 403, 'ERR_COMPANY_ONLY');
+
+    const load = startLoad(moving);
+    await load.untilExecuted(BATCHES);
+    const rotation = await requestUntilAccepted(moving);
+    assert.deepEqual([rotation.approver, rotation.from, rotation.to], ['operator', old, next.address]);
+    await finishRotation(moving, rotation.batchId);
+    await load.untilExecuted(BATCHES);
+    await load.stop();
+    await assertOperator(moving, next.address);
+    await assertOperator(staying, old);
+    await executesBatch(staying);
+
+    const last = await requestUntilAccepted(staying);
+    await finishRotation(staying, last.batchId);
+    await untilClosed();
+    await waitUntil('all nonces to be moved', readAuthorities, (found) => found.join() === next.address);
+    assert.ok(nonces.isSubsetOf(await findAddresses()));
+
+    await world.restart({ OPERATOR_SIGNER: next.path });
+    const before = await lamportsOf(old);
+    for (const project of [moving, staying, await createProject(world)]) await executesBatch(project);
+    await untilClosed();
+    assert.equal(await lamportsOf(old), before);
+  });
+
+  /**
+   * Lets clients create and execute batches, all at the same time and round after round, until they are stopped. Only an
+   * open rotation may refuse a batch, and none may fail.
+   */
+  function startLoad(project: TestProject) {
+    let [executed, isOver] = [0, false];
+    const runOne = async () => {
+      const answer = await init(world.url, project.apiKey, [burnPipeline()]);
+      if (answer.status !== 200) return assertError(answer, 409, 'ERR_ROTATION_OPEN');
+      const { batch, proposalApproveTx } = requireOk(answer);
+      const signedTx = await signWith(project.wallet, proposalApproveTx);
+      const { status } = requireOk(await execute(world.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=60' }));
+      assert.equal(status, 'EXECUTED');
+      executed += 1;
+    };
+    const runRounds = async () => {
+      while (!isOver) {
+        await Promise.all(Array.from({ length: CLIENTS }, runOne));
+        await sleep(PAUSE_MS);
+      }
+    };
+    const clients = runRounds();
+    return {
+      untilExecuted: async (more: number) => {
+        const wanted = executed + more;
+        const seen = waitUntil(
+          'batches of the clients',
+          async () => executed,
+          (count) => count >= wanted,
+        );
+        await Promise.race([seen, clients]);
+      },
+      stop: async () => {
+        isOver = true;
+        await clients;
+      },
+    };
+  }
+
+  async function requestUntilAccepted(project: TestProject) {
+    const request = () => rotateOperator(world, project, companyCookie);
+    const accepted = await waitUntil('a moment without an open batch', request, ({ status, body }) => {
+      if (status !== 200) assert.equal(body.error, 'ERR_ROTATION_REFUSED');
+      return status === 200;
+    });
+    return requireOk(accepted);
+  }
+
+  /** Has both sides approve a rotation, and waits until it is executed, closed and paid for. */
+  async function finishRotation(project: TestProject, batchId: string): Promise<void> {
+    await waitForWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
+    requireOk(await approve(world, project, batchId));
+    requireOk(await approveForCompany(world, companyCookie, batchId));
+    const { batch } = await waitForWithdrawal(
+      world,
+      project,
+      batchId,
+      (seen) => seen.batch.status === 'FAILED' || seen.batch.ledger?.isComplete === true,
+    );
+    assert.equal(batch.status, 'EXECUTED');
+    assert.ok(BigInt(batch.ledger?.rentOutLamports ?? 0) > 0n);
+    assert.equal(batch.ledger?.rentOutLamports, batch.ledger?.rentBackLamports);
+  }
+
+  /** The operator of the database is the one on chain, which collects the rent; there is no other member beside the voters. */
+  async function assertOperator(project: TestProject, operator: Address): Promise<void> {
+    const { address, company, wallet, ...stored } = await findMultisig(world, project);
+    assert.equal(stored.operator, operator);
+    const account = await fetchEncodedAccount(world.rpc, address);
+    assert.ok(account.exists);
+    const { members, rentCollector } = decodeMultisig(account);
+    assert.equal(rentCollector, operator);
+    assert.deepEqual(
+      members.map(({ key, permissions }) => `${key} ${permissions.mask}`).toSorted(),
+      [
+        `${operator} ${PERMISSION.initiate | PERMISSION.execute}`,
+        `${company} ${PERMISSION.vote}`,
+        `${wallet} ${PERMISSION.vote}`,
+      ].toSorted(),
+    );
+  }
+
+  async function executesBatch(project: TestProject): Promise<void> {
+    const batch = await openBatch(world, project, [burnPipeline()]);
+    const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
+    assert.equal(status, 'EXECUTED');
+  }
+
+  /** Waits until every batch, whoever began it, is executed and its accounts are closed. */
+  async function untilClosed(): Promise<void> {
+    const read = () => world.db.selectFrom('batches').select(['id', 'status']).where('closed_at', 'is', null).execute();
+    await waitUntil('every batch to be closed', read, (open) => open.length === 0);
+    const failed = await world.db.selectFrom('batches').select('id').where('status', '!=', 'EXECUTED').execute();
+    assert.deepEqual(failed, []);
+  }
+
+  async function readAuthorities(): Promise<(Address | null)[]> {
+    const rows = await world.db.selectFrom('nonces').select('authority').distinct().execute();
+    return rows.map(({ authority }) => authority);
+  }
+
+  async function findAddresses(): Promise<Set<Address>> {
+    const rows = await world.db.selectFrom('nonces').select('address').execute();
+    return new Set(rows.map(({ address }) => address));
+  }
+
+  async function lamportsOf(address: Address): Promise<bigint> {
+    return (await world.rpc.getBalance(address).send()).value;
+  }
+});
