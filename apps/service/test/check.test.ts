@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { land } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline, execute, init, send } from '@flywheel/testing/client';
+import { realClock } from '@flywheel/testing/clock';
 import {
   associatedTokenAccount,
   createOwnMint,
@@ -12,7 +13,7 @@ import {
 } from '@flywheel/testing/mints';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
-import { type Address, generateKeyPairSigner } from '@solana/kit';
+import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import {
   AuthorityType,
   getBurnInstruction,
@@ -21,6 +22,11 @@ import {
   getSetAuthorityInstruction,
   getThawAccountInstruction,
 } from '@solana-program/token';
+import { checkRecipients } from '../src/batches/check/recipients.ts';
+import { type Chain, createChain } from '../src/solana/chain.ts';
+import { findProject } from '../src/store/projects/projects.ts';
+
+const LOADER = address('BPFLoaderUpgradeab1e11111111111111111111111');
 
 let world: World;
 before(async () => {
@@ -186,6 +192,25 @@ for (const isToken2022 of [false, true]) {
       assert.equal((await initialize(wallet)).status, 400);
       requireOk(await preview(wallet));
       requireOk(await initialize(wallet));
+    });
+
+    it('reports a program as a recipient, which init refuses from then on', async () => {
+      const program = (await generateKeyPairSigner()).address;
+      const found = await findProject(world.db, project.projectId);
+      assert.ok(found !== null && typeof found !== 'string');
+      const account = { lamports: 1n, programAddress: LOADER, executable: true, data: new Uint8Array(36) };
+      const accounts: Chain['accounts'] = async (addresses) =>
+        addresses.map((address) => (address === program ? { address, ...account } : null));
+      const chain = { ...createChain({ rpcUrls: [world.localnet.url] }), accounts };
+      const pipelines = [{ actions: airdropPipeline(program).actions }];
+      const { issues } = await checkRecipients({ chain, db: world.db, clock: realClock }, found, pipelines);
+      assert.deepEqual(
+        issues.map(({ place, recipient, message }) => [place, recipient, message]),
+        [['pipelines[0].actions[0].toAddress', program, `${program} is a program, not a wallet.`]],
+      );
+      const refused = await init(world.url, project.apiKey, [burnPipeline(), airdropPipeline(program)]);
+      assert.deepEqual([refused.status, refused.body.error], [400, 'ERR_FLYWHEEL_INVALID_ACTION']);
+      assert.match(refused.body.message, /pipelines\[1\]\.actions\[0\]\.toAddress.* is a program, not a wallet/);
     });
   });
 }

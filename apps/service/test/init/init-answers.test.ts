@@ -138,6 +138,8 @@ describe('POST init, 400,', () => {
       [{ action: 'BURN', amount: 1, memo: 'x' }, /memo/],
       [{ action: 'AIRDROP', amount: 1, toAddress: 'nobody' }, /toAddress/],
       [{ action: 'AIRDROP', amount: 1, toAddress: project.vaultAddress }, /off the curve/],
+      [{ action: 'AIRDROP', amount: 1, toAddress: MEMO_PROGRAM }, /is the Memo program, not a wallet/],
+      [{ action: 'AIRDROP', amount: 1, toAddress: project.mint }, /is a mint, not a wallet/],
       [{ action: 'AIRDROP', toAddress }, /amount/],
       [{ action: 'MEMO', message: '' }, /message/],
       [{ action: 'MEMO', message: 'a\0b' }, /U\+0000/],
