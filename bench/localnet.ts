@@ -110,6 +110,7 @@ async function measure(cluster: Cluster, transactions: number): Promise<[string,
       spent[kind].count += count;
       spent[kind].ms += tookMs;
     }
+    process.stderr.write(`${done + count} of ${transactions} transfers: the last ${count} in ${ms(spentMs)}\n`);
     if (done + BLOCK === transactions / 2) memory.push(await cluster.measure());
   }
   memory.push(await cluster.measure());

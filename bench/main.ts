@@ -18,4 +18,7 @@ type Name = keyof typeof BENCHES;
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !(name in BENCHES));
 if (unknown !== undefined) throw new Error(`${unknown} is no benchmark: ${Object.keys(BENCHES).join(', ')}.`);
-for (const name of asked.length === 0 ? Object.keys(BENCHES) : asked) printFigures(await BENCHES[name as Name]());
+for (const name of asked.length === 0 ? Object.keys(BENCHES) : asked) {
+  process.stderr.write(`Measuring ${name}, which takes minutes …\n`);
+  printFigures(await BENCHES[name as Name]());
+}

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
@@ -51,6 +53,22 @@ describe('the launcher', { skip: oldNode === null && NO_OLD_NODE }, () => {
     assert.equal(exitCode, 0);
     await assert.rejects(fetch(rpcUrl), 'nothing listens there');
   });
+});
+
+it('the launcher keeps compiled sources in the user’s cache, unless NODE_DISABLE_COMPILE_CACHE is set', async (t) => {
+  const caches = await mkdtemp(join(tmpdir(), 'flywheel-cache-'));
+  t.after(() => rm(caches, { recursive: true }));
+  const environment = { ...process.env, NODE_COMPILE_CACHE: '', XDG_CACHE_HOME: caches };
+  const startWith = (more: Readonly<Record<string, string>>) =>
+    execFileSync(process.execPath, [FLYWHEEL, '--version'], { env: { ...environment, ...more }, encoding: 'utf8' });
+  assert.match(startWith({ NODE_DISABLE_COMPILE_CACHE: '1' }), /^\d+\.\d+\.\d+\n$/);
+  assert.equal(existsSync(join(caches, 'flywheel/node')), false);
+  startWith({});
+  assert.equal((await readdir(join(caches, 'flywheel/node'))).length, 1, 'a folder for this version of Node');
+  // A cache that cannot be written is none.
+  const file = join(caches, 'file');
+  await writeFile(file, '');
+  assert.match(startWith({ XDG_CACHE_HOME: file }), /^\d+\.\d+\.\d+\n$/);
 });
 
 it('npx node runs an example in a terminal that has Node 20', { skip: oldNode === null && NO_OLD_NODE }, async () => {
