@@ -6,6 +6,7 @@ import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/tes
 import { burnPipeline } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, requireOk } from '@flywheel/testing/project';
+import { REAL_FINALITY } from '@flywheel/testing/slots';
 import { openStranger } from '@flywheel/testing/stranger';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner, type Instruction, lamports } from '@solana/kit';
@@ -84,7 +85,7 @@ describe('a batch that others act on', () => {
 describe('a stranger who forges the history of an executed batch and closes its accounts before the worker reads it', () => {
   let world: GatedWorld;
   before(async () => {
-    world = await openGatedWorld();
+    world = await openGatedWorld({}, REAL_FINALITY);
   });
   after(() => world.stop());
 
