@@ -89,8 +89,12 @@ function requirePath(path: string | null, who: 'OPERATOR' | 'COMPANY'): string {
   throw new ConfigError([`${who}_SIGNER is not set; this process signs, so it must name a keypair file.`]);
 }
 
-/** A key that proposes and votes could do alone what takes two. */
+/** A key that proposes and votes could do more than each of the two. */
 function requireApart({ operator, previousOperator, company, previousCompany }: SignerKeys): void {
+  // Its nonces would be moved to itself, again and again.
+  if (previousOperator?.address === operator.address) {
+    throw new ConfigError([`OPERATOR_SIGNER_PREVIOUS holds ${operator.address}, as OPERATOR_SIGNER does; remove it.`]);
+  }
   const voters = [company.address, previousCompany?.address];
   const shared = [operator.address, previousOperator?.address].find((key) => key !== undefined && voters.includes(key));
   if (shared === undefined) return;

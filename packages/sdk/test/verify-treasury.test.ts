@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type VerificationInput, verifyApproval } from '@flywheel/sdk';
+import { createSignerFile } from '@flywheel/service/internal/solana/signer.ts';
 import { send } from '@flywheel/testing/client';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
-import { readWithdrawal, rotateWallet, setUpWithdrawal, waitForWithdrawal } from '@flywheel/testing/treasury';
-import { openWorld, type World } from '@flywheel/testing/world';
+import {
+  readWithdrawal,
+  rotateOperator,
+  rotateWallet,
+  setUpWithdrawal,
+  waitForWithdrawal,
+} from '@flywheel/testing/treasury';
+import { openConsoleWorld, type World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
 
 describe('verifyApproval of withdrawals and rotations', () => {
   let world: World;
+  let companyCookie: string;
   before(async () => {
-    world = await openWorld();
+    ({ world, companyCookie } = await openConsoleWorld());
   });
   after(() => world.stop());
 
@@ -78,6 +89,29 @@ describe('verifyApproval of withdrawals and rotations', () => {
     );
     const asBurn = { action: 'MEMO', message: 'thank you' };
     await assert.rejects(textOf(altered(input, asBurn)), /is not a Squads Batch/);
+  });
+
+  it('verifies an honest rotation of the operator, who gets no vote, and names what it is not', async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'flywheel-operator-'));
+    t.after(() => rm(directory, { recursive: true }));
+    const path = join(directory, 'operator.json');
+    const to = await createSignerFile(path);
+    await world.localnet.bank.airdrop(to, 1_000_000_000n);
+    const project = await createProject(world);
+    await world.restart({ OPERATOR_SIGNER: path, OPERATOR_SIGNER_PREVIOUS: world.environment.OPERATOR_SIGNER ?? '' });
+    const { batchId, from } = requireOk(await rotateOperator(world, project, companyCookie));
+    await waitForWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
+    const input = await inputOf(project, batchId);
+    assert.equal(await textOf(input), '');
+    assert.match(
+      await textOf(altered(input, { approver: 'company' })),
+      new RegExp(`Shown: ${to} is added with the permissions 2 .*On chain: ${to} is added with the permissions 5 `),
+    );
+    const stranger = (await generateKeyPairSigner()).address;
+    assert.match(
+      await textOf(altered(input, { to: stranger })),
+      new RegExp(`${stranger} collects the rent, then ${from} is removed\\. On chain: .*${to} collects the rent`),
+    );
   });
 
   it('rejects a batch that is shown as a rotation', async () => {

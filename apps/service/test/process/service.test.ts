@@ -79,6 +79,12 @@ describe('a running service', () => {
       startPart('worker', addresses),
       isConfigError(/^OPERATOR_SIGNER is not set; this process signs/),
     );
+    const twice = { OPERATOR_SIGNER: one, COMPANY_SIGNER: two, OPERATOR_SIGNER_PREVIOUS: one };
+    await assert.rejects(startPart('worker', twice), isConfigError(/^OPERATOR_SIGNER_PREVIOUS holds .*remove it/));
+    await assert.rejects(
+      startPart('worker', { ...twice, OPERATOR_SIGNER_PREVIOUS: two }),
+      isConfigError(/is a key of the operator and of the company approver/),
+    );
     const others = { OPERATOR_SIGNER: one, COMPANY_SIGNER: two, OPERATOR_ADDRESS: company, COMPANY_ADDRESS: operator };
     await assert.rejects(startPart('worker', others), isConfigError(new RegExp(`^OPERATOR_SIGNER holds ${operator}`)));
     const missing = { OPERATOR_SIGNER: join(directory, 'none.json'), COMPANY_SIGNER: two };
