@@ -48,6 +48,7 @@ async function measure(world: World): Promise<Figures> {
     log: createLog('error'),
     metrics: createMetrics(),
     batchExpirySeconds: 86_400,
+    companyOperators: new Set(),
     fairUse: { maxOpenBatches: 10_000, maxOpenPipelines: 1_000_000 },
   };
   const [http, useCase, compile]: [number[], number[], number[]] = [[], [], []];

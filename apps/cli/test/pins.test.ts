@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { RegisteredProject } from '@flywheel/api';
 import { createSignerFile } from '@flywheel/service/internal/solana/signer.ts';
+import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { requireOk, signIn } from '@flywheel/testing/project';
-import { approve, approveForCompany, rotateCompany, waitForWithdrawal } from '@flywheel/testing/treasury';
+import { approve, rotateCompany, waitForWithdrawal } from '@flywheel/testing/treasury';
 import { openConsoleWorld, type World } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import { type LyingService, openLyingService } from './lying-service.ts';
@@ -19,7 +20,7 @@ interface CliProject extends RegisteredProject {
 
 describe('what the command line knows of a multisig', () => {
   let world: World;
-  let companyCookie: string;
+  let decider: Decider;
   let folder: TemporaryFolder;
   let lying: LyingService;
   let wallet: { readonly file: string; readonly signer: KeyPairSigner };
@@ -28,7 +29,7 @@ describe('what the command line knows of a multisig', () => {
   let env: Record<string, string>;
   before(async () => {
     folder = await makeTemporaryFolder();
-    ({ world, companyCookie } = await openConsoleWorld());
+    ({ world, company: decider } = await openConsoleWorld());
     lying = await openLyingService(world);
     mint = await world.localnet.bank.createMint(6, false);
     env = { FLYWHEEL_URL: lying.url, SOLANA_RPC_URL: world.localnet.url, XDG_STATE_HOME: folder.path };
@@ -145,10 +146,10 @@ describe('what the command line knows of a multisig', () => {
 
     const cookie = await signIn(world.url, wallet.signer);
     const owner = { projectId: project.projectId, cookie, wallet: wallet.signer };
-    const { batchId } = requireOk(await rotateCompany(world, owner, companyCookie));
+    const { batchId } = requireOk(await rotateCompany(world, owner, decider.cookie));
     await waitForWithdrawal(world, owner, batchId, ({ batch }) => batch.status === 'FINALIZED');
     requireOk(await approve(world, owner, batchId));
-    requireOk(await approveForCompany(world, companyCookie, batchId));
+    requireOk(await approveForCompany(world, decider, batchId));
     await waitForWithdrawal(world, owner, batchId, ({ batch }) => batch.status === 'EXECUTED');
 
     const moved = await run();

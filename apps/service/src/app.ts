@@ -95,8 +95,8 @@ async function compose(
   const metrics = createMetrics();
   const jobs = await startJobs({ poolConfig, log, metrics });
   started.defer(() => jobs.stop());
-  const { fairUse, batchExpirySeconds } = config;
-  const deps: Deps = { db, jobs, chain, clock, log, metrics, fairUse, batchExpirySeconds };
+  const { fairUse, batchExpirySeconds, companyOperators } = config;
+  const deps: Deps = { db, jobs, chain, clock, log, metrics, fairUse, batchExpirySeconds, companyOperators };
 
   const blockEngineUrl = config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null;
   const { maxTipLamports, maxComputeUnitPrice } = config;
@@ -178,11 +178,11 @@ async function listen(
   { operator, company }: Signers,
   started: AsyncDisposableStack,
 ): Promise<string> {
-  const { db, clock } = given;
+  const { db, clock, companyOperators } = given;
   const feed = startEventFeed({ poolConfig, clock, log });
   started.defer(() => feed.stop());
   const deps = { ...given, feed, streams: createStreamLimit() };
-  const { host, port, publicUrl, trustedProxies, rateLimits, companyOperators } = config;
+  const { host, port, publicUrl, trustedProxies, rateLimits } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, explorerUrl } = config;
   const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, explorerUrl });
   const server = createServer({
@@ -191,7 +191,6 @@ async function listen(
       ...deps,
       operator,
       company,
-      companyOperators,
       publicUrl,
       publicRpcUrl,
       explorerUrl,

@@ -98,7 +98,7 @@ const SETTINGS = {
   companyOperators: settingWithDefault(
     'COMPANY_OPERATORS',
     base58Addresses().transform((addresses): ReadonlySet<Address> => new Set(addresses)),
-    'comma-separated wallets that may act for the company in the console',
+    'comma-separated wallets that may act for the company in the console; the same for `serve` and `work`',
     '',
   ),
   webhookKeyFile: setting(

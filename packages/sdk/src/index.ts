@@ -61,6 +61,7 @@ export * from './signing/cast-cancel.ts';
 export { type ApprovalSigner, type ProposalToApprove, signApproval } from './signing/sign.ts';
 export * from './signing/signers.ts';
 export type { Mismatch } from './verification/compare.ts';
+export * from './verification/proposal-content.ts';
 export type { RegistrationTerms } from './verification/registration-terms.ts';
 export * from './verification/verify-and-sign.ts';
 export * from './verification/verify-approval.ts';

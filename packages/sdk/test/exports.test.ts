@@ -32,6 +32,7 @@ it('the SDK exports these names and no others', () => {
     'proofHash',
     'proofMemo',
     'readMint',
+    'readProposalContent',
     'readVaultProofs',
     'requirePreviousRun',
     'runBatch',

@@ -39,16 +39,6 @@ export async function approve(world: Pick<World, 'url'>, project: Owner, batchId
   return send(world.url, 'POST', `${path}/execute`, { headers, body });
 }
 
-/** Approves, as an operator of the company, a batch that the project's wallet has approved. */
-export function approveForCompany(
-  { url }: Pick<World, 'url'>,
-  companyCookie: string,
-  batchId: string,
-): Promise<Answer> {
-  const path = `/console/api/company/batches/${batchId}/approve`;
-  return send(url, 'POST', path, { headers: { cookie: companyCookie }, body: {} });
-}
-
 export function waitForWithdrawal(
   world: Pick<World, 'url'>,
   project: Pick<Owner, 'projectId' | 'cookie'>,

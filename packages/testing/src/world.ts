@@ -7,7 +7,7 @@ import { parseConfig } from '@flywheel/service/internal/config.ts';
 import { createLog } from '@flywheel/service/internal/log.ts';
 import { createSignerFile, loadSigner } from '@flywheel/service/internal/solana/signer.ts';
 import { type Db, openDb } from '@flywheel/service/internal/store/db.ts';
-import { createSolanaRpc, generateKeyPairSigner, type TransactionPartialSigner } from '@solana/kit';
+import { createSolanaRpc, generateKeyPairSigner, type KeyPairSigner, type TransactionPartialSigner } from '@solana/kit';
 import { type Answer, send } from './client.ts';
 import { openTestDatabase } from './postgres.ts';
 import { signIn } from './project.ts';
@@ -150,7 +150,9 @@ function requireUrl({ url }: App): string {
 /** A world with a company operator in the console. */
 export interface ConsoleWorld {
   readonly world: World;
-  /** Session of a wallet that COMPANY_OPERATORS lists and that owns no project, as a Cookie header. */
+  /** A wallet that COMPANY_OPERATORS lists and that owns no project. */
+  readonly company: { readonly wallet: KeyPairSigner; readonly cookie: string };
+  /** Its session, as a Cookie header. */
   readonly companyCookie: string;
   /** One request to `/console/api`. */
   readonly ask: (method: string, path: string, cookie: string, body?: unknown) => Promise<Answer>;
@@ -159,9 +161,11 @@ export interface ConsoleWorld {
 export async function openConsoleWorld(environment: Readonly<Record<string, string>> = {}): Promise<ConsoleWorld> {
   const companyWallet = await generateKeyPairSigner();
   const world = await openWorld({ COMPANY_OPERATORS: companyWallet.address, ...environment });
+  const companyCookie = await signIn(world.url, companyWallet);
   return {
     world,
-    companyCookie: await signIn(world.url, companyWallet),
+    company: { wallet: companyWallet, cookie: companyCookie },
+    companyCookie,
     ask: (method, path, cookie, body) =>
       send(world.url, method, `/console/api${path}`, {
         headers: { cookie, ...(method !== 'GET' && { 'content-type': 'application/json' }) },

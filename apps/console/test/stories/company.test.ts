@@ -56,6 +56,9 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await approval.waitFor();
     await checkScreenOnBoth(operator, 'company-waiting');
     await approval.click();
+    await page.getByText(/^Burns 2 tokens of the mint /).waitFor();
+    await checkScreenOnBoth(operator, 'company-approve');
+    await page.getByRole('button', { name: 'Sign and approve' }).click();
     await page.getByText('Batch 1 approved').waitFor();
     await checkScreen(operator, 'company-approved');
     await owner.page.getByText('1 of 1 pipeline executed.').waitFor();
@@ -69,6 +72,8 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     const reject = page.getByRole('button', { name: 'Reject the batch' });
     assert.ok(await reject.isDisabled(), 'rejected without a reason');
     await page.getByLabel('Reason (shown to the project)').fill('Two is too few.');
+    await page.getByText(/^Burns 2 tokens of the mint /).waitFor();
+    await page.getByLabel(/^My wallet signs transactions only/).check();
     await checkScreenOnBoth(operator, 'company-reject');
     await reject.click();
     await page.getByText('Batch 2 rejected').waitFor();

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { rotationMessage } from '@flywheel/api';
 import { waitUntil } from '@flywheel/testing/batches';
+import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { requireOk, signIn as signInByApi } from '@flywheel/testing/project';
-import { approveForCompany } from '@flywheel/testing/treasury';
 import { type Address, createSignableMessage, generateKeyPairSigner, getBase58Decoder } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
 import {
@@ -21,11 +21,11 @@ import {
 
 describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () => {
   let story: Story;
-  let companyCookie: string;
+  let company: Decider;
   before(async () => {
-    const operator = await generateKeyPairSigner();
-    story = await openStory({ COMPANY_OPERATORS: operator.address });
-    companyCookie = await signInByApi(story.world.url, operator);
+    const wallet = await generateKeyPairSigner();
+    story = await openStory({ COMPANY_OPERATORS: wallet.address });
+    company = { wallet, cookie: await signInByApi(story.world.url, wallet) };
   });
   after(() => story.stop());
 
@@ -86,7 +86,7 @@ describe('the treasury in a browser', { skip: noBrowser, concurrency: 2 }, () =>
     await approve(person);
     await person.page.getByText('Waiting for the company').first().waitFor();
     const batchId = person.page.url().split('/').at(-1) ?? '';
-    requireOk(await approveForCompany(story.world, companyCookie, batchId));
+    requireOk(await approveForCompany(story.world, company, batchId));
   }
 
   async function multisigOf(project: Registered): Promise<string> {

@@ -16,6 +16,8 @@ export interface Deps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly fairUse: FairUse;
+  /** The wallets that may decide for the company. */
+  readonly companyOperators: ReadonlySet<Address>;
   /** Seconds after which an open batch that was not executed ends FAILED. */
   readonly batchExpirySeconds: number;
 }

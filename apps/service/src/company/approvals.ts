@@ -1,4 +1,4 @@
-import { ApiError, type ApprovalMode, isApiError, type ProjectSettings } from '@flywheel/api';
+import { ApiError, type ApprovalMode, type DecisionSignature, isApiError, type ProjectSettings } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
@@ -6,6 +6,7 @@ import type { Deps } from '../batches/deps.ts';
 import { problemOf } from '../batches/details/list.ts';
 import { recordEnd } from '../batches/jobs/end.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
+import { compileAgain } from '../compile/compile-again.ts';
 import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { presentSettings } from '../projects/settings.ts';
@@ -17,12 +18,14 @@ import {
   decideForCompany,
   findCompanyDecision,
   findWaitingBatches,
+  type SignedCompanyDecision,
   setApprovalMode,
   type WaitingBatch,
 } from '../store/batches/company-approvals.ts';
 import { recordExecutionIssue } from '../store/batches/executions.ts';
 import type { Db } from '../store/db.ts';
 import { findProject, findProjectOfBatch } from '../store/projects/projects.ts';
+import { findIssueOfDecision } from './decisions.ts';
 
 export interface WaitingItem extends WaitingBatch {
   /** Sentence about what holds the batch up; null for nothing. */
@@ -39,17 +42,24 @@ export async function listWaiting({ db }: Pick<Deps, 'db'>): Promise<WaitingItem
 }
 
 /**
- * Approves a batch for the company: checks it again, records the decision once, and enqueues its execution. Repeating the
- * approval, also by another operator, returns the same.
- * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH; ERR_VAULT_UNDERFUNDED and
+ * Approves a batch for the company: checks it again, records the signed decision once, and enqueues its execution. Repeating
+ * the approval, also by another operator, returns the same.
+ * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH; ERR_INVALID_REQUEST for a signature that is not
+ * one of the operator over this decision, is expired or was used; ERR_VAULT_UNDERFUNDED and
  * ERR_BATCH_WOULD_FAIL, after which the batch still waits; ERR_SIGNED_TX_INVALID, after which the wallet must sign again.
  */
-export async function approveBatch(deps: Deps, operator: Address, batchId: string): Promise<BatchWithoutPipelines> {
+export async function approveBatch(
+  deps: Deps,
+  operator: Address,
+  batchId: string,
+  signature: DecisionSignature,
+): Promise<BatchWithoutPipelines> {
   const batch = await readAnyBatch(deps.db, batchId);
   if (await isWaiting(deps, batch)) {
     const project = await findProjectOfBatch(deps.db, batch);
     // The two approvals must come from two people.
     if (project.wallet === operator) throw new ApiError('ERR_OWN_BATCH', { batchId });
+    const signed = await requireSigned(deps, project, batch, { operator, reason: null, signature });
     const issue = await checkAgain(deps, project, batch);
     if (issue !== null) {
       // Recorded on the batch because the project, which can resolve the issue, reads it there.
@@ -58,7 +68,7 @@ export async function approveBatch(deps: Deps, operator: Address, batchId: strin
       await recordExecutionIssue(deps.db, batchId, issue, { keepRequest, judged }, deps.clock.now());
       throw toApiError(issue);
     }
-    await recordApproval(deps, project, batch, operator);
+    await recordApproval(deps, project, batch, signed);
   }
   const decided = await readAnyBatch(deps.db, batchId);
   const decision = await findCompanyDecision(deps.db, batchId);
@@ -69,28 +79,20 @@ export async function approveBatch(deps: Deps, operator: Address, batchId: strin
 /**
  * Rejects a batch for the company: it ends FAILED with the reason and releases its limits; the worker rejects its proposal
  * on chain and closes its accounts. Repeating the rejection returns the same and keeps the first reason.
- * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING
+ * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING; ERR_INVALID_REQUEST as `approveBatch`
  */
 export async function rejectBatch(
   deps: Deps,
   operator: Address,
   batchId: string,
-  reason: string,
+  { reason, ...signature }: DecisionSignature & { readonly reason: string },
 ): Promise<BatchWithoutPipelines> {
-  const { projectId } = await readAnyBatch(deps.db, batchId);
-  const project = await findProjectOfBatch(deps.db, { projectId });
-  const now = deps.clock.now();
-  await deps.db.transaction().execute(async (trx) => {
-    // The decision locks the batch's row, so its execution cannot begin before the end is committed.
-    if (!(await decideForCompany(trx, batchId, { operator, reason }, now))) return;
-    await recordEnd(deps, trx, project, await readAnyBatch(trx, batchId), {
-      event: 'ENDED_UNEXECUTED',
-      cause: 'rejected',
-      executed: 0,
-      failure: { failedTxMsg: `The company rejected the batch: ${reason}` },
-    });
-    await insertAuditEntry(trx, { at: now, actor: operator, action: 'batch.rejected', projectId, batchId, reason });
-  });
+  const waiting = await readAnyBatch(deps.db, batchId);
+  if (await isWaiting(deps, waiting)) {
+    const project = await findProjectOfBatch(deps.db, waiting);
+    const signed = await requireSigned(deps, project, waiting, { operator, reason, signature });
+    await recordRejection(deps, project, waiting, signed, reason);
+  }
   const batch = await readAnyBatch(deps.db, batchId);
   const decision = await findCompanyDecision(deps.db, batchId);
   if (decision.decidedAt === null || decision.reason === null) throw notWaiting(batch, decision);
@@ -139,6 +141,37 @@ async function readAnyBatch(db: Db, batchId: string): Promise<Batch> {
 async function isWaiting({ db }: Deps, { id, endedAt }: Batch): Promise<boolean> {
   const { askedAt, decidedAt } = await findCompanyDecision(db, id);
   return endedAt === null && askedAt !== null && decidedAt === null;
+}
+
+interface Undecided {
+  readonly operator: Address;
+  readonly reason: string | null;
+  readonly signature: DecisionSignature;
+}
+
+/** Refuses early what the worker, which verifies independently, would refuse. */
+async function requireSigned(
+  deps: Deps,
+  project: Project,
+  batch: Batch,
+  { operator, reason, signature: given }: Undecided,
+): Promise<SignedCompanyDecision> {
+  const signed = {
+    operator,
+    reason,
+    nonce: given.nonce,
+    expiresAt: new Date(given.expiresAt),
+    signedMessage: Buffer.from(given.signedMessage, 'base64'),
+    signature: Buffer.from(given.signature, 'base64'),
+  };
+  const content = await compileAgain(project, batch);
+  const issue = await findIssueOfDecision(deps, project, { batchIndex: batch.batchIndex, content }, signed);
+  if (issue !== null) throw invalidSignature(`is not accepted: ${issue}`);
+  return signed;
+}
+
+function invalidSignature(problem: string): ApiError {
+  return new ApiError('ERR_INVALID_REQUEST', { place: 'body.signature', problem });
 }
 
 /** Checks a batch in the chain's current state. The worker checks it once more before it signs. */
@@ -198,14 +231,43 @@ async function recordApproval(
   { db, jobs, clock }: Deps,
   project: Project,
   { id: batchId, projectId }: Batch,
-  operator: Address,
+  signed: SignedCompanyDecision,
 ): Promise<void> {
   const now = clock.now();
   await db.transaction().execute(async (trx) => {
-    if (!(await decideForCompany(trx, batchId, { operator, reason: null }, now))) return;
-    await insertAuditEntry(trx, { at: now, actor: operator, action: 'batch.approved', projectId, batchId });
+    if (!(await decideOnce(trx, batchId, signed, now))) return;
+    await insertAuditEntry(trx, { at: now, actor: signed.operator, action: 'batch.approved', projectId, batchId });
     await jobs.enqueue(trx, { type: 'execute', batchId, multisig: project.flywheel.multisig.address });
   });
+}
+
+async function recordRejection(
+  deps: Deps,
+  project: Project,
+  { id: batchId, projectId }: Batch,
+  signed: SignedCompanyDecision,
+  reason: string,
+): Promise<void> {
+  const now = deps.clock.now();
+  await deps.db.transaction().execute(async (trx) => {
+    // The decision locks the batch's row, so its execution cannot begin before the end is committed.
+    if (!(await decideOnce(trx, batchId, signed, now))) return;
+    await recordEnd(deps, trx, project, await readAnyBatch(trx, batchId), {
+      event: 'ENDED_UNEXECUTED',
+      cause: 'rejected',
+      executed: 0,
+      failure: { failedTxMsg: `The company rejected the batch: ${reason}` },
+    });
+    const { operator: actor } = signed;
+    await insertAuditEntry(trx, { at: now, actor, action: 'batch.rejected', projectId, batchId, reason });
+  });
+}
+
+/** @throws ApiError ERR_INVALID_REQUEST if the decision was used before. */
+async function decideOnce(trx: Db, batchId: string, signed: SignedCompanyDecision, now: Date): Promise<boolean> {
+  const decided = await decideForCompany(trx, batchId, signed, now);
+  if (decided === 'used') throw invalidSignature('was used before. Sign the decision again, with another nonce.');
+  return decided;
 }
 
 function notWaiting(batch: BatchWithoutPipelines, decision: CompanyDecision): ApiError<'ERR_BATCH_NOT_WAITING'> {

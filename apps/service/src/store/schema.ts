@@ -38,6 +38,7 @@ export interface Schema {
   sign_in_challenges: SignInChallengesTable;
   sessions: SessionsTable;
   company: CompanyTable;
+  company_decisions: CompanyDecisionsTable;
   audit_log: AuditLogTable;
   batch_events: BatchEventsTable;
   webhook_endpoints: WebhookEndpointsTable;
@@ -263,6 +264,20 @@ interface SessionsTable {
   hash: Uint8Array;
   wallet: string;
   expires_at: Date;
+}
+
+interface CompanyDecisionsTable {
+  id: Generated<bigint>;
+  batch_id: string;
+  decision: 'approve' | 'reject';
+  reason: string | null;
+  operator: Address;
+  nonce: string;
+  expires_at: Date;
+  /** The bytes as the wallet signed them. */
+  signed_message: Uint8Array;
+  signature: Uint8Array;
+  decided_at: Date;
 }
 
 interface CompanyTable {

@@ -1,14 +1,14 @@
 import { type Answer, send } from '@flywheel/testing/client';
+import type { Decider } from '@flywheel/testing/decisions';
 import { openGatedWorld } from '@flywheel/testing/gate';
 import { createProject, type ProjectOptions, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
 
-/** A person who acts for the company. */
-export interface Operator {
+export { approveForCompany as approve, rejectForCompany as reject } from '@flywheel/testing/decisions';
+
+export interface Operator extends Decider {
   readonly address: string;
-  /** Session of the operator's wallet, as a Cookie header. */
-  readonly cookie: string;
 }
 
 /** Opens a world with two operators of its company. The service reaches the cluster through a gate. */
@@ -20,7 +20,7 @@ export async function openCompanyWorld(
   const own = { COMPANY_OPERATORS: wallets.map(({ address }) => address).join(','), ...environment };
   const world = await open(own);
   const [first, second] = await Promise.all(
-    wallets.map(async (wallet) => ({ address: wallet.address, cookie: await signIn(world.url, wallet) })),
+    wallets.map(async (wallet) => ({ wallet, address: wallet.address, cookie: await signIn(world.url, wallet) })),
   );
   if (!first || !second) throw new Error('A company of the tests has two operators.');
   return { world, operators: [first, second] as const satisfies readonly Operator[] };
@@ -40,14 +40,6 @@ export function askCompany(
 ): Promise<Answer> {
   const options = body === undefined ? {} : { body };
   return send(url, method, `/console/api/company${path === '' ? '' : `/${path}`}`, { headers: { cookie }, ...options });
-}
-
-export function approve(world: Pick<World, 'url'>, operator: Pick<Operator, 'cookie'>, batchId: string) {
-  return askCompany(world, operator, 'POST', `batches/${batchId}/approve`, {});
-}
-
-export function reject(world: Pick<World, 'url'>, operator: Pick<Operator, 'cookie'>, batchId: string, reason: string) {
-  return askCompany(world, operator, 'POST', `batches/${batchId}/reject`, { reason });
 }
 
 /** Pauses or resumes one project, or all of them. */

@@ -14,6 +14,7 @@ import {
   storeNonces,
   storeProject,
 } from '@flywheel/testing/records';
+import type { Address } from '@solana/kit';
 import { readBatchDetails } from '../../src/batches/details/details.ts';
 import { describeFailure, explainChainError } from '../../src/batches/details/failure.ts';
 import { buildTimeline } from '../../src/batches/details/timeline.ts';
@@ -21,7 +22,7 @@ import type { Batch } from '../../src/model/batch.ts';
 import type { Project } from '../../src/model/project.ts';
 import { endBatch, finalizeBatch } from '../../src/store/batches/batches.ts';
 import { insertBundle, settleBundle } from '../../src/store/batches/bundles.ts';
-import { askCompany, decideForCompany } from '../../src/store/batches/company-approvals.ts';
+import { askCompany, decideForCompany, type SignedCompanyDecision } from '../../src/store/batches/company-approvals.ts';
 import { requestExecution } from '../../src/store/batches/executions.ts';
 
 const { db } = await openTestDatabase();
@@ -47,7 +48,7 @@ describe('buildTimeline', () => {
       assert.equal(isAsked, project === manual);
       const asked = isAsked ? 'waiting' : 'running';
       assert.deepEqual(await statesOf(project, batch), ['done', 'done', 'done', asked, 'upcoming', 'upcoming']);
-      if (isAsked) await decideForCompany(db, batch.id, { operator: project.wallet, reason: null }, later(4));
+      if (isAsked) await decideForCompany(db, batch.id, signedBy(project.wallet, null), later(4));
       await landFirst(batch);
       const steps = await stepsOf(project, batch);
       assert.deepEqual(
@@ -70,7 +71,7 @@ describe('buildTimeline', () => {
     assert.deepEqual(await statesOf(project, batch), ['done', 'running', 'done', 'waiting', 'upcoming', 'upcoming']);
     await finalizeBatch(db, batch.id, INIT_RESULT, later(3));
     const operator = randomAddress();
-    await decideForCompany(db, batch.id, { operator, reason: 'Too much at once.' }, later(4));
+    await decideForCompany(db, batch.id, signedBy(operator, 'Too much at once.'), later(4));
     await fail(batch, 0, { failedTxMsg: 'The company rejected the batch: Too much at once.' }, 'rejected');
     const steps = await stepsOf(project, batch);
     const rejected = { step: 'companyApproval', state: 'failed', at: later(4), signatures: [] };
@@ -154,4 +155,13 @@ async function statesOf(project: Project, batch: Batch): Promise<string[]> {
 
 async function readFailure(project: Project, batch: Batch) {
   return describeFailure(await details(project, batch), project);
+}
+
+let decisions = 0;
+
+/** A decision for the tests of a timeline, which does not verify signatures. */
+function signedBy(operator: Address, reason: string | null): SignedCompanyDecision {
+  decisions += 1;
+  const bytes = Uint8Array.of(decisions);
+  return { operator, reason, nonce: String(decisions), expiresAt: later(9), signedMessage: bytes, signature: bytes };
 }

@@ -60,7 +60,17 @@ describe('a signer that rejects', () => {
     const jobs = await startJobs({ poolConfig: { connectionString: world.databaseUrl }, log, metrics });
     const fairUse = { maxOpenBatches: 10, maxOpenPipelines: 2_000 };
     const chain = createChain({ rpcUrls: [rpcUrl], clock, log });
-    const deps = { db: world.db, jobs, chain, clock, log, metrics, fairUse, batchExpirySeconds: 3_600 };
+    const deps = {
+      db: world.db,
+      jobs,
+      chain,
+      clock,
+      log,
+      metrics,
+      fairUse,
+      batchExpirySeconds: 3_600,
+      companyOperators: new Set<Address>(),
+    };
     const worker = await startWorker(deps, jobs, {
       signers: {
         operator: await loadSigner(OPERATOR_SIGNER),

@@ -2,15 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, land } from '@flywheel/testing/chain';
+import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
-import {
-  approve,
-  approveForCompany,
-  rotateWallet,
-  setUpWithdrawal,
-  waitForWithdrawal,
-} from '@flywheel/testing/treasury';
+import { approve, rotateWallet, setUpWithdrawal, waitForWithdrawal } from '@flywheel/testing/treasury';
 import { openConsoleWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
 import { createLog } from '../../src/log.ts';
@@ -21,10 +16,10 @@ import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 describe('the company’s manual approval', () => {
   let world: World;
-  let companyCookie: string;
+  let company: Decider;
   let ask: Awaited<ReturnType<typeof openConsoleWorld>>['ask'];
   before(async () => {
-    ({ world, companyCookie, ask } = await openConsoleWorld());
+    ({ world, company, ask } = await openConsoleWorld());
   });
   after(() => world.stop());
 
@@ -34,18 +29,18 @@ describe('the company’s manual approval', () => {
       const batchId = kind === 'withdrawal' ? await makeWithdrawal(project) : await makeRotation(project);
       await voteOnChain(project, batchId);
       assert.equal(requireOk(await approve(world, project, batchId)).waitsFor, 'company');
-      const company = `/company/projects/${project.projectId}`;
+      const path = `/company/projects/${project.projectId}`;
       const attempts: Readonly<Record<string, () => Promise<unknown>>> = {
         'handed in again': () => approve(world, project, batchId),
         'its job is run': async () => undefined,
         'it is forgotten who was asked': () =>
           world.db.updateTable('batches').set({ company_asked_at: null }).where('id', '=', batchId).execute(),
         'its project becomes manual': () =>
-          ask('PUT', `${company}/approval-mode`, companyCookie, { approvalMode: 'manual' }),
+          ask('PUT', `${path}/approval-mode`, company.cookie, { approvalMode: 'manual' }),
         'its project becomes automatic': () =>
-          ask('PUT', `${company}/approval-mode`, companyCookie, { approvalMode: 'automatic' }),
-        'its project is paused': () => ask('PUT', `${company}/pause`, companyCookie, { isPaused: true }),
-        'its project goes on': () => ask('PUT', `${company}/pause`, companyCookie, { isPaused: false }),
+          ask('PUT', `${path}/approval-mode`, company.cookie, { approvalMode: 'automatic' }),
+        'its project is paused': () => ask('PUT', `${path}/pause`, company.cookie, { isPaused: true }),
+        'its project goes on': () => ask('PUT', `${path}/pause`, company.cookie, { isPaused: false }),
         'the service is restarted': () => world.restart(),
       };
       for (const [attempt, make] of Object.entries(attempts)) {
@@ -53,7 +48,7 @@ describe('the company’s manual approval', () => {
         await work(project, batchId);
         assert.deepEqual(await findBundles(world.db, batchId, 'execution'), [], attempt);
       }
-      requireOk(await approveForCompany(world, companyCookie, batchId));
+      requireOk(await approveForCompany(world, company, batchId));
       const isEnded = ({ status }: { status: string }) => status === 'EXECUTED';
       await waitUntil(`the end of ${kind} ${batchId}`, () => readRow(batchId), isEnded);
     });

@@ -8,9 +8,10 @@ import { decodeMultisig, PERMISSION } from '@flywheel/squads';
 import { assertError, executeSigned, openBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig } from '@flywheel/testing/chain';
 import { burnPipeline, execute, init } from '@flywheel/testing/client';
+import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { randomAddress, randomNonce } from '@flywheel/testing/records';
-import { approve, approveForCompany, rotateOperator, waitForWithdrawal } from '@flywheel/testing/treasury';
+import { approve, rotateOperator, waitForWithdrawal } from '@flywheel/testing/treasury';
 import { openConsoleWorld, type World } from '@flywheel/testing/world';
 import { type Address, fetchEncodedAccount } from '@solana/kit';
 import { createSignerFile } from '../../src/solana/signer.ts';
@@ -32,11 +33,11 @@ const OPERATOR_LAMPORTS = 100_000_000_000n;
 
 describe('the rotation of the operator', () => {
   let world: World;
-  let companyCookie: string;
+  let decider: Decider;
   let directory: string;
   let next: { readonly address: Address; readonly path: string };
   before(async () => {
-    ({ world, companyCookie } = await openConsoleWorld({ NONCE_POOL_SIZE: '12' }));
+    ({ world, company: decider } = await openConsoleWorld({ NONCE_POOL_SIZE: '12' }));
     directory = await mkdtemp(join(tmpdir(), 'flywheel-operator-'));
     const path = join(directory, 'operator.json');
     next = { address: await createSignerFile(path), path };
@@ -50,7 +51,12 @@ describe('the rotation of the operator', () => {
   it('replaces it under load: no batch is lost, and afterwards nothing needs the old key', async () => {
     const [moving, staying] = [await createProject(world), await createProject(world)];
     const old = world.operator.address;
-    assertError(await rotateOperator(world, moving, companyCookie), 409, 'ERR_ROTATION_REFUSED', /operator .* already/);
+    assertError(
+      await rotateOperator(world, moving, decider.cookie),
+      409,
+      'ERR_ROTATION_REFUSED',
+      /operator .* already/,
+    );
     const both = { OPERATOR_SIGNER: next.path, OPERATOR_SIGNER_PREVIOUS: world.environment.OPERATOR_SIGNER ?? '' };
     // As an earlier release left them.
     await world.db.updateTable('nonces').set({ authority: null }).execute();
@@ -125,7 +131,7 @@ describe('the rotation of the operator', () => {
   }
 
   async function requestUntilAccepted(project: TestProject) {
-    const request = () => rotateOperator(world, project, companyCookie);
+    const request = () => rotateOperator(world, project, decider.cookie);
     const accepted = await waitUntil('a moment without an open batch', request, ({ status, body }) => {
       if (status !== 200) assert.equal(body.error, 'ERR_ROTATION_REFUSED');
       return status === 200;
@@ -137,7 +143,7 @@ describe('the rotation of the operator', () => {
   async function finishRotation(project: TestProject, batchId: string): Promise<void> {
     await waitForWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
     requireOk(await approve(world, project, batchId));
-    requireOk(await approveForCompany(world, companyCookie, batchId));
+    requireOk(await approveForCompany(world, decider, batchId));
     const { batch } = await waitForWithdrawal(
       world,
       project,

@@ -7,10 +7,10 @@ import { decodeMultisig } from '@flywheel/squads';
 import { assertError, executeSigned, setUpBatch, waitUntil as untilSeen } from '@flywheel/testing/batches';
 import { findMultisig, land } from '@flywheel/testing/chain';
 import { burnPipeline, getCurrent, init, send } from '@flywheel/testing/client';
+import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { createProject, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
 import {
   approve,
-  approveForCompany,
   rotateCompany,
   rotateWallet,
   waitForWithdrawal as untilBatch,
@@ -31,9 +31,9 @@ import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
 import { configTransactionExecute } from '../../src/squads/rotation.ts';
 
 let world: World;
-let companyCookie: string;
+let company: Decider;
 before(async () => {
-  ({ world, companyCookie } = await openConsoleWorld());
+  ({ world, company } = await openConsoleWorld());
 });
 after(() => world.stop());
 
@@ -129,7 +129,7 @@ describe('the rotation of the wallet', () => {
     const to = await generateKeyPairSigner();
     const { batchId } = await setUp(project, to);
     requireOk(await approve(world, project, batchId));
-    requireOk(await approveForCompany(world, companyCookie, batchId));
+    requireOk(await approveForCompany(world, company, batchId));
     await world.restart();
     await untilMoved(project, to.address);
     assert.deepEqual(await membersOf(project), await expectedMembers(project, { wallet: to.address }));
@@ -140,13 +140,13 @@ describe('the rotation of the wallet', () => {
     const to = await generateKeyPairSigner();
     const { batchId } = await setUp(project, to);
     const multisig = await findMultisig(world, project);
-    const company = await loadSigner(world.environment.COMPANY_SIGNER ?? '');
+    const approver = await loadSigner(world.environment.COMPANY_SIGNER ?? '');
     const located = await locateBatch(multisig, 1n);
     await landSigned([proposalApprove(located, project.wallet.address)], project.wallet);
-    await landSigned([proposalApprove(located, company.address)], company);
+    await landSigned([proposalApprove(located, approver.address)], approver);
     await landSigned([configTransactionExecute(located)], world.operator);
     requireOk(await approve(world, project, batchId));
-    requireOk(await approveForCompany(world, companyCookie, batchId));
+    requireOk(await approveForCompany(world, company, batchId));
     await untilMoved(project, to.address);
   });
 });
@@ -162,12 +162,12 @@ describe('the rotation of the company’s approver', () => {
     await executesBatch(staying);
 
     assertError(await rotateCompany(world, moving, moving.cookie), 403, 'ERR_COMPANY_ONLY');
-    const rotation = requireOk(await rotateCompany(world, moving, companyCookie));
+    const rotation = requireOk(await rotateCompany(world, moving, company.cookie));
     assert.deepEqual([rotation.from, rotation.to], [old, present]);
     await untilBatch(world, moving, rotation.batchId, ({ batch }) => batch.status === 'FINALIZED');
     await execute(moving, rotation.batchId);
     assert.deepEqual(await membersOf(moving), await expectedMembers(moving, { company: present }));
-    assertError(await rotateCompany(world, moving, companyCookie), 409, 'ERR_ROTATION_REFUSED', /already/);
+    assertError(await rotateCompany(world, moving, company.cookie), 409, 'ERR_ROTATION_REFUSED', /already/);
 
     await executesBatch(staying);
     await executesBatch(moving);
@@ -184,7 +184,7 @@ async function setUp(project: TestProject, to: KeyPairSigner) {
 
 async function execute(project: TestProject, batchId: string): Promise<void> {
   requireOk(await approve(world, project, batchId));
-  requireOk(await approveForCompany(world, companyCookie, batchId));
+  requireOk(await approveForCompany(world, company, batchId));
   const status = async () => {
     const row = world.db
       .selectFrom('batches')

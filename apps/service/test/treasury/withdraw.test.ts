@@ -4,15 +4,9 @@ import { after, before, describe, it } from 'node:test';
 import { assertError, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
 import { findMultisig, tokenBalance } from '@flywheel/testing/chain';
 import { burnPipeline, execute, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
+import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { createProject, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
-import {
-  approve,
-  approveForCompany,
-  readWithdrawal,
-  setUpWithdrawal,
-  waitForWithdrawal,
-  withdraw,
-} from '@flywheel/testing/treasury';
+import { approve, readWithdrawal, setUpWithdrawal, waitForWithdrawal, withdraw } from '@flywheel/testing/treasury';
 import type { World } from '@flywheel/testing/world';
 import { openConsoleWorld } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
@@ -23,9 +17,9 @@ const MIN_LAMPORTS = 890_880n;
 describe('a withdrawal', () => {
   let world: World;
   let project: TestProject;
-  let companyCookie: string;
+  let company: Decider;
   before(async () => {
-    ({ world, companyCookie } = await openConsoleWorld());
+    ({ world, company } = await openConsoleWorld());
     project = await createProject(world, { burnLimit: '5', airdropLimit: '5' });
   });
   after(() => world.stop());
@@ -37,7 +31,7 @@ describe('a withdrawal', () => {
   async function executeWithdrawal(of: TestProject, batchId: string) {
     const waiting = requireOk(await approve(world, of, batchId));
     assert.equal(waiting.waitsFor, 'company');
-    requireOk(await approveForCompany(world, companyCookie, batchId));
+    requireOk(await approveForCompany(world, company, batchId));
     return waitForWithdrawal(world, of, batchId, ({ batch }) => batch.status === 'EXECUTED');
   }
 

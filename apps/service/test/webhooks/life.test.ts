@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { type CreatedWebhook, type WebhookEvent, WebhookTopic } from '@flywheel/api';
 import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, send } from '@flywheel/testing/client';
+import { type Decider, rejectForCompany } from '@flywheel/testing/decisions';
 import { createProject, type ProjectOptions, requireOk, type TestProject } from '@flywheel/testing/project';
 import { openReceiver, type Receiver, verifyWebhook } from '@flywheel/testing/webhook-receiver';
 import type { World } from '@flywheel/testing/world';
@@ -13,9 +14,9 @@ const KEY = Buffer.alloc(32, 7).toString('base64');
 
 let world: World;
 let ask: ConsoleWorld['ask'];
-let companyCookie: string;
+let company: Decider;
 before(async () => {
-  ({ world, ask, companyCookie } = await openConsoleWorld({ WEBHOOK_KEY: KEY, WEBHOOK_ALLOW_PRIVATE: '1' }));
+  ({ world, ask, company } = await openConsoleWorld({ WEBHOOK_KEY: KEY, WEBHOOK_ALLOW_PRIVATE: '1' }));
 });
 after(() => world.stop());
 
@@ -73,8 +74,7 @@ describe('a project’s webhook', () => {
     assert.equal((await executeSigned(world, hook.project, batch)).status, 202);
     const [, awaiting] = await hook.until(2);
     assert.equal(awaiting?.type, 'batch.awaiting_company_approval');
-    const reject = `/company/batches/${batch.id}/reject`;
-    requireOk(await ask('POST', reject, companyCookie, { reason: 'Too much for a Sunday.' }));
+    requireOk(await rejectForCompany(world, company, batch.id, 'Too much for a Sunday.'));
     const [, , failed] = await hook.until(3);
     assert.ok(failed?.type === 'batch.failed');
     assert.match(failed.data.error?.message ?? '', /Too much for a Sunday/);

@@ -5,6 +5,7 @@ import {
   CompanyOverview,
   CompanyProjects,
   CompanyVerdict,
+  DecisionSignature,
   JobList,
   Pause,
   PauseRequest,
@@ -53,9 +54,10 @@ export const COMPANY_OPERATIONS = {
     method: 'POST',
     path: '/console/api/company/batches/{batchId}/approve',
     summary: 'Approve a batch for the company',
-    description: 'Checks everything again, then executes the batch. A repeated request has no further effect.',
+    description:
+      'The operator’s wallet has signed the decision. Checks everything again, then executes the batch. A repeated request has no further effect.',
     params: batchId,
-    body: z.strictObject({}),
+    body: DecisionSignature,
     responses: { 200: { description: 'Approved.', schema: CompanyVerdict } },
     errors: [
       'ERR_BATCH_NOT_FOUND',

@@ -45,9 +45,29 @@ export const CompanyProjects = z
   .object({ projects: z.array(ProjectSummary).describe('Newest first.') })
   .meta({ id: 'CompanyProjects' });
 
-export const RejectRequest = z
-  .strictObject({ reason: reason.describe('Shown to the project.') })
-  .meta({ id: 'RejectRequest' });
+/** Base64 of 64 bytes. */
+const signature = z.string().regex(/^[A-Za-z0-9+/]{86}==$/);
+
+export const DecisionSignature = z
+  .strictObject({
+    nonce: z
+      .string()
+      .regex(/^[0-9a-f]{32}$/)
+      .describe('Of the signed text: 32 lowercase hex digits. Each decision has its own.'),
+    expiresAt: isoDateTime.describe('Of the signed text. At most 30 days from now.'),
+    signedMessage: z
+      .base64()
+      .max(2_048)
+      .describe(
+        'The bytes that the wallet signed, base64: the text, an off-chain message of it, or a memo transaction’s message.',
+      ),
+    signature: signature.describe('The wallet’s signature of these bytes, base64.'),
+  })
+  .meta({ id: 'DecisionSignature' });
+
+export const RejectRequest = DecisionSignature.extend({ reason: reason.describe('Shown to the project.') }).meta({
+  id: 'RejectRequest',
+});
 
 export const CompanyVerdict = z.object({ batchId: z.guid(), status: BatchStatus }).meta({ id: 'CompanyVerdict' });
 
@@ -86,6 +106,7 @@ export const JobList = z.object({ jobs: z.array(JobSummary).describe('Oldest fir
 export const RetriedJob = z.object({ jobId: z.guid() }).meta({ id: 'RetriedJob' });
 
 export type CompanyOverview = z.output<typeof CompanyOverview>;
+export type DecisionSignature = z.output<typeof DecisionSignature>;
 export type WaitingBatch = z.output<typeof WaitingBatch>;
 export type PauseRequest = z.output<typeof PauseRequest>;
 export type JobSummary = z.output<typeof JobSummary>;

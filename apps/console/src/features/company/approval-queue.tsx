@@ -4,12 +4,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type SubmitEvent, useState } from 'react';
 import { approveBatch, rejectBatch, waitingBatchesQuery } from '../../lib/api/company.ts';
+import type { DecisionEncoding } from '../../lib/wallet/sign-decision.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EmptyState, ErrorNotice, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { AddressText, AmountText, TimeText } from '../../ui/text.tsx';
 import { batchKindName } from '../batch/batch-summary.ts';
+import { EncodingField, ProposalFacts, useProposal, useSignDecision } from './decision.tsx';
 
 /** Lists the batches that wait for an operator’s approval, oldest first. */
 export function ApprovalQueue() {
@@ -126,84 +128,113 @@ function QueuedBatch({ batch, onDecision }: QueuedBatchProps) {
           <Notice tone="waiting" title={problem} />
         </div>
       )}
-      <DecisionBar projectId={projectId} batchId={batchId} batchIndex={batchIndex} onDecision={onDecision} />
+      <DecisionBar batch={batch} onDecision={onDecision} />
     </article>
   );
 }
 
-interface DecidedBatch {
+/** A decision that the service has accepted. */
+interface Decision {
   readonly projectId: string;
   readonly batchId: string;
   readonly batchIndex: string;
-}
-
-/** A decision that the service has accepted. */
-interface Decision extends DecidedBatch {
   readonly isApproved: boolean;
 }
 
-interface DecisionBarProps extends DecidedBatch {
-  readonly onDecision: (given: Decision) => void;
-}
-
 /** Buttons to approve a batch, to view it, or to reject it with a reason. */
-function DecisionBar({ onDecision, ...batch }: DecisionBarProps) {
-  const { projectId, batchId, batchIndex } = batch;
-  const queries = useQueryClient();
-  const [isRejecting, setRejecting] = useState(false);
-  const approve = useMutation({
-    mutationFn: () => approveBatch(batchId),
-    onSuccess: () => {
-      onDecision({ ...batch, isApproved: true });
-      return queries.invalidateQueries();
-    },
-  });
+function DecisionBar({ batch, onDecision }: QueuedBatchProps) {
+  const { projectId, id: batchId, batchIndex } = batch;
+  const [open, setOpen] = useState<'approve' | 'reject' | null>(null);
+  const close = () => setOpen(null);
+  const decided = (isApproved: boolean) => {
+    close();
+    onDecision({ projectId, batchId, batchIndex, isApproved });
+  };
   return (
     <footer className="flex flex-col gap-3 border-t px-4 py-3">
-      {approve.error && <ErrorNotice error={approve.error} />}
       <div className="flex flex-wrap gap-2">
-        <Button tone="primary" isBusy={approve.isPending} onClick={() => approve.mutate()}>
+        <Button tone="primary" onClick={() => setOpen('approve')}>
           Approve batch {batchIndex}
         </Button>
         <ButtonLink to="/p/$projectId/batches/$batchId" params={{ projectId, batchId }}>
           View pipelines
         </ButtonLink>
-        <Button tone="danger" className="ml-auto" onClick={() => setRejecting(true)}>
+        <Button tone="danger" className="ml-auto" onClick={() => setOpen('reject')}>
           Reject
         </Button>
       </div>
-      <Dialog title={`Reject batch ${batchIndex}?`} isOpen={isRejecting} onClose={() => setRejecting(false)}>
-        <RejectForm
-          batchId={batchId}
-          onRejected={() => onDecision({ ...batch, isApproved: false })}
-          onClose={() => setRejecting(false)}
-        />
+      <Dialog title={`Approve batch ${batchIndex}?`} isOpen={open === 'approve'} onClose={close}>
+        <ApproveForm batch={batch} onDecided={() => decided(true)} onClose={close} />
+      </Dialog>
+      <Dialog title={`Reject batch ${batchIndex}?`} isOpen={open === 'reject'} onClose={close}>
+        <RejectForm batch={batch} onDecided={() => decided(false)} onClose={close} />
       </Dialog>
     </footer>
   );
 }
 
-interface RejectFormProps {
-  readonly batchId: string;
-  readonly onRejected: () => void;
+interface DecisionFormProps {
+  readonly batch: WaitingBatch;
+  readonly onDecided: () => void;
   readonly onClose: () => void;
 }
 
-function RejectForm({ batchId, onRejected, onClose }: RejectFormProps) {
+function ApproveForm({ batch, onDecided, onClose }: DecisionFormProps) {
   const queries = useQueryClient();
+  const proposal = useProposal(batch);
+  const sign = useSignDecision();
+  const [encoding, setEncoding] = useState<DecisionEncoding>('message');
+  const approve = useMutation({
+    mutationFn: async (read: NonNullable<typeof proposal.data>) =>
+      approveBatch(batch.id, await sign(read, null, encoding)),
+    onSuccess: () => {
+      onDecided();
+      return queries.invalidateQueries();
+    },
+  });
+  const { data } = proposal;
+  return (
+    <div className="flex flex-col gap-4">
+      <ProposalFacts proposal={proposal} />
+      <EncodingField encoding={encoding} onChange={setEncoding} />
+      {approve.error && <ErrorNotice error={approve.error} />}
+      <div className="flex gap-3">
+        <Button
+          tone="primary"
+          isBusy={approve.isPending}
+          disabled={data === undefined || data.issues.length > 0}
+          onClick={() => data && approve.mutate(data)}
+        >
+          Sign and approve
+        </Button>
+        <Button onClick={onClose}>Cancel</Button>
+      </div>
+    </div>
+  );
+}
+
+function RejectForm({ batch, onDecided, onClose }: DecisionFormProps) {
+  const queries = useQueryClient();
+  const proposal = useProposal(batch);
+  const sign = useSignDecision();
+  const [encoding, setEncoding] = useState<DecisionEncoding>('message');
   const [reason, setReason] = useState('');
+  const { data } = proposal;
   const reject = useMutation({
-    mutationFn: () => rejectBatch(batchId, reason.trim()),
+    mutationFn: async () => {
+      if (!data) throw new Error('The batch has not been read from the chain yet.');
+      const given = reason.trim();
+      return rejectBatch(batch.id, given, await sign(data, given, encoding));
+    },
     onSuccess: async () => {
-      onRejected();
-      onClose();
+      onDecided();
       await queries.invalidateQueries();
     },
   });
-  const hasReason = reason.trim() !== '';
+  const isReady = data !== undefined && reason.trim() !== '';
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (hasReason) reject.mutate();
+    if (isReady) reject.mutate();
   };
   return (
     <form onSubmit={submit} className="flex flex-col gap-4">
@@ -217,9 +248,11 @@ function RejectForm({ batchId, onRejected, onClose }: RejectFormProps) {
         onChange={({ target }) => setReason(target.value)}
         required
       />
+      <ProposalFacts proposal={proposal} />
+      <EncodingField encoding={encoding} onChange={setEncoding} />
       {reject.error && <ErrorNotice error={reject.error} />}
       <div className="flex gap-3">
-        <Button type="submit" tone="danger" isBusy={reject.isPending} disabled={!hasReason}>
+        <Button type="submit" tone="danger" isBusy={reject.isPending} disabled={!isReady}>
           Reject the batch
         </Button>
         <Button onClick={onClose}>Cancel</Button>

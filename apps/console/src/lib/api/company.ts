@@ -1,4 +1,4 @@
-import { type ApprovalMode, COMPANY_OPERATIONS, type PauseRequest } from '@flywheel/api';
+import { type ApprovalMode, COMPANY_OPERATIONS, type DecisionSignature, type PauseRequest } from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
@@ -44,13 +44,13 @@ export const auditQuery = infiniteQueryOptions({
 const APPROVE_TIMEOUT_MS = 60_000;
 
 /** Approves a batch for the company; it is executed at once. */
-export function approveBatch(batchId: string) {
-  return call(COMPANY_OPERATIONS.approveBatch, { params: { batchId }, body: {} }, { timeoutMs: APPROVE_TIMEOUT_MS });
+export function approveBatch(batchId: string, body: DecisionSignature) {
+  return call(COMPANY_OPERATIONS.approveBatch, { params: { batchId }, body }, { timeoutMs: APPROVE_TIMEOUT_MS });
 }
 
 /** Rejects a batch for the company, with a reason that its project can read. */
-export function rejectBatch(batchId: string, reason: string) {
-  return call(COMPANY_OPERATIONS.rejectBatch, { params: { batchId }, body: { reason } });
+export function rejectBatch(batchId: string, reason: string, signature: DecisionSignature) {
+  return call(COMPANY_OPERATIONS.rejectBatch, { params: { batchId }, body: { ...signature, reason } });
 }
 
 /** Changes the approval mode of a project: the service or a person approves for the company. */

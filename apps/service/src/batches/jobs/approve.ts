@@ -1,11 +1,19 @@
 import { type ErrorContext, isApiError } from '@flywheel/api';
 import { planTransactions, VOTE_WEIGHT } from '@flywheel/squads';
+import { findIssueOfDecision } from '../../company/decisions.ts';
+import { compileAgain } from '../../compile/compile-again.ts';
 import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { addSignatures, type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
 import { companyOnlyApproval } from '../../squads/approval.ts';
 import { checkApproval } from '../../squads/approval-check.ts';
-import { askCompany } from '../../store/batches/company-approvals.ts';
+import {
+  askCompany,
+  askCompanyAgain,
+  findCompanyDecision,
+  findSignedDecision,
+  type SignedCompanyDecision,
+} from '../../store/batches/company-approvals.ts';
 import { planTokenAccounts } from '../../store/batches/created-token-accounts.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
@@ -64,7 +72,7 @@ export async function approve(
     return askCompany(trx, batch.id, deps.clock.now());
   });
   // Asked here as well: the company's key must not sign what a person has yet to approve, whichever process enqueued it.
-  if (awaitsCompany) return 'awaits company';
+  if (awaitsCompany || (await isUndecided(deps, project, batch))) return 'awaits company';
 
   const approval = approved.includes(multisig.wallet)
     ? await signCompanyOnly(deps, project, batch)
@@ -81,6 +89,39 @@ export async function approve(
         context: { problems: [`The approval fails: ${err}.`] },
       })
     : unlessOvertaken(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: { problem } });
+}
+
+/**
+ * Checks whether a person of the company must still decide, before the company's key signs. The rows come from processes
+ * that do not hold the key, so the request is compiled again, and a decision counts only if an operator's wallet signed it.
+ * A decision that does not count is asked for again.
+ * @throws DamagedRecord if the batch is not what its request compiles to.
+ */
+async function isUndecided(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
+  const content = await compileAgain(project, batch);
+  const { askedAt } = await findCompanyDecision(deps.db, batch.id);
+  if (batch.kind === 'pipelines' && askedAt === null) return false;
+  const signed = await findSignedDecision(deps.db, batch.id);
+  const { batchIndex } = batch;
+  const issue = await findApprovalIssue(deps, project, { batchIndex, content }, signed);
+  if (issue === null) return false;
+  deps.log.error(
+    { batchId: batch.id, operator: signed?.operator, issue },
+    'the company does not sign without a decision',
+  );
+  await fencedTransaction(deps, (trx) => askCompanyAgain(trx, batch.id, deps.clock.now()));
+  return true;
+}
+
+async function findApprovalIssue(
+  deps: RunDeps,
+  project: Project,
+  batch: Parameters<typeof findIssueOfDecision>[2],
+  signed: SignedCompanyDecision | null,
+): Promise<string | null> {
+  if (signed === null) return 'No operator has signed a decision.';
+  if (signed.reason !== null) return `${signed.operator} has rejected it.`;
+  return findIssueOfDecision(deps, project, batch, signed);
 }
 
 /** Builds an approval for a wallet that has voted on chain already: voting twice would fail. */

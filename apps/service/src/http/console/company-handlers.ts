@@ -28,14 +28,14 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
       body: { batches: (await listWaiting(deps)).map(presentWaiting) },
     }),
 
-    approveBatch: async ({ wallet }, { params }) => ({
+    approveBatch: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: presentVerdict(await approveBatch(deps, wallet, params.batchId)),
+      body: presentVerdict(await approveBatch(deps, wallet, params.batchId, body)),
     }),
 
     rejectBatch: async ({ wallet }, { params, body }) => ({
       status: 200,
-      body: presentVerdict(await rejectBatch(deps, wallet, params.batchId, body.reason)),
+      body: presentVerdict(await rejectBatch(deps, wallet, params.batchId, body)),
     }),
 
     changeApprovalMode: async ({ wallet }, { params, body }) => ({

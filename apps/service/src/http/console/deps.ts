@@ -15,8 +15,6 @@ export interface ConsoleDeps
   /** The operator's and the company approver's addresses. */
   readonly operator: Address;
   readonly company: Address;
-  /** The wallets that act for the company. */
-  readonly companyOperators: ReadonlySet<Address>;
   /** The service's public URL; null if it is reached over loopback only. */
   readonly publicUrl: string | null;
 }

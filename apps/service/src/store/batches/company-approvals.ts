@@ -1,4 +1,5 @@
 import type { ApprovalMode } from '@flywheel/api';
+import type { SignedDecision } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { type Db, inTransaction } from '../db.ts';
 import { type CompanyDecision, type ListedBatch, selectListed, toListed } from './batch-records.ts';
@@ -46,19 +47,26 @@ export async function askCompany(db: Db, batchId: string, now: Date): Promise<bo
   });
 }
 
-export interface NewDecision {
+/** A decision with what the operator's wallet signed of it. */
+export interface SignedCompanyDecision extends SignedDecision {
   readonly operator: Address;
   /** Reason of a rejection; null for an approval. */
   readonly reason: string | null;
+  readonly nonce: string;
+  readonly expiresAt: Date;
 }
 
-/** Decides a batch that waits for the company, once. @returns false, and changes nothing, if it does not wait. */
+/**
+ * Decides a batch that waits for the company, once.
+ * @returns false, and changes nothing, if it does not wait; `used` if the nonce or the signature was used before, after
+ * which the caller must roll back.
+ */
 export async function decideForCompany(
   trx: Db,
   batchId: string,
-  { operator, reason }: NewDecision,
+  { operator, reason, ...signed }: SignedCompanyDecision,
   now: Date,
-): Promise<boolean> {
+): Promise<boolean | 'used'> {
   const { numUpdatedRows } = await trx
     .updateTable('batches')
     .set({
@@ -75,6 +83,22 @@ export async function decideForCompany(
     .where('company_decided_at', 'is', null)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
+  const { numInsertedOrUpdatedRows = 0n } = await trx
+    .insertInto('company_decisions')
+    .values({
+      batch_id: batchId,
+      decision: reason === null ? 'approve' : 'reject',
+      reason,
+      operator,
+      nonce: signed.nonce,
+      expires_at: signed.expiresAt,
+      signed_message: Buffer.from(signed.signedMessage),
+      signature: Buffer.from(signed.signature),
+      decided_at: now,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows === 0n) return 'used';
   const decision =
     reason === null ? { type: 'batch.company_approved' as const } : { type: 'batch.company_rejected' as const, reason };
   await recordEvent(trx, batchId, { ...decision, at: now, operator });
@@ -94,6 +118,36 @@ export async function findCompanyDecision(db: Db, batchId: string): Promise<Comp
     operator: row.company_operator,
     reason: row.company_reason,
   };
+}
+
+/** Reads the last decision about a batch, as an operator signed it; null if there is none. Any process may have written it. */
+export async function findSignedDecision(db: Db, batchId: string): Promise<SignedCompanyDecision | null> {
+  const row = await db
+    .selectFrom('company_decisions')
+    .select(['operator', 'reason', 'nonce', 'expires_at', 'signed_message', 'signature'])
+    .where('batch_id', '=', batchId)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (!row) return null;
+  const { operator, reason, nonce, expires_at: expiresAt, signed_message: signedMessage, signature } = row;
+  return { operator, reason, nonce, expiresAt, signedMessage, signature };
+}
+
+/** Makes a batch wait for the company again: its decision cannot be used. */
+export async function askCompanyAgain(trx: Db, batchId: string, now: Date): Promise<void> {
+  const { numUpdatedRows } = await trx
+    .updateTable('batches')
+    .set((eb) => ({
+      company_asked_at: eb.fn.coalesce('company_asked_at', eb.val(now)),
+      company_decided_at: null,
+      company_operator: null,
+      company_reason: null,
+    }))
+    .where('id', '=', batchId)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) await recordEvent(trx, batchId, { type: 'batch.awaiting_company_approval', at: now });
 }
 
 /** Sets a project's approval mode. Returns the previous mode, or null if the project does not exist. */

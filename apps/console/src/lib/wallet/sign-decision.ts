@@ -1,0 +1,77 @@
+import type { DecisionSignature } from '@flywheel/api';
+import { type CompanyDecision, findDecisionIssue, memoTransaction, writeDecisionText } from '@flywheel/protocol';
+import {
+  type Address,
+  address,
+  compileTransaction,
+  getBase64Decoder,
+  getTransactionDecoder,
+  getTransactionEncoder,
+} from '@solana/kit';
+import { findAccount } from './wallets.ts';
+
+/** How the wallet is asked: for a message, or for a transaction that is never sent. */
+export type DecisionEncoding = 'message' | 'memo';
+
+/** Signs a decision about a batch with the wallet in this browser that holds the operator’s address. */
+export interface DecisionRequest extends Omit<CompanyDecision, 'operator' | 'nonce' | 'expiresAt'> {
+  readonly operator: string;
+  readonly encoding: DecisionEncoding;
+  /** Chain identifier of the Wallet Standard, for example `solana:mainnet`. */
+  readonly chain: `solana:${string}`;
+}
+
+/** Long enough for a worker that is down or a project that is paused for a night. */
+const VALID_MS = 24 * 3_600_000;
+
+/**
+ * Signs a decision, as the text that the worker writes as well.
+ * @throws Error when no wallet holds the address, the wallet signs something else, or the person declines.
+ */
+export async function signDecision({
+  operator,
+  encoding,
+  chain,
+  ...request
+}: DecisionRequest): Promise<DecisionSignature> {
+  const by = address(operator);
+  const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+  const expiresAt = new Date(Date.now() + VALID_MS);
+  const text = await writeDecisionText({ ...request, operator: by, nonce, expiresAt });
+  const signed = encoding === 'memo' ? await signAsMemo(by, text, chain) : await signAsMessage(by, text);
+  const issue = await findDecisionIssue(text, by, signed);
+  if (issue !== null) throw new Error(`${issue} Sign it as a memo transaction, or with another wallet.`);
+  const base64 = getBase64Decoder();
+  return {
+    nonce,
+    expiresAt: expiresAt.toISOString(),
+    signedMessage: base64.decode(signed.signedMessage),
+    signature: base64.decode(signed.signature),
+  };
+}
+
+/** A wallet may wrap the text in an off-chain message: it returns the bytes that it signed. */
+async function signAsMessage(operator: Address, text: string) {
+  const { wallet, account } = await findAccount(operator);
+  const feature = wallet.features['solana:signMessage'];
+  if (!feature) throw new Error(`${wallet.name} cannot sign messages. Sign the decision as a memo transaction.`);
+  const [output] = await feature.signMessage({ account, message: new TextEncoder().encode(text) });
+  if (!output) throw new Error(`${wallet.name} returned no signature.`);
+  return output;
+}
+
+async function signAsMemo(operator: Address, text: string, chain: `solana:${string}`) {
+  const { wallet, account } = await findAccount(operator);
+  const transaction = new Uint8Array(
+    getTransactionEncoder().encode(compileTransaction(memoTransaction(text, operator))),
+  );
+  const feature = wallet.features['solana:signTransaction'];
+  const [output] = await feature.signTransaction({ account, transaction, chain });
+  if (!output) throw new Error(`${wallet.name} returned no signature.`);
+  const { messageBytes, signatures } = getTransactionDecoder().decode(output.signedTransaction);
+  const signature = signatures[operator];
+  if (!signature) throw new Error(`${wallet.name} returned a transaction without its signature.`);
+  return { signedMessage: messageBytes, signature };
+}

@@ -1,0 +1,53 @@
+import { type BatchContent, findDecisionIssue, MAX_DECISION_BYTES, writeDecisionText } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
+import type { Batch } from '../model/batch.ts';
+import type { Clock } from '../model/clock.ts';
+import type { Project } from '../model/project.ts';
+import type { SignedCompanyDecision } from '../store/batches/company-approvals.ts';
+
+/** What a decision is verified with: the process's own settings and its own node, and no claim of another process. */
+export interface DecisionDeps {
+  readonly chain: { genesisHash(): Promise<string> };
+  readonly clock: Clock;
+  readonly companyOperators: ReadonlySet<Address>;
+}
+
+/** A decision that is valid for longer is refused: the operator may leave the company. */
+const MAX_DECISION_MS = 30 * 86_400_000;
+
+/**
+ * Verifies that an operator of the company signed this decision about this batch.
+ * @param content what the batch does, from `compileAgain`.
+ * @returns null if it is valid, otherwise the reason, a sentence.
+ */
+export async function findIssueOfDecision(
+  deps: DecisionDeps,
+  { flywheel: { multisig } }: Pick<Project, 'flywheel'>,
+  { batchIndex, content }: Pick<Batch, 'batchIndex'> & { readonly content: BatchContent },
+  signed: SignedCompanyDecision,
+): Promise<string | null> {
+  const { operator, reason, expiresAt } = signed;
+  if (!deps.companyOperators.has(operator)) return `${operator} is not in COMPANY_OPERATORS.`;
+  // The two approvals must come from two people.
+  if (reason === null && operator === multisig.wallet)
+    return `${operator} is the wallet that the project approves with.`;
+  const leftMs = expiresAt.getTime() - deps.clock.now().getTime();
+  if (leftMs <= 0) return `The decision expired at ${expiresAt.toISOString()}. Decide again.`;
+  if (leftMs > MAX_DECISION_MS)
+    return `The decision expires at ${expiresAt.toISOString()}; at most 30 days are accepted.`;
+  const text = await writeDecisionText({
+    decision: reason === null ? 'approve' : 'reject',
+    reason,
+    genesisHash: await deps.chain.genesisHash(),
+    multisig: multisig.address,
+    batchIndex,
+    content,
+    operator,
+    nonce: signed.nonce,
+    expiresAt,
+  });
+  const { length } = new TextEncoder().encode(text);
+  if (length > MAX_DECISION_BYTES)
+    return `The text has ${length} bytes; ${MAX_DECISION_BYTES} fit. Shorten the reason.`;
+  return findDecisionIssue(text, operator, signed);
+}

@@ -1,0 +1,62 @@
+import type { BatchKind } from '@flywheel/api';
+import type { BatchContent } from '@flywheel/protocol';
+import { address, bytesEqual } from '@solana/kit';
+import type { Batch, BatchAction, VaultPipeline } from '../model/batch.ts';
+import type { Project } from '../model/project.ts';
+import { encodeReplacement } from '../squads/rotation.ts';
+import { DamagedRecord } from '../store/damaged-record.ts';
+import { compilePipelines } from './compile-pipeline.ts';
+
+/**
+ * Compiles the stored request of a batch again, and compares the result with the stored messages, which other processes can
+ * write. The kind decides which rules apply, so it must be the one of the batch's actions.
+ * @returns what the batch does.
+ * @throws DamagedRecord if a message or the kind differs.
+ */
+export async function compileAgain(
+  project: Pick<Project, 'token' | 'flywheel'>,
+  { id, kind, pipelines }: Pick<Batch, 'id' | 'kind' | 'pipelines'>,
+): Promise<BatchContent> {
+  const actions = pipelines.flatMap((pipeline) => pipeline.actions);
+  const kindOfActions = kindOf(actions);
+  if (kind !== kindOfActions) throw new DamagedRecord(`batch ${id}`, `it is stored as ${kind} and is ${kindOfActions}`);
+  const [rotation] = actions.filter((action) => action.action === 'ROTATE');
+  if (rotation) {
+    const { approver } = rotation;
+    const [from, to] = [address(rotation.from), address(rotation.to)];
+    const [pipeline] = pipelines;
+    const isAlone = actions.length === 1 && pipelines.length === 1;
+    if (!isAlone || !pipeline || !bytesEqual(pipeline.vaultMessage, encodeReplacement({ approver, from, to }))) {
+      throw new DamagedRecord(`rotation ${id}`, 'its message is not the replacement of its action alone');
+    }
+    return { replacement: { role: approver === 'operator' ? approver : 'approver', from, to } };
+  }
+  const compiled = await compilePipelines(pipelines.map(toVaultPipeline), project);
+  for (const [position, { vaultMessage }] of compiled.entries()) {
+    const stored = pipelines[position]?.vaultMessage;
+    if (!stored || !bytesEqual(stored, vaultMessage)) {
+      throw new DamagedRecord(
+        `pipelines[${position}] of batch ${id}`,
+        'its message is not what its actions compile to',
+      );
+    }
+  }
+  return {
+    pipelines: compiled.map(({ instructions }) =>
+      instructions.map(({ programAddress, accounts = [], data = new Uint8Array() }) => ({
+        programAddress,
+        accounts: accounts.map(({ address }) => address),
+        data,
+      })),
+    ),
+  };
+}
+
+function kindOf(actions: readonly BatchAction[]): BatchKind {
+  if (actions.some(({ action }) => action === 'ROTATE')) return 'rotation';
+  return actions.some(({ action }) => action === 'WITHDRAW') ? 'withdrawal' : 'pipelines';
+}
+
+function toVaultPipeline({ type, payload, actions }: Batch['pipelines'][number]): VaultPipeline {
+  return { type, payload, actions: actions.filter((action) => action.action !== 'ROTATE') };
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { memoMessageBytes } from '@flywheel/protocol';
+import { assertError, executeSigned, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { burnPipeline } from '@flywheel/testing/client';
+import { decide, signDecision } from '@flywheel/testing/decisions';
+import { countOpenJobs, startTestJobs } from '@flywheel/testing/jobs';
+import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
+import { approve as approveByWallet, setUpWithdrawal } from '@flywheel/testing/treasury';
+import type { World } from '@flywheel/testing/world';
+import {
+  address,
+  generateKeyPairSigner,
+  getOffchainMessageEncoder,
+  type ReadonlyUint8Array,
+  signBytes,
+} from '@solana/kit';
+import { sql } from 'kysely';
+import { findBundles } from '../../src/store/batches/bundles.ts';
+import { approve, createManualProject, type Operator, openCompanyWorld } from './operators.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('the company’s signature', () => {
+  let world: World;
+  let operator: Operator;
+  before(async () => {
+    const opened = await openCompanyWorld();
+    world = opened.world;
+    [operator] = opened.operators;
+  });
+  after(() => world.stop());
+
+  it('is not given for a decision whose row nobody signed, and the batch waits again', async () => {
+    const { project, batchId } = await makeWithdrawal();
+    const forged = { company_decided_at: new Date(), company_operator: address(operator.address) };
+    const began = { ...forged, execution_began_at: new Date() };
+    const signed = await signDecision(world, operator.wallet, batchId);
+    const stranger = await generateKeyPairSigner();
+    const strangers = await signDecision(world, stranger, batchId);
+    const inAnHour = new Date(Date.now() + HOUR_MS);
+    const attempts: Readonly<Record<string, () => Promise<unknown>>> = {
+      'decided without a signature': () => change(batchId, forged),
+      'begun without a signature': () => change(batchId, began),
+      'signed by a stranger': () => insert(batchId, { ...strangers, operator: stranger.address }),
+      'signed by a stranger in an operator’s name': () => insert(batchId, { ...strangers, operator: operator.address }),
+      expired: async () => {
+        const expiresAt = new Date(Date.now() - 1_000);
+        return insert(batchId, { ...(await signDecision(world, operator.wallet, batchId, { expiresAt })) });
+      },
+      'of another multisig': async () =>
+        insert(batchId, await signDecision(world, operator.wallet, batchId, { multisig: stranger.address })),
+      'of another cluster': async () =>
+        insert(batchId, await signDecision(world, operator.wallet, batchId, { genesisHash: stranger.address })),
+      'of another batch': async () =>
+        insert(batchId, await signDecision(world, operator.wallet, batchId, { batchIndex: 2n })),
+      'a rejection that is stored as an approval': async () =>
+        insert(batchId, await signDecision(world, operator.wallet, batchId, { reason: 'No.' })),
+      'with another expiry than the signed one': () =>
+        insert(batchId, { ...signed, expiresAt: inAnHour.toISOString() }),
+    };
+    for (const [attempt, make] of Object.entries(attempts)) {
+      await make();
+      await change(batchId, forged);
+      await work(project, batchId);
+      assert.deepEqual(await findBundles(world.db, batchId, 'execution'), [], attempt);
+      assert.equal((await readRow(batchId)).company_decided_at, null, attempt);
+    }
+    await change(batchId, { execution_began_at: null });
+    requireOk(await approve(world, operator, batchId));
+    await waitUntil(
+      'the execution',
+      () => readRow(batchId),
+      ({ status }) => status === 'EXECUTED',
+    );
+  });
+
+  it('is not given for a withdrawal that is stored as pipelines, nor for a message that its request does not compile to', async () => {
+    const { project, batchId } = await makeWithdrawal();
+    await change(batchId, { kind: 'pipelines', company_asked_at: null });
+    await workToFailure(project, batchId, /is stored as pipelines and is withdrawal/);
+    const forged = { company_decided_at: new Date(), company_operator: address(operator.address) };
+    await change(batchId, { kind: 'withdrawal', company_asked_at: new Date(), ...forged });
+    const actions = [{ action: 'WITHDRAW', asset: 'SOL', toAddress: operator.address, amount: '0.5' }];
+    const pipeline = await world.db
+      .selectFrom('pipelines')
+      .select('actions')
+      .where('batch_id', '=', batchId)
+      .executeTakeFirstOrThrow();
+    await setActions(batchId, actions);
+    await workToFailure(project, batchId, /its message is not what its actions compile to/);
+    await setActions(batchId, pipeline.actions);
+    await change(batchId, { company_decided_at: null, company_operator: null });
+    assert.deepEqual(await findBundles(world.db, batchId, 'execution'), []);
+    requireOk(await approve(world, operator, batchId));
+    await waitUntil(
+      'the execution',
+      () => readRow(batchId),
+      ({ status }) => status === 'EXECUTED',
+    );
+  });
+
+  it('is given for a decision that is signed as a memo transaction or an off-chain message, and each is used once', async () => {
+    const project = await createManualProject(world);
+    const [first, second] = [
+      await setUpBatch(world, project, [burnPipeline()]),
+      await setUpBatch(world, project, [burnPipeline()]),
+    ];
+    for (const batch of [first, second]) assert.equal((await executeSigned(world, project, batch)).status, 202);
+    const path = (batchId: string) => `${batchId}/approve`;
+    const nonce = '0'.repeat(32);
+    const body = await signDecision(world, operator.wallet, first.id, { nonce });
+    assertError(await decide(world, operator, path(second.id), body), 400, 'ERR_INVALID_REQUEST', /body\.signature/);
+    const expired = await signDecision(world, operator.wallet, first.id, { expiresAt: new Date(Date.now() - 1) });
+    assertError(await decide(world, operator, path(first.id), expired), 400, 'ERR_INVALID_REQUEST', /expired/);
+    const distant = await signDecision(world, operator.wallet, first.id, {
+      expiresAt: new Date(Date.now() + 31 * 24 * HOUR_MS),
+    });
+    assertError(await decide(world, operator, path(first.id), distant), 400, 'ERR_INVALID_REQUEST', /at most 30 days/);
+    const wrapped = await signAs(body, (content) => {
+      const requiredSignatories = [{ address: operator.wallet.address }];
+      return getOffchainMessageEncoder().encode({ version: 1, content, requiredSignatories });
+    });
+    requireOk(await decide(world, operator, path(first.id), wrapped));
+    const again = await signDecision(world, operator.wallet, second.id, { nonce });
+    assertError(await decide(world, operator, path(second.id), again), 400, 'ERR_INVALID_REQUEST', /used before/);
+    const unused = await signDecision(world, operator.wallet, second.id);
+    const memo = await signAs(unused, (text) => memoMessageBytes(text, operator.wallet.address));
+    requireOk(await decide(world, operator, path(second.id), memo));
+    for (const { id } of [first, second]) {
+      await waitForBatch(world, project, id, ({ status }) => status === 'EXECUTED');
+    }
+  });
+
+  /** Signs the text of a decision in another form. */
+  async function signAs(
+    decision: Awaited<ReturnType<typeof signDecision>>,
+    encode: (text: string) => ReadonlyUint8Array,
+  ): Promise<typeof decision> {
+    const signedMessage = encode(Buffer.from(decision.signedMessage, 'base64').toString());
+    const signature = await signBytes(operator.wallet.keyPair.privateKey, signedMessage);
+    return {
+      ...decision,
+      signedMessage: Buffer.from(signedMessage).toString('base64'),
+      signature: Buffer.from(signature).toString('base64'),
+    };
+  }
+
+  async function makeWithdrawal(): Promise<{ readonly project: TestProject; readonly batchId: string }> {
+    const project = await createProject(world);
+    const { address: to } = await generateKeyPairSigner();
+    const batchId = await setUpWithdrawal(world, project, { asset: 'SOL', to, amount: '1' });
+    requireOk(await approveByWallet(world, project, batchId));
+    return { project, batchId };
+  }
+
+  /** Writes as a thief of the database would. */
+  async function change(batchId: string, row: object): Promise<void> {
+    await world.db.updateTable('batches').set(row).where('id', '=', batchId).execute();
+  }
+
+  async function setActions(batchId: string, actions: unknown): Promise<void> {
+    await world.db
+      .updateTable('pipelines')
+      .set({ actions: JSON.stringify(actions) })
+      .where('batch_id', '=', batchId)
+      .execute();
+  }
+
+  async function insert(
+    batchId: string,
+    signed: Awaited<ReturnType<typeof signDecision>> & { readonly operator?: string },
+  ): Promise<void> {
+    await world.db
+      .insertInto('company_decisions')
+      .values({
+        batch_id: batchId,
+        decision: 'approve',
+        reason: null,
+        operator: address(signed.operator ?? operator.address),
+        nonce: signed.nonce,
+        expires_at: new Date(signed.expiresAt),
+        signed_message: Buffer.from(signed.signedMessage, 'base64'),
+        signature: Buffer.from(signed.signature, 'base64'),
+        decided_at: new Date(),
+      })
+      .onConflict((conflict) =>
+        conflict.column('nonce').doUpdateSet({ operator: address(signed.operator ?? operator.address) }),
+      )
+      .execute();
+  }
+
+  function readRow(batchId: string) {
+    return world.db
+      .selectFrom('batches')
+      .select(['status', 'company_decided_at'])
+      .where('id', '=', batchId)
+      .executeTakeFirstOrThrow();
+  }
+
+  /** Enqueues the execution as a request would; resolves when the job is done. */
+  async function work(project: TestProject, batchId: string): Promise<void> {
+    await enqueue(project, batchId);
+    await waitUntil(
+      `the execution of ${batchId}`,
+      () => countOpenJobs(world, 'execute', batchId),
+      (open) => open === 0,
+    );
+  }
+
+  /** Enqueues the execution, waits for an attempt that fails with this error, and removes the job. */
+  async function workToFailure(project: TestProject, batchId: string, error: RegExp): Promise<void> {
+    await enqueue(project, batchId);
+    const read = async () => {
+      const { rows } = await sql<{ output: string | null }>`
+        select output::text from jobs.job where data->>'type' = 'execute' and data->>'batchId' = ${batchId}
+      `.execute(world.db);
+      return rows.map(({ output }) => output ?? '').join();
+    };
+    await waitUntil(`an error like ${error}`, read, (errors) => error.test(errors));
+    await sql`delete from jobs.job where data->>'type' = 'execute' and data->>'batchId' = ${batchId}`.execute(world.db);
+  }
+
+  async function enqueue(project: TestProject, batchId: string): Promise<void> {
+    const jobs = await startTestJobs({ poolConfig: { connectionString: world.databaseUrl } });
+    await jobs.enqueue(world.db, { type: 'execute', batchId, multisig: address(project.multisig) });
+    await jobs.stop();
+  }
+});

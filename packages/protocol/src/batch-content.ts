@@ -1,0 +1,176 @@
+import {
+  type Address,
+  addEncoderSizePrefix,
+  getArrayEncoder,
+  getBytesEncoder,
+  getStructEncoder,
+  getU32Encoder,
+  type ReadonlyUint8Array,
+} from '@solana/kit';
+import { getTransferSolInstructionDataDecoder, SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
+import {
+  ASSOCIATED_TOKEN_PROGRAM_ADDRESS,
+  BURN_CHECKED_DISCRIMINATOR,
+  getTransferCheckedInstructionDataDecoder,
+  TOKEN_PROGRAM_ADDRESS,
+  TRANSFER_CHECKED_DISCRIMINATOR,
+} from '@solana-program/token';
+import { TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022';
+import { addressEncoder } from './address-encoder.ts';
+import { groupDigits, SOL_DECIMALS, toDecimal } from './amounts.ts';
+import { type DescribedInstruction, describeInstruction, MEMO_PROGRAM_ADDRESS } from './describe-instruction.ts';
+
+/** What a proposal would do: the instructions of each of its pipelines, or the replacement of a member of the multisig. */
+export type BatchContent =
+  | { readonly pipelines: readonly (readonly DescribedInstruction[])[] }
+  | { readonly replacement: MemberReplacement };
+
+/** An approver only votes; an operator proposes, executes and collects the rent, and has no vote. */
+export interface MemberReplacement {
+  readonly role: 'approver' | 'operator';
+  readonly from: Address;
+  readonly to: Address;
+}
+
+/** The content of a batch in numbers, read from the bytes of its instructions alone. */
+export interface ContentSummary {
+  /** Sentences without a full stop, such as `Burns 5 tokens of the mint …`, in a fixed order. */
+  readonly effects: readonly string[];
+  readonly pipelines: number;
+  /** Number of accounts that receive tokens or SOL, each counted once. */
+  readonly recipients: number;
+  /** Instructions that no batch of the service has, in words. Such a batch must not be approved. */
+  readonly unknown: readonly string[];
+}
+
+interface Sum {
+  amount: bigint;
+  readonly unit: string;
+  readonly decimals: number;
+}
+
+/** Sums up what a batch does. */
+export function summarizeContent(content: BatchContent): ContentSummary {
+  if ('replacement' in content) {
+    const { role, from, to } = content.replacement;
+    return { effects: [`Replaces the ${role} ${from} by ${to}`], pipelines: 1, recipients: 0, unknown: [] };
+  }
+  const burned = new Map<string, Sum>();
+  const sent = new Map<string, Sum>();
+  const recipients = new Set<Address>();
+  const unknown: string[] = [];
+  for (const instruction of content.pipelines.flat()) {
+    const effect = readEffect(instruction);
+    if (effect === null) {
+      const { program, text } = describeInstruction(instruction);
+      unknown.push(`${program} ${text}`);
+    } else if (effect !== 'none') {
+      add(effect.recipient === null ? burned : sent, effect);
+      if (effect.recipient !== null) recipients.add(effect.recipient);
+    }
+  }
+  const effects = [...sentences('Burns', burned), ...sentences('Sends', sent)];
+  return { effects, pipelines: content.pipelines.length, recipients: recipients.size, unknown };
+}
+
+/**
+ * Hashes the content of a batch: lowercase hex SHA-256. Of pipelines, the hash covers each program, account and byte, in
+ * order; lists and data are preceded by their length (u32, little-endian).
+ */
+export async function contentHash(content: BatchContent): Promise<string> {
+  const bytes =
+    'replacement' in content
+      ? labelled(`replacement:${content.replacement.role}`, addressesOf(content.replacement))
+      : labelled('pipelines', [pipelinesEncoder.encode(content.pipelines.map((pipeline) => pipeline.map(toMutable)))]);
+  const digest = await crypto.subtle.digest('SHA-256', bytes);
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function addressesOf({ from, to }: MemberReplacement): ReadonlyUint8Array[] {
+  return [from, to].map((member) => addressEncoder.encode(member));
+}
+
+interface Effect extends Readonly<Sum> {
+  /** Null for a burn. */
+  readonly recipient: Address | null;
+}
+
+/** Reads what an instruction takes from the vault; `none` for memos and new token accounts; null if it is unknown. */
+function readEffect({ programAddress, accounts, data }: DescribedInstruction): Effect | 'none' | null {
+  switch (programAddress) {
+    case MEMO_PROGRAM_ADDRESS:
+      return 'none';
+    case ASSOCIATED_TOKEN_PROGRAM_ADDRESS:
+      return data.length === 1 && data[0] === CREATE_IDEMPOTENT ? 'none' : null;
+    case SYSTEM_PROGRAM_ADDRESS: {
+      const recipient = accounts[1];
+      if (data.length !== TRANSFER_SOL_BYTES || data[0] !== TRANSFER_SOL || recipient === undefined) return null;
+      return {
+        amount: getTransferSolInstructionDataDecoder().decode(data).amount,
+        unit: 'SOL',
+        decimals: SOL_DECIMALS,
+        recipient,
+      };
+    }
+    case TOKEN_PROGRAM_ADDRESS:
+    // Token-2022 keeps the layouts of SPL Token.
+    case TOKEN_2022_PROGRAM_ADDRESS: {
+      const [, mint, third] = accounts;
+      const isBurn = data[0] === BURN_CHECKED_DISCRIMINATOR;
+      const isKnown = isBurn || data[0] === TRANSFER_CHECKED_DISCRIMINATOR;
+      if (data.length !== CHECKED_BYTES || !isKnown || mint === undefined || third === undefined) return null;
+      // A burn and a transfer have the same data after the discriminator.
+      const { amount, decimals } = getTransferCheckedInstructionDataDecoder().decode(data);
+      return { amount, unit: `tokens of the mint ${mint}`, decimals, recipient: isBurn ? null : third };
+    }
+    default:
+      return null;
+  }
+}
+
+/** Discriminator (u32, which is 2) and lamports (u64). */
+const TRANSFER_SOL_BYTES = 12;
+const TRANSFER_SOL = 2;
+/** Discriminator (u8), amount (u64) and decimals (u8). */
+const CHECKED_BYTES = 10;
+/** Discriminator of the associated token program's CreateIdempotent. */
+const CREATE_IDEMPOTENT = 1;
+
+function add(sums: Map<string, Sum>, { amount, unit, decimals }: Effect): void {
+  // One mint with two numbers of decimals would fail on chain; two lines show it.
+  const key = `${unit} ${decimals}`;
+  const sum = sums.get(key);
+  if (sum) sum.amount += amount;
+  else sums.set(key, { amount, unit, decimals });
+}
+
+function sentences(verb: string, sums: ReadonlyMap<string, Sum>): string[] {
+  const sorted = [...sums.values()].sort((a, b) => (a.unit < b.unit ? -1 : Number(a.unit > b.unit)));
+  return sorted.map(({ amount, unit, decimals }) => `${verb} ${groupDigits(toDecimal(amount, decimals))} ${unit}`);
+}
+
+/** The encoder takes mutable lists. */
+function toMutable({ accounts, ...instruction }: DescribedInstruction) {
+  return { ...instruction, accounts: [...accounts] };
+}
+
+function labelled(label: string, parts: readonly ReadonlyUint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = [new TextEncoder().encode(`flywheel:v1:${label}\0`), ...parts];
+  const bytes = new Uint8Array(all.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of all) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+const pipelinesEncoder = getArrayEncoder(
+  getArrayEncoder(
+    getStructEncoder([
+      ['programAddress', addressEncoder],
+      ['accounts', getArrayEncoder(addressEncoder)],
+      ['data', addEncoderSizePrefix(getBytesEncoder(), getU32Encoder())],
+    ]),
+  ),
+);

@@ -1,0 +1,135 @@
+import {
+  type Address,
+  appendTransactionMessageInstruction,
+  type Blockhash,
+  compileTransaction,
+  createNoopSigner,
+  createTransactionMessage,
+  getOffchainMessageDecoder,
+  getOffchainMessageEncoder,
+  getPublicKeyFromAddress,
+  isSignatureBytes,
+  type ReadonlyUint8Array,
+  setTransactionMessageFeePayer,
+  setTransactionMessageLifetimeUsingBlockhash,
+  verifySignature,
+} from '@solana/kit';
+import { getAddMemoInstruction } from '@solana-program/memo';
+import { type BatchContent, contentHash, summarizeContent } from './batch-content.ts';
+import { MEMO_PROGRAM_ADDRESS } from './describe-instruction.ts';
+
+/** A decision of a company operator about a batch, as the operator's wallet signs it. */
+export interface CompanyDecision {
+  readonly decision: 'approve' | 'reject';
+  /** Reason of a rejection; null for an approval. */
+  readonly reason: string | null;
+  readonly genesisHash: string;
+  readonly multisig: Address;
+  readonly batchIndex: bigint;
+  readonly content: BatchContent;
+  readonly operator: Address;
+  /** 32 lowercase hex digits. Each decision has its own. */
+  readonly nonce: string;
+  readonly expiresAt: Date;
+}
+
+/**
+ * Writes the text of a decision. All who know the batch write the same text, byte for byte: the operator's browser from the
+ * chain, and the worker from the stored request. A text is used once: it names a batch index, which no multisig uses twice.
+ */
+export async function writeDecisionText(decision: CompanyDecision): Promise<string> {
+  const { batchIndex, content, reason } = decision;
+  const { effects, pipelines, recipients } = summarizeContent(content);
+  return [
+    `Flywheel: ${decision.decision} batch ${batchIndex} for the company`,
+    '',
+    ...effects,
+    `Recipients: ${recipients}`,
+    `Pipelines: ${pipelines}`,
+    `Content: ${await contentHash(content)}`,
+    // JSON keeps a reason on one line, so that it cannot imitate another line.
+    ...(reason === null ? [] : [`Reason: ${JSON.stringify(reason)}`]),
+    `Multisig: ${decision.multisig}`,
+    `Cluster: ${decision.genesisHash}`,
+    `Operator: ${decision.operator}`,
+    `Nonce: ${decision.nonce}`,
+    `Expires: ${decision.expiresAt.toISOString()}`,
+  ].join('\n');
+}
+
+/** Bytes of a text that a memo transaction of 1,232 bytes holds, with its signature, three keys and its blockhash. */
+export const MAX_DECISION_BYTES = 1_000;
+
+/**
+ * Builds the message of a transaction that carries a text as a memo, for hardware wallets that sign nothing else. It can
+ * never be sent: its blockhash is 32 zero bytes, which is no block's.
+ */
+export function memoMessageBytes(text: string, operator: Address): ReadonlyUint8Array {
+  return compileTransaction(memoTransaction(text, operator)).messageBytes;
+}
+
+/** Builds the transaction of `memoMessageBytes`. */
+export function memoTransaction(text: string, operator: Address) {
+  const signer = createNoopSigner(operator);
+  const memo = getAddMemoInstruction({ memo: text, signers: [signer] }, { programAddress: MEMO_PROGRAM_ADDRESS });
+  const payable = setTransactionMessageFeePayer(operator, createTransactionMessage({ version: 'legacy' }));
+  const timed = setTransactionMessageLifetimeUsingBlockhash(NO_BLOCK, payable);
+  return appendTransactionMessageInstruction(memo, timed);
+}
+
+const NO_BLOCK = { blockhash: '11111111111111111111111111111111' as Blockhash, lastValidBlockHeight: 0n };
+
+/** The bytes that a wallet signed, and its signature. */
+export interface SignedDecision {
+  readonly signedMessage: ReadonlyUint8Array;
+  readonly signature: ReadonlyUint8Array;
+}
+
+/**
+ * Verifies that an operator's wallet signed a text: as raw bytes, as an off-chain message of Solana (version 0 or 1), or as
+ * the memo transaction.
+ * @returns null if it did, otherwise the reason, a sentence.
+ */
+export async function findDecisionIssue(
+  text: string,
+  operator: Address,
+  { signedMessage, signature }: SignedDecision,
+): Promise<string | null> {
+  if (!isTextIn(signedMessage, text, operator)) {
+    return 'The signed bytes are neither the text of this decision, nor an off-chain message or a memo transaction of it.';
+  }
+  const bytes = new Uint8Array(signature);
+  const isSigned =
+    isSignatureBytes(bytes) && (await verifySignature(await getPublicKeyFromAddress(operator), bytes, signedMessage));
+  return isSigned ? null : `The signature is not one of ${operator} over the text of this decision.`;
+}
+
+function isTextIn(signedMessage: ReadonlyUint8Array, text: string, operator: Address): boolean {
+  return (
+    areSame(signedMessage, new TextEncoder().encode(text)) ||
+    areSame(signedMessage, memoMessageBytes(text, operator)) ||
+    isOffchainMessage(signedMessage, text, operator)
+  );
+}
+
+/** The application's domain in version 0 is the wallet's choice; everything else is compared. */
+function isOffchainMessage(signedMessage: ReadonlyUint8Array, text: string, operator: Address): boolean {
+  if (signedMessage[0] !== OFFCHAIN_FIRST_BYTE) return false;
+  try {
+    const message = getOffchainMessageDecoder().decode(signedMessage);
+    const [signatory, ...others] = message.requiredSignatories;
+    const shown = message.version === 0 ? message.content.text : message.content;
+    const isWhole = areSame(getOffchainMessageEncoder().encode(message), signedMessage);
+    return isWhole && shown === text && signatory?.address === operator && others.length === 0;
+  } catch {
+    // The decoder throws for every malformed message, which is not this text.
+    return false;
+  }
+}
+
+/** No transaction and no UTF-8 text begins with it (docs.anza.xyz/proposals/off-chain-message-signing). */
+const OFFCHAIN_FIRST_BYTE = 0xff;
+
+function areSame(a: ReadonlyUint8Array, b: ReadonlyUint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

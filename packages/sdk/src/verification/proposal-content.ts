@@ -1,0 +1,76 @@
+import { type BatchContent, summarizeContent } from '@flywheel/protocol';
+import { VAULT_INDEX } from '@flywheel/squads';
+import { askRpc, unexpectedAnswer } from '../chain/rpc.ts';
+import { readBatch, readRotation } from '../chain/squads.ts';
+import { compareRotation } from './compare.ts';
+
+/** What a proposal would do, as the chain holds it. */
+export interface ProposalContent {
+  /** The hash that identifies the cluster. */
+  readonly genesisHash: string;
+  readonly content: BatchContent;
+  /** Reasons against a decision, a sentence each; empty if there are none. */
+  readonly issues: readonly string[];
+}
+
+/**
+ * Reads what a proposal would do, for a person who decides for the company. No claim of the service is used, except which
+ * proposal is meant.
+ * @param rpcUrl a Solana node.
+ * @throws FlywheelError if the node does not answer; Error if the chain lacks a part, or the proposal is of another kind.
+ *
+ * @example
+ * const { content, issues } = await readProposalContent(rpcUrl, { multisig, batchIndex: '12', isRotation: false });
+ */
+export async function readProposalContent(
+  rpcUrl: string,
+  { isRotation, ...id }: { readonly multisig: string; readonly batchIndex: string; readonly isRotation: boolean },
+): Promise<ProposalContent> {
+  const [genesisHash, read] = await Promise.all([
+    readGenesisHash(rpcUrl),
+    isRotation ? readReplacement(rpcUrl, id) : readPipelines(rpcUrl, id),
+  ]);
+  return { genesisHash, ...read };
+}
+
+async function readGenesisHash(rpcUrl: string): Promise<string> {
+  const hash = await askRpc(rpcUrl, 'getGenesisHash', []);
+  if (typeof hash !== 'string') throw unexpectedAnswer('getGenesisHash', hash);
+  return hash;
+}
+
+type Id = Parameters<typeof readBatch>[1];
+
+async function readPipelines(rpcUrl: string, id: Id): Promise<Omit<ProposalContent, 'genesisHash'>> {
+  const { vaultIndex, pipelines, proposal } = await readBatch(rpcUrl, id);
+  const content = { pipelines: pipelines.map(({ instructions }) => instructions) };
+  const issues = [
+    ...statusIssues(proposal.status),
+    ...(vaultIndex === VAULT_INDEX
+      ? []
+      : [`The batch spends from vault ${vaultIndex}, not from vault ${VAULT_INDEX}.`]),
+    ...summarizeContent(content).unknown.map((text) => `No batch of the service does this: ${text}.`),
+  ];
+  return { content, issues };
+}
+
+async function readReplacement(rpcUrl: string, id: Id): Promise<Omit<ProposalContent, 'genesisHash'>> {
+  const { changes, proposal } = await readRotation(rpcUrl, id);
+  const [added] = changes;
+  const removed = changes.at(-1);
+  if (added?.kind !== 'add' || removed?.kind !== 'remove') {
+    throw new Error('The proposal on chain does not replace a member.');
+  }
+  const role = changes.length === 2 ? 'approver' : 'operator';
+  const replacement = { role, from: removed.member, to: added.member } as const;
+  // The two approvers have the same permissions, so either stands for both.
+  const approver = role === 'operator' ? role : 'company';
+  const [mismatch] = compareRotation({ approver, from: removed.member, to: added.member }, changes);
+  if (mismatch) throw new Error(mismatch.text);
+  return { content: { replacement }, issues: statusIssues(proposal.status) };
+}
+
+/** A draft can still change. */
+function statusIssues(status: string): string[] {
+  return status === 'Active' ? [] : [`The proposal on chain is ${status}, not Active.`];
+}
