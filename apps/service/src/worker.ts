@@ -50,7 +50,7 @@ export async function startWorker(
   });
   // As a job, because the queue runs one refill at a time even if several workers start together.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
-  await awaitNonces(deps, ended);
+  await awaitNonces(workerDeps, ended);
   return {
     stop: async () => {
       stopping.abort(new Error('The worker is stopping.'));
@@ -62,11 +62,11 @@ export async function startWorker(
 /** A new database's pool fills in about two seconds. The worker also starts when the cluster is unreachable. */
 const MAX_AWAIT_NONCES_MS = 15_000;
 
-/** Waits for the first available nonce, so that a service that reports ready can initialize batches. */
-async function awaitNonces({ db, clock, log }: Deps, signal: AbortSignal | undefined): Promise<void> {
+/** Waits for the first nonce of the present operator, so that a service that reports ready can initialize batches. */
+async function awaitNonces({ db, clock, log, operator }: WorkerDeps, signal: AbortSignal | undefined): Promise<void> {
   const deadline = clock.now().getTime() + MAX_AWAIT_NONCES_MS;
   while (clock.now().getTime() < deadline) {
-    if ((await findNonces(db, 'available')).length > 0) return;
+    if ((await findNonces(db, 'available', operator.address)).length > 0) return;
     await clock.sleep(50, signal);
   }
   log.warn(
