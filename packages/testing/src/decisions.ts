@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DecisionSignature } from '@flywheel/api';
 import { writeDecisionText } from '@flywheel/protocol';
-import { compileAgain } from '@flywheel/service/internal/compile/compile-again.ts';
+import { compileAgain } from '@flywheel/service/internal/batches/compile-again.ts';
 import { findBatch } from '@flywheel/service/internal/store/batches/batches.ts';
 import { findProjectOfBatch } from '@flywheel/service/internal/store/projects/projects.ts';
 import { createSignableMessage, type KeyPairSigner } from '@solana/kit';

@@ -2,11 +2,12 @@ import { ApiError, type ApprovalMode, type DecisionSignature, isApiError, type P
 import type { Address } from '@solana/kit';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
+import { compileAgain } from '../batches/compile-again.ts';
+import { findIssueOfDecision } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
 import { problemOf } from '../batches/details/list.ts';
 import { recordEnd } from '../batches/jobs/end.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
-import { compileAgain } from '../compile/compile-again.ts';
 import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { presentSettings } from '../projects/settings.ts';
@@ -25,7 +26,6 @@ import {
 import { recordExecutionIssue } from '../store/batches/executions.ts';
 import type { Db } from '../store/db.ts';
 import { findProject, findProjectOfBatch } from '../store/projects/projects.ts';
-import { findIssueOfDecision } from './decisions.ts';
 
 export interface WaitingItem extends WaitingBatch {
   /** Sentence about what holds the batch up; null for nothing. */

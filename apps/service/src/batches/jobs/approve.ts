@@ -1,7 +1,5 @@
 import { type ErrorContext, isApiError } from '@flywheel/api';
 import { planTransactions, VOTE_WEIGHT } from '@flywheel/squads';
-import { findIssueOfDecision } from '../../company/decisions.ts';
-import { compileAgain } from '../../compile/compile-again.ts';
 import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
 import { addSignatures, type SignedTransaction, signTransaction } from '../../solana/transactions.ts';
@@ -20,6 +18,8 @@ import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, toExecutionIssue } from '../check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../check/mismatches.ts';
+import { compileAgain } from '../compile-again.ts';
+import { findIssueOfDecision } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { holdRecipients } from '../recipients.ts';
 import { end } from './end.ts';

@@ -1,11 +1,11 @@
 import type { BatchKind } from '@flywheel/api';
 import type { BatchContent } from '@flywheel/protocol';
 import { address, bytesEqual } from '@solana/kit';
+import { compilePipelines } from '../compile/compile-pipeline.ts';
 import type { Batch, BatchAction, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { encodeReplacement } from '../squads/rotation.ts';
 import { DamagedRecord } from '../store/damaged-record.ts';
-import { compilePipelines } from './compile-pipeline.ts';
 
 /**
  * Compiles the stored request of a batch again, and compares the result with the stored messages, which other processes can
