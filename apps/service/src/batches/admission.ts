@@ -6,7 +6,7 @@ import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import type { DailyTotals, Project, Token } from '../model/project.ts';
 import { countOpen } from '../store/batches/new-batches.ts';
 import { findSeenProofs } from '../store/batches/proofs.ts';
-import { findOpenIds, findOpenRotation } from '../store/batches/rotations.ts';
+import { findMissedRotation, findOpenIds, findOpenRotation } from '../store/batches/rotations.ts';
 import { findPause } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { reserveDailyAmounts } from '../store/projects/daily-limits.ts';
@@ -113,7 +113,7 @@ export async function findRepeatedProofs(
 
 /** A batch created while a member is being replaced could never be approved, neither with the old nor the new one. */
 async function requireNoOpenRotation(trx: Db, { flywheel }: Project): Promise<void> {
-  const batchId = await findOpenRotation(trx, flywheel.id);
+  const batchId = (await findOpenRotation(trx, flywheel.id)) ?? (await findMissedRotation(trx, flywheel));
   if (batchId !== null) throw new ApiError('ERR_ROTATION_OPEN', { batchId });
 }
 

@@ -28,6 +28,7 @@ import {
 } from '../../src/store/batches/batches.ts';
 import { countOpen, insertBatch, takeBatchIndex } from '../../src/store/batches/new-batches.ts';
 import { findSeenProofs } from '../../src/store/batches/proofs.ts';
+import { findMissedRotation } from '../../src/store/batches/rotations.ts';
 import { leaseNonce, updateNonceValue } from '../../src/store/nonces.ts';
 
 const { db } = await openTestDatabase();
@@ -217,4 +218,14 @@ test('a rebuilt approval’s nonce value is stored with the batch and its lease,
   await endBatch(db, batch.id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
   await updateNonceValue(db, batch.id, randomNonce(), ANY_SLOTS);
   assert.deepEqual(await values(), [value, value]);
+});
+
+test('a rotation that has ended since the members of a flywheel were read is found', async () => {
+  const project = await storeProject(db);
+  assert.equal(await findMissedRotation(db, project.flywheel), null);
+  const { id } = await storeBatch(db, project, { kind: 'rotation' });
+  await endBatch(db, id, { event: 'ENDED_UNEXECUTED', released: RESERVED }, NOW);
+  assert.equal(await findMissedRotation(db, project.flywheel), null);
+  await db.updateTable('flywheels').set({ operator: randomAddress() }).where('id', '=', project.flywheel.id).execute();
+  assert.equal(await findMissedRotation(db, project.flywheel), id);
 });

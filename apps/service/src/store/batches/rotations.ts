@@ -1,6 +1,7 @@
 import type { Approver, BatchStatus, RotateAction } from '@flywheel/api';
 import { sql } from 'kysely';
 import type { Batch } from '../../model/batch.ts';
+import type { Flywheel } from '../../model/project.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
 
@@ -32,6 +33,35 @@ export async function findOpenRotation(db: Db, flywheelId: string): Promise<stri
     .where('ended_at', 'is', null)
     .executeTakeFirst();
   return row?.id ?? null;
+}
+
+/**
+ * Finds the id of the rotation that has replaced a member of a flywheel since its members were read, or null. A request
+ * that waited for the flywheel's lock meanwhile would build its approval with the old member.
+ */
+export async function findMissedRotation(db: Db, { id, multisig }: Flywheel): Promise<string | null> {
+  const changed = await db
+    .selectFrom('flywheels')
+    .select('id')
+    .where('id', '=', id)
+    .where((eb) =>
+      eb.or([
+        eb('operator', '!=', multisig.operator),
+        eb('company', '!=', multisig.company),
+        eb('wallet', '!=', multisig.wallet),
+      ]),
+    )
+    .executeTakeFirst();
+  if (!changed) return null;
+  const { id: batchId } = await db
+    .selectFrom('batches')
+    .select('id')
+    .where('flywheel_id', '=', id)
+    .where('kind', '=', 'rotation')
+    .where('ended_at', 'is not', null)
+    .orderBy('batch_index', 'desc')
+    .executeTakeFirstOrThrow();
+  return batchId;
 }
 
 /** Finds the ids of a flywheel's open batches of every kind, in the order of their creation. */
