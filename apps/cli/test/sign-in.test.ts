@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { writeSignInMessage } from '@flywheel/api';
+import { SIGN_IN_STATEMENT, writeSignInMessage } from '@flywheel/api';
 import { isFlywheelError } from '@flywheel/sdk';
 import { generateKeyPairSigner } from '@solana/kit';
 import { createConsoleClient } from '../src/console-client.ts';
@@ -18,7 +18,7 @@ async function signInAt(domain: string): Promise<{ readonly paths: string[]; rea
     if (!pathname.endsWith('/challenge'))
       return Response.json({ error: 'ERR_SIGN_IN_INVALID', message: 'No.' }, { status: 401 });
     const times = { issuedAt: '2026-11-21T14:00:00.000Z', expirationTime: expiresAt };
-    const site = { domain, uri: `https://${domain}`, version: '1', nonce: '00', statement: 'Sign in.' };
+    const site = { domain, uri: `https://${domain}`, version: '1', nonce: '00', statement: SIGN_IN_STATEMENT };
     return Response.json({ message: writeSignInMessage({ ...site, ...times, address: wallet.address }), expiresAt });
   };
   const client = createConsoleClient({ url: URL_OF_SERVICE, fetch: answer });
