@@ -15,6 +15,7 @@ import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { CompanyDecision } from '../store/batches/batch-records.ts';
 import { findBatch } from '../store/batches/batches.ts';
+import { findLandedSlot } from '../store/batches/bundles.ts';
 import {
   decideForCompany,
   findCompanyDecision,
@@ -60,7 +61,8 @@ export async function approveBatch(
     // The two approvals must come from two people.
     if (project.wallet === operator) throw new ApiError('ERR_OWN_BATCH', { batchId });
     const signed = await requireSigned(deps, project, batch, { operator, reason: null, signature });
-    const issue = await checkAgain(deps, project, batch);
+    const landedSlot = await findLandedSlot(deps.db, batch.flywheelId);
+    const issue = await deps.chain.decide(landedSlot, (chain) => checkAgain({ ...deps, chain }, project, batch));
     if (issue !== null) {
       // Recorded on the batch because the project, which can resolve the issue, reads it there.
       const keepRequest = issue.code !== 'ERR_SIGNED_TX_INVALID';

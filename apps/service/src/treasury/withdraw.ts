@@ -9,6 +9,7 @@ import { parseWithdrawnAmount } from '../compile/actions.ts';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
 import type { CompiledPipeline, VaultPipeline } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
+import { findLandedSlot } from '../store/batches/bundles.ts';
 
 export interface WithdrawRequest {
   /** The project of the wallet that asks. */
@@ -31,7 +32,10 @@ export async function withdraw(deps: Deps, { project, idempotencyKey, body }: Wi
   await requireUnpausedProject(deps, project);
 
   const pipelines = await compilePipelines([parseWithdrawal(body, project)], project);
-  const messages = await findWarnings(deps, project, pipelines, address(body.to));
+  const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);
+  const messages = await deps.chain.decide(landedSlot, (chain) =>
+    findWarnings({ ...deps, chain }, project, pipelines, address(body.to)),
+  );
 
   const warnings = messages.map((message) => ({ pipeline: 0, message }));
   const audit = { actor: project.wallet, action: 'withdrawal.requested', after: body } as const;
