@@ -4,8 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Admin } from '@flywheel/service';
 import { clearJobs, type Job, type Jobs, setJobs, startTestJobs } from '@flywheel/testing/jobs';
 import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
-import { RESERVED, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
-import { endBatch } from '../../service/src/store/batches/batches.ts';
+import { endBatch, RESERVED, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
 import { parseDocument, runCommand } from './run-command.ts';
 
 type JobRecord = Awaited<ReturnType<Admin['listJobs']>>[number];

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type VerificationInput, verifyApproval } from '@flywheel/sdk';
-import { createSignerFile } from '@flywheel/service/internal/solana/signer.ts';
 import { send } from '@flywheel/testing/client';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import {
@@ -14,7 +13,7 @@ import {
   setUpWithdrawal,
   waitForWithdrawal,
 } from '@flywheel/testing/treasury';
-import { openConsoleWorld, type World } from '@flywheel/testing/world';
+import { createSignerFile, openConsoleWorld, type World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
 
 describe('verifyApproval of withdrawals and rotations', () => {

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Batch, CompiledPipeline } from '@flywheel/service/internal/model/batch.ts';
 import type { DailyTotals, Project } from '@flywheel/service/internal/model/project.ts';
+import { endBatch } from '@flywheel/service/internal/store/batches/batches.ts';
 import type { NewBundle } from '@flywheel/service/internal/store/batches/bundles.ts';
 import { insertBatch, takeBatchIndex } from '@flywheel/service/internal/store/batches/new-batches.ts';
 import type { Db } from '@flywheel/service/internal/store/db.ts';
@@ -15,6 +16,8 @@ import {
   getBase58Decoder,
   type Nonce,
 } from '@solana/kit';
+
+export { endBatch };
 
 export const NOW = new Date('2026-11-21T12:00:00.000Z');
 export const DAY = '2026-11-21';

@@ -12,6 +12,8 @@ import { type Answer, send } from './client.ts';
 import { openTestDatabase } from './postgres.ts';
 import { signIn } from './project.ts';
 
+export { createSignerFile };
+
 /** A whole service on a real database and a local cluster, for one test file. */
 export interface World {
   readonly url: string;
