@@ -33,6 +33,8 @@ const REQUEST = {
   ],
 };
 
+const LIMITS = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
+
 /** Every command against a real service and cluster; each step builds on the one before. */
 describe('commands, one after another', () => {
   let service: TestService;
@@ -359,21 +361,16 @@ describe('commands, one after another', () => {
     }
     const dead = await runCommand(['proof', 'verify', ...event, ...where, '--rpc-url', 'http://127.0.0.1:4'], env);
     assert.equal(dead.exitCode, 4);
-    assert.match(
-      dead.stderr,
-      /127\.0\.0\.1:4 is unreachable.*\n {2}Start a cluster with npm start, or set SOLANA_RPC_URL\./,
-    );
+    const next = /127\.0\.0\.1:4 is unreachable.*\n {2}Start a cluster with npm start, or set SOLANA_RPC_URL\./;
+    assert.match(dead.stderr, next);
   });
 
   it('register names the balance and the cost if the wallet cannot pay, and does not wait', async () => {
     const { file, signer } = await writeWallet(folder, 'poor.json');
-    const limits = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
-    const { error, message } = await failure('register', '--wallet', file, '--mint', mint, ...limits);
+    const { error, message } = await failure('register', '--wallet', file, '--mint', mint, ...LIMITS);
     assert.equal(error, 'ERR_WALLET');
-    assert.match(
-      message,
-      new RegExp(`^The wallet ${signer.address} holds 0 SOL; the registration costs 0\\.\\d+ SOL\\.`),
-    );
+    const expected = new RegExp(`^The wallet ${signer.address} holds 0 SOL; the registration costs 0\\.\\d+ SOL\\.`);
+    assert.match(message, expected);
   });
 
   it('keys create answers not found for another wallet’s project', async () => {
@@ -383,16 +380,13 @@ describe('commands, one after another', () => {
   });
 
   it('register prints npx flywheel in its next step if npm started it, otherwise flywheel', async () => {
-    const limits = ['--burn-limit', '1', '--airdrop-limit', '1', '--scopes', 'burn'];
-    for (const [npmCommand, expected] of [
-      ['exec', /^ {2}npx flywheel run examples\/rewards\.json --wallet /m],
-      [undefined, /^ {2}flywheel run examples\/rewards\.json --wallet /m],
-    ] as const) {
+    for (const npmCommand of ['exec', undefined]) {
+      const command = npmCommand === undefined ? 'flywheel' : 'npx flywheel';
       const { file, signer } = await writeWallet(folder, 'hint.json');
       await run('localnet', 'fund', signer.address, '--sol', '5');
-      const words = ['register', '--wallet', file, '--mint', mint, ...limits];
+      const words = ['register', '--wallet', file, '--mint', mint, ...LIMITS];
       const { stdout, stderr } = await runCommand(words, { ...env, npm_command: npmCommand });
-      assert.match(stdout, expected, stderr);
+      assert.match(stdout, new RegExp(`^ {2}${command} run examples/rewards\\.json --wallet `, 'm'), stderr);
     }
   });
 
