@@ -20,6 +20,18 @@ const rotationErrors = [
   'ERR_NONCE_POOL_EMPTY',
 ] as const;
 
+/** A rotation that an operator of the company requests. */
+const COMPANY_ROTATION = {
+  ...COMPANY,
+  method: 'POST',
+  headers: initBatch.headers,
+  params: projectParams,
+  body: z.strictObject({}),
+  responses: { 200: { description: 'The rotation for the project’s wallet to approve.', schema: Rotation } },
+  errors: rotationErrors,
+  fallback: initBatch.fallback,
+} as const;
+
 /** Withdrawals from the vault, and replacement of the multisig’s members. */
 export const TREASURY_OPERATIONS = {
   withdraw: {
@@ -58,32 +70,18 @@ export const TREASURY_OPERATIONS = {
     fallback: initBatch.fallback,
   },
   rotateCompany: {
-    ...COMPANY,
-    method: 'POST',
+    ...COMPANY_ROTATION,
     path: '/console/api/company/projects/{projectId}/rotations',
     summary: 'Replace the company’s approver of a project',
     description:
       'Replaces it by the approver that the service signs with now. The project’s wallet approves, then an operator of the company; the vote is cast with the previous approver’s key.',
-    headers: initBatch.headers,
-    params: projectParams,
-    body: z.strictObject({}),
-    responses: { 200: { description: 'The rotation for the project’s wallet to approve.', schema: Rotation } },
-    errors: rotationErrors,
-    fallback: initBatch.fallback,
   },
   rotateOperator: {
-    ...COMPANY,
-    method: 'POST',
+    ...COMPANY_ROTATION,
     path: '/console/api/company/projects/{projectId}/rotations/operator',
     summary: 'Replace the operator of a project',
     description:
       'Replaces it by the operator that the service works with now, which also collects the rent from then on. The project’s wallet approves, then an operator of the company; the previous operator’s key proposes and executes it.',
-    headers: initBatch.headers,
-    params: projectParams,
-    body: z.strictObject({}),
-    responses: { 200: { description: 'The rotation for the project’s wallet to approve.', schema: Rotation } },
-    errors: rotationErrors,
-    fallback: initBatch.fallback,
   },
   listRotations: {
     ...SESSION,
