@@ -44,7 +44,7 @@ export interface ConsoleClient {
 export interface RegistrationOutcome {
   readonly project: RegisteredProject;
   readonly registration: Registration;
-  /** What the wallet has signed, and the chain holds. */
+  /** The registration that the wallet has signed and the chain holds. */
   readonly terms: RegistrationTerms;
 }
 

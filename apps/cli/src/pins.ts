@@ -35,7 +35,7 @@ const PinFile = z.object({ multisigs: z.array(MultisigPin), services: z.array(Se
 /** The multisig of a wallet's project, as this computer knows it. */
 export type MultisigPin = z.output<typeof MultisigPin>;
 
-/** What this computer knows of one service, so that the service cannot replace it later. */
+/** The facts that this computer keeps of one service, so that the service cannot replace it later. */
 export interface Pins {
   /** The addresses that a registration may name; undefined for the first one. */
   expectedOfRegistration(trusted: readonly string[]): RegistrationInput['expect'];

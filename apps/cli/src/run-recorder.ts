@@ -15,7 +15,7 @@ export interface RunRecorder {
 
 export interface RecordedRun {
   readonly state: RunState;
-  /** What is paid, and its hash; null if the request cannot be parsed. */
+  /** The payments and their hash; null if the request cannot be parsed. */
   readonly sent: { readonly text: string; readonly content: string } | null;
   /** Prints a line beside the progress of the command. */
   readonly note: (text: string) => void;

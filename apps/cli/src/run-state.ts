@@ -27,7 +27,7 @@ export interface RunState {
   write(record: Omit<RunRecord, 'file'>): void;
   /** Keeps the text that is paid, so that the file can be restored. */
   keep(text: string): void;
-  /** Where `keep` puts it. */
+  /** The path to which `keep` writes it. */
   readonly keptFile: string;
 }
 
@@ -106,7 +106,7 @@ export function describeChangeIssue(file: string, { id, status, executeResult }:
 /** 128 bits name a file of one person's computer. */
 const NAME_CHARACTERS = 32;
 
-/** Where the command line keeps its state. XDG Base Directory Specification: a path that is not absolute is ignored. */
+/** The folder in which the command line keeps its state. XDG Base Directory Specification: a path that is not absolute is ignored. */
 export function stateDirectory({ environment }: Context): string {
   const { XDG_STATE_HOME: stateHome = '' } = environment;
   return join(isAbsolute(stateHome) ? stateHome : join(homedir(), '.local', 'state'), 'flywheel');

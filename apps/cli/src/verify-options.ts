@@ -11,7 +11,7 @@ export interface BatchVerification {
 }
 
 interface ProjectToVerify {
-  /** What the service says; null if it is not known, and then the node is not checked. */
+  /** The project as the service names it; null if it is not known, and then the node is not checked. */
   readonly project: Pick<ProjectSummary, 'vaultAddress' | 'token'> | null;
   /** Address of the wallet that signs. */
   readonly wallet: string;

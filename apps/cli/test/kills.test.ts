@@ -201,7 +201,7 @@ describe('a payment whose command is killed at every step', () => {
           ? killUntilExecution(again, key)
           : killAfterInit(again, key));
         await killWhileExecuted(again, batchIndex);
-        // What is held never arrives; the cancellation ends the batch once its blockhash has expired.
+        // The held request never arrives; the cancellation ends the batch once its blockhash has expired.
         world.gate.clear();
         world.gate.intercept('sendTransaction', async () => 'hang up');
         await client.cancelBatch(id, { waitSeconds: 0 });

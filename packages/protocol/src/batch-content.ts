@@ -20,7 +20,7 @@ import { addressEncoder } from './address-encoder.ts';
 import { groupDigits, SOL_DECIMALS, toDecimal } from './amounts.ts';
 import { type DescribedInstruction, describeInstruction, MEMO_PROGRAM_ADDRESS } from './describe-instruction.ts';
 
-/** What a proposal would do: the instructions of each of its pipelines, or the replacement of a member of the multisig. */
+/** The effects of a proposal: the instructions of each of its pipelines, or the replacement of a member of the multisig. */
 export type BatchContent =
   | { readonly pipelines: readonly (readonly DescribedInstruction[])[] }
   | { readonly replacement: MemberReplacement };

@@ -42,7 +42,7 @@ export function decide(
   return send(url, 'POST', `/console/api/company/batches/${path}`, { headers: { cookie }, body });
 }
 
-/** What the text of a decision says, where it is not the batch's own. */
+/** The terms of a decision that differ from the batch's own. */
 type DecisionChanges = Partial<Omit<Parameters<typeof writeDecisionText>[0], 'decision'>>;
 
 const HOUR_MS = 3_600_000;

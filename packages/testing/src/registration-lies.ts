@@ -38,7 +38,7 @@ import {
 import { findAssociatedTokenPda, getApproveInstruction, TOKEN_PROGRAM_ADDRESS } from '@solana-program/token';
 import type { World } from './world.ts';
 
-/** What a lying service has at hand when it forges a registration. */
+/** The facts that a lying service has at hand when it forges a registration. */
 export interface ForgedRegistration {
   readonly wallet: Address;
   readonly mint: Address;
@@ -54,7 +54,7 @@ export interface ForgedRegistration {
 
 export interface RegistrationLie {
   readonly name: string;
-  /** What the verification answers. */
+  /** The answer of the verification. */
   readonly expected: RegExp;
   readonly forge: (honest: ForgedRegistration) => Promise<readonly Instruction[]> | readonly Instruction[];
   /** True if the chain would accept the transaction: only the verification saves the wallet. */

@@ -110,7 +110,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
   it('shows a stuck job with its reason, and retries it', async () => {
     const { page } = operator;
     const error = { message: 'The cluster answered nothing for an hour.' };
-    // Of a project without another job: the queue has one at a time, and a failed one holds up the rest.
+    // A project without another job is needed: the queue has one at a time, and a failed one holds up the rest.
     await waitUntil(
       'a project without jobs',
       async () => {

@@ -5,7 +5,7 @@ import type { Clock } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import type { SignedCompanyDecision } from '../store/batches/company-approvals.ts';
 
-/** What a decision is verified with: the process's own settings and its own node, and no claim of another process. */
+/** The sources that verify a decision: the process's own settings and its own node, and no claim of another process. */
 export interface DecisionDeps {
   readonly chain: { genesisHash(): Promise<string> };
   readonly clock: Clock;

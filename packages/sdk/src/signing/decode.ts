@@ -7,7 +7,7 @@ import {
 } from '@solana/kit';
 import { signingRefused } from '../errors.ts';
 
-/** What a transaction does, read from its bytes. */
+/** The effects of a transaction, read from its bytes. */
 export interface DecodedTransaction {
   readonly feePayer: Address;
   /** Every required signer; the fee payer is the first. */

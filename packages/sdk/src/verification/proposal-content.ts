@@ -4,7 +4,7 @@ import { askRpc, unexpectedAnswer } from '../chain/rpc.ts';
 import { readBatch, readRotation } from '../chain/squads.ts';
 import { compareRotation } from './compare.ts';
 
-/** What a proposal would do, as the chain holds it. */
+/** The effects of a proposal, as the chain holds it. */
 export interface ProposalContent {
   /** The hash that identifies the cluster. */
   readonly genesisHash: string;

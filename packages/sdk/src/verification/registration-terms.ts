@@ -4,7 +4,7 @@ import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ASSOCIATED_TOKEN_PROGRAM_ADDRESS, findAssociatedTokenPda } from '@solana-program/token';
 
-/** What a verified registration creates. */
+/** The multisig that a verified registration creates. */
 export interface RegistrationTerms {
   readonly wallet: Address;
   readonly mint: Address;
@@ -17,7 +17,7 @@ export interface RegistrationTerms {
   /** Proposes and executes, collects the rent of ended batches, and has no vote. */
   readonly operator: Address;
   readonly lookupTable: Address;
-  /** What the wallet pays at most: rent, fees of the transaction, and Squads' fee. */
+  /** The most that the wallet pays: rent, fees of the transaction, and Squads' fee. */
   readonly costLamports: bigint;
 }
 

@@ -36,7 +36,7 @@ export function rowsText(rows: readonly AirdropRow[]): string {
   return writeCsv([['address', 'amount'], ...rows.map(({ address, amount }) => [address, amount])]);
 }
 
-/** What this machine knows about an airdrop. */
+/** The record of an airdrop on this machine. */
 export interface KnownAirdrop {
   readonly receiptFile: string;
   readonly state: RunState;

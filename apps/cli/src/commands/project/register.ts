@@ -121,7 +121,7 @@ async function requireBalance(
   );
 }
 
-/** What the wallet signs, read from the transaction itself. */
+/** The facts that the wallet signs, read from the transaction itself. */
 function describeTerms({ multisig, company, operator, costLamports }: RegistrationTerms, rpcUrl: string): string {
   return [
     `Verified at ${displayUrl(rpcUrl)}: the transaction creates this multisig and its lookup table, and nothing else.`,
