@@ -175,7 +175,7 @@ async function listen(
   config: Config,
   { poolConfig, ...given }: ServingDeps,
   log: Logger,
-  { operator, company }: Signers,
+  { operator, company, recovery }: Signers,
   started: AsyncDisposableStack,
 ): Promise<string> {
   const { db, clock, companyOperators } = given;
@@ -191,6 +191,7 @@ async function listen(
       ...deps,
       operator,
       company,
+      recovery,
       publicUrl,
       publicRpcUrl,
       explorerUrl,

@@ -94,6 +94,11 @@ const SETTINGS = {
     'previous company approver, in the same format: votes for projects that still have it as a member',
   ),
   operatorAddress: setting('OPERATOR_ADDRESS', base58Address(), "the operator's address, for `serve`"),
+  recoveryAddress: setting(
+    'RECOVERY_ADDRESS',
+    base58Address(),
+    'the recovery key of new projects, for `serve`: a member that proposes and executes if the operator is lost; default: none',
+  ),
   companyAddress: setting('COMPANY_ADDRESS', base58Address(), "the company approver's address, for `serve`"),
   companyOperators: settingWithDefault(
     'COMPANY_OPERATORS',

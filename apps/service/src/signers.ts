@@ -8,6 +8,8 @@ import { createSignerFile, loadSigner, readSignerAddress } from './solana/signer
 export interface Signers {
   readonly operator: Address;
   readonly company: Address;
+  /** The recovery key of new projects, which no process of the service needs to hold; null if they have none. */
+  readonly recovery: Address | null;
   /** null in processes that do not sign. */
   readonly keys: SignerKeys | null;
 }
@@ -43,7 +45,11 @@ export async function openSigners(
   if (operator === company) {
     throw new ConfigError([`Operator and company approver are the same key, ${operator}; they must be different.`]);
   }
-  if (!holdsKeys) return { operator, company, keys: null };
+  const { recoveryAddress: recovery } = config;
+  if (recovery === operator || recovery === company) {
+    throw new ConfigError([`RECOVERY_ADDRESS is ${recovery}, the operator or the company approver; use a third key.`]);
+  }
+  if (!holdsKeys) return { operator, company, recovery, keys: null };
   const { companySignerPrevious, operatorSignerPrevious } = config;
   const keys = {
     operator: await loadSigner(requirePath(operatorPath, 'OPERATOR')),
@@ -54,7 +60,7 @@ export async function openSigners(
   requireSame('OPERATOR', keys.operator.address, operator);
   requireSame('COMPANY', keys.company.address, company);
   requireApart(keys);
-  return { operator, company, keys };
+  return { operator, company, recovery, keys };
 }
 
 async function signerPath(

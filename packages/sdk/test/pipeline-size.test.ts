@@ -109,6 +109,7 @@ async function projectOf(programAddress: Address): Promise<Target> {
         vault,
         vaultIndex: 0,
         operator: addressOf(5),
+        recovery: null,
         company: addressOf(6),
         wallet: addressOf(7),
         lookupTable: { address: lookupTable, addresses },

@@ -212,7 +212,9 @@ describe('verifyApproval', () => {
       withMembers((members) => [...members, recovery]),
     );
     try {
-      assert.ok((await verifyApproval(proxy.url, { wallet, ...setup })).isVerified);
+      const { isVerified, proposers } = await verifyApproval(proxy.url, { wallet, ...setup });
+      assert.ok(isVerified);
+      assert.deepEqual(proposers, [world.operator.address, key]);
     } finally {
       proxy.stop();
     }

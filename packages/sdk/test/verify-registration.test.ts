@@ -22,8 +22,10 @@ describe('verifyAndSignRegistration', () => {
   let mint: Address;
   let stranger: Address;
   let company: Address;
+  let recovery: Address;
   before(async () => {
-    world = await openWorld();
+    recovery = (await generateKeyPairSigner()).address;
+    world = await openWorld({ RECOVERY_ADDRESS: recovery });
     rpcUrl = world.localnet.url;
     mint = await world.localnet.bank.createMint(6, false);
     [stranger, company] = [(await generateKeyPairSigner()).address, (await generateKeyPairSigner()).address];
@@ -38,7 +40,7 @@ describe('verifyAndSignRegistration', () => {
     const paid = LAMPORTS - (await balanceOf(wallet.address));
     assert.equal(terms.costLamports, paid);
     assert.equal(String(terms.costLamports), registration.costLamports);
-    assert.equal(terms.operator, world.operator.address);
+    assert.deepEqual([terms.operator, terms.recovery], [world.operator.address, recovery]);
     const { company: stored } = await world.db
       .selectFrom('flywheels')
       .select('company')
@@ -97,6 +99,24 @@ describe('verifyAndSignRegistration', () => {
       { registration, expect: { company, operator: stranger } },
       new RegExp(`would be the operator, not ${stranger}`),
     );
+  });
+
+  it('does not sign a registration with another recovery key than expected, nor with one where none is expected', async () => {
+    const wallet = await fundedWallet();
+    const of = { wallet: wallet.address, mint, stranger, company };
+    const registration = await forgeRegistration(world, { ...of, recovery });
+    const { terms } = await verifyAndSignRegistration(rpcUrl, {
+      ...{ wallet, mint, registration },
+      expect: { recovery: [stranger, recovery] },
+    });
+    assert.equal(terms.recovery, recovery);
+    for (const [expected, named] of [[null, 'none'] as const, [stranger, stranger] as const]) {
+      const issue = new RegExp(`The recovery key would be ${recovery}, not ${named}`);
+      await assertRefused(wallet, { registration, expect: { recovery: expected } }, issue);
+    }
+    const without = await forgeRegistration(world, of);
+    const issue = new RegExp(`The recovery key would be none, not ${recovery}`);
+    await assertRefused(wallet, { registration: without, expect: { recovery } }, issue);
   });
 
   it('does not sign a registration for another wallet or another cluster', async () => {

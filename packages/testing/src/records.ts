@@ -47,6 +47,7 @@ export function newProject(changes: Partial<Project> = {}): Project {
         vault: randomAddress(),
         vaultIndex: 0,
         operator: randomAddress(),
+        recovery: null,
         company: randomAddress(),
         wallet,
         lookupTable: { address: randomAddress(), addresses: [randomAddress(), randomAddress()] },

@@ -128,6 +128,15 @@ export const REGISTRATION_LIES: readonly RegistrationLie[] = [
     lands: true,
   },
   {
+    name: 'adds two proposers beside the operator',
+    expected: /The members of the multisig must be your wallet/,
+    forge: (honest) =>
+      withMultisig(honest, ({ members }) => ({
+        members: [...members, proposer(honest.stranger), proposer(honest.multisig)],
+      })),
+    lands: true,
+  },
+  {
     name: 'gives two voters of its own the multisig',
     expected: /The members of the multisig must be your wallet/,
     forge: (honest) =>
@@ -243,6 +252,8 @@ export interface ForgeOptions {
   readonly stranger: Address;
   /** The company’s address. */
   readonly company: Address;
+  /** None by default. */
+  readonly recovery?: Address;
   /** Gives the multisig its address; a new key by default. */
   readonly createKey?: KeyPairSigner;
   /** Replaces the cluster’s latest blockhash. */
@@ -252,7 +263,7 @@ export interface ForgeOptions {
 /** Builds a registration as the service does, changed by a lie, and signs it with the multisig's own key. */
 export async function forgeRegistration(
   { rpc, operator }: Pick<World, 'rpc' | 'operator'>,
-  { wallet, mint, stranger, company, createKey: givenKey, blockhash }: ForgeOptions,
+  { wallet, mint, stranger, company, recovery, createKey: givenKey, blockhash }: ForgeOptions,
   forge: RegistrationLie['forge'] = ({ instructions }) => instructions,
 ): Promise<ServedRegistration> {
   const createKey = givenKey ?? (await generateKeyPairSigner());
@@ -268,6 +279,7 @@ export async function forgeRegistration(
     ...{ wallet, company, treasury, recentSlot },
     createKey: createKey.address,
     operator: operator.address,
+    recovery: recovery ?? null,
     token: { mint, programAddress: mintAccount.exists ? mintAccount.programAddress : TOKEN_PROGRAM_ADDRESS },
   });
   const forged = await forge({
@@ -308,6 +320,10 @@ function computePrice(microLamports: bigint): Instruction {
 
 function voter(key: Address): Member {
   return { key, permissions: { mask: PERMISSION.vote } };
+}
+
+function proposer(key: Address): Member {
+  return { key, permissions: { mask: PERMISSION.initiate | PERMISSION.execute } };
 }
 
 async function withMultisig(

@@ -36,6 +36,7 @@ export const PROJECT: Project = {
       vault: SOME_ADDRESS,
       vaultIndex: 0,
       operator: SOME_ADDRESS,
+      recovery: null,
       company: SOME_ADDRESS,
       wallet: WALLET,
       lookupTable: { address: SOME_ADDRESS, addresses: [] },

@@ -47,7 +47,7 @@ export async function predictCost(
   const [tip, terms, rentLamports, setup, execution, close] = await Promise.all([
     bundles.tip(multisig.operator),
     bundles.terms(multisig.lookupTable.addresses),
-    readRentLamports({ chain }, batchAccountSizes(vaultMessages)),
+    readRentLamports({ chain }, batchAccountSizes(multisig, vaultMessages)),
     setupGroups(multisig, batch),
     Promise.all(
       pipelines.map((pipeline, position) => {

@@ -43,6 +43,8 @@ export interface Multisig {
   readonly vaultIndex: number;
   /** Initiate and Execute; pays, proposes, executes, collects rent; has no vote. */
   readonly operator: Address;
+  /** Initiate and Execute, like the operator, in whose place it acts if that key is lost; null if there is none. */
+  readonly recovery: Address | null;
   /** Vote. */
   readonly company: Address;
   /** Vote: the project approver. */

@@ -43,7 +43,7 @@ export async function readOverview(deps: OverviewDeps, wallet: Address, projectI
   ]);
   if (!summary) throw new Error(`Project ${projectId} disappeared while its overview was read.`);
   const limits = presentLimits(project, used, startOfNextUtcDay(now));
-  const { address, vaultIndex, operator, company, wallet: member, lookupTable } = project.flywheel.multisig;
+  const { address, vaultIndex, operator, recovery, company, wallet: member, lookupTable } = project.flywheel.multisig;
   return {
     ...summarize(summary, names.get(project.token.mint)),
     flywheelId: project.flywheel.id,
@@ -52,6 +52,7 @@ export async function readOverview(deps: OverviewDeps, wallet: Address, projectI
       address,
       vaultIndex: String(vaultIndex),
       operator,
+      ...(recovery !== null && { recovery }),
       company,
       wallet: member,
       lookupTable: lookupTable.address,

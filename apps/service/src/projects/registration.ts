@@ -7,7 +7,7 @@ import {
   type RegistrationRequest,
 } from '@flywheel/api';
 import { toDecimal } from '@flywheel/protocol';
-import { decodeProgramConfig, programConfigAddress } from '@flywheel/squads';
+import { decodeProgramConfig, multisigBytes, programConfigAddress } from '@flywheel/squads';
 import {
   type Address,
   appendTransactionMessageInstructions,
@@ -40,12 +40,16 @@ import { programOf } from './summaries.ts';
 
 interface PreviewMintDeps {
   readonly chain: Chain;
+  readonly recovery: Address | null;
   readonly tokenNames: TokenNames;
 }
 
 /** Previews the registration of a mint. A mint that cannot be registered is an answer with a `problem`, not an error. */
-export async function previewMint({ chain, tokenNames }: PreviewMintDeps, mint: string): Promise<MintPreview> {
-  const { costLamports } = await readRegistrationTerms(chain);
+export async function previewMint(
+  { chain, recovery, tokenNames }: PreviewMintDeps,
+  mint: string,
+): Promise<MintPreview> {
+  const { costLamports } = await readRegistrationTerms({ chain, recovery });
   const preview = { mint, costLamports: String(costLamports) };
   if (!isAddress(mint))
     return { ...preview, problem: `${mint} is not an address: base58 of 32 bytes is needed.`, warnings: [] };
@@ -70,6 +74,8 @@ export interface RegisterDeps {
   readonly clock: Clock;
   readonly operator: Address;
   readonly company: Address;
+  /** Recovery key of new projects; null for none. */
+  readonly recovery: Address | null;
 }
 
 /**
@@ -78,7 +84,7 @@ export interface RegisterDeps {
  * @throws ApiError ERR_MINT_UNSUPPORTED, ERR_INVALID_REQUEST
  */
 export async function createRegistration(
-  { db, chain, clock, operator, company }: RegisterDeps,
+  { db, chain, clock, operator, recovery, company }: RegisterDeps,
   wallet: Address,
   request: RegistrationRequest,
 ): Promise<Registration> {
@@ -93,12 +99,12 @@ export async function createRegistration(
 
   const createKey = await generateKeyPairSigner();
   const [{ treasury, costLamports }, recentSlot, lifetime] = await Promise.all([
-    readRegistrationTerms(chain),
+    readRegistrationTerms({ chain, recovery }),
     chain.slot(),
     chain.latestBlockhash(),
   ]);
   const token = { id: randomUUID(), mint: request.mint, ...mint };
-  const input = { wallet, createKey: createKey.address, company, operator, treasury, token, recentSlot };
+  const input = { wallet, createKey: createKey.address, company, operator, recovery, treasury, token, recentSlot };
   const { instructions, multisig } = await registrationInstructions(input);
   const message = appendTransactionMessageInstructions(
     instructions,
@@ -196,13 +202,14 @@ interface RegistrationTerms {
 }
 
 /** @throws Error if the cluster does not have the Squads program. */
-async function readRegistrationTerms(
-  chain: Pick<Chain, 'accounts' | 'minimumBalanceForRentExemption'>,
-): Promise<RegistrationTerms> {
+async function readRegistrationTerms({
+  chain,
+  recovery,
+}: Pick<RegisterDeps, 'chain' | 'recovery'>): Promise<RegistrationTerms> {
   const configAddress = await programConfigAddress();
   const [[config], ...rents] = await Promise.all([
     chain.accounts([configAddress]),
-    chain.minimumBalanceForRentExemption(MULTISIG_BYTES),
+    chain.minimumBalanceForRentExemption(multisigBytes(recovery === null ? 3 : 4)),
     chain.minimumBalanceForRentExemption(LOOKUP_TABLE_BYTES),
   ]);
   if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
@@ -214,8 +221,6 @@ async function readRegistrationTerms(
   };
 }
 
-/** Squads’ Multisig: 132 bytes and 33 for each of three members. */
-const MULTISIG_BYTES = 132 + 3 * 33;
 /** Header of a lookup table, and 32 bytes for each address of `lookupTableAddresses`. */
 const LOOKUP_TABLE_BYTES = 56 + 9 * 32;
 /** The wallet's and the temporary key's. */

@@ -31,6 +31,8 @@ export interface RegistrationInput {
   readonly createKey: Address;
   readonly company: Address;
   readonly operator: Address;
+  /** Acts if the operator is lost; null for none. */
+  readonly recovery: Address | null;
   /** Treasury of the program's configuration (`ProgramConfigAccount`), which is paid the creation fee (zero today). */
   readonly treasury: Address;
   readonly token: Pick<Token, 'mint' | 'programAddress'>;
@@ -48,7 +50,7 @@ const THRESHOLD = 2;
 export async function registrationInstructions(
   input: RegistrationInput,
 ): Promise<{ readonly instructions: readonly Instruction[]; readonly multisig: Multisig }> {
-  const { wallet, company, operator, createKey, treasury, recentSlot } = input;
+  const { wallet, company, operator, recovery, createKey, treasury, recentSlot } = input;
   const address = await multisigAddress(createKey);
   const [vault, table] = await Promise.all([
     vaultAddress(address, VAULT_INDEX),
@@ -60,6 +62,7 @@ export async function registrationInstructions(
     vault,
     vaultIndex: VAULT_INDEX,
     operator,
+    recovery,
     company,
     wallet,
     lookupTable: { address: table[0], addresses },
@@ -96,17 +99,19 @@ export async function registrationInstructions(
   };
 }
 
-/** The operator proposes and executes, and has no vote. */
+/** The operator and the recovery key propose and execute, and have no vote. */
 export const OPERATOR_PERMISSIONS = PERMISSION.initiate | PERMISSION.execute;
 
-/** Lists the members with their permissions: the operator proposes and executes without a vote, the approvers only vote. */
+/** Lists the members with their permissions: the approvers only vote, the others propose and execute without a vote. */
 export function multisigMembers({
   operator,
+  recovery,
   company,
   wallet,
-}: Pick<Multisig, 'operator' | 'company' | 'wallet'>): Member[] {
+}: Pick<Multisig, 'operator' | 'recovery' | 'company' | 'wallet'>): Member[] {
   return [
     { key: operator, permissions: { mask: OPERATOR_PERMISSIONS } },
+    ...(recovery === null ? [] : [{ key: recovery, permissions: { mask: OPERATOR_PERMISSIONS } }]),
     { key: company, permissions: { mask: PERMISSION.vote } },
     { key: wallet, permissions: { mask: PERMISSION.vote } },
   ];

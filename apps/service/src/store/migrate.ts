@@ -15,6 +15,7 @@ import * as openUntilFinal from '../../migrations/0013-open-until-final.ts';
 import * as nonceSlots from '../../migrations/0014-nonce-slots.ts';
 import * as nonceAuthorities from '../../migrations/0015-nonce-authorities.ts';
 import * as companyDecisions from '../../migrations/0016-company-decisions.ts';
+import * as recoveryKeys from '../../migrations/0017-recovery-keys.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -34,6 +35,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0014-nonce-slots': nonceSlots,
   '0015-nonce-authorities': nonceAuthorities,
   '0016-company-decisions': companyDecisions,
+  '0017-recovery-keys': recoveryKeys,
 };
 
 /**

@@ -85,6 +85,7 @@ interface FlywheelsTable {
   vault: Address;
   vault_index: number;
   operator: Address;
+  recovery: Address | null;
   company: Address;
   wallet: Address;
   lookup_table: Address;

@@ -25,6 +25,7 @@ describe('compilePipelines', () => {
           vault,
           vaultIndex: 0,
           operator: addressOf(5),
+          recovery: null,
           company: addressOf(6),
           wallet: addressOf(7),
           lookupTable: { address: lookupTable, addresses },

@@ -65,6 +65,7 @@ function projectOf(vector: ProjectVector): Pick<Project, 'token' | 'flywheel'> {
         vault: address(vector.vault),
         vaultIndex: 0,
         operator: unused,
+        recovery: null,
         company: unused,
         wallet: unused,
         lookupTable: {

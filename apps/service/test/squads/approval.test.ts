@@ -63,6 +63,7 @@ describe('the approval of a batch', () => {
       vault: await freshAddress(),
       vaultIndex: 0,
       operator: operator.address,
+      recovery: null,
       company: company.address,
       wallet: wallet.address,
       lookupTable: { address: await freshAddress(), addresses: [] },

@@ -113,6 +113,7 @@ export async function register(
     createKey: createKey.address,
     company: company.address,
     operator: operator.address,
+    recovery: null,
     treasury,
     token,
     recentSlot: takeSlot(svm),

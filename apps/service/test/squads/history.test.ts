@@ -235,7 +235,8 @@ function replacing(instruction: Instruction, from: Address, to: Address): Instru
 async function multisig(): Promise<Multisig> {
   const [address, vault, operator, company, wallet, table] = await Promise.all(Array.from({ length: 6 }, anAddress));
   if (!address || !vault || !operator || !company || !wallet || !table) throw new Error('Six addresses are needed.');
-  return { address, vaultIndex: 0, vault, operator, company, wallet, lookupTable: { address: table, addresses: [] } };
+  const lookupTable = { address: table, addresses: [] };
+  return { address, vaultIndex: 0, vault, operator, recovery: null, company, wallet, lookupTable };
 }
 
 async function anAddress(): Promise<Address> {

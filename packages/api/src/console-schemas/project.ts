@@ -64,6 +64,7 @@ export const ProjectOverview = ProjectSummary.extend({
     address: z.string(),
     vaultIndex: z.string(),
     operator: z.string(),
+    recovery: z.string().optional().describe('Proposes and executes, without a vote, if the operator is lost.'),
     company: z.string(),
     wallet: z.string(),
     lookupTable: z.string(),

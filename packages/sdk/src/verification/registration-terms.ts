@@ -16,6 +16,8 @@ export interface RegistrationTerms {
   readonly company: Address;
   /** Proposes and executes, collects the rent of ended batches, and has no vote. */
   readonly operator: Address;
+  /** Proposes and executes in the place of a lost operator, and has no vote; null if there is none. */
+  readonly recovery: Address | null;
   readonly lookupTable: Address;
   /** The most that the wallet pays: rent, fees of the transaction, and Squads' fee. */
   readonly costLamports: bigint;
@@ -23,6 +25,16 @@ export interface RegistrationTerms {
 
 /** Both the wallet and the company vote for every batch. */
 export const THRESHOLD = 2;
+
+/** Lists the members of the multisig with their permissions: two vote, the others propose and execute without a vote. */
+export function membersOf({ wallet, company, operator, recovery }: RegistrationTerms): Member[] {
+  const { vote, initiate, execute } = PERMISSION;
+  const proposers = [operator, ...(recovery === null ? [] : [recovery])];
+  return [
+    ...[wallet, company].map((key) => ({ key, permissions: { mask: vote } })),
+    ...proposers.map((key) => ({ key, permissions: { mask: initiate | execute } })),
+  ];
+}
 
 /** Lists the addresses that the vault's messages name by their index in the table, in order. */
 export async function tableAddresses({

@@ -45,6 +45,8 @@ export interface VerificationResult {
   readonly decimals: number;
   /** The one member that votes beside the wallet; null if there are none or several. */
   readonly company: Address | null;
+  /** The members that propose and execute without a vote: the operator, and a recovery key if there is one. */
+  readonly proposers: readonly Address[];
   /** Issues of the approval transaction itself, a sentence each. */
   readonly issues: readonly string[];
   /** Mismatches between the chain and the pipelines shown. */
@@ -95,7 +97,8 @@ export async function verifyApproval(
     ...inContent,
   ];
   const isVerified = issues.length + mismatches.length === 0;
-  return { approval, onChain, company, decimals: mint.decimals, issues, mismatches, isVerified };
+  const proposers = onChain.multisig.members.filter(isProposer).map((member) => member.address);
+  return { approval, onChain, company, proposers, decimals: mint.decimals, issues, mismatches, isVerified };
 }
 
 interface VerifiedContent {
@@ -184,6 +187,10 @@ function votersOf({ members }: ProposalOnChain['multisig'], wallet: Address): Vo
   const others = voters.filter((voter) => voter !== wallet);
   const [company = null, ...more] = others;
   return { isVoter: voters.includes(wallet), others, company: more.length === 0 ? company : null };
+}
+
+function isProposer({ permissions }: ProposalOnChain['multisig']['members'][number]): boolean {
+  return (permissions & PERMISSION.vote) === 0;
 }
 
 /** Members that propose and execute have no vote, and members that vote do nothing else. */

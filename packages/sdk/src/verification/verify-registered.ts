@@ -1,5 +1,5 @@
 import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
-import { decodeMultisig, type Member, PERMISSION, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
+import { decodeMultisig, type Member, SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import { type Address, isSome } from '@solana/kit';
 import {
   ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS,
@@ -12,6 +12,7 @@ import {
   argumentIssues,
   describeMember,
   differences,
+  membersOf,
   type RegistrationTerms,
   tableAddresses,
 } from './registration-terms.ts';
@@ -80,12 +81,7 @@ async function readCreated(
 
 async function createdIssues(terms: RegistrationTerms, multisig: ChainAccount, table: ChainAccount): Promise<string[]> {
   const { members, threshold, timeLock, configAuthority, rentCollector } = decodeMultisig(multisig);
-  const { vote, initiate, execute } = PERMISSION;
-  const expectedMembers: Member[] = [
-    { key: terms.wallet, permissions: { mask: vote } },
-    { key: terms.company, permissions: { mask: vote } },
-    { key: terms.operator, permissions: { mask: initiate | execute } },
-  ];
+  const expectedMembers = membersOf(terms);
   const list = (of: readonly Member[]) => of.map(describeMember).sort().join(', ');
   // The chain writes no authority as the zero address, which is the System program's.
   const authority = configAuthority === SYSTEM_PROGRAM_ADDRESS ? null : configAuthority;

@@ -67,6 +67,8 @@ export interface RegistrationInput {
     readonly company?: string | readonly string[];
     /** Proposes and executes, without a vote. */
     readonly operator?: string | readonly string[];
+    /** Proposes and executes if the operator is lost, without a vote; null if there must be none. */
+    readonly recovery?: string | readonly string[] | null;
   };
 }
 
@@ -77,8 +79,8 @@ export type RegistrationVerification =
 
 /**
  * Verifies that a registration transaction creates the project's multisig and its frozen lookup table, and nothing else:
- * the wallet and one company member vote, both votes are needed, the operator has no vote, and only the wallet and the
- * company together can change that. The fees and the mint are read from a node of your choice.
+ * the wallet and one company member vote, both votes are needed, the operator and a recovery key, if there is one, have no
+ * vote, and only the wallet and the company together can change that. The fees and the mint are read from a node of your choice.
  * @param rpcUrl a Solana node, or several of one cluster: the first healthy one answers everything.
  * @throws FlywheelError if the node does not answer, or `ERR_SIGNING_REFUSED` if the transaction cannot be decoded.
  * @throws Error if the mint is not on this cluster.
@@ -93,17 +95,17 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
     'a registration',
   );
   const node = await chooseNode(rpcUrl);
-  const chain = await readTerms(node, input.mint);
   const creation = parseCreation(instructions, wallet);
   if ('issues' in creation) return refused([...creation.issues, ...extraIssues(instructions)]);
-  const { args, createKey, company, operator, recentSlot } = creation;
+  const { args, createKey, company, operator, recovery, recentSlot } = creation;
+  const chain = await readTerms(node, input.mint, args.members.length);
   const multisig = await multisigAddress(createKey);
   const [vault, table] = await Promise.all([
     vaultAddress(multisig, VAULT_INDEX),
     findAddressLookupTablePda({ authority: wallet, recentSlot }),
   ]);
   const terms: RegistrationTerms = {
-    ...{ wallet, multisig, company, operator },
+    ...{ wallet, multisig, company, operator, recovery },
     mint: address(input.mint),
     tokenProgram: chain.tokenProgram,
     vaultAddress: vault,
@@ -133,7 +135,6 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
 /** About 17 times what a registration costs; the rest is room for a creation fee of Squads, which is zero today. */
 const MAX_COST_LAMPORTS = 100_000_000n;
 const LAMPORTS_PER_SIGNATURE = 5_000n;
-const MEMBERS = 3;
 /** A lookup table's header, and 32 bytes for each of its nine addresses. */
 const LOOKUP_TABLE_BYTES = 56 + 9 * 32;
 
@@ -145,12 +146,12 @@ interface ChainTerms {
   readonly creationLamports: bigint;
 }
 
-async function readTerms(rpcUrl: string, mint: string): Promise<ChainTerms> {
+async function readTerms(rpcUrl: string, mint: string, members: number): Promise<ChainTerms> {
   const configAddress = await programConfigAddress();
   const [{ tokenProgram }, [config], ...rents] = await Promise.all([
     readMint(rpcUrl, mint),
     readAccounts(rpcUrl, [configAddress]),
-    readRent(rpcUrl, multisigBytes(MEMBERS)),
+    readRent(rpcUrl, multisigBytes(members)),
     readRent(rpcUrl, LOOKUP_TABLE_BYTES),
   ]);
   if (!config) throw new Error(`The Squads program’s account ${configAddress} is not on this cluster.`);
@@ -186,6 +187,7 @@ interface Creation {
   readonly createKey: Address;
   readonly company: Address;
   readonly operator: Address;
+  readonly recovery: Address | null;
   readonly recentSlot: bigint;
 }
 
@@ -204,17 +206,20 @@ function parseCreation(
   const membersWith = (mask: number) => args.members.filter(({ permissions }) => permissions.mask === mask);
   const voters = membersWith(vote).map(({ key }) => key);
   const [company, ...otherVoters] = voters.filter((key) => key !== wallet);
-  const [operator, ...otherOperators] = membersWith(initiate | execute).map(({ key }) => key);
+  const proposers = membersWith(initiate | execute).map(({ key }) => key);
+  // Of two that propose, the operator is the one that collects the rent.
+  const operator = proposers.find((key) => key === args.rentCollector) ?? proposers[0];
+  const [recovery = null, ...otherProposers] = proposers.filter((key) => key !== operator);
   const isExact =
-    args.members.length === MEMBERS &&
+    args.members.length === voters.length + proposers.length &&
     voters.includes(wallet) &&
-    otherVoters.length + otherOperators.length === 0 &&
-    operator !== wallet;
-  if (isExact && company && operator) return { args, createKey, company, operator, recentSlot };
+    otherVoters.length + otherProposers.length === 0 &&
+    new Set(args.members.map(({ key }) => key)).size === args.members.length;
+  if (isExact && company && operator) return { args, createKey, company, operator, recovery, recentSlot };
   const found = args.members.map(describeMember).join(', ');
   return {
     issues: [
-      `The members of the multisig must be your wallet ${wallet} and the company, who only vote, and an operator who only proposes and executes. They are: ${found || 'none'}.`,
+      `The members of the multisig must be your wallet ${wallet} and the company, who only vote, and an operator and at most one recovery key, who only propose and execute. They are: ${found || 'none'}.`,
     ],
   };
 }
@@ -316,7 +321,18 @@ function claimIssues({ registration, expect }: RegistrationInput, terms: Registr
     ...(isExpected(terms.operator, expect?.operator)
       ? []
       : [`${terms.operator} would be the operator, not ${listed(expect?.operator)}.`]),
+    ...recoveryIssues(terms, expect?.recovery),
   ];
+}
+
+function recoveryIssues(
+  { recovery }: RegistrationTerms,
+  expected: string | readonly string[] | null | undefined,
+): string[] {
+  if (expected === undefined) return [];
+  const known = [expected ?? []].flat();
+  if (recovery === null ? expected === null : known.includes(recovery)) return [];
+  return [`The recovery key would be ${recovery ?? 'none'}, not ${known.join(' or ') || 'none'}.`];
 }
 
 function isExpected(address: Address, expected: string | readonly string[] | undefined): boolean {

@@ -88,9 +88,9 @@ export function addRegisterCommand(program: Command, context: Context): void {
       );
       pins.keepRegistration(terms);
       for (const warning of registration.warnings) output.note(`Note: ${warning}`);
-      const { company, operator } = terms;
+      const { company, operator, recovery } = terms;
       output.result(
-        { ...project, company, operator },
+        { ...project, company, operator, ...(recovery !== null && { recovery }) },
         describeRegistered(project, `${programName(context)} run`, options.wallet),
       );
     });
@@ -122,12 +122,18 @@ async function requireBalance(
 }
 
 /** The facts that the wallet signs, read from the transaction itself. */
-function describeTerms({ multisig, company, operator, costLamports }: RegistrationTerms, rpcUrl: string): string {
+function describeTerms(
+  { multisig, company, operator, recovery, costLamports }: RegistrationTerms,
+  rpcUrl: string,
+): string {
   return [
     `Verified at ${displayUrl(rpcUrl)}: the transaction creates this multisig and its lookup table, and nothing else.`,
     `  multisig  ${multisig}`,
     `  votes     your wallet and the company ${company}; both are needed`,
     `  operator  ${operator}, without a vote`,
+    ...(recovery === null
+      ? []
+      : [`  recovery  ${recovery}, without a vote: proposes and executes if the operator is lost`]),
     `  cost      ${formatSol(costLamports)}, paid by your wallet`,
   ].join('\n');
 }

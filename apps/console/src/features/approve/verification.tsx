@@ -2,10 +2,12 @@ import { BATCH_OPERATIONS, type BatchDetail } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
 import { type Mismatch, type VerificationResult, verifyApproval } from '@flywheel/sdk';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { Fragment } from 'react';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
 import { Ring } from '../../ui/ring.tsx';
+import { AddressText } from '../../ui/text.tsx';
 
 interface VerifiedApproval {
   readonly verification: VerificationResult;
@@ -98,7 +100,14 @@ export function VerificationNotice({ query, pipelineCount }: VerificationNoticeP
   return (
     <Notice tone="done" title="Verified: the chain matches this page">
       This page read {pluralize(pipelineCount, 'message')} from {hostOf(environment?.rpcUrl)} over its own connection.
-      Every byte matches the pipelines shown here.
+      Every byte matches the pipelines shown here. Without a vote, these members propose and execute:{' '}
+      {query.data.verification.proposers.map((proposer, place) => (
+        <Fragment key={proposer}>
+          {place > 0 && ', '}
+          <AddressText address={proposer} of="proposer" />
+        </Fragment>
+      ))}
+      .
     </Notice>
   );
 }

@@ -111,7 +111,8 @@ interface TermsPanelProps {
 }
 
 /** Shows what the wallet will sign, read on this page from the transaction's bytes. */
-function TermsPanel({ terms: { vaultAddress, company, operator, costLamports }, rpcUrl }: TermsPanelProps) {
+function TermsPanel({ terms, rpcUrl }: TermsPanelProps) {
+  const { vaultAddress, company, operator, recovery, costLamports } = terms;
   return (
     <Panel title="What you sign" aside={<StatusBadge status="done" label="Creates the multisig, nothing else" />}>
       <DescriptionList
@@ -120,6 +121,14 @@ function TermsPanel({ terms: { vaultAddress, company, operator, costLamports }, 
           { name: 'Vault address', value: <AddressText address={vaultAddress} of="vault" /> },
           { name: 'Votes with your wallet', value: <AddressText address={company} of="company" /> },
           { name: 'Executes, without a vote', value: <AddressText address={operator} of="operator" /> },
+          ...(recovery === null
+            ? []
+            : [
+                {
+                  name: 'Executes if the operator is lost, without a vote',
+                  value: <AddressText address={recovery} of="recovery key" />,
+                },
+              ]),
           { name: 'Verified at', value: rpcUrl === undefined ? 'the cluster' : new URL(rpcUrl).host },
         ]}
       />
@@ -164,17 +173,17 @@ async function previewRegistration(
 
 /**
  * Creates a new registration, verifies it and signs it: its transaction expires after about a minute, so the preview’s may
- * be too old. Its company and operator must be those that were shown. The chain is compared afterwards.
+ * be too old. Its members must be those that were shown. The chain is compared afterwards.
  */
 async function register(
   draft: RegistrationDraft,
-  { wallet, mint, company, operator }: RegistrationTerms,
+  { wallet, mint, company, operator, recovery }: RegistrationTerms,
   environment: Environment | undefined,
 ): Promise<RegisteredProject> {
   const rpcUrl = rpcUrlOf(environment);
   const registration = await call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) });
   const signer = await walletSigner(wallet, walletChain(environment));
-  const input = { wallet: signer, mint, registration, expect: { company, operator } };
+  const input = { wallet: signer, mint, registration, expect: { company, operator, recovery } };
   const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input);
   const project = await call(
     REGISTRATION_OPERATIONS.confirmRegistration,

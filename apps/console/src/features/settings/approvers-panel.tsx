@@ -22,7 +22,7 @@ export function ApproversPanel({ project }: { readonly project: ProjectOverview 
   const { data } = useQuery(rotationsQuery(project.id));
   const rotations = data?.rotations ?? [];
   const open = rotations.find(({ dateEnded }) => dateEnded === undefined);
-  const { wallet, company, operator } = project.multisig;
+  const { wallet, company, operator, recovery } = project.multisig;
   return (
     <Panel title="Approvers">
       <div className="flex flex-col gap-4">
@@ -40,6 +40,7 @@ export function ApproversPanel({ project }: { readonly project: ProjectOverview 
           <Approver name="Operator, without a vote" address={operator}>
             {!open && <RotateByCompanyButton projectId={project.id} member="operator" current={operator} />}
           </Approver>
+          {recovery !== undefined && <Approver name="Recovery key, without a vote" address={recovery} />}
         </dl>
         {open && <OpenRotation projectId={project.id} batchId={open.batchId} isOwner={isOwner} />}
         {isChanging && !open && <RotateWalletForm project={project} onClose={() => setChanging(false)} />}
@@ -52,7 +53,7 @@ export function ApproversPanel({ project }: { readonly project: ProjectOverview 
 interface ApproverProps {
   readonly name: string;
   readonly address: string;
-  readonly children: React.ReactNode;
+  readonly children?: React.ReactNode;
 }
 
 function Approver({ name, address, children }: ApproverProps) {
@@ -203,7 +204,8 @@ function useRotate(projectId: string) {
 }
 
 function newWalletError(text: string, { multisig }: ProjectOverview): string | null {
-  const members: readonly string[] = [multisig.wallet, multisig.company, multisig.operator];
+  const { wallet, company, operator, recovery } = multisig;
+  const members: readonly (string | undefined)[] = [wallet, company, operator, recovery];
   return members.includes(text) ? 'This address is already a member of the multisig.' : walletAddressError(text);
 }
 

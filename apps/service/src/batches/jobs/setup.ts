@@ -94,14 +94,17 @@ async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<
 const OPERATOR_RESERVE_LAMPORTS = 10_000_000n;
 
 /** Computes the lamports that the operator lacks for the batch's rent and its reserve; 0 or less when it has enough. */
-async function operatorShortage({ chain }: RunDeps, { operator }: Multisig, batch: Batch): Promise<bigint> {
+async function operatorShortage({ chain }: RunDeps, multisig: Multisig, batch: Batch): Promise<bigint> {
   const sizes =
     batch.kind === 'rotation'
-      ? rotationAccountSizes(actionsOf(batch))
-      : batchAccountSizes(batch.pipelines.map(({ vaultMessage }) => vaultMessage));
+      ? rotationAccountSizes(multisig, actionsOf(batch))
+      : batchAccountSizes(
+          multisig,
+          batch.pipelines.map(({ vaultMessage }) => vaultMessage),
+        );
   const rents = await Promise.all(sizes.map((bytes) => chain.minimumBalanceForRentExemption(bytes)));
   const neededLamports = rents.reduce((sum, rentLamports) => sum + rentLamports, OPERATOR_RESERVE_LAMPORTS);
-  const [account] = await chain.accounts([operator]);
+  const [account] = await chain.accounts([multisig.operator]);
   return neededLamports - (account?.lamports ?? 0n);
 }
 

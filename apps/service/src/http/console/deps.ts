@@ -15,6 +15,8 @@ export interface ConsoleDeps
   /** The operator's and the company approver's addresses. */
   readonly operator: Address;
   readonly company: Address;
+  /** Recovery key of new projects; null for none. */
+  readonly recovery: Address | null;
   /** The service's public URL; null if it is reached over loopback only. */
   readonly publicUrl: string | null;
 }

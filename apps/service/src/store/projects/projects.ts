@@ -46,6 +46,7 @@ export async function insertProject(db: Db, project: Project, createdAt: Date): 
         vault: multisig.vault,
         vault_index: multisig.vaultIndex,
         operator: multisig.operator,
+        recovery: multisig.recovery,
         company: multisig.company,
         wallet: multisig.wallet,
         lookup_table: multisig.lookupTable.address,
@@ -128,7 +129,7 @@ function select(db: Db) {
     .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
     .select(['projects.id', 'projects.wallet', 'scopes', 'burn_limit', 'airdrop_limit', 'approval_mode'])
     .select(['tokens.id as token_id', 'mint', 'decimals', 'program_address'])
-    .select(['flywheels.id as flywheel_id', 'multisig', 'vault', 'vault_index', 'operator', 'company'])
+    .select(['flywheels.id as flywheel_id', 'multisig', 'vault', 'vault_index', 'operator', 'recovery', 'company'])
     .select(['flywheels.wallet as member_wallet', 'lookup_table', 'lookup_table_addresses'])
     .select((eb) =>
       jsonArrayFrom(
@@ -159,6 +160,7 @@ function toProject(row: Row): Project {
         vault: row.vault,
         vaultIndex: row.vault_index,
         operator: row.operator,
+        recovery: row.recovery,
         company: row.company,
         wallet: row.member_wallet,
         lookupTable: { address: row.lookup_table, addresses: row.lookup_table_addresses },

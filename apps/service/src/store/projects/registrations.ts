@@ -59,7 +59,8 @@ export async function findRegistration(
     wallet: row.wallet,
     request: row.request,
     token: row.token,
-    multisig: row.multisig,
+    // A registration of an earlier release has none.
+    multisig: { ...row.multisig, recovery: row.multisig.recovery ?? null },
     createKey: row.create_key,
     message: row.message,
     lastValidBlockHeight: row.last_valid_block_height,
