@@ -18,6 +18,8 @@ export interface Step {
 export interface Progress<Id extends string> {
   /** Marks a step as running; on a running step it changes the detail. */
   begin(id: Id, detail?: string): void;
+  /** Shows what holds a running step up; without a terminal as a line of its own. */
+  hold(id: Id, reason: string): void;
   finish(id: Id, detail?: string): void;
   /** Marks a step that an earlier run has completed: it has no duration. */
   skip(id: Id, detail: string): void;
@@ -55,6 +57,10 @@ export function createProgress<Id extends string>(
         detail: detail ?? step.detail,
         startedAtMs: step.state === 'running' ? step.startedAtMs : Date.now(),
       })),
+    hold: (id, reason) => {
+      change(id, () => ({ detail: reason }));
+      display.hold(labels[id], reason);
+    },
     finish: (id, detail) =>
       change(id, (step) => ({ state: 'done', detail: detail ?? step.detail, endedAtMs: Date.now() })),
     skip: (id, detail) => change(id, () => ({ state: 'done', detail, startedAtMs: null, endedAtMs: null })),
@@ -76,6 +82,8 @@ export function pendingStep(label: string): Step {
 /** Shows the steps of a job; each step that has ended becomes a line of its own. */
 export interface StepDisplay {
   update(steps: readonly Step[]): void;
+  /** Shows what holds up the running step, if `update` does not show details of running steps. */
+  hold(label: string, reason: string): void;
   /** Prints a line above the steps that are still shown. */
   note(text: string): void;
   close(): void;
@@ -86,7 +94,12 @@ export function openStepDisplay({ json, stderr, terminal }: Output): StepDisplay
   return json ? SILENT_STEPS : openPlainSteps(stderr);
 }
 
-const SILENT_STEPS: StepDisplay = { update: () => undefined, note: () => undefined, close: () => undefined };
+const SILENT_STEPS: StepDisplay = {
+  update: () => undefined,
+  hold: () => undefined,
+  note: () => undefined,
+  close: () => undefined,
+};
 
 /** Ended steps stay as lines; below them ora redraws the running step and the pending ones. */
 function openLiveSteps(stream: WriteStream): StepDisplay {
@@ -114,6 +127,7 @@ function openLiveSteps(stream: WriteStream): StepDisplay {
       spinner.suffixText = () => `${columnsOf({ ...running, endedAtMs: Date.now() }, stream)}${lines}`;
       spinner.start();
     },
+    hold: () => undefined,
     note: (text) => writeAbove(spinner, stream, text),
     close: () => void spinner.stop(),
   };
@@ -147,6 +161,7 @@ function openPlainSteps(stream: Writable): StepDisplay {
         stream.write(`${[...words, duration && styleText('dim', duration, { stream })].filter(Boolean).join(' ')}\n`);
       }
     },
+    hold: (label, reason) => void stream.write(`… ${label} · ${reason}\n`),
     note: (text) => void stream.write(`${text}\n`),
     close: () => undefined,
   };

@@ -47,6 +47,27 @@ describe('the progress of a batch without a terminal', () => {
     ]);
   });
 
+  it('has a line with the reason when the setup or the execution is held up', () => {
+    const { progress, lines } = open();
+    const onProgress = showBatchProgress(progress);
+    const executionError = { code: 'ERR_BATCH_EXECUTE_FAILED', message: 'It is held up: the operator lacks 1 SOL.' };
+    onProgress({ stage: 'compiled', init: INIT, idempotencyKey: KEY, isResumed: false });
+    onProgress({ stage: 'blocked', batch: { status: 'AVAILABLE_TO_QUEUE' } as Batch, executionError });
+    onProgress({ stage: 'setUp', batch: { initResult: { totalSuccessful: 4 } } as Batch });
+    onProgress({ stage: 'approved', batch: EXECUTED, signedTx: '' as never });
+    onProgress({ stage: 'blocked', batch: { status: 'FINALIZED' } as Batch, executionError });
+    assert.deepEqual(
+      lines().map((line) => line.replace(/\d+\.\d s/, '0.0 s')),
+      [
+        '✓ Compile · 2 pipelines',
+        '… Set up on chain · It is held up: the operator lacks 1 SOL.',
+        '✓ Set up on chain · 4 transactions 0.0 s',
+        '✓ Approve 0.0 s',
+        '… Execute · It is held up: the operator lacks 1 SOL.',
+      ],
+    );
+  });
+
   it('shows the running step as failed when it is closed', () => {
     const { progress, lines } = open();
     progress.begin('compile', 'reading');

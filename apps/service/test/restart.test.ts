@@ -55,7 +55,6 @@ for (const phase of ['setup', 'execution'] as const) {
     service = await start();
     const { status } = requireOk(await getBatch(service.url, project.apiKey, batch.id));
     assert.notEqual(status, 'FAILED');
-    // The dead process's job is taken over after its heartbeat has expired.
     await execute(service.url, project.apiKey, batch.id, signedTx, { prefer: 'wait=60' });
     await waitForBatch(service, project, batch.id, (seen) => seen.status === 'EXECUTED');
     assert.equal(await supplyOf(project.mint), VAULT_BASE_UNITS - 40_000_000n);

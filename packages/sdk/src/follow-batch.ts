@@ -26,7 +26,7 @@ export type BatchProgress =
   | { readonly stage: 'verified'; readonly batch: Batch; readonly verification: VerificationResult }
   /** `signedTx` is null if an earlier call has approved the batch and its execution has begun: the wallet is not asked. */
   | { readonly stage: 'approved'; readonly batch: Batch; readonly signedTx: Base64EncodedWireTransaction | null }
-  /** The execution is blocked. `executionError` says by what, and whether you must act; the service tries again. */
+  /** Setup or execution is held up. `executionError` says by what, and whether you must act; the service tries again. */
   | { readonly stage: 'blocked'; readonly batch: Batch; readonly executionError: ExecutionError }
   /**
    * Not with `'trust-service'`, and only if a failed batch needs the wallet's cancel vote before its rent returns. `signature` is
@@ -80,6 +80,14 @@ export async function followBatch(
 ): Promise<{ readonly batch: Batch; readonly hadEnded: boolean }> {
   const call = signal ? { signal } : {};
   let batchId: string | null = null;
+  let lastBlocker: string | undefined;
+  const showBlocker = (batch: Batch) => {
+    const { executionError } = batch;
+    if (executionError && executionError.message !== lastBlocker) {
+      onProgress?.({ stage: 'blocked', batch, executionError });
+    }
+    lastBlocker = executionError?.message;
+  };
   try {
     let isResumed = false;
     const onReplay = (isReplayed: boolean) => {
@@ -91,7 +99,9 @@ export async function followBatch(
     const isSetUp = ({ status }: Batch) => status !== 'AVAILABLE_TO_QUEUE';
     const first = await client.getBatch(batchId, call);
     const hadEnded = isFinal(first);
-    const setUp = isSetUp(first) ? first : await watchBatch(client, batchId, { ...call, timeoutMs, until: isSetUp });
+    const setUp = isSetUp(first)
+      ? first
+      : await watchBatch(client, batchId, { ...call, timeoutMs, until: isSetUp, onChange: showBlocker });
     if (!isFinal(setUp)) {
       onProgress?.({ stage: 'setUp', batch: setUp });
       // The nonce of the approval may have changed since init.
@@ -111,9 +121,7 @@ export async function followBatch(
       );
       onProgress?.({ stage: 'approved', batch: setUp, signedTx });
       const request = { batchId, signedTx: signedTx ?? proposalApproveTx };
-      await executeToEnd(client, request, { ...call, timeoutMs }, (batch, executionError) =>
-        onProgress?.({ stage: 'blocked', batch, executionError }),
-      );
+      await executeToEnd(client, request, { ...call, timeoutMs }, showBlocker);
     }
     const batch = await client.getBatch(batchId, call);
     if (verify !== 'trust-service' && batch.status === 'FAILED') {
@@ -203,18 +211,15 @@ async function executeToEnd(
   client: FlywheelClient,
   request: ExecuteBatchRequest,
   { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal },
-  onBlocked: (batch: Batch, executionError: ExecutionError) => void,
+  onOpen: (batch: Batch) => void,
 ): Promise<void> {
   const call = signal ? { signal } : {};
   const deadlineMs = Date.now() + timeoutMs;
-  let lastMessage: string | undefined;
   for (;;) {
     const answer = await client.executeBatch(request, { ...call, waitSeconds: EXECUTE_WAIT_SECONDS });
     if (isFinal(answer)) return;
     const batch = await client.getBatch(request.batchId, call);
-    const { executionError } = batch;
-    if (executionError && executionError.message !== lastMessage) onBlocked(batch, executionError);
-    lastMessage = executionError?.message;
+    onOpen(batch);
     if (Date.now() > deadlineMs) throw stillOpen(batch, timeoutMs);
   }
 }

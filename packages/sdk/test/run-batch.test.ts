@@ -70,6 +70,18 @@ describe('runBatch', () => {
     assert.equal(service.received.filter(({ path }) => path.endsWith('/execute')).length, 3);
   });
 
+  it('reports what holds the setup up', async () => {
+    const executionError = { code: 'ERR_BATCH_EXECUTE_FAILED', message: 'The operator lacks 1 SOL.' };
+    const reads = ['AVAILABLE_TO_QUEUE', 'AVAILABLE_TO_QUEUE', 'AVAILABLE_TO_QUEUE', 'FAILED'] as const;
+    await using service = await startStubService(walkThrough({ reads: [...reads], executes: [], executionError }));
+    const told: string[] = [];
+    const onProgress = (event: BatchProgress) => {
+      if (event.stage === 'blocked') told.push(`${event.batch.status}: ${event.executionError.message}`);
+    };
+    await runBatch(client(service), PIPELINES, { wallet, verify: TRUST, onProgress });
+    assert.deepEqual(told, ['AVAILABLE_TO_QUEUE: The operator lacks 1 SOL.']);
+  });
+
   it('throws the reason if the service releases the request', async () => {
     const walk = walkThrough({ reads: ['FINALIZED'], executes: [] });
     await using service = await startStubService((request, count) =>
@@ -297,9 +309,10 @@ function walkThrough({ reads, executes, executionError }: Walk): (...request: Pa
     }
     const status = reads[Math.min(read++, reads.length - 1)] ?? 'FAILED';
     const approval = path.includes('approval') ? { proposalApproveTx: rebuiltApproveTx } : {};
-    const trouble = status === 'FINALIZED' && executionError ? { executionError } : {};
+    const isOpen = status === 'FINALIZED' || status === 'AVAILABLE_TO_QUEUE';
+    const issue = isOpen && executionError ? { executionError } : {};
     const result = status === 'EXECUTED' ? { executeResult: EXECUTE_RESULT } : {};
-    return { status: 200, body: { ...BATCH, status, ...approval, ...trouble, ...result } };
+    return { status: 200, body: { ...BATCH, status, ...approval, ...issue, ...result } };
   };
 }
 

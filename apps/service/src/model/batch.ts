@@ -63,7 +63,12 @@ type ExecutionIssueCode =
 
 /** An issue that keeps a requested execution from going on: the error that execute would have answered with. */
 export type ExecutionIssue = {
-  [Code in ExecutionIssueCode]: { readonly code: Code; readonly context: ErrorContext<Code> };
+  [Code in ExecutionIssueCode]: {
+    readonly code: Code;
+    readonly context: ErrorContext<Code>;
+    /** What holds a setup up and what happens next, in sentences; only of ERR_BATCH_EXECUTE_FAILED. */
+    readonly reason?: Code extends 'ERR_BATCH_EXECUTE_FAILED' ? string : never;
+  };
 }[ExecutionIssueCode];
 
 /** The error that an answer carries for an issue. */
@@ -80,6 +85,11 @@ export function toApiError(issue: ExecutionIssue): ApiError {
     default:
       throw issue satisfies never;
   }
+}
+
+/** Describes an issue in sentences. */
+export function describeIssue(issue: ExecutionIssue): string {
+  return issue.reason === undefined ? toApiError(issue).message : `The setup on chain is held up: ${issue.reason}`;
 }
 
 /** A batch without its pipelines, so that polling a large batch costs no more than polling a small one. */

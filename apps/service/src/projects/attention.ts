@@ -1,6 +1,6 @@
 import type { Attention, ProjectOverview } from '@flywheel/api';
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
-import { toApiError } from '../model/batch.ts';
+import { describeIssue } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import type { OpenBatch } from '../store/batches/open-batches.ts';
 import type { StoredKey } from '../store/projects/api-keys.ts';
@@ -35,7 +35,7 @@ export function findAttention(rules: AttentionRules, state: ProjectState): Atten
   return [
     ...(summary.isPaused ? [paused(summary.pauseReason)] : []),
     ...(needs === null ? [UNREACHABLE] : []),
-    ...inBatches(withIssue, 'TROUBLE', ({ issue }) => (issue === null ? '' : toApiError(issue).message)),
+    ...inBatches(withIssue, 'TROUBLE', ({ issue }) => (issue === null ? '' : describeIssue(issue))),
     ...(needs === null ? [] : underfunded(needs, state.project)),
     ...inBatches(
       forWallet,

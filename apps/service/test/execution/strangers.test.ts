@@ -5,6 +5,7 @@ import { executeSigned, openBatch, rewindBatch, setUpBatch, waitForBatch, waitUn
 import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
+import { makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { REAL_FINALITY } from '@flywheel/testing/slots';
 import { openStranger } from '@flywheel/testing/stranger';
@@ -138,9 +139,14 @@ describe('an operator without funds', () => {
         const amount = lamports(balance - keep - 5_000n);
         await land(world, operator, [getTransferSolInstruction({ source: operator, destination: away, amount })]);
         const batch = await openBatch(world, project, [burnPipeline(1)]);
-        await new Promise((resolve) => setTimeout(resolve, 2_000));
-        await waitForBatch(world, project, batch.id, ({ status }) => status === 'AVAILABLE_TO_QUEUE');
+        const held = await waitForBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
+        assert.equal(held.status, 'AVAILABLE_TO_QUEUE');
+        assert.match(
+          held.executionError?.message ?? '',
+          /held up: the operator of the service lacks 0\.\d+ SOL\. It is tried/,
+        );
         await world.localnet.bank.airdrop(address(operator.address), 1_000_000_000n);
+        await makeDue(world, 'setup', batch.id);
         const { status } = requireOk(await executeSigned(world, project, batch, { prefer: 'wait=60' }));
         assert.equal(status, 'EXECUTED');
       } finally {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -217,26 +217,45 @@ describe('the job queue', { concurrency: true }, () => {
 
   test('gives a killed worker’s job to another one, and its multisig waits for that', async () => {
     const { database, enqueue, queue } = await openQueue(null);
-    const worker = spawn(
-      process.execPath,
-      [fileURLToPath(new URL('jobs-worker.ts', import.meta.url)), JSON.stringify(database.poolConfig)],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
     const multisig = randomAddress();
     const [held, waiting] = [newJob(multisig), newJob(multisig)];
     await enqueue(held);
-    const [line] = await once(createInterface(worker.stdout), 'line');
-    assert.deepEqual(JSON.parse(line), held);
+    const worker = await startWorkerProcess(database, held);
     const ran: Job[] = [];
     await queue.work(async (job) => {
       ran.push(job);
     });
+    // A worker that starts beside a living one leaves its job alone.
+    assert.deepEqual(await readStates(database), [{ batchId: held.batchId, state: 'active' }]);
     await enqueue(waiting);
     worker.kill('SIGKILL');
     await once(worker, 'exit');
     await until(() => ran.length === 2, 30_000);
+    assert.deepEqual(ran, [held, waiting]);
+  });
+
+  test('gives the jobs of the only worker, if it was killed, to the next one at once', async () => {
+    const { database, enqueue, queue } = await openQueue(null);
+    const multisig = randomAddress();
+    const [held, waiting] = [newJob(multisig), newJob(multisig)];
+    await enqueue(held);
+    await enqueue(waiting);
+    const worker = await startWorkerProcess(database, held);
+    worker.kill('SIGKILL');
+    await once(worker, 'exit');
+    await untilAsync(async () => {
+      const { rows } = await sql`
+        select from pg_stat_activity where datname = current_database() and application_name = 'flywheel-worker'
+      `.execute(database.db);
+      return rows.length === 0;
+    });
+    // The heartbeat does not expire in this test.
+    await sql`update jobs.job set heartbeat_on = now() + interval '1 hour' where state = 'active'`.execute(database.db);
+    const ran: Job[] = [];
+    await queue.work(async (job) => {
+      ran.push(job);
+    });
+    await until(() => ran.length === 2);
     assert.deepEqual(ran, [held, waiting]);
   });
 });
@@ -261,6 +280,22 @@ async function openQueue(handler?: JobHandler | null): Promise<Queue> {
   if (handler !== null) await queue.work(handler ?? record);
   const { db } = database;
   return { database, db, queue, ran, enqueue: (job, options, trx = db) => queue.enqueue(trx, job, options) };
+}
+
+/** Starts a worker in a process of its own, and waits until it has taken the job, which it never finishes. */
+async function startWorkerProcess({ poolConfig }: TestDatabase, job: Job): Promise<ChildProcess> {
+  const file = fileURLToPath(new URL('jobs-worker.ts', import.meta.url));
+  const worker = spawn(process.execPath, [file, JSON.stringify(poolConfig)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(createInterface(worker.stdout), 'line');
+  assert.deepEqual(JSON.parse(line), job);
+  return worker;
+}
+
+async function readStates({ db }: TestDatabase): Promise<readonly object[]> {
+  const { rows } = await sql<object>`
+    select data->>'batchId' as "batchId", state::text as state from jobs.job
+  `.execute(db);
+  return rows;
 }
 
 async function openJobs({ poolConfig }: TestDatabase): Promise<Jobs> {

@@ -134,7 +134,10 @@ export async function sendPart(
         show({ stage: 'execute' });
         return execution.follow(event.batch.id);
       case 'blocked':
-        return show({ stage: 'execute', issue: event.executionError.message });
+        return show({
+          stage: event.batch.status === 'AVAILABLE_TO_QUEUE' ? 'set up' : 'execute',
+          issue: event.executionError.message,
+        });
       case 'cancelVote':
         if (event.signature !== null) return;
         return note(`Note: The wallet’s cancel vote on batch ${event.batch.id} was not cast: ${String(event.error)}`);

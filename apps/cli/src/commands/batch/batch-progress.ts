@@ -24,7 +24,10 @@ export function showBatchProgress(progress: Progress<BatchStep>): (event: BatchP
         else progress.finish('approve');
         return progress.begin('execute');
       case 'blocked':
-        return progress.begin('execute', event.executionError.message);
+        return progress.hold(
+          event.batch.status === 'AVAILABLE_TO_QUEUE' ? 'setUp' : 'execute',
+          event.executionError.message,
+        );
       case 'cancelVote':
         return event.signature === null
           ? progress.begin('execute', `the wallet’s cancel vote was not cast: ${describeCause(event.error)}`)

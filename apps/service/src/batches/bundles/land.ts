@@ -5,6 +5,7 @@ import { bundleIdOf } from '../../solana/block-engine.ts';
 import { isBundleFailed, isBundleRejected } from '../../solana/bundles.ts';
 import type { SignedTransaction } from '../../solana/transactions.ts';
 import { findBundles, insertBundle, type LandedInBundle, settleBundle } from '../../store/batches/bundles.ts';
+import { recordHoldUp } from '../../store/batches/executions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { traced } from '../../telemetry/tracing.ts';
 import { fencedTransaction, type RunDeps, type WorkerDeps } from '../deps.ts';
@@ -132,6 +133,8 @@ export async function followBundle(
 ): Promise<Landing> {
   const { chain, clock, signal } = deps;
   const signatures = bundle.signatures as readonly Signature[];
+  const slowAtMs = clock.now().getTime() + SLOW_MS;
+  let isSlowReported = false;
   let engineFailures = 0;
   for (let polls = 1; ; polls += 1) {
     signal.throwIfAborted();
@@ -157,8 +160,23 @@ export async function followBundle(
       engineFailures += 1;
       if (engineFailures === MIN_ENGINE_FAILURES) return { state: 'lost' };
     }
+    if (bundle.phase !== 'execution' && !isSlowReported && clock.now().getTime() >= slowAtMs) {
+      await reportSlow(deps, bundle);
+      isSlowReported = true;
+    }
     await clock.sleep(Math.min(MAX_POLL_INTERVAL_MS, FIRST_POLL_INTERVAL_MS * 2 ** (polls - 1)), signal);
   }
+}
+
+/** A bundle lands within seconds, or when its blockhash has expired, after a minute or more, it is known to be lost. */
+const SLOW_MS = 15_000;
+
+/** Shows that a setup waits for a bundle: on its batch, or on those behind one whose index is burned or that is closed. */
+async function reportSlow(deps: RunDeps, { batchId, bundleId }: Bundle): Promise<void> {
+  const reason = 'the cluster has not taken its transactions yet. They are sent again once they can no longer land.';
+  const issue = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason } as const;
+  await fencedTransaction(deps, (trx) => recordHoldUp(trx, batchId, issue, deps.clock.now()));
+  deps.log.warn({ batchId, bundleId, afterMs: SLOW_MS }, 'a bundle of a setup has not landed yet');
 }
 
 /** Waits for the fate of every bundle of a batch that is still in flight. */

@@ -44,7 +44,9 @@ export function describeExecutionIssue(issue: ExecutionIssue, status: BatchStatu
       return `The approval was not accepted: ${issue.context.problem}`;
     case 'ERR_BATCH_EXECUTE_FAILED': {
       const what = status === 'AVAILABLE_TO_QUEUE' ? 'Setting the batch up on chain' : 'The execution';
-      return `${what} is held up by an error of the service.`;
+      return issue.reason === undefined
+        ? `${what} is held up by an error of the service.`
+        : `${what} is held up: ${issue.reason}`;
     }
     default:
       throw issue satisfies never;

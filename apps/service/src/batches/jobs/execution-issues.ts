@@ -1,7 +1,7 @@
 import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
-import { recordExecutionIssue } from '../../store/batches/executions.ts';
+import { recordExecutionIssue, recordHoldUp } from '../../store/batches/executions.ts';
 import { StaleRun } from '../../store/batches/runs.ts';
 import { DamagedRecord } from '../../store/damaged-record.ts';
 import { settleBundles } from '../bundles/land.ts';
@@ -67,9 +67,7 @@ export async function reportFailure(deps: RunDeps, { id: batchId }: Pick<Batch, 
       ? { code: 'ERR_BATCH_WOULD_FAIL', context: { problems: [error.message] } }
       : { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined };
   try {
-    await fencedTransaction(deps, (trx) =>
-      recordExecutionIssue(trx, batchId, issue, { keepRequest: true }, deps.clock.now()),
-    );
+    await fencedTransaction(deps, (trx) => recordHoldUp(trx, batchId, issue, deps.clock.now()));
   } catch (reportError) {
     deps.log.warn({ batchId, err: reportError }, 'the failure of a job could not be shown on its batch');
   }

@@ -1,3 +1,4 @@
+import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { decodeBatch, decodeMultisig, decodeProposal, planTransactions } from '@flywheel/squads';
 import type { Batch } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
@@ -7,7 +8,7 @@ import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation
 import { finalizeBatch, findBatchesToSetUp } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { findDeadIndices, isEndFinalized, markClosed, raiseBatchIndex } from '../../store/batches/ends.ts';
-import { recordExecutionIssue } from '../../store/batches/executions.ts';
+import { recordHoldUp } from '../../store/batches/executions.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle, resumeBundles } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
@@ -38,11 +39,19 @@ export async function setUpBatch(deps: RunDeps, project: Project, batch: Batch):
   }
 }
 
-/** Reason outside of the batch why it cannot be set up now; for the log. */
+/** Reason outside of the batch why it cannot be set up now. */
 type SetupBlocker =
   | { readonly shortLamports: string }
   | { readonly lostLandings: number }
   | { readonly history: 'incomplete' };
+
+function describeBlocker(blocker: SetupBlocker): string {
+  if ('shortLamports' in blocker) {
+    return `the operator of the service lacks ${toDecimal(BigInt(blocker.shortLamports), SOL_DECIMALS)} SOL.`;
+  }
+  if ('lostLandings' in blocker) return `${blocker.lostLandings} bundles in a row did not land.`;
+  return 'the cluster’s nodes do not have its whole history.';
+}
 
 /** After this many failures on chain, the cause is in the batch. */
 const MAX_FAILED_LANDINGS = 3;
@@ -112,9 +121,9 @@ async function operatorShortage({ chain }: RunDeps, multisig: Multisig, batch: B
 async function retryLater(deps: RunDeps, multisig: Multisig, batch: Batch, blocker: SetupBlocker): Promise<void> {
   const { jobs, clock, log } = deps;
   const now = clock.now();
-  const issue = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined } as const;
+  const reason = `${describeBlocker(blocker)} It is tried again every ${RETRY_MS / 1_000} s.`;
   await fencedTransaction(deps, async (trx) => {
-    await recordExecutionIssue(trx, batch.id, issue, { keepRequest: true }, now);
+    await recordHoldUp(trx, batch.id, { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason }, now);
     const startAfter = new Date(now.getTime() + RETRY_MS);
     await jobs.enqueue(trx, { type: 'setup', batchId: batch.id, multisig: multisig.address }, { startAfter });
   });

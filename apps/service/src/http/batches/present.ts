@@ -174,7 +174,8 @@ function presentLimit(
 
 function presentExecutionIssue(issue: ExecutionIssue, status: BatchStatus): ExecutionError {
   if (issue.code === 'ERR_BATCH_EXECUTE_FAILED') {
-    return { code: issue.code, message: `${describeExecutionIssue(issue, status)} It is retried every few seconds.` };
+    const next = issue.reason === undefined ? ' It is retried every few seconds.' : '';
+    return { code: issue.code, message: `${describeExecutionIssue(issue, status)}${next}` };
   }
   const { error: code, ...rest } = errorBody(toApiError(issue));
   return { code, ...rest };

@@ -1,6 +1,6 @@
 import type { Base64EncodedWireTransaction } from '@solana/kit';
 import { sql } from 'kysely';
-import { type ExecutionIssue, toApiError } from '../../model/batch.ts';
+import { describeIssue, type ExecutionIssue } from '../../model/batch.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { recordEvent } from './events.ts';
 
@@ -87,10 +87,36 @@ export async function recordExecutionIssue(
     if (numUpdatedRows === 0n) return false;
     // A repeated issue is not a new event, unless the approval has become void.
     if (!keepRequest || JSON.stringify(known.execution_error) !== JSON.stringify(issue)) {
-      const { code, message } = toApiError(issue);
-      await recordEvent(trx, batchId, { type: 'batch.held_up', at: now, error: { code, message } });
+      const error = { code: issue.code, message: describeIssue(issue) };
+      await recordEvent(trx, batchId, { type: 'batch.held_up', at: now, error });
     }
     return true;
+  });
+}
+
+/**
+ * Records what holds up the job of a batch: on the batch, and on the later ones of its multisig that are not set up yet,
+ * because their jobs wait for it.
+ */
+export async function recordHoldUp(db: Db, batchId: string, issue: ExecutionIssue, now: Date): Promise<void> {
+  await inTransaction(db, async (trx) => {
+    await recordExecutionIssue(trx, batchId, issue, { keepRequest: true }, now);
+    const { flywheel_id, batch_index } = await trx
+      .selectFrom('batches')
+      .select(['flywheel_id', 'batch_index'])
+      .where('id', '=', batchId)
+      .executeTakeFirstOrThrow();
+    const waiting = await trx
+      .selectFrom('batches')
+      .select('id')
+      .where('flywheel_id', '=', flywheel_id)
+      .where('status', '=', 'AVAILABLE_TO_QUEUE')
+      .where('batch_index', '>', batch_index)
+      .orderBy('batch_index')
+      .execute();
+    const reason = `batch ${batch_index}, which comes before it, is held up. It continues after that one.`;
+    const waits = { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason } as const;
+    for (const { id } of waiting) await recordExecutionIssue(trx, id, waits, { keepRequest: true }, now);
   });
 }
 

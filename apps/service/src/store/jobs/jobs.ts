@@ -6,6 +6,7 @@ import type { Metrics } from '../../telemetry/metrics.ts';
 import { currentTrace, type TraceCarrier, tracedJob } from '../../telemetry/tracing.ts';
 import type { Db } from '../db.ts';
 import type { Log } from '../log.ts';
+import { joinWorkers, type Presence } from './takeover.ts';
 
 /** Work behind the API. Jobs of one multisig run one after another, in the order in which they were enqueued. */
 export type Job =
@@ -26,7 +27,8 @@ export interface Jobs {
   /**
    * Runs jobs, at most `concurrency` at once and one refill. A handler that throws is retried without limit after a delay
    * that grows to 10 s; its multisig waits meanwhile. A job may run again after it succeeded, if this process dies before
-   * that is recorded. The signal aborts when the job was given to another process.
+   * that is recorded. The jobs of a killed process run again at once if no other worker lives, and otherwise when their
+   * heartbeats have expired. The signal aborts when the job was given to another process.
    */
   work(handler: JobHandler, options?: { readonly concurrency?: number }): Promise<void>;
   /** Stops taking jobs, waits for running ones, and returns those that take longer than the limit (default 10 s). */
@@ -48,6 +50,7 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
     await sender.updateQueue(name, options);
   }
   let worker: PgBoss | null = null;
+  let presence: Presence | null = null;
   return {
     async enqueue(db, asked, { startAfter } = {}) {
       const trace = currentTrace();
@@ -62,6 +65,7 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
     },
     async work(handler, { concurrency = DEFAULT_CONCURRENCY } = {}) {
       if (worker) throw new Error('This queue is being worked on already.');
+      presence = await joinWorkers(poolConfig, log);
       worker = createBoss({ poolConfig, log }, { supervise: true, max: concurrency + MAINTENANCE_CONNECTIONS });
       await worker.start();
       for (let i = 0; i < concurrency; i++) await startWorker(worker, BATCH, handler, { log, metrics });
@@ -69,6 +73,7 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
     },
     async stop({ timeoutSeconds = DEFAULT_STOP_SECONDS } = {}) {
       if (worker) await stopWorker(worker, timeoutSeconds);
+      await presence?.leave();
       await sender.stop({ graceful: false });
     },
   };
