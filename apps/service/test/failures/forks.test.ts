@@ -12,10 +12,12 @@ import {
 import { tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline, init } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
-import { createOwnMint, freeze, mintTo, type OwnMint } from '@flywheel/testing/mints';
+import { makeDue } from '@flywheel/testing/jobs';
+import { createOwnMint, createSeizableMint, freeze, mintTo, type OwnMint, seize } from '@flywheel/testing/mints';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { advanceWithBundles, pauseSlots, REAL_FINALITY, resumeSlots, setUpAndPause } from '@flywheel/testing/slots';
 import { type Address, address, generateKeyPairSigner, type Signature, signature } from '@solana/kit';
+import { sql } from 'kysely';
 import type { Bundle } from '../../src/model/batch.ts';
 import { insertEndpoint } from '../../src/store/webhooks/endpoints.ts';
 
@@ -109,6 +111,46 @@ describe('a fork', () => {
       await assertCorrected(batch.id, { executedPipelines: 0 });
       requireOk(await init(world.url, project.apiKey, [burnPipeline(13)]));
     });
+
+    it('makes the batch FAILED when it expires if the vault cannot pay for the rest until then', async () => {
+      const seizable = await createSeizableMint(world);
+      const poor = await createProject(world, { mint: seizable.address, vaultBaseUnits: 0n });
+      const vault = address(poor.vaultAddress);
+      await mintTo(world, seizable, vault, 5_000_000n);
+      const batch = await setUpBatch(world, poor, [burnPipeline(5)]);
+      await executeAndPause(poor, batch);
+      const held = world.gate.hold('sendBundle');
+      await forkAway(batch.id, 'execution');
+      await resumeSlots(world);
+      await seize(world, seizable, vault, 5_000_000n);
+      held.release();
+      // It is tried again every minute.
+      await waitUntil(
+        'an attempt without funds',
+        () => readDelay(batch.id),
+        (seconds) => seconds !== null && seconds > 30,
+      );
+      assert.equal((await readBatch(world, poor, batch.id)).status, 'EXECUTED');
+      const created_at = new Date(Date.now() - 8 * 24 * 60 * 60 * 1_000);
+      await world.db.updateTable('batches').set({ created_at }).where('id', '=', batch.id).execute();
+      await makeDue(world, 'close', batch.id);
+      await finalEnd(batch.id);
+      world.gate.clear();
+      const { status, executeResult } = await readBatch(world, poor, batch.id);
+      assert.deepEqual([status, executeResult?.totalSuccessful, executeResult?.totalFailed], ['FAILED', 0, 1]);
+      const message = 'A fork undid the execution, which could not be repeated: The batch expired.';
+      assert.equal(executeResult?.failedTxMsg, message);
+      assert.equal(await tokenSupply(world, seizable.address), 0n);
+    });
+
+    /** Reads in how many seconds the closing of a batch is tried again; null while it is not scheduled. */
+    async function readDelay(batchId: string): Promise<number | null> {
+      const { rows } = await sql<{ seconds: number }>`
+        select extract(epoch from start_after - now())::float8 as seconds from jobs.job
+        where state = 'created' and data->>'type' = 'close' and data->>'batchId' = ${batchId}
+      `.execute(world.db);
+      return rows[0]?.seconds ?? null;
+    }
 
     async function openProject(): Promise<void> {
       mint = await createOwnMint(world, false);

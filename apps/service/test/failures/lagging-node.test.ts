@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { executeSigned, readBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { assertError, executeSigned, readBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
 import { burnPipeline, send } from '@flywheel/testing/client';
 import { type Call, type GateAnswer, type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
@@ -57,7 +57,7 @@ describe('two nodes 200 slots apart behind one URL', () => {
   });
 
   it('answer a request only from a state in which the newest bundle of the project has landed', async () => {
-    const project = await createProject(world);
+    const project = await createProject(world, { vaultBaseUnits: 0n });
     const batch = await setUpBatch(world, project, [burnPipeline(1)]);
     const { flywheelId } = await readBatch(world, project, batch.id);
     const multisig = await findMultisig(world, project);
@@ -75,9 +75,12 @@ describe('two nodes 200 slots apart behind one URL', () => {
       send(world.url, 'POST', `/v1/flywheel/batch/${path}`, { key: project.apiKey, body });
     requireOk(await ask('preview', { pipelines: [burnPipeline(1)] }));
     const previewed = floors.length;
+    // The vault is empty: the request itself refuses, and no worker reads anything.
+    assertError(await executeSigned(world, project, batch), 409, 'ERR_VAULT_UNDERFUNDED');
+    const executed = floors.length;
     requireOk(await ask(`${batch.id}/cancel`, {}));
     world.gate.clear();
-    assert.ok(previewed > 1 && floors.length > previewed);
+    assert.ok(previewed > 1 && executed > previewed && floors.length > executed);
     assert.deepEqual(
       floors.filter((floor) => floor < landedSlot),
       [],
