@@ -7,6 +7,7 @@ import { waitUntil } from '@flywheel/testing/batches';
 import { setJobs, startTestJobs } from '@flywheel/testing/jobs';
 import { migrate, openTestDatabase } from '@flywheel/testing/postgres';
 import type { Check } from '../src/commands/doctor/check.ts';
+import { checkQueue } from '../src/commands/doctor/database.ts';
 import { parseDocument, runCommand } from './run-command.ts';
 import { startTestService, type TestService } from './test-service.ts';
 import { type TemporaryFolder, writeWallet } from './wallet-files.ts';
@@ -175,6 +176,24 @@ describe('flywheel doctor', () => {
     assert.match(stdout, /operator +1 project with the previous operator \w+\./);
     const gone = await runDoctor({ ...replaced, OPERATOR_SIGNER_PREVIOUS: '/nowhere.json' });
     assert.equal(gone.operator?.state, 'failure');
+  });
+
+  it('counts nonces in words that add up, also if more are free than the pool keeps', () => {
+    const textOf = (available: number) => {
+      const nonces = [
+        { state: 'available', count: available },
+        { state: 'leased', count: 4 },
+        { state: 'creating', count: 1 },
+        { state: 'refreshing', count: 2 },
+      ] as const;
+      const service = { nonces, jobs: [], workerSeenSecondsAgo: 1, members: [] };
+      const [check] = checkQueue({ noncePoolSize: 32 } as Parameters<typeof checkQueue>[0], service);
+      return [check?.state, check?.text];
+    };
+    const [free, few, none] = [35, 7, 0].map(textOf);
+    assert.deepEqual(free, ['ok', '35 nonces are free (NONCE_POOL_SIZE is 32), 4 leased, 3 being prepared.']);
+    assert.deepEqual(few, ['warning', '7 nonces are free (NONCE_POOL_SIZE is 32), 4 leased, 3 being prepared.']);
+    assert.equal(none?.[0], 'failure');
   });
 
   it('reports stuck jobs, a missing worker and an empty nonce pool', async () => {

@@ -41,6 +41,8 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await checkScreen(person, 'home');
         await signIn(person);
         project = await register(person, { onScreen: (name) => checkScreen(person, name) });
+        const deposit = 'The vault has no SOL and no tokens. Deposit SOL and tokens so that batches can execute.';
+        await page.getByText(deposit).waitFor();
         await fund(person, project);
         batchId = await initByApi(story, project, pipelines);
         await openApproval(person, project, batchId);
@@ -58,6 +60,7 @@ describe('the whole story in a browser', { skip: noBrowser, concurrency: 2 }, ()
         await page.goto(`/p/${project.projectId}`);
         await page.getByText('of 1,000').first().waitFor();
         await page.getByText('995 left until').waitFor();
+        await page.getByText('Nothing to do').waitFor();
         await checkScreen(person, 'overview');
         await page.getByRole('link', { name: 'Batches', exact: true }).click();
         const table = page.getByRole('table', { name: 'Batches' });
