@@ -105,6 +105,7 @@ async function compose(
     const worker = await startWorker(deps, jobs, {
       signers: signers.keys,
       noncePoolSize: config.noncePoolSize,
+      rotationGraceSeconds: config.rotationGraceSeconds,
       sending,
       signal,
     });

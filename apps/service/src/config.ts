@@ -191,6 +191,12 @@ const SETTINGS = {
     'seconds until a batch that is not executed ends `FAILED`; applies to batches that are created afterwards',
     '604800',
   ),
+  rotationGraceSeconds: settingWithDefault(
+    'ROTATION_GRACE_SECONDS',
+    whole('seconds', 0, 7 * SECONDS_PER_DAY),
+    'seconds that an approved rotation waits for open batches; those that are not approved on chain by then end `FAILED`',
+    '600',
+  ),
   noncePoolSize: settingWithDefault(
     'NONCE_POOL_SIZE',
     whole('nonce accounts', 1, 10_000),

@@ -21,6 +21,7 @@ import { findProjectOfBatch } from './store/projects/projects.ts';
 export interface WorkerOptions {
   readonly signers: SignerKeys;
   readonly noncePoolSize: number;
+  readonly rotationGraceSeconds: number;
   readonly sending: Pick<BundleSenderOptions, 'blockEngineUrl' | 'maxTipLamports' | 'maxComputeUnitPrice'>;
   /** Ends the start while it waits for the first nonce. */
   readonly signal?: AbortSignal;
@@ -30,7 +31,7 @@ export interface WorkerOptions {
 export async function startWorker(
   deps: Deps,
   jobs: Jobs,
-  { signers, noncePoolSize, sending, signal: ended }: WorkerOptions,
+  { signers, noncePoolSize, rotationGraceSeconds, sending, signal: ended }: WorkerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const stopping = new AbortController();
   ended?.addEventListener('abort', () => stopping.abort(ended.reason), { once: true });
@@ -43,6 +44,7 @@ export async function startWorker(
     previousOperator,
     bundles,
     noncePoolSize,
+    rotationGraceSeconds,
     signal: stopping.signal,
   };
   await jobs.work((job, signal) => {

@@ -230,12 +230,15 @@ export const ERROR_NOTES: {
     },
   },
   ERR_ROTATION_OPEN: {
-    remedy: 'Wait until the rotation is executed, or cancel it in the console; then send the request again.',
+    remedy:
+      'Send the request again after a few seconds. The rotation is executed when the open batches have ended, at the latest ten minutes later unless `ROTATION_GRACE_SECONDS` says otherwise; or cancel it in the console.',
     example: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
   },
   ERR_ROTATION_REFUSED: {
     remedy: 'Resolve what the message names, then try again.',
-    example: { problem: '2 batches are open and would become stale. Execute or cancel them first.' },
+    example: {
+      problem: 'batch 6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d replaces a member. Try again when it has ended.',
+    },
   },
   ERR_BATCH_NOT_WAITING: {
     remedy: 'Read the batch: it was approved or rejected, or it has ended.',

@@ -6,7 +6,7 @@ import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import type { DailyTotals, Project, Token } from '../model/project.ts';
 import { countOpen } from '../store/batches/new-batches.ts';
 import { findSeenProofs } from '../store/batches/proofs.ts';
-import { findMissedRotation, findOpenIds, findOpenRotation } from '../store/batches/rotations.ts';
+import { findMissedRotation, findOpenRotation } from '../store/batches/rotations.ts';
 import { findPause } from '../store/company/pauses.ts';
 import type { Db } from '../store/db.ts';
 import { reserveDailyAmounts } from '../store/projects/daily-limits.ts';
@@ -33,14 +33,14 @@ export async function admitBatch(
 ): Promise<Admission> {
   switch (kind) {
     case 'pipelines':
-      await requireNoOpenRotation(trx, project);
+      await requireNoReadyRotation(trx, project);
       return admitPipelines(deps, trx, project, pipelines);
     case 'withdrawal':
-      await requireNoOpenRotation(trx, project);
+      await requireNoReadyRotation(trx, project);
       await requireRoomForWithdrawal(trx, project);
       return reserveNothing(deps);
     case 'rotation':
-      await requireNothingOpen(trx, project);
+      await requireNoOpenRotation(trx, project);
       return reserveNothing(deps);
     default:
       throw new Error(`No rule admits batches of kind ${kind satisfies never}.`);
@@ -111,9 +111,13 @@ export async function findRepeatedProofs(
   return warnings;
 }
 
-/** A batch created while a member is being replaced could never be approved, neither with the old nor the new one. */
-async function requireNoOpenRotation(trx: Db, { flywheel }: Project): Promise<void> {
-  const batchId = (await findOpenRotation(trx, flywheel.id)) ?? (await findMissedRotation(trx, flywheel));
+/**
+ * Executing a rotation makes every proposal stale that is not approved yet. From the moment at which both sides have approved
+ * it no batch is created, so that the open ones come to an end.
+ */
+async function requireNoReadyRotation(trx: Db, { flywheel }: Project): Promise<void> {
+  const rotation = await findOpenRotation(trx, flywheel.id);
+  const batchId = rotation?.isReady ? rotation.batchId : await findMissedRotation(trx, flywheel);
   if (batchId !== null) throw new ApiError('ERR_ROTATION_OPEN', { batchId });
 }
 
@@ -152,16 +156,10 @@ async function requireRoomForWithdrawal(trx: Db, { id }: Project): Promise<void>
   throw new ApiError('ERR_TOO_MANY_OPEN_BATCHES', context);
 }
 
-/** Enough ids to show which batches are meant; the console lists all of them. */
-const MAX_IDS_NAMED = 5;
-
-/** Executing a rotation makes earlier proposals stale. A stale proposal that is not approved yet can never be approved. */
-async function requireNothingOpen(trx: Db, { flywheel }: Project): Promise<void> {
-  const open = await findOpenIds(trx, flywheel.id);
-  if (open.length === 0) return;
-  const named = open.slice(0, MAX_IDS_NAMED).join(', ');
-  const more = open.length > MAX_IDS_NAMED ? ` and ${open.length - MAX_IDS_NAMED} more` : '';
-  const problem = `${open.length} of its batches are open and would become stale (${named}${more}). End them first.`;
+async function requireNoOpenRotation(trx: Db, { flywheel }: Project): Promise<void> {
+  const batchId = (await findOpenRotation(trx, flywheel.id))?.batchId ?? (await findMissedRotation(trx, flywheel));
+  if (batchId === null) return;
+  const problem = `batch ${batchId} replaces a member. Try again when it has ended.`;
   throw new ApiError('ERR_ROTATION_REFUSED', { problem });
 }
 

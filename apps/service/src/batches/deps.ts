@@ -36,6 +36,8 @@ export interface WorkerDeps extends Deps {
   /** The operator before, while projects or nonces may still have it. */
   readonly previousOperator: TransactionPartialSigner<Address> | null;
   readonly noncePoolSize: number;
+  /** Seconds that an approved rotation waits for open batches before it ends them. */
+  readonly rotationGraceSeconds: number;
   /** Aborts when the process stops. Another worker then continues from the cursor on chain. */
   readonly signal: AbortSignal;
 }

@@ -78,6 +78,7 @@ describe('a signer that rejects', () => {
         previousOperator: null,
         previousCompany: null,
       },
+      rotationGraceSeconds: 600,
       noncePoolSize: 5,
       sending: { blockEngineUrl: world.localnet.blockEngineUrl },
     });

@@ -80,21 +80,47 @@ describe('the rotation of the wallet', () => {
     assertError(await rotateWallet(world, project, project.wallet), 409, 'ERR_ROTATION_REFUSED', /already/);
   });
 
-  it('waits until no batch is open, and rejects new batches meanwhile', async () => {
+  it('lets batches go on until both sides have approved it, rejects new ones from then, and ends what stays open', async () => {
     const project = await createProject(world);
     const to = await generateKeyPairSigner();
-    const batch = await setUpBatch(world, project, [burnPipeline()]);
-    const refused = await rotateWallet(world, project, to);
-    assertError(refused, 409, 'ERR_ROTATION_REFUSED', new RegExp(`1 of its batches .*stale \\(${batch.id}\\)`));
-    requireOk(await executeSigned(world, project, batch));
+    const [first, abandoned] = [
+      await setUpBatch(world, project, [burnPipeline()]),
+      await setUpBatch(world, project, [burnPipeline()]),
+    ];
     const { batchId } = await setUp(project, to);
     assertError(await rotateWallet(world, project, to), 409, 'ERR_ROTATION_REFUSED', new RegExp(batchId));
+    const second = await setUpBatch(world, project, [burnPipeline()]);
+    requireOk(await approve(world, project, batchId));
+    requireOk(await approveForCompany(world, company, batchId));
     const rejected = await init(world.url, project.apiKey, [burnPipeline()]);
     assertError(rejected, 409, 'ERR_ROTATION_OPEN', new RegExp(batchId));
     const withdrawal = await withdraw(world, project, { asset: 'SOL', to: to.address, amount: '1' });
     assertError(withdrawal, 409, 'ERR_ROTATION_OPEN');
     assert.notEqual(requireOk(await getCurrent(world.url, project.apiKey))?.id, batchId);
-    // A cancelled rotation leaves everything unchanged.
+    for (const batch of [first, second]) {
+      assert.equal(requireOk(await executeSigned(world, project, batch)).status, 'EXECUTED');
+    }
+    // As if its ten minutes were over.
+    const longAgo = new Date(Date.now() - 3_600_000);
+    const ready = { signed_at: longAgo, company_decided_at: longAgo };
+    await world.db.updateTable('batches').set(ready).where('id', '=', batchId).execute();
+    await untilMoved(project, to.address);
+    const ended = await world.db
+      .selectFrom('batches')
+      .selectAll()
+      .where('id', '=', abandoned.id)
+      .executeTakeFirstOrThrow();
+    assert.equal(ended.status, 'FAILED');
+    assert.match(ended.execute_result?.failedTxMsg ?? '', /Send it as a new batch/);
+    await waitUntil(
+      () => world.db.selectFrom('batches').select('id').where('closed_at', 'is', null).execute(),
+      (open) => open.length === 0,
+    );
+  });
+
+  it('leaves everything unchanged if it is cancelled', async () => {
+    const project = await createProject(world);
+    const { batchId } = await setUp(project, await generateKeyPairSigner());
     const cancel = `/console/api/projects/${project.projectId}/batches/${batchId}/cancel`;
     requireOk(await send(world.url, 'POST', cancel, { headers: { cookie: project.cookie }, body: {} }));
     const next = await setUpBatch(world, project, [burnPipeline()]);

@@ -91,7 +91,9 @@ function OpenRotation({ projectId, batchId, isOwner }: OpenRotationProps) {
         )
       }
     >
-      New batches can be created when the replacement has ended. To keep the current member, cancel it.
+      Batches continue until both sides have approved the replacement. Then no new batch is accepted until the open ones
+      have ended and the replacement is executed; batches that are not approved within ten minutes end. To keep the
+      current member, cancel it.
     </Notice>
   );
 }

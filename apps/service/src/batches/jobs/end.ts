@@ -43,7 +43,7 @@ function undone(ending: Ending, failure: ExecutionFailure): Ending {
 }
 
 /**
- * Jobs `expire` and `cancel`: end an open batch with the result that the chain shows. It is EXECUTED if all of its
+ * Jobs `expire` and `cancel`, and a rotation that does not wait any longer: end an open batch with the result that the chain shows. It is EXECUTED if all of its
  * pipelines were executed meanwhile. Waits for its bundles in flight first; afterwards nothing of it is sent again.
  */
 export async function endOpen(
@@ -58,6 +58,7 @@ export async function endOpen(
   const executed = await readFinallyExecuted(deps, multisig, batch);
   if (executed === 'incomplete') {
     const startAfter = new Date(deps.clock.now().getTime() + RETRY_MS);
+    if (cause === 'overtaken') return;
     const type = cause === 'expired' ? 'expire' : 'cancel';
     return deps.jobs.enqueue(deps.db, { type, batchId: batch.id, multisig: multisig.address }, { startAfter });
   }
@@ -65,7 +66,8 @@ export async function endOpen(
   await end(deps, project, batch, {
     event: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
     executed,
-    ...(isExecuted ? { failure: null } : { failure: { failedTxMsg: END_REASONS[cause] }, cause }),
+    ...(isExecuted ? { failure: null } : { failure: { failedTxMsg: END_REASONS[cause] } }),
+    ...(!isExecuted && cause !== 'overtaken' && { cause }),
   });
 }
 
@@ -82,7 +84,12 @@ async function readFinallyExecuted(deps: RunDeps, multisig: Multisig, batch: Bat
 }
 
 /** Sentences for ends that did not come from the chain. */
-export const END_REASONS = { expired: 'The batch expired.', cancelled: 'The batch was cancelled.' } as const;
+export const END_REASONS = {
+  expired: 'The batch expired.',
+  cancelled: 'The batch was cancelled.',
+  overtaken:
+    'A member of the multisig was replaced before this batch was approved, which made it stale. Send it as a new batch.',
+} as const;
 
 /**
  * Stores the end of a batch with its results, releases unused amounts of the daily limits, and enqueues the closing of

@@ -7,6 +7,7 @@ import { type SignedTransaction, signTransaction } from '../../solana/transactio
 import { batchExecutionGroup } from '../../squads/groups.ts';
 import { findBatch } from '../../store/batches/batches.ts';
 import { askCompany } from '../../store/batches/company-approvals.ts';
+import { hasExecutionBegun } from '../../store/batches/executions.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
 import { assembleBundle, operatorLimits, simulationLimits } from '../bundles/assemble-bundle.ts';
 import { type Landing, landBundle, resumeBundles, settleBundles } from '../bundles/land.ts';
@@ -15,6 +16,7 @@ import { describeMissingFunds, isShortOfFunds, readFunds } from '../check/funds.
 import { simulatePipelines } from '../check/simulate.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { approve, type Unapproved } from './approve.ts';
+import { drainBatches } from './drain.ts';
 import { type Ending, end } from './end.ts';
 import { OWN_ISSUE, releaseRequest, reschedule } from './execution-issues.ts';
 import { awaitFinality } from './finality.ts';
@@ -36,6 +38,9 @@ export async function executePipelines(deps: RunDeps, project: Project, requeste
   // Manual approval pending: the approver's decision enqueues execution, so stop here.
   if (await fencedTransaction(deps, (trx) => askCompany(trx, batch.id, deps.clock.now()))) return;
   if (batch.status === 'AVAILABLE_TO_QUEUE') return reschedule(deps, project, batch, OWN_ISSUE);
+  if (batch.kind === 'rotation' && !(await hasExecutionBegun(deps.db, batch.id))) {
+    if (!(await drainBatches(deps, project, batch))) return;
+  }
   const outcome = await runPipelines(deps, project, batch);
   if (outcome === 'stopped') return;
   if ('unapproved' in outcome) return releaseRequest(deps, project, batch, outcome.unapproved);

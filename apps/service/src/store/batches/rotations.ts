@@ -23,16 +23,35 @@ export function replacementOf({ id, pipelines }: Pick<Batch, 'id' | 'pipelines'>
   return action;
 }
 
-/** Finds the id of a flywheel's open rotation, or null. */
-export async function findOpenRotation(db: Db, flywheelId: string): Promise<string | null> {
+/** An open rotation. */
+export interface OpenRotation {
+  readonly batchId: string;
+  /** True if the wallet and the company have approved it: it is executed as soon as no other batch is open. */
+  readonly isReady: boolean;
+}
+
+/** Finds a flywheel's open rotation, or null. */
+export async function findOpenRotation(db: Db, flywheelId: string): Promise<OpenRotation | null> {
   const row = await db
     .selectFrom('batches')
-    .select('id')
+    .select(['id', 'signed_tx', 'company_decided_at'])
     .where('flywheel_id', '=', flywheelId)
     .where('kind', '=', 'rotation')
     .where('ended_at', 'is', null)
     .executeTakeFirst();
-  return row?.id ?? null;
+  return row ? { batchId: row.id, isReady: row.signed_tx !== null && row.company_decided_at !== null } : null;
+}
+
+/** Finds since when both sides have approved a rotation. @throws Error if they have not. */
+export async function findReadyAt(db: Db, batchId: string): Promise<Date> {
+  const { signed_at: signedAt, company_decided_at: decidedAt } = await db
+    .selectFrom('batches')
+    .select(['signed_at', 'company_decided_at'])
+    .where('id', '=', batchId)
+    .executeTakeFirstOrThrow();
+  if (signedAt === null || decidedAt === null)
+    throw new Error(`The rotation ${batchId} is not approved by both sides.`);
+  return new Date(Math.max(signedAt.getTime(), decidedAt.getTime()));
 }
 
 /**

@@ -1,0 +1,51 @@
+import type { Batch } from '../../model/batch.ts';
+import type { Project } from '../../model/project.ts';
+import { findBatch } from '../../store/batches/batches.ts';
+import { lockFlywheel } from '../../store/batches/new-batches.ts';
+import { findOpenIds, findReadyAt } from '../../store/batches/rotations.ts';
+import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { endOpen } from './end.ts';
+import { readFinality } from './finality.ts';
+
+/** Batches under load end within seconds. */
+const POLL_MS = 1_000;
+
+/**
+ * Lets the other batches of a multisig end before a rotation is executed, because it makes every proposal stale that is not
+ * approved yet. No batch is admitted meanwhile. What is neither ended nor approved after `rotationGraceSeconds` ends
+ * FAILED: no person's delay may keep a member from being replaced.
+ * @returns true if the rotation can be executed. If not, the job is enqueued again.
+ */
+export async function drainBatches(deps: RunDeps, project: Project, rotation: Batch): Promise<boolean> {
+  const { db, clock, jobs, log, rotationGraceSeconds } = deps;
+  const readyAt = await findReadyAt(db, rotation.id);
+  const isGraceOver = clock.now().getTime() >= readyAt.getTime() + rotationGraceSeconds * 1_000;
+  const waiting: string[] = [];
+  for (const batch of await findUnapproved(deps, project, rotation)) {
+    if (isGraceOver) await endOpen(deps, project, batch, 'overtaken');
+    else waiting.push(batch.id);
+  }
+  if (isGraceOver) waiting.push(...(await findUnapproved(deps, project, rotation)).map(({ id }) => id));
+  if (waiting.length === 0) return true;
+  log.info({ batchId: rotation.id, waiting, rotationGraceSeconds }, 'the rotation waits for open batches');
+  const job = { type: 'execute', batchId: rotation.id, multisig: project.flywheel.multisig.address } as const;
+  await jobs.enqueue(db, job, { startAfter: new Date(clock.now().getTime() + POLL_MS) });
+  return false;
+}
+
+/** Finds the other open batches, without those that Squads executes although they are stale. */
+async function findUnapproved(deps: RunDeps, project: Project, { id, flywheelId }: Batch): Promise<Batch[]> {
+  const ids = await fencedTransaction(deps, async (trx) => {
+    // A request that is creating a batch finishes first; those behind it see that the rotation is ready.
+    await lockFlywheel(trx, flywheelId);
+    return findOpenIds(trx, flywheelId);
+  });
+  const others = await Promise.all(ids.filter((other) => other !== id).map((other) => findBatch(deps.db, other)));
+  const unapproved: Batch[] = [];
+  for (const batch of others) {
+    if (!batch) continue;
+    const final = await readFinality(deps, project.flywheel.multisig, batch);
+    if (final === 'incomplete' || final.status !== 'Approved') unapproved.push(batch);
+  }
+  return unapproved;
+}
