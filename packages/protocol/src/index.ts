@@ -5,6 +5,7 @@ export * from './clusters.ts';
 export * from './company-decision.ts';
 export * from './describe-instruction.ts';
 export * from './instruction-data.ts';
+export * from './key-succession.ts';
 export * from './limits.ts';
 export * from './proof-memo.ts';
 export * from './reserved-addresses.ts';
