@@ -1,46 +1,34 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { BatchProgress, RegistrationInput, RegistrationTerms, VerifyOptions } from '@flywheel/sdk';
+import {
+  type BatchProgress,
+  type ClaimedProject,
+  expectedOfMultisig,
+  expectedOfRegistration,
+  findPin,
+  type MultisigPin,
+  NO_PINS,
+  type PinSearch,
+  type Pins,
+  parsePins,
+  pinRegistration,
+  pinVerified,
+  type RegistrationInput,
+  type RegistrationTerms,
+  type VerifyOptions,
+} from '@flywheel/sdk';
 import { createRpcTransport, RpcError } from '@flywheel/solana-rpc';
 import { createSolanaRpcFromTransport } from '@solana/kit';
-import * as z from 'zod';
 import { type Context, displayUrl, serviceUrl, type UrlOption } from './context.ts';
 import { CliError, NO_ANSWER_EXIT_CODE } from './errors.ts';
 import { stateDirectory, writeWhole } from './run-state.ts';
 
-const MultisigPin = z.object({
-  service: z.string(),
-  /** Genesis hash. */
-  cluster: z.string(),
-  wallet: z.string(),
-  multisig: z.string(),
-  vaultAddress: z.string(),
-  mintAddress: z.string(),
-  /** Votes for the company. */
-  company: z.string(),
-  /** Time of the write, ISO 8601. */
-  at: z.string(),
-});
-
-const ServicePin = z.object({
-  service: z.string(),
-  cluster: z.string(),
-  /** Every address that a registration with the service may name, in the order in which they became known. */
-  companies: z.array(z.string()),
-  operators: z.array(z.string()),
-});
-
-const PinFile = z.object({ multisigs: z.array(MultisigPin), services: z.array(ServicePin) });
-
-/** The multisig of a wallet's project, as this computer knows it. */
-export type MultisigPin = z.output<typeof MultisigPin>;
-
-/** The facts that this computer keeps of one service, so that the service cannot replace it later. */
-export interface Pins {
+/** The facts that this computer keeps of one service, so that the service cannot replace them later. */
+export interface PinFile {
   /** The addresses that a registration may name; undefined for the first one. */
   expectedOfRegistration(trusted: readonly string[]): RegistrationInput['expect'];
-  /** Keeps a registration that was verified on chain. */
-  keepRegistration(terms: RegistrationTerms): void;
+  /** Keeps a registration that was verified on chain. @returns notes about what is new. */
+  keepRegistration(terms: RegistrationTerms): readonly string[];
   /**
    * Finds the wallet's multisig.
    * @param claimed what the service says about the project; null if it is not known.
@@ -48,13 +36,8 @@ export interface Pins {
    * @throws CliError `ERR_PIN` if the service shows another vault or mint than this computer knows.
    */
   findMultisig(wallet: string, claimed: ClaimedProject | null, trusted: readonly string[]): MultisigPin | null;
-  /** Keeps the multisig of a verified batch. @returns a note about what is new; null if nothing is. */
-  keepVerified(wallet: string, event: BatchProgress): string | null;
-}
-
-export interface ClaimedProject {
-  readonly vaultAddress: string;
-  readonly mintAddress: string;
+  /** Keeps the multisig of a verified batch. @returns notes about what is new. */
+  keepVerified(wallet: string, event: BatchProgress): readonly string[];
 }
 
 export interface TrustOption {
@@ -66,71 +49,47 @@ export interface TrustOption {
  * keeps whom the wallet shares its multisigs with. Without the file, the next use is a first use again.
  * @param rpcUrl a node of the wallet's holder; it says which cluster this is.
  */
-export async function openPins(context: Context, options: UrlOption, rpcUrl: string): Promise<Pins> {
+export async function openPins(context: Context, options: UrlOption, rpcUrl: string): Promise<PinFile> {
   const url = serviceUrl(context, options);
   // A service with new data on a new local cluster is another service.
-  const cluster = await readGenesisHash(rpcUrl);
-  const place = { service: new URL(url).origin, cluster };
-  const isHere = (pin: typeof place) => pin.service === place.service && pin.cluster === place.cluster;
+  const place = { service: new URL(url).origin, cluster: await readGenesisHash(rpcUrl) };
   const folder = stateDirectory(context);
   const path = join(folder, 'pins.json');
   const { output } = context;
-  const write = (file: z.output<typeof PinFile>) => {
+  const write = (pins: Pins) => {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      writeWhole(path, `${JSON.stringify(file, null, 2)}\n`);
+      writeWhole(path, `${JSON.stringify(pins, null, 2)}\n`);
     } catch (error) {
       output.note(
         `Note: ${path} cannot be written (${String(error)}). The next command trusts the service on first use again.`,
       );
     }
   };
-  const keepMultisig = (pin: Omit<MultisigPin, 'service' | 'cluster' | 'at'>) => {
-    const file = readPins(path);
-    const others = file.multisigs.filter((it) => it.multisig !== pin.multisig || it.wallet !== pin.wallet);
-    const kept = { ...pin, ...place, at: new Date().toISOString() };
-    write({ ...file, multisigs: [...others, kept] });
-  };
   return {
-    expectedOfRegistration(trusted) {
-      const known = readPins(path).services.find(isHere);
-      if (!known) return undefined;
-      return { company: [...known.companies, ...trusted], operator: [...known.operators, ...trusted] };
-    },
+    expectedOfRegistration: (trusted) => expectedOfRegistration(readPins(path), place, trusted),
 
-    keepRegistration({ wallet, multisig, vaultAddress, mint, company, operator }) {
-      const file = readPins(path);
-      const known = file.services.find(isHere);
-      if (!known) output.note(describeFirstRegistration(displayUrl(url), path));
-      const add = (list: readonly string[], address: string) => [...new Set([...list, address])];
-      const pin = {
-        ...place,
-        companies: add(known?.companies ?? [], company),
-        operators: add(known?.operators ?? [], operator),
-      };
-      write({ ...file, services: [...file.services.filter((it) => it !== known), pin] });
-      keepMultisig({ wallet, multisig, vaultAddress, mintAddress: mint, company });
+    keepRegistration(terms) {
+      const pins = readPins(path);
+      const isFirst = expectedOfRegistration(pins, place) === undefined;
+      write(pinRegistration(pins, place, terms, new Date()));
+      return isFirst ? [describeFirstRegistration(displayUrl(url), path)] : describeSuccessions(terms);
     },
 
     findMultisig(wallet, claimed, trusted) {
-      const known = readPins(path).multisigs.filter((it) => isHere(it) && it.wallet === wallet);
-      if (known.length === 0 || (claimed !== null && trusted.includes(claimed.vaultAddress))) return null;
-      if (claimed === null && known.length === 1) return known[0] ?? null;
-      const found = known.find((it) => it.vaultAddress === claimed?.vaultAddress);
-      if (found && found.mintAddress === claimed?.mintAddress) return found;
-      throw new CliError('ERR_PIN', describeMismatch({ host: displayUrl(url), wallet, claimed, known, found }));
+      if (claimed !== null && trusted.includes(claimed.vaultAddress)) return null;
+      const search = findPin(readPins(path), place, { wallet, claimed });
+      if (search.pin !== undefined) return search.pin;
+      throw new CliError('ERR_PIN', describeMismatch(displayUrl(url), wallet, claimed, search));
     },
 
     keepVerified(wallet, event) {
-      if (event.stage !== 'verified' || !event.verification.isVerified) return null;
-      const { multisig, vaultAddress, mintAddress } = event.batch;
-      const { company } = event.verification;
-      const known = readPins(path).multisigs.find((it) => it.multisig === multisig && it.wallet === wallet);
-      if (company === null || known?.company === company) return null;
-      keepMultisig({ wallet, multisig, vaultAddress, mintAddress, company });
-      return known
-        ? `Note: the company’s vote in ${multisig} has moved from ${known.company} to ${company}. Your wallet has approved this on chain: without its vote no member changes.`
-        : `Note: first use of the multisig ${multisig} on this computer. It is kept in ${path}, with the company ${company} and the vault ${vaultAddress}.`;
+      if (event.stage !== 'verified') return [];
+      const { verification, batch } = event;
+      const kept = pinVerified(readPins(path), place, { ...batch, wallet, verification }, new Date());
+      if (kept === null) return [];
+      write(kept.pins);
+      return kept.before === null ? [describeFirstUse(kept.pin, path)] : describeChanges(kept.before, kept.pin);
     },
   };
 }
@@ -138,9 +97,8 @@ export async function openPins(context: Context, options: UrlOption, rpcUrl: str
 /** Adds what this computer knows of the wallet's multisig to what a batch is verified against. */
 export function withPin(verify: VerifyOptions, pin: MultisigPin | null): VerifyOptions {
   if (pin === null) return verify;
-  // The company is not compared: in a multisig that this computer knows, only a transaction that the wallet has approved can replace it.
-  const { multisig, vaultAddress, mintAddress } = pin;
-  return { ...verify, vaultAddress, mintAddress, expect: { multisig } };
+  const { vaultAddress, mintAddress } = pin;
+  return { ...verify, vaultAddress, mintAddress, expect: expectedOfMultisig(pin) };
 }
 
 async function readGenesisHash(rpcUrl: string): Promise<string> {
@@ -156,16 +114,16 @@ async function readGenesisHash(rpcUrl: string): Promise<string> {
 }
 
 /** @throws CliError `ERR_PIN`: to ignore a damaged file would trust whoever answers. */
-function readPins(path: string): z.output<typeof PinFile> {
+function readPins(path: string): Pins {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { multisigs: [], services: [] };
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return NO_PINS;
     throw new CliError('ERR_PIN', `Cannot read ${path}, where this computer keeps its multisigs.`, { cause: error });
   }
-  const file = PinFile.safeParse(parseJson(text));
-  if (file.success) return file.data;
+  const pins = parsePins(parseJson(text));
+  if (pins !== null) return pins;
   throw new CliError(
     'ERR_PIN',
     `${path}, where this computer keeps its multisigs, is damaged. Restore it, or delete it to trust the service on first use again.`,
@@ -184,15 +142,36 @@ function describeFirstRegistration(host: string, path: string): string {
   return `Note: first registration with ${host} on this computer. Its company and operator are kept in ${path}; a later registration that names others is refused, unless --trust names them.`;
 }
 
-interface PinMismatch {
-  readonly host: string;
-  readonly wallet: string;
-  readonly claimed: ClaimedProject | null;
-  readonly known: readonly MultisigPin[];
-  readonly found: MultisigPin | undefined;
+/** The old key has signed each of these changes, and can name no further key from now on. */
+function describeSuccessions({ company, operator, predecessors }: RegistrationTerms): string[] {
+  return [
+    ...predecessors.company.map((from) => `Note: the company’s key ${from} has signed that ${company} succeeds it.`),
+    ...predecessors.operator.map((from) => `Note: the operator’s key ${from} has signed that ${operator} succeeds it.`),
+  ];
 }
 
-function describeMismatch({ host, wallet, claimed, known, found }: PinMismatch): string {
+function describeFirstUse({ multisig, company, vaultAddress }: MultisigPin, path: string): string {
+  return `Note: first use of the multisig ${multisig} on this computer. It is kept in ${path}, with the company ${company} and the vault ${vaultAddress}.`;
+}
+
+function describeChanges(before: MultisigPin, { multisig, company, operator }: MultisigPin): string[] {
+  const approved = 'Your wallet has approved this on chain: without its vote no member changes.';
+  return [
+    ...(before.company === company
+      ? []
+      : [`Note: the company’s vote in ${multisig} has moved from ${before.company} to ${company}. ${approved}`]),
+    ...(before.operator === undefined || before.operator === operator
+      ? []
+      : [`Note: the operator of ${multisig} has changed from ${before.operator} to ${operator}. ${approved}`]),
+  ];
+}
+
+function describeMismatch(
+  host: string,
+  wallet: string,
+  claimed: ClaimedProject | null,
+  { known, found }: Exclude<PinSearch, { readonly pin: MultisigPin | null }>,
+): string {
   if (claimed === null) {
     return `This computer knows ${known.length} multisigs of the wallet ${wallet}, and ${host} does not say which one it is about: it has no sign-in.`;
   }

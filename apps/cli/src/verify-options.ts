@@ -6,8 +6,8 @@ import { openPins, type TrustOption, withPin } from './pins.ts';
 
 export interface BatchVerification {
   readonly verify: VerifyOptions;
-  /** Keeps the multisig of a verified batch. @returns a note about what is new; null if nothing is. */
-  readonly keep: (event: BatchProgress) => string | null;
+  /** Keeps the multisig of a verified batch. @returns notes about what is new. */
+  readonly keep: (event: BatchProgress) => readonly string[];
 }
 
 interface ProjectToVerify {

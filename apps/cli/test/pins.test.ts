@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { RegisteredProject } from '@flywheel/api';
+import type { Batch, InitBatchResponse, RegisteredProject } from '@flywheel/api';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { requireOk, signIn } from '@flywheel/testing/project';
+import { signSuccession } from '@flywheel/testing/successions';
 import { approve, rotateCompany, waitForWithdrawal } from '@flywheel/testing/treasury';
 import { createSignerFile, openConsoleWorld, type World } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
@@ -50,14 +51,18 @@ describe('what the command line knows of a multisig', () => {
   const readPins = async () => JSON.parse(await readFile(pinFile(), 'utf8'));
 
   function register(...options: string[]): Promise<CommandResult> {
+    return registerWithNotes('--json', ...options);
+  }
+
+  function registerWithNotes(...options: string[]): Promise<CommandResult> {
     const limits = ['--burn-limit', '9', '--airdrop-limit', '9', '--scopes', 'burn,airdrop'];
-    return runCommand(['register', '--wallet', wallet.file, '--mint', mint, ...limits, '--json', ...options], env);
+    return runCommand(['register', '--wallet', wallet.file, '--mint', mint, ...limits, ...options], env);
   }
 
   /** Runs a new batch; a test reads its notes on stderr. */
   async function run(...options: string[]): Promise<CommandResult> {
     const actions = [{ action: 'BURN', amount: 0.001 }];
-    const pipelines = [{ type: 'WATCH_AD', payload: JSON.stringify({ adId: crypto.randomUUID() }), actions }];
+    const pipelines = [burn(crypto.randomUUID(), actions)];
     const file = await folder.write(`${crypto.randomUUID()}.json`, JSON.stringify({ pipelines }));
     return runCommand(['run', file, '--wallet', wallet.file, ...options], env);
   }
@@ -126,7 +131,24 @@ describe('what the command line knows of a multisig', () => {
     await writeFile(pinFile(), kept);
   });
 
-  it('follows the company’s rotation, in its overlap and after it, and only --trust names a new company', async () => {
+  it('refuses to cast a cancel vote in another vault than it knows, before anything is cancelled', async () => {
+    const actions = [{ action: 'BURN', amount: 0.001 }];
+    const file = await folder.write('cancelled.json', JSON.stringify({ pipelines: [burn('cancelled', actions)] }));
+    const { batch } = parseDocument<InitBatchResponse>(await runCommand(['init', file, '--json'], env));
+    const stranger = (await generateKeyPairSigner()).address;
+    const cancel = (...options: string[]) =>
+      runCommand(['cancel', batch.id, '--wallet', wallet.file, '--json', ...options], env);
+    lying.tell({ path: /\/batch\//, change: (answer) => answer.replaceAll(project.vaultAddress, stranger) });
+    const refused = await cancel();
+    lying.tell(null);
+    assert.equal(refused.exitCode, 1);
+    const { error, message } = JSON.parse(refused.stderr);
+    assert.equal(error, 'ERR_PIN');
+    assert.match(message, new RegExp(`shows the vault ${stranger}; this computer knows ${project.vaultAddress}`));
+    assert.equal(parseDocument<Batch>(await cancel()).status, 'FAILED');
+  });
+
+  it('follows the company’s rotation: in its overlap and after it, and its successor in a new project', async () => {
     const next = join(folder.path, 'company-2.json');
     const company = await createSignerFile(next);
     await world.restart({ COMPANY_SIGNER: next, COMPANY_SIGNER_PREVIOUS: world.environment.COMPANY_SIGNER ?? '' });
@@ -136,12 +158,29 @@ describe('what the command line knows of a multisig', () => {
     assert.equal(overlap.exitCode, 0, overlap.stderr);
     assert.doesNotMatch(overlap.stderr, /has moved/);
 
-    const refused = await register();
-    assert.equal(refused.exitCode, 1);
-    assert.match(refused.stderr, new RegExp(`${company} would vote for the company, not ${project.company}`));
+    const kept = await readFile(pinFile(), 'utf8');
+    const succeeded = await registerWithNotes();
+    assert.equal(succeeded.exitCode, 0, succeeded.stderr);
+    assert.match(succeeded.stderr, new RegExp(`${project.company} has signed that ${company} succeeds it`));
+    assert.deepEqual((await readPins()).services[0].companies, [company]);
+    assert.doesNotMatch((await registerWithNotes()).stderr, /succeeds it/);
+
+    // As on another computer, which a thief of a key would like to mislead.
+    const thief = await generateKeyPairSigner();
+    const genesisHash = await world.rpc.getGenesisHash().send();
+    const forged = await signSuccession(thief, { role: 'company', to: company, genesisHash });
+    for (const successions of [[], [{ ...forged, from: project.company }]]) {
+      await writeFile(pinFile(), kept);
+      const change = (answer: string) => JSON.stringify({ ...JSON.parse(answer), successions });
+      lying.tell({ path: /\/registrations$/, change });
+      const refused = await register();
+      assert.equal(refused.exitCode, 1);
+      assert.match(refused.stderr, new RegExp(`${company} would vote for the company, not ${project.company}`));
+    }
     const trusted = parseDocument<CliProject>(await register('--trust', company));
+    lying.tell(null);
     assert.equal(trusted.company, company);
-    assert.deepEqual((await readPins()).services[0].companies, [project.company, company]);
+    assert.deepEqual((await readPins()).services[0].companies, [company]);
 
     const cookie = await signIn(world.url, wallet.signer);
     const owner = { projectId: project.projectId, cookie, wallet: wallet.signer };
@@ -160,3 +199,7 @@ describe('what the command line knows of a multisig', () => {
     assert.doesNotMatch((await run()).stderr, /has moved/);
   });
 });
+
+function burn(adId: string, actions: readonly object[]) {
+  return { type: 'WATCH_AD', payload: JSON.stringify({ adId }), actions };
+}

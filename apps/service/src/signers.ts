@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Localnet } from '@flywheel/localnet';
 import type { Address, TransactionPartialSigner } from '@solana/kit';
 import { type Config, ConfigError } from './config.ts';
-import { createSignerFile, loadSigner, readSignerAddress } from './solana/signer.ts';
+import { createSignerFile, type KeySigner, loadSigner, readSignerAddress } from './solana/signer.ts';
 
 export interface Signers {
   readonly operator: Address;
@@ -18,9 +18,9 @@ export interface SignerKeys {
   readonly operator: TransactionPartialSigner;
   readonly company: TransactionPartialSigner;
   /** The previous operator, needed until all projects and nonces are moved to the present one; null if there is none. */
-  readonly previousOperator: TransactionPartialSigner | null;
+  readonly previousOperator: KeySigner | null;
   /** The previous company signer, needed until all projects are rotated to the present one; null if there is none. */
-  readonly previousCompany: TransactionPartialSigner | null;
+  readonly previousCompany: KeySigner | null;
 }
 
 /** Enough for hundreds of thousands of batches on the local cluster. */

@@ -6,6 +6,7 @@ import { executePipelines } from './batches/jobs/execute-pipelines.ts';
 import { reportFailure } from './batches/jobs/execution-issues.ts';
 import { refillNonces } from './batches/jobs/nonce-pool.ts';
 import { setUpBatch } from './batches/jobs/setup.ts';
+import { signSuccessions } from './company/sign-successions.ts';
 import type { Batch, BatchWithoutPipelines } from './model/batch.ts';
 import type { Project } from './model/project.ts';
 import type { SignerKeys } from './signers.ts';
@@ -37,7 +38,12 @@ export async function startWorker(
   ended?.addEventListener('abort', () => stopping.abort(ended.reason), { once: true });
   const { chain, clock, log } = deps;
   const bundles = createBundleSender({ ...sending, chain, clock, log, signal: stopping.signal });
-  const { operator, previousOperator } = signers;
+  const { operator, previousOperator, company, previousCompany } = signers;
+  const changes = [
+    { role: 'operator', previous: previousOperator, present: operator.address },
+    { role: 'company', previous: previousCompany, present: company.address },
+  ] as const;
+  await signSuccessions(deps, changes, stopping.signal);
   const workerDeps: WorkerDeps = {
     ...deps,
     operator,

@@ -31,6 +31,7 @@ export {
   MAX_PIPELINE_INSTRUCTIONS,
   type Proof,
   type ProofMemo,
+  type PublishedSuccession,
   parseProofMemo,
   proofHash,
   proofMemo,
@@ -52,6 +53,7 @@ export {
 } from './errors.ts';
 export type { BatchProgress, FollowOptions, VerifyOptions } from './follow-batch.ts';
 export * from './idempotency-keys.ts';
+export * from './pins.ts';
 export * from './pipeline-size.ts';
 export * from './pipelines.ts';
 export * from './proof.ts';
@@ -61,6 +63,7 @@ export * from './signing/cast-cancel.ts';
 export { type ApprovalSigner, type ProposalToApprove, signApproval } from './signing/sign.ts';
 export * from './signing/signers.ts';
 export type { Mismatch } from './verification/compare.ts';
+export type { ExpectedAddress } from './verification/expected-key.ts';
 export * from './verification/proposal-content.ts';
 export type { RegistrationTerms } from './verification/registration-terms.ts';
 export * from './verification/verify-and-sign.ts';

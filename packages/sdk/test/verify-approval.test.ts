@@ -239,6 +239,41 @@ describe('verifyApproval', () => {
     ]);
   });
 
+  it('accepts other members of a known multisig, recovery key beside them, only after it has executed a change', async () => {
+    const setup = shared;
+    const { multisig } = project;
+    const operator = world.operator.address;
+    const [stranger, key] = [(await generateKeyPairSigner()).address, (await generateKeyPairSigner()).address];
+    const before = { company: stranger, operator: stranger };
+    const unchanged = await verifyApproval(world.localnet.url, { wallet, ...setup, expect: { multisig, ...before } });
+    assert.deepEqual(
+      unchanged.mismatches.map(({ text }) => text.replace(unchanged.company ?? '', 'COMPANY')),
+      [
+        `COMPANY votes for the company; you know ${stranger}. The members of this multisig were never changed.`,
+        `${operator} is the operator; you know ${stranger}. The members of this multisig were never changed.`,
+      ],
+    );
+    const recovery = { key, permissions: { mask: PERMISSION.initiate | PERMISSION.execute } };
+    const proxy = await openAlteringProxy(
+      world.localnet.url,
+      alterMultisig((account) => ({ ...account, members: [...account.members, recovery], staleTransactionIndex: 1n })),
+    );
+    try {
+      const verify = (expect: ExpectedMultisig) => verifyApproval(proxy.url, { wallet, ...setup, expect });
+      const changed = await verify({ multisig, ...before });
+      assert.deepEqual([changed.isVerified, changed.operator], [true, operator]);
+      assert.equal(changed.company, unchanged.company);
+      // Without the multisig nothing says that the wallet has approved the change.
+      assert.equal((await verify(before)).mismatches.length, 2);
+      // The recovery key takes the operator's place only when it collects the rent.
+      assert.deepEqual((await verify({ operator: key })).mismatches, [
+        { pipeline: null, text: `${operator} is the operator; you know ${key}.` },
+      ]);
+    } finally {
+      proxy.stop();
+    }
+  });
+
   it('finds a proposal that is still a draft, and could receive more messages after the signature', async () => {
     const setup = shared;
     const proxy = await openAlteringProxy(world.localnet.url, asDrafts);
@@ -320,10 +355,15 @@ function asDrafts(account: Buffer): Buffer {
 
 /** Shows every multisig with other members. */
 function withMembers(change: (members: readonly Member[]) => readonly Member[]): (account: Buffer) => Buffer {
+  return alterMultisig((multisig) => ({ ...multisig, members: [...change(multisig.members)] }));
+}
+
+type MultisigData = ReturnType<typeof multisigDecoder.decode>;
+
+function alterMultisig(change: (multisig: MultisigData) => MultisigData): (account: Buffer) => Buffer {
   return (account) => {
     if (!MULTISIG_DISCRIMINATOR.every((byte, index) => account[index] === byte)) return account;
-    const multisig = multisigDecoder.decode(account, DISCRIMINATOR_BYTES);
-    const changed = multisigEncoder.encode({ ...multisig, members: [...change(multisig.members)] });
+    const changed = multisigEncoder.encode(change(multisigDecoder.decode(account, DISCRIMINATOR_BYTES)));
     return Buffer.concat([account.subarray(0, DISCRIMINATOR_BYTES), Uint8Array.from(changed)]);
   };
 }

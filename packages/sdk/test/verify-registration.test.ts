@@ -4,6 +4,7 @@ import { isFlywheelError, verifyAndSignRegistration, verifyRegistered } from '@f
 import { send } from '@flywheel/testing/client';
 import { requireOk, signIn, signWith } from '@flywheel/testing/project';
 import { forgeRegistration, REGISTRATION_LIES, type ServedRegistration } from '@flywheel/testing/registration-lies';
+import { signSuccession } from '@flywheel/testing/successions';
 import { openWorld, type World } from '@flywheel/testing/world';
 import {
   type Address,
@@ -117,6 +118,50 @@ describe('verifyAndSignRegistration', () => {
     const without = await forgeRegistration(world, of);
     const issue = new RegExp(`The recovery key would be none, not ${recovery}`);
     await assertRefused(wallet, { registration: without, expect: { recovery } }, issue);
+  });
+
+  it('signs a registration with the successors of the keys that are expected, and names their predecessors', async () => {
+    const wallet = await fundedWallet();
+    const [before, first, operatorBefore] = await generateKeys();
+    const operator = world.operator.address;
+    const genesisHash = await world.rpc.getGenesisHash().send();
+    const successions = await Promise.all([
+      signSuccession(before, { role: 'company', to: first.address, genesisHash }),
+      signSuccession(first, { role: 'company', to: company, genesisHash }),
+      signSuccession(operatorBefore, { role: 'operator', to: operator, genesisHash }),
+    ]);
+    const forged = await forgeRegistration(world, { wallet: wallet.address, mint, stranger, company });
+    const registration = { ...forged, successions };
+    const expect = { company: [stranger, before.address], operator: operatorBefore.address };
+    const { terms } = await verifyAndSignRegistration(rpcUrl, { wallet, mint, registration, expect });
+    assert.deepEqual(terms.predecessors, { company: [before.address], operator: [operatorBefore.address] });
+
+    const known = { company, operator };
+    const later = await verifyAndSignRegistration(rpcUrl, { wallet, mint, registration, expect: known });
+    assert.deepEqual(later.terms.predecessors, { company: [], operator: [] });
+  });
+
+  it('does not sign a registration whose succession is forged', async () => {
+    const wallet = await fundedWallet();
+    const [before, thief] = await generateKeys();
+    const genesisHash = await world.rpc.getGenesisHash().send();
+    const honest = { role: 'company', to: company, genesisHash } as const;
+    const forged = await forgeRegistration(world, { wallet: wallet.address, mint, stranger, company });
+    const expect = { company: before.address };
+    for (const [name, succession] of [
+      ['of another key', { ...(await signSuccession(thief, honest)), from: before.address }],
+      ['of another cluster', await signSuccession(before, { ...honest, genesisHash: stranger })],
+      ['of the other role', { ...(await signSuccession(before, { ...honest, role: 'operator' })), role: 'company' }],
+      ['for another key', { ...(await signSuccession(before, { ...honest, to: thief.address })), to: company }],
+    ] as const) {
+      const registration = { ...forged, successions: [succession] };
+      const expected = new RegExp(
+        `${company} would vote for the company, not ${before.address}\\. ${before.address} has not signed`,
+      );
+      await assertRefused(wallet, { registration, expect }, expected).catch((cause: unknown) => {
+        throw new Error(`A succession ${name} was accepted.`, { cause });
+      });
+    }
   });
 
   it('does not sign a registration for another wallet or another cluster', async () => {
@@ -277,4 +322,8 @@ function chainMismatch(pattern: RegExp) {
     assert.match(error.message, pattern);
     return true;
   };
+}
+
+async function generateKeys(): Promise<[KeyPairSigner, KeyPairSigner, KeyPairSigner]> {
+  return Promise.all([generateKeyPairSigner(), generateKeyPairSigner(), generateKeyPairSigner()]);
 }

@@ -31,6 +31,7 @@ import type { TokenNames } from '../solana/token-names.ts';
 import { partiallySignTransaction } from '../solana/transactions.ts';
 import { registrationInstructions, registrationMismatch } from '../squads/registration.ts';
 import { insertAuditEntry } from '../store/audit.ts';
+import { findKeySuccessions } from '../store/company/key-successions.ts';
 import type { Db } from '../store/db.ts';
 import { insertProject } from '../store/projects/projects.ts';
 import { completeRegistration, findRegistration, insertRegistration } from '../store/projects/registrations.ts';
@@ -98,10 +99,11 @@ export async function createRegistration(
   requireProofTypes(request.proofTypes);
 
   const createKey = await generateKeyPairSigner();
-  const [{ treasury, costLamports }, recentSlot, lifetime] = await Promise.all([
+  const [{ treasury, costLamports }, recentSlot, lifetime, genesisHash] = await Promise.all([
     readRegistrationTerms({ chain, recovery }),
     chain.slot(),
     chain.latestBlockhash(),
+    chain.genesisHash(),
   ]);
   const token = { id: randomUUID(), mint: request.mint, ...mint };
   const input = { wallet, createKey: createKey.address, company, operator, recovery, treasury, token, recentSlot };
@@ -112,6 +114,7 @@ export async function createRegistration(
   );
   const { wire, messageBytes } = await partiallySignTransaction(message, lifetime, [createKey]);
 
+  const successions = await findKeySuccessions(db, genesisHash);
   const registrationId = randomUUID();
   await insertRegistration(db, {
     id: registrationId,
@@ -131,6 +134,7 @@ export async function createRegistration(
     vaultAddress: multisig.vault,
     costLamports: String(costLamports),
     warnings: [...mint.warnings],
+    successions: successions.map(({ role, from, to, signature }) => ({ role, from, to, signature })),
   };
 }
 

@@ -4,11 +4,17 @@ import {
   type Address,
   getPublicKeyFromAddress,
   isAddress,
+  type MessagePartialSigner,
+  type ReadonlyUint8Array,
+  type SignableMessage,
   type SignatureDictionary,
   type Transaction,
   type TransactionPartialSigner,
   verifySignature,
 } from '@solana/kit';
+
+/** Signs transactions, and texts about the key itself. */
+export type KeySigner = TransactionPartialSigner & MessagePartialSigner;
 
 /** True if a signer's setting names a key management service, not a file. */
 export function isKmsUri(source: string): boolean {
@@ -27,15 +33,24 @@ export function isKmsUri(source: string): boolean {
  * chain.
  * @throws Error that names the setting and what is wrong with it, never a token.
  */
-export async function openKmsSigner(uri: string): Promise<TransactionPartialSigner> {
+export async function openKmsSigner(uri: string): Promise<KeySigner> {
   const settings = parseKmsUri(uri);
   const signer = await openRemoteSigner(settings);
   const publicKey = await getPublicKeyFromAddress(settings.address);
   return {
     address: settings.address,
     async signTransactions(transactions, config) {
-      const signed = await signer(transactions, config?.abortSignal);
-      await Promise.all(signed.map((signatures, i) => requireOwn(settings, publicKey, signatures, transactions[i])));
+      const signed = await signer.transactions(transactions, config?.abortSignal);
+      await Promise.all(
+        signed.map((signatures, i) => requireOwn(settings, publicKey, signatures, transactions[i]?.messageBytes)),
+      );
+      return signed;
+    },
+    async signMessages(messages, config) {
+      const signed = await signer.messages(messages, config?.abortSignal);
+      await Promise.all(
+        signed.map((signatures, i) => requireOwn(settings, publicKey, signatures, messages[i]?.content)),
+      );
       return signed;
     },
   };
@@ -74,12 +89,17 @@ function parseKmsUri(uri: string): KmsSettings {
 
 const PARAMETERS = { vault: ['url', 'token-file'], aws: ['region'] } as const;
 
-type SignRemotely = (
-  transactions: readonly Transaction[],
+interface RemoteSigner {
+  readonly transactions: SignRemotely<Transaction>;
+  readonly messages: SignRemotely<SignableMessage>;
+}
+
+type SignRemotely<Signed> = (
+  what: readonly Signed[],
   abortSignal: AbortSignal | undefined,
 ) => Promise<readonly SignatureDictionary[]>;
 
-async function openRemoteSigner(settings: KmsSettings): Promise<SignRemotely> {
+async function openRemoteSigner(settings: KmsSettings): Promise<RemoteSigner> {
   return settings.service === 'vault' ? openVaultSigner(settings) : openAwsSigner(settings);
 }
 
@@ -88,7 +108,7 @@ async function openVaultSigner({
   key: keyName,
   address: publicKey,
   parameters,
-}: KmsSettings): Promise<SignRemotely> {
+}: KmsSettings): Promise<RemoteSigner> {
   const vaultAddr = required(name, parameters, 'url');
   const tokenFile = required(name, parameters, 'token-file');
   const open = async () =>
@@ -96,21 +116,30 @@ async function openVaultSigner({
   const isAvailable = await (await open()).isAvailable();
   if (!isAvailable)
     throw new Error(`Signer ${name}: ${vaultAddr} has no such key of type ed25519, or denies access to it.`);
-  return async (transactions, abortSignal) => {
-    abortSignal?.throwIfAborted();
-    // The library's type requires transactions with checked size and lifetime; it signs their bytes.
-    return (await open()).signTransactions(transactions as Parameters<VaultSigner['signTransactions']>[0]);
+  return {
+    transactions: async (transactions, abortSignal) => {
+      abortSignal?.throwIfAborted();
+      // The library's type requires transactions with checked size and lifetime; it signs their bytes.
+      return (await open()).signTransactions(transactions as Parameters<VaultSigner['signTransactions']>[0]);
+    },
+    messages: async (messages, abortSignal) => {
+      abortSignal?.throwIfAborted();
+      return (await open()).signMessages(messages);
+    },
   };
 }
 
-async function openAwsSigner({ name, key: keyId, address: publicKey, parameters }: KmsSettings): Promise<SignRemotely> {
+async function openAwsSigner({ name, key: keyId, address: publicKey, parameters }: KmsSettings): Promise<RemoteSigner> {
   const { AwsKmsSigner } = await importAws(name);
   const region = parameters.get('region');
   const signer = new AwsKmsSigner({ keyId, publicKey, ...(region !== null && { region }) });
   if (!(await signer.isAvailable())) {
     throw new Error(`Signer ${name}: AWS KMS has no such enabled key of spec ECC_NIST_EDWARDS25519, or denies it.`);
   }
-  return (transactions) => signer.signTransactions(transactions);
+  return {
+    transactions: (transactions) => signer.signTransactions(transactions),
+    messages: (messages) => signer.signMessages(messages),
+  };
 }
 
 /** The part of that package that this file uses. */
@@ -122,6 +151,7 @@ interface AwsPackage {
   }) => {
     isAvailable(): Promise<boolean>;
     signTransactions(transactions: readonly Transaction[]): Promise<readonly SignatureDictionary[]>;
+    signMessages(messages: readonly SignableMessage[]): Promise<readonly SignatureDictionary[]>;
   };
 }
 
@@ -154,10 +184,10 @@ async function requireOwn(
   { name, address }: KmsSettings,
   publicKey: Awaited<ReturnType<typeof getPublicKeyFromAddress>>,
   signatures: SignatureDictionary,
-  transaction: Transaction | undefined,
+  bytes: ReadonlyUint8Array | undefined,
 ): Promise<void> {
   const signature = signatures[address];
-  if (signature && transaction && (await verifySignature(publicKey, signature, transaction.messageBytes))) return;
+  if (signature && bytes && (await verifySignature(publicKey, signature, bytes))) return;
   throw new Error(
     `Signer ${name} returned a signature that is not valid for ${address}: it has another key, or the key was rotated.`,
   );

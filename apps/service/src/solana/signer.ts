@@ -8,21 +8,22 @@ import {
   getAddressEncoder,
   isSolanaError,
   SOLANA_ERROR__KEYS__PUBLIC_KEY_MUST_MATCH_PRIVATE_KEY,
-  type TransactionPartialSigner,
 } from '@solana/kit';
 import * as z from 'zod';
-import { isKmsUri, kmsAddress, openKmsSigner } from './kms-signer.ts';
+import { isKmsUri, type KeySigner, kmsAddress, openKmsSigner } from './kms-signer.ts';
+
+export type { KeySigner };
 
 /**
  * Loads the signer of a `kms://` URI or of a Solana CLI keypair file: a JSON array of 64 numbers, the private key’s 32
  * bytes, then the public key’s. The key cannot be exported from the signer.
  * @throws Error that names the file and what is wrong with it, never its content.
  */
-export async function loadSigner(source: string): Promise<TransactionPartialSigner> {
+export async function loadSigner(source: string): Promise<KeySigner> {
   return isKmsUri(source) ? openKmsSigner(source) : loadKeypair(source);
 }
 
-async function loadKeypair(path: string): Promise<TransactionPartialSigner> {
+async function loadKeypair(path: string): Promise<KeySigner> {
   const bytes = await readKeypair(path);
   try {
     return await createKeyPairSignerFromBytes(bytes);

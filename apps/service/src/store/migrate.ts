@@ -16,6 +16,7 @@ import * as nonceSlots from '../../migrations/0014-nonce-slots.ts';
 import * as nonceAuthorities from '../../migrations/0015-nonce-authorities.ts';
 import * as companyDecisions from '../../migrations/0016-company-decisions.ts';
 import * as recoveryKeys from '../../migrations/0017-recovery-keys.ts';
+import * as keySuccessions from '../../migrations/0018-key-successions.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -36,6 +37,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0015-nonce-authorities': nonceAuthorities,
   '0016-company-decisions': companyDecisions,
   '0017-recovery-keys': recoveryKeys,
+  '0018-key-successions': keySuccessions,
 };
 
 /**

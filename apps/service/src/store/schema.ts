@@ -13,6 +13,7 @@ import type {
   WebhookEventType,
   WebhookTopic,
 } from '@flywheel/api';
+import type { KeyRole } from '@flywheel/protocol';
 import type { AccountMeta, Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
 import type { BatchAction, Bundle, EndCause, ExecutionIssue } from '../model/batch.ts';
@@ -39,6 +40,7 @@ export interface Schema {
   sessions: SessionsTable;
   company: CompanyTable;
   company_decisions: CompanyDecisionsTable;
+  key_successions: KeySuccessionsTable;
   audit_log: AuditLogTable;
   batch_events: BatchEventsTable;
   webhook_endpoints: WebhookEndpointsTable;
@@ -279,6 +281,16 @@ interface CompanyDecisionsTable {
   signed_message: Uint8Array;
   signature: Uint8Array;
   decided_at: Date;
+}
+
+interface KeySuccessionsTable {
+  genesis_hash: string;
+  role: KeyRole;
+  from_key: Address;
+  to_key: Address;
+  /** Base58. */
+  signature: string;
+  signed_at: Date;
 }
 
 interface CompanyTable {

@@ -8,7 +8,13 @@ import { after, before, describe, it } from 'node:test';
 import { burnPipeline, execute, init } from '@flywheel/testing/client';
 import { createProject, requireOk, signWith } from '@flywheel/testing/project';
 import { openWorld } from '@flywheel/testing/world';
-import { type Address, getAddressDecoder } from '@solana/kit';
+import {
+  type Address,
+  createSignableMessage,
+  getAddressDecoder,
+  getPublicKeyFromAddress,
+  verifySignature,
+} from '@solana/kit';
 import { loadSigner, readSignerAddress } from '../../src/solana/signer.ts';
 
 describe('a signer in Vault', () => {
@@ -55,6 +61,18 @@ describe('a signer in Vault', () => {
       signer.signTransactions([transaction as never]),
       /kms:\/\/vault\/rotated returned a signature that is not valid for/,
     );
+    const message = createSignableMessage('text');
+    await assert.rejects(signer.signMessages([message]), /rotated returned a signature that is not valid for/);
+  });
+
+  it('signs texts, such as the one that names its successor', async () => {
+    const address = vault.createKey('succeeded');
+    const signer = await loadSigner(uriOf('succeeded', address));
+    const [signatures] = await signer.signMessages([createSignableMessage('text')]);
+    const signature = signatures?.[address];
+    assert.ok(signature);
+    const publicKey = await getPublicKeyFromAddress(address);
+    assert.ok(await verifySignature(publicKey, signature, new TextEncoder().encode('text')));
   });
 
   it('is rejected at start if the key is missing, or the token or the setting is invalid', async () => {

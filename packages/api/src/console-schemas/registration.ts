@@ -33,6 +33,17 @@ export const RegistrationRequest = z
   })
   .meta({ id: 'RegistrationRequest' });
 
+export const KeySuccession = z
+  .object({
+    role: z.enum(['company', 'operator']),
+    from: z.string().describe('Address of the key that has signed.'),
+    to: z.string().describe('Address of the key that takes its place in new projects.'),
+    signature: z
+      .string()
+      .describe('Ed25519 signature of `from`, base58, over a text that names both keys, the role and the cluster.'),
+  })
+  .meta({ id: 'KeySuccession', description: 'A key’s own statement about which key succeeds it.' });
+
 export const Registration = z
   .object({
     registrationId: z.guid(),
@@ -43,6 +54,12 @@ export const Registration = z
     vaultAddress: z.string(),
     costLamports: z.string().describe('Lamports that the wallet pays: rent and fees.'),
     warnings: z.array(z.string()),
+    successions: z
+      .array(KeySuccession)
+      .optional()
+      .describe(
+        'Every change of the company’s and the operator’s keys that the earlier key has signed. A wallet that keeps the earlier address accepts the new one by it. Earlier releases do not send it.',
+      ),
   })
   .meta({ id: 'Registration' });
 
@@ -84,6 +101,7 @@ export const MintPreview = z
 export type ProofType = z.output<typeof ProofType>;
 export type ApprovalMode = z.output<typeof ApprovalMode>;
 export type RegistrationRequest = z.output<typeof RegistrationRequest>;
+export type KeySuccession = z.output<typeof KeySuccession>;
 export type Registration = z.output<typeof Registration>;
 export type RegisteredProject = z.output<typeof RegisteredProject>;
 export type MintPreview = z.output<typeof MintPreview>;

@@ -46,6 +46,13 @@ export async function askRpc(rpcUrl: string, method: string, params: readonly un
   }
 }
 
+/** Reads the hash that identifies a node's cluster. */
+export async function readGenesisHash(rpcUrl: string): Promise<string> {
+  const hash = await askRpc(rpcUrl, 'getGenesisHash', []);
+  if (typeof hash !== 'string') throw unexpectedAnswer('getGenesisHash', hash);
+  return hash;
+}
+
 /** Returns a field of a node's answer; undefined if there is none. */
 export function fieldOf(value: unknown, name: string | number): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)

@@ -28,6 +28,10 @@ export interface ProposalOnChain {
     readonly threshold: number;
     /** `permissions` are Squads' bits: 1 initiates, 2 votes, 4 executes. */
     readonly members: readonly { readonly address: Address; readonly permissions: number }[];
+    /** Receives the rent of ended batches. */
+    readonly rentCollector: Address | null;
+    /** True if a change of the members or the settings was ever executed. It makes all earlier proposals stale. */
+    readonly hasChanged: boolean;
   };
   readonly proposal: { readonly status: ProposalStatus['__kind'] };
 }
@@ -98,13 +102,17 @@ async function readProposal(
   const [owner, index] = [address(multisig), BigInt(batchIndex)];
   const addresses = [owner, await proposalAddress(owner, index), await transactionAddress(owner, index)];
   const [multisigAccount, proposalAccount, transaction] = await readAccounts(rpcUrl, addresses);
-  const { configAuthority, threshold, members } = decodeMultisig(required(multisigAccount, 'multisig'));
+  const { configAuthority, threshold, members, rentCollector, staleTransactionIndex } = decodeMultisig(
+    required(multisigAccount, 'multisig'),
+  );
   const { status } = decodeProposal(required(proposalAccount, 'proposal'));
   return {
     multisig: {
       configAuthority,
       threshold,
       members: members.map(({ key, permissions }) => ({ address: key, permissions: permissions.mask })),
+      rentCollector,
+      hasChanged: staleTransactionIndex > 0n,
     },
     proposal: { status: status.__kind },
     transaction,

@@ -1,6 +1,6 @@
 import { type BatchContent, summarizeContent } from '@flywheel/protocol';
 import { VAULT_INDEX } from '@flywheel/squads';
-import { askRpc, unexpectedAnswer } from '../chain/rpc.ts';
+import { readGenesisHash } from '../chain/rpc.ts';
 import { readBatch, readRotation } from '../chain/squads.ts';
 import { compareRotation } from './compare.ts';
 
@@ -31,12 +31,6 @@ export async function readProposalContent(
     isRotation ? readReplacement(rpcUrl, id) : readPipelines(rpcUrl, id),
   ]);
   return { genesisHash, ...read };
-}
-
-async function readGenesisHash(rpcUrl: string): Promise<string> {
-  const hash = await askRpc(rpcUrl, 'getGenesisHash', []);
-  if (typeof hash !== 'string') throw unexpectedAnswer('getGenesisHash', hash);
-  return hash;
 }
 
 type Id = Parameters<typeof readBatch>[1];

@@ -21,6 +21,11 @@ export interface RegistrationTerms {
   readonly lookupTable: Address;
   /** The most that the wallet pays: rent, fees of the transaction, and Squads' fee. */
   readonly costLamports: bigint;
+  /**
+   * The addresses of `expect` that `company` and `operator` succeed, as their keys have signed; empty if there are none. Keep
+   * the new address in their place: from then on the old key can name no other one.
+   */
+  readonly predecessors: { readonly company: readonly string[]; readonly operator: readonly string[] };
 }
 
 /** Both the wallet and the company vote for every batch. */

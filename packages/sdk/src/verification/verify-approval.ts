@@ -8,6 +8,7 @@ import { type ProposalOnChain, readBatch, readRotation } from '../chain/squads.t
 import { type Approval, approvalIssues, decodeApproval } from '../signing/approval.ts';
 import { compareBatch, compareRotation, type Mismatch } from './compare.ts';
 import type { VaultPipeline, VaultToken } from './expected-instructions.ts';
+import { type ExpectedAddress, expectedAddresses } from './expected-key.ts';
 
 /** A pipeline as it is shown to the person who signs. Only the console makes withdrawals and rotations. */
 export interface ShownPipeline extends Omit<Pipeline, 'actions'> {
@@ -31,11 +32,17 @@ export interface VerificationInput {
   readonly expect?: ExpectedMultisig;
 }
 
-/** A multisig as its registration created it, or as rotations that the wallet approved have changed it. */
+/**
+ * A multisig as its registration created it. With `multisig`, other members are accepted in the place of `company` and
+ * `operator` once the multisig has executed a change: none is possible without the wallet's own approval. Keep the members
+ * that the result names. Without `multisig`, only these addresses are accepted.
+ */
 export interface ExpectedMultisig {
   readonly multisig?: string;
   /** The member that votes for the company; several while the company replaces its key. */
-  readonly company?: string | readonly string[];
+  readonly company?: ExpectedAddress;
+  /** The member that executes and collects the rent. */
+  readonly operator?: ExpectedAddress;
 }
 
 export interface VerificationResult {
@@ -47,6 +54,8 @@ export interface VerificationResult {
   readonly company: Address | null;
   /** The members that propose and execute without a vote: the operator, and a recovery key if there is one. */
   readonly proposers: readonly Address[];
+  /** The member that executes without a vote and collects the rent; null if there is none. */
+  readonly operator: Address | null;
   /** Issues of the approval transaction itself, a sentence each. */
   readonly issues: readonly string[];
   /** Mismatches between the chain and the pipelines shown. */
@@ -98,7 +107,8 @@ export async function verifyApproval(
   ];
   const isVerified = issues.length + mismatches.length === 0;
   const proposers = onChain.multisig.members.filter(isProposer).map((member) => member.address);
-  return { approval, onChain, company, proposers, decimals: mint.decimals, issues, mismatches, isVerified };
+  const operator = operatorOf(onChain.multisig);
+  return { approval, onChain, company, operator, proposers, decimals: mint.decimals, issues, mismatches, isVerified };
 }
 
 interface VerifiedContent {
@@ -154,15 +164,13 @@ function multisigMismatches(
   expect: ExpectedMultisig | undefined,
 ): string[] {
   const { company, isVoter, others } = votersOf(multisig, wallet);
-  const companies = [expect?.company ?? []].flat();
   return [
     ...(isVoter ? [] : [`Your wallet ${wallet} has no vote in this multisig.`]),
     ...(company === null
       ? [`Beside your wallet only the company may vote in this multisig. On chain: ${others.join(', ') || 'none'}.`]
       : []),
-    ...(company === null || companies.length === 0 || companies.includes(company)
-      ? []
-      : [`${company} votes for the company; you know ${companies.join(', ')}.`]),
+    ...(company === null ? [] : memberMismatches(multisig, expect, { address: company, role: 'company' })),
+    ...memberMismatches(multisig, expect, { address: operatorOf(multisig), role: 'operator' }),
     ...multisig.members
       .filter(isVoterWithMore)
       .map(({ address: voter }) => `${voter} can vote, and propose or execute.`),
@@ -171,6 +179,21 @@ function multisigMismatches(
       ? []
       : [`${multisig.configAuthority} alone can change the multisig.`]),
   ];
+}
+
+const ROLES = { company: 'votes for the company', operator: 'is the operator' } as const;
+
+/** In a known multisig, a member that was replaced was replaced with the wallet's approval. */
+function memberMismatches(
+  { hasChanged }: ProposalOnChain['multisig'],
+  expect: ExpectedMultisig | undefined,
+  { address: member, role }: { readonly address: Address | null; readonly role: 'company' | 'operator' },
+): string[] {
+  const known = expectedAddresses(expect?.[role]);
+  if (known.length === 0 || (member !== null && known.includes(member))) return [];
+  const subject = `${member ?? 'No member'} ${ROLES[role]}; you know ${known.join(', ')}.`;
+  if (expect?.multisig === undefined || member === null) return [subject];
+  return hasChanged ? [] : [`${subject} The members of this multisig were never changed.`];
 }
 
 interface Voters {
@@ -191,6 +214,12 @@ function votersOf({ members }: ProposalOnChain['multisig'], wallet: Address): Vo
 
 function isProposer({ permissions }: ProposalOnChain['multisig']['members'][number]): boolean {
   return (permissions & PERMISSION.vote) === 0;
+}
+
+/** The member that collects the rent, if it has no vote. Others without a vote may be recovery keys. */
+function operatorOf({ members, rentCollector }: ProposalOnChain['multisig']): Address | null {
+  const collector = members.find((member) => member.address === rentCollector);
+  return collector && (collector.permissions & PERMISSION.vote) === 0 ? collector.address : null;
 }
 
 /** Members that propose and execute have no vote, and members that vote do nothing else. */

@@ -2,7 +2,7 @@
  * This is the SDK's own knowledge of what a registration does, and it stays independent of the service's on purpose: the
  * wallet pays for this transaction and deposits into the vault that it creates, so a lying service must not write both.
  */
-import { type DescribedInstruction, describeInstruction } from '@flywheel/protocol';
+import { type DescribedInstruction, describeInstruction, type PublishedSuccession } from '@flywheel/protocol';
 import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import {
   decodeProgramConfig,
@@ -39,6 +39,7 @@ import {
 import { readMint } from '../chain/read-mint.ts';
 import { askRpc, fieldOf, readAccounts, unexpectedAnswer } from '../chain/rpc.ts';
 import { decodeStaticTransaction } from '../signing/decode.ts';
+import { checkKey, type ExpectedAddress, expectedAddresses } from './expected-key.ts';
 import {
   argumentIssues,
   describeMember,
@@ -60,15 +61,17 @@ export interface RegistrationInput {
     readonly transaction: string;
     readonly multisig: string;
     readonly vaultAddress: string;
+    /** How the service's keys have changed, each change signed by the earlier key. */
+    readonly successions?: readonly PublishedSuccession[] | undefined;
   };
-  /** The company's addresses, if you know them. */
+  /** The company's addresses, if you know them. An address that a known key has signed as its successor is accepted too. */
   readonly expect?: {
     /** Votes for the company. */
-    readonly company?: string | readonly string[];
+    readonly company?: ExpectedAddress;
     /** Proposes and executes, without a vote. */
-    readonly operator?: string | readonly string[];
+    readonly operator?: ExpectedAddress;
     /** Proposes and executes if the operator is lost, without a vote; null if there must be none. */
-    readonly recovery?: string | readonly string[] | null;
+    readonly recovery?: ExpectedAddress | null;
   };
 }
 
@@ -104,6 +107,11 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
     vaultAddress(multisig, VAULT_INDEX),
     findAddressLookupTablePda({ authority: wallet, recentSlot }),
   ]);
+  const { successions: published = [] } = input.registration;
+  const [asCompany, asOperator] = await Promise.all([
+    checkKey(node, { role: 'company', address: company, expected: input.expect?.company, published }),
+    checkKey(node, { role: 'operator', address: operator, expected: input.expect?.operator, published }),
+  ]);
   const terms: RegistrationTerms = {
     ...{ wallet, multisig, company, operator, recovery },
     mint: address(input.mint),
@@ -111,6 +119,7 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
     vaultAddress: vault,
     lookupTable: table[0],
     costLamports: chain.creationLamports + BigInt(signers.length) * LAMPORTS_PER_SIGNATURE,
+    predecessors: { company: asCompany.predecessors, operator: asOperator.predecessors },
   };
   const expected = await expectedInstructions(terms, {
     ...{ treasury: chain.treasury, createKey, members: args.members, table, recentSlot },
@@ -125,7 +134,11 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
     ...(terms.costLamports <= MAX_COST_LAMPORTS
       ? []
       : [`It costs your wallet ${terms.costLamports} lamports; at most ${MAX_COST_LAMPORTS} are accepted.`]),
-    ...claimIssues(input, terms),
+    ...differences('multisig', input.registration.multisig, multisig),
+    ...differences('vault', input.registration.vaultAddress, vault),
+    ...asCompany.issues,
+    ...asOperator.issues,
+    ...recoveryIssues(terms, input.expect?.recovery),
   ];
   if (issues.length > 0) return refused(issues);
   if (await isBlockhashKnown(node, lifetimeToken)) return { isVerified: true, issues: [], terms };
@@ -311,36 +324,11 @@ function extraIssues(instructions: readonly DescribedInstruction[]): string[] {
     .map((extra, i) => `Instruction ${NAMES.length + i} is not part of a registration: ${sentenceOf(extra)}.`);
 }
 
-function claimIssues({ registration, expect }: RegistrationInput, terms: RegistrationTerms): string[] {
-  return [
-    ...differences('multisig', registration.multisig, terms.multisig),
-    ...differences('vault', registration.vaultAddress, terms.vaultAddress),
-    ...(isExpected(terms.company, expect?.company)
-      ? []
-      : [`${terms.company} would vote for the company, not ${listed(expect?.company)}.`]),
-    ...(isExpected(terms.operator, expect?.operator)
-      ? []
-      : [`${terms.operator} would be the operator, not ${listed(expect?.operator)}.`]),
-    ...recoveryIssues(terms, expect?.recovery),
-  ];
-}
-
-function recoveryIssues(
-  { recovery }: RegistrationTerms,
-  expected: string | readonly string[] | null | undefined,
-): string[] {
+function recoveryIssues({ recovery }: RegistrationTerms, expected: ExpectedAddress | null | undefined): string[] {
   if (expected === undefined) return [];
-  const known = [expected ?? []].flat();
+  const known = expectedAddresses(expected ?? undefined);
   if (recovery === null ? expected === null : known.includes(recovery)) return [];
   return [`The recovery key would be ${recovery ?? 'none'}, not ${known.join(' or ') || 'none'}.`];
-}
-
-function isExpected(address: Address, expected: string | readonly string[] | undefined): boolean {
-  return expected === undefined || [expected].flat().includes(address);
-}
-
-function listed(expected: string | readonly string[] | undefined): string {
-  return [expected ?? []].flat().join(' or ');
 }
 
 function isSame(a: DescribedInstruction, b: DescribedInstruction): boolean {

@@ -119,8 +119,7 @@ async function runAirdrop(context: Context, { file, options, bar, signal }: Aird
   const recorder = recordRun(output, { state, sent, note: bar.note });
   const onEvent = (event: BatchProgress) => {
     recorder.onProgress(event);
-    const news = keep(event);
-    if (news !== null) bar.note(news);
+    for (const news of keep(event)) bar.note(news);
   };
   const request = { rows, plan, receiptFile, sendRest: options.rest === true };
   const report = await sendAirdrop(deps, request, { bar, onEvent });

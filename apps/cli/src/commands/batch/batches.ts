@@ -1,12 +1,13 @@
 import type { Batch } from '@flywheel/api';
 import { BatchStatus } from '@flywheel/api';
-import { castCancel, isFinal, watchBatch } from '@flywheel/sdk';
+import { type CastCancelOptions, castCancel, isFinal, watchBatch } from '@flywheel/sdk';
 import { type Command, Option } from 'commander';
-import { type Context, openClient, type RpcUrlOption, resolveRpcUrl, type UrlOption } from '../../context.ts';
+import { type Context, openClient, type RpcUrlOption, trustedRpcUrl, type UrlOption } from '../../context.ts';
 import { readWallet } from '../../files.ts';
 import { layOutTable } from '../../format.ts';
 import { interruptible } from '../../interrupt.ts';
-import { addRpcUrlOption, addUrlOption, parseWholeNumber } from '../../options.ts';
+import { addRpcUrlOption, addTrustOption, addUrlOption, parseWholeNumber } from '../../options.ts';
+import { openPins, type TrustOption } from '../../pins.ts';
 import { describeBatch } from './describe-batch.ts';
 
 interface ListOptions extends UrlOption {
@@ -50,7 +51,7 @@ function cellsOf({ id, status, executeResult, dateCreated }: Batch): string[] {
   return [id, status, executed, dateCreated];
 }
 
-interface CancelOptions extends UrlOption, RpcUrlOption {
+interface CancelOptions extends UrlOption, RpcUrlOption, TrustOption {
   readonly wallet?: string;
 }
 
@@ -60,25 +61,25 @@ export function addCancelCommand(program: Command, context: Context): void {
     .command('cancel')
     .summary('cancel an open batch')
     .description(
-      'Cancel an open batch and wait for its end. Pipelines that were executed stay executed. If the batch was approved on chain, the operator gets its rent back only after the wallet’s cancel vote: --wallet casts it, for a fee of 5,000 lamports.',
+      'Cancel an open batch and wait for its end. Pipelines that were executed stay executed. If the batch was approved on chain, the operator gets its rent back only after the wallet’s cancel vote: --wallet casts it, for a fee of 5,000 lamports, and in no other multisig than this computer knows for the wallet.',
     )
     .argument('<batch-id>', 'batch.id in the answer of init')
     .option('--wallet <file>', 'keypair file of the project’s wallet, to cast the cancel vote if it is needed');
-  addUrlOption(addRpcUrlOption(command))
+  addUrlOption(addRpcUrlOption(addTrustOption(command, 'the vault of a project that this computer does not know')))
     .addHelpText('after', '\nExample:\n  flywheel cancel 0198a3c2-… --wallet wallet.json')
     .action(async (batchId: string, { wallet: walletFile, ...options }: CancelOptions) => {
       const { output } = context;
       const client = openClient(context, options);
       output.nameBatch({ batchId, idempotencyKey: null });
-      const wallet = walletFile === undefined ? null : await readWallet(walletFile);
+      const vote = walletFile === undefined ? null : await prepareVote(context, { walletFile, batchId }, options);
       const batch = await interruptible(async (signal) => {
         const answer = await client.cancelBatch(batchId, { signal });
         const ended = isFinal(answer)
           ? await client.getBatch(batchId, { signal })
           : await watchBatch(client, batchId, { signal });
         const isVoteOwed = 'cancelTx' in answer && answer.cancelTx !== undefined;
-        if (wallet) {
-          await castCancel(client, batchId, { wallet, rpcUrl: await resolveRpcUrl(context, options), signal });
+        if (vote) {
+          await castCancel(client, batchId, { ...vote, signal });
         } else if (isVoteOwed) {
           output.note('Note: the operator gets its rent back only after the wallet’s cancel vote; --wallet casts it.');
         }
@@ -86,4 +87,21 @@ export function addCancelCommand(program: Command, context: Context): void {
       }, 'The cancellation continues without this command.');
       output.result(batch, describeBatch(batch, output.stdout));
     });
+}
+
+/**
+ * Reads the wallet and what this computer knows of its multisig, before anything is cancelled.
+ * @throws CliError `ERR_PIN` if the service shows the batch in another vault than this computer knows.
+ */
+async function prepareVote(
+  context: Context,
+  { walletFile, batchId }: { readonly walletFile: string; readonly batchId: string },
+  options: UrlOption & RpcUrlOption & TrustOption,
+): Promise<Pick<CastCancelOptions, 'wallet' | 'rpcUrl' | 'multisig'>> {
+  const wallet = await readWallet(walletFile);
+  const rpcUrl = await trustedRpcUrl(context, options);
+  const pins = await openPins(context, options, rpcUrl);
+  const claimed = await openClient(context, options).getBatch(batchId);
+  const pin = pins.findMultisig(wallet.address, claimed, options.trust ?? []);
+  return { wallet, rpcUrl, ...(pin !== null && { multisig: pin.multisig }) };
 }

@@ -71,8 +71,7 @@ async function runFile(context: Context, file: string, options: RunOptions): Pro
   const onProgress = (event: BatchProgress) => {
     showProgress(event);
     recorder.onProgress(event);
-    const news = verification.keep(event);
-    if (news !== null) progress.note(news);
+    for (const news of verification.keep(event)) progress.note(news);
   };
   const batch = await interruptible((signal) => {
     const { idempotencyKey, rest: sendRest = false } = options;
@@ -94,7 +93,7 @@ async function runFile(context: Context, file: string, options: RunOptions): Pro
   if (endedBefore !== null) throw alreadyPaid(endedBefore, ownRun, 'pipelines');
 }
 
-const TRUST_SERVICE = { verify: 'trust-service', keep: () => null } as const;
+const TRUST_SERVICE = { verify: 'trust-service', keep: () => [] } as const;
 
 const RESUME = 'Nothing is lost: run the same command again to resume.';
 

@@ -86,7 +86,7 @@ export function addRegisterCommand(program: Command, context: Context): void {
           },
         },
       );
-      pins.keepRegistration(terms);
+      for (const news of pins.keepRegistration(terms)) output.note(news);
       for (const warning of registration.warnings) output.note(`Note: ${warning}`);
       const { company, operator, recovery } = terms;
       output.result(
