@@ -39,6 +39,8 @@ export interface Stranger {
    * that adds to a batch of their own, and inside their own vault message, so that its execution names them too.
    */
   forge(named: readonly Address[]): Promise<void>;
+  /** Executes instructions as calls of the stranger's own vault. Only the real program calls itself. */
+  call(instructions: readonly Instruction[]): Promise<void>;
 }
 
 export async function openStranger(world: Pick<World, 'rpc' | 'localnet'>): Promise<Stranger> {
@@ -46,21 +48,24 @@ export async function openStranger(world: Pick<World, 'rpc' | 'localnet'>): Prom
   await world.localnet.bank.airdrop(signer.address, 10_000_000_000n);
   const multisig = await createOwnMultisig(world, signer);
   let batchIndex = 0n;
+  const execute = async (vaultMessage: Uint8Array, named: readonly Address[]) => {
+    batchIndex += 1n;
+    const located = await locateBatch(multisig, batchIndex);
+    const add = await batchAddTransaction(located, 0, vaultMessage);
+    const pipeline = { instructions: [], vaultMessage };
+    const { instructions: execution } = await executionGroup(multisig, { batchIndex, position: 0 }, pipeline, 0);
+    const steps = [
+      [batchCreate(located), proposalCreate(located), { ...add, accounts: [...add.accounts, ...readonly(named)] }],
+      [proposalActivate(located), proposalApprove(located, signer.address)],
+      execution,
+    ];
+    for (const instructions of steps) await land(world, signer, withSigner(signer, instructions));
+  };
   return {
     signer,
-    forge: async (named) => {
-      batchIndex += 1n;
-      const located = await locateBatch(multisig, batchIndex);
-      const pipeline = { instructions: [], vaultMessage: await messageNaming(multisig, named) };
-      const add = await batchAddTransaction(located, 0, pipeline.vaultMessage);
-      const { instructions: execution } = await executionGroup(multisig, { batchIndex, position: 0 }, pipeline, 0);
-      const steps = [
-        [batchCreate(located), proposalCreate(located), { ...add, accounts: [...add.accounts, ...readonly(named)] }],
-        [proposalActivate(located), proposalApprove(located, signer.address)],
-        execution,
-      ];
-      for (const instructions of steps) await land(world, signer, withSigner(signer, instructions));
-    },
+    forge: async (named) => execute(await messageNaming(multisig, named), named),
+    call: async (instructions) =>
+      execute(compileVaultMessage(instructions, { vault: multisig.vault, lookupTables: [] }), []),
   };
 }
 
