@@ -7,7 +7,7 @@ import type { Deps } from './batches/deps.ts';
 import type { PreviewDeps } from './batches/preview.ts';
 import { systemClock } from './clock.ts';
 import { type Config, ConfigError } from './config.ts';
-import { type Database, openDatabase } from './database.ts';
+import { type Connections, openDatabase } from './database.ts';
 import { createBatchHandlers } from './http/batches/batch-handlers.ts';
 import { createConsoleHandlers } from './http/console/console-handlers.ts';
 import { type MonitorDeps, type ReadinessCheck, serveMonitor } from './http/monitor.ts';
@@ -22,7 +22,8 @@ import { createChain } from './solana/chain.ts';
 import { createTokenNames } from './solana/token-names.ts';
 import { startEventFeed } from './store/batches/events.ts';
 import { ping } from './store/db.ts';
-import { startJobs } from './store/jobs/jobs.ts';
+import type { DatabaseRole } from './store/grants.ts';
+import { type Jobs, startJobs } from './store/jobs/jobs.ts';
 import type { LostDatabase } from './store/postgres.ts';
 import { findApiKey, touchApiKey } from './store/projects/api-keys.ts';
 import { findProject } from './store/projects/projects.ts';
@@ -86,23 +87,28 @@ async function compose(
     throw new ConfigError(['SOLANA_RPC_URL is not set; only `flywheel start` runs a local cluster.']);
   }
 
-  const { db, poolConfig, lost, close } = await openDatabase(config, log);
-  started.defer(close);
+  const database = await openDatabase(config, log);
+  started.defer(database.close);
   const clock = systemClock;
   const chain = createChain({ rpcUrls, clock, log });
   const isWorker = roles.has('worker');
   const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
   const metrics = createMetrics();
-  const jobs = await startJobs({ poolConfig, log, metrics });
-  started.defer(() => jobs.stop());
   const { fairUse, batchExpirySeconds, companyOperators } = config;
-  const deps: Deps = { db, jobs, chain, clock, log, metrics, fairUse, batchExpirySeconds, companyOperators };
+  /** Where HTTP and a worker run in one process, each has the rights of its role only. */
+  const openDeps = async (role: DatabaseRole): Promise<RoleDeps> => {
+    const { db, poolConfig } = await database.as(role);
+    const jobs = await startJobs({ poolConfig, log, metrics });
+    started.defer(() => jobs.stop());
+    return { db, poolConfig, jobs, chain, clock, log, metrics, fairUse, batchExpirySeconds, companyOperators };
+  };
 
   const blockEngineUrl = config.blockEngineUrl ?? localnet?.blockEngineUrl ?? null;
   const { maxTipLamports, maxComputeUnitPrice } = config;
   const sending = { blockEngineUrl, maxTipLamports, maxComputeUnitPrice };
-  if (signers.keys !== null) {
-    const worker = await startWorker(deps, jobs, {
+  const workDeps = isWorker ? await openDeps('work') : null;
+  if (workDeps !== null && signers.keys !== null) {
+    const worker = await startWorker(workDeps, workDeps.jobs, {
       signers: signers.keys,
       noncePoolSize: config.noncePoolSize,
       rotationGraceSeconds: config.rotationGraceSeconds,
@@ -114,24 +120,30 @@ async function compose(
   const webhookKey = await openWebhookKey(config, { isLocal: localnet !== null });
   const secrets = webhookKey === null ? null : createWebhookSecrets(webhookKey);
   const rules = { allowPrivate: config.webhooksMayBePrivate };
-  if (isWorker && secrets !== null) {
-    const delivering = startWebhooks({ ...deps, poolConfig, secrets, rules });
+  if (workDeps !== null && secrets !== null) {
+    const delivering = startWebhooks({ ...workDeps, secrets, rules });
     started.defer(() => delivering.stop());
   } else if (isWorker) log.info('webhooks are not sent: neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE is set');
+  const serveDeps = roles.has('http') ? await openDeps('serve') : null;
+  const monitored = workDeps ?? serveDeps ?? database;
   const monitorDeps = {
     metrics,
     log,
-    readiness: readinessOf(deps),
-    readServiceState: () => readServiceState(db, clock.now()),
+    readiness: readinessOf({ db: monitored.db, chain }),
+    readServiceState: () => readServiceState(monitored.db, clock.now()),
     readOperatorLamports: async () => (await chain.accounts([signers.operator]))[0]?.lamports ?? 0n,
   };
   const metricsUrl = await openMonitor(config, monitorDeps, started);
   // This process sends no bundles; it only estimates their costs.
   const bundles = createBundleSender({ ...sending, chain, clock, log });
-  const serving = { ...deps, bundles, rpcUrl, poolConfig, webhooks: { secrets, rules } };
-  const url = roles.has('http') ? await listen(config, serving, log, signers, started) : null;
+  const serving = serveDeps && { ...serveDeps, bundles, rpcUrl, webhooks: { secrets, rules } };
+  const url = serving && (await listen(config, serving, log, signers, started));
+  const { lost } = database;
   return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, lost, stop: () => started.disposeAsync() };
 }
+
+/** What both kinds of process need, with the rights of one role in the database. */
+type RoleDeps = Deps & Connections & { readonly jobs: Jobs };
 
 /** Imports the local cluster lazily, because no other process needs an SVM. */
 async function openLocalnet({ dataDirectory, localnet }: Config, log: Logger): Promise<Localnet> {
@@ -167,10 +179,7 @@ function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record
 /** The output of `npm run build --workspace apps/console`. */
 const CONSOLE_DIRECTORY = fileURLToPath(new URL('../../console/dist/', import.meta.url));
 
-interface ServingDeps extends PreviewDeps, Pick<EndpointDeps, 'webhooks'> {
-  readonly rpcUrl: string;
-  readonly poolConfig: Database['poolConfig'];
-}
+type ServingDeps = PreviewDeps & RoleDeps & Pick<EndpointDeps, 'webhooks'> & { readonly rpcUrl: string };
 
 async function listen(
   config: Config,

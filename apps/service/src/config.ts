@@ -9,6 +9,7 @@ import {
   networks,
   port,
   rateLimit,
+  roleName,
   url,
   urls,
   webhookKey,
@@ -52,6 +53,14 @@ const SETTINGS = {
     url('postgres:', 'postgresql:'),
     '`postgres://…`, PostgreSQL 18; default: an embedded server in the data directory',
   ),
+  databaseRoles: {
+    serve: setting(
+      'DATABASE_SERVE_ROLE',
+      roleName(),
+      "role with the rights of `serve`: `migrate` [grants them](#roles-in-the-database), and `serve` takes the role on; default: `flywheel_serve` in the embedded database, otherwise none: `serve` has its login's rights",
+    ),
+    work: setting('DATABASE_WORK_ROLE', roleName(), 'the same for `work`; default: `flywheel_work`, or none'),
+  },
   solanaRpcUrls: setting(
     'SOLANA_RPC_URL',
     urls('http:', 'https:'),
@@ -253,6 +262,7 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
   if (sentences.length > 0) throw new ConfigError(sentences);
   return Object.freeze({
     ...values,
+    databaseRoles: values.databaseUrl === null ? embeddedRoles(values.databaseRoles) : values.databaseRoles,
     // Receivers of a local cluster run on the same machine.
     webhooksMayBePrivate: values.webhooksMayBePrivate ?? values.solanaRpcUrls === null,
   });
@@ -264,6 +274,11 @@ export function parseConfig(environment: Readonly<Record<string, string | undefi
  */
 export function parseDatabaseConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   return parseConfig({ ...environment, SOLANA_RPC_URL: undefined });
+}
+
+/** The embedded server belongs to the service, which may create roles in it. */
+function embeddedRoles({ serve, work }: Config['databaseRoles']): Config['databaseRoles'] {
+  return { serve: serve ?? 'flywheel_serve', work: work ?? 'flywheel_work' };
 }
 
 /** The rows of the table of settings in docs/operating.md. */

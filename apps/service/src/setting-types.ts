@@ -40,6 +40,13 @@ export function flag() {
   return values.transform((value) => value === '1');
 }
 
+/** Name of a role in PostgreSQL; `none` is reserved there. */
+export function roleName() {
+  return z.string().refine((name) => /^[A-Za-z_][A-Za-z0-9_-]{0,62}$/.test(name) && name.toLowerCase() !== 'none', {
+    error: (issue) => `is ${quote(issue.input)}; it takes the name of a role: letters, digits, _ and -, at most 63`,
+  });
+}
+
 export function port() {
   return whole('ports', 0, 65_535);
 }

@@ -5,14 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { closeDb, type Db, openDb } from '@flywheel/service/internal/store/db.ts';
-import { startJobs } from '@flywheel/service/internal/store/jobs/jobs.ts';
+import { installJobs } from '@flywheel/service/internal/store/jobs/jobs.ts';
 import { MIGRATIONS, migrate } from '@flywheel/service/internal/store/migrate.ts';
 import { type EmbeddedPostgres, startPostgres } from '@flywheel/service/internal/store/postgres.ts';
-import { createMetrics } from '@flywheel/service/internal/telemetry/metrics.ts';
+import { provideRoles } from '@flywheel/service/internal/store/roles.ts';
 import { sql } from 'kysely';
 import pg from 'pg';
 
 export { migrate };
+
+/** Variables with which a service takes on the roles of `serve` and `work`; each test database has their rights. */
+export const TEST_ROLES = { DATABASE_SERVE_ROLE: 'flywheel_serve', DATABASE_WORK_ROLE: 'flywheel_work' } as const;
 
 export interface TestDatabase {
   readonly db: Db;
@@ -127,9 +130,9 @@ async function hashOfMigrations(): Promise<string> {
 async function fillTemplate(poolConfig: pg.PoolConfig): Promise<void> {
   const db = openDb(poolConfig, quietLog);
   await migrate(db);
+  await installJobs({ poolConfig, log: quietLog });
+  await provideRoles(db, { serve: TEST_ROLES.DATABASE_SERVE_ROLE, work: TEST_ROLES.DATABASE_WORK_ROLE });
   await closeDb(db);
-  const jobs = await startJobs({ poolConfig, log: quietLog, metrics: createMetrics() });
-  await jobs.stop();
 }
 
 async function copyTemplate(started: EmbeddedPostgres, name: string): Promise<pg.PoolConfig> {

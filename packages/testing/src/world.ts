@@ -9,7 +9,7 @@ import { createSignerFile, loadSigner } from '@flywheel/service/internal/solana/
 import { type Db, openDb } from '@flywheel/service/internal/store/db.ts';
 import { createSolanaRpc, generateKeyPairSigner, type KeyPairSigner, type TransactionPartialSigner } from '@solana/kit';
 import { type Answer, send } from './client.ts';
-import { openTestDatabase } from './postgres.ts';
+import { openTestDatabase, TEST_ROLES } from './postgres.ts';
 import { signIn } from './project.ts';
 
 export { createSignerFile };
@@ -40,6 +40,7 @@ export interface WorldDatabase {
 
 /** Rate limits that no test reaches by accident, and short slots. */
 const ENVIRONMENT = {
+  ...TEST_ROLES,
   HOST: '127.0.0.1',
   PORT: '0',
   LOG_LEVEL: 'error',

@@ -2,7 +2,7 @@ import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Db } from './db.ts';
 import { findJobs, type JobRecord } from './jobs/job-records.ts';
-import { MIGRATIONS } from './migrate.ts';
+import { compareMigrations } from './migrate.ts';
 import type { NonceState } from './nonces.ts';
 import { readServiceState } from './service-state.ts';
 
@@ -29,27 +29,19 @@ export interface ServiceDiagnostics {
 
 /** Reads the diagnostics of a database. @throws Error if the database does not answer. */
 export async function readDatabaseDiagnostics(db: Db, now: Date): Promise<DatabaseDiagnostics> {
-  const { rows } = await sql<{ version: string; hasMigrations: boolean; hasQueue: boolean }>`
-    select current_setting('server_version') as version,
-      to_regclass('kysely_migration') is not null as "hasMigrations",
-      to_regclass('jobs.queue') is not null as "hasQueue"
+  const { rows } = await sql<{ version: string; hasQueue: boolean }>`
+    select current_setting('server_version') as version, to_regclass('jobs.queue') is not null as "hasQueue"
   `.execute(db);
   const [found] = rows;
   if (!found) throw new Error('The database answered no row.');
-  const applied = new Set(found.hasMigrations ? await readApplied(db) : []);
-  const pendingMigrations = Object.keys(MIGRATIONS).filter((name) => !applied.has(name));
+  const { pending: pendingMigrations, unknown: unknownMigrations } = await compareMigrations(db);
   return {
     // Distributions append text to the number.
     version: found.version.split(' ', 1)[0] ?? found.version,
     pendingMigrations,
-    unknownMigrations: [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)),
+    unknownMigrations,
     service: pendingMigrations.length === 0 && found.hasQueue ? await readServiceDiagnostics(db, now) : null,
   };
-}
-
-async function readApplied(db: Db): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
-  return rows.map(({ name }) => name);
 }
 
 async function readServiceDiagnostics(db: Db, now: Date): Promise<ServiceDiagnostics> {

@@ -57,6 +57,39 @@ export async function migrate(db: Db): Promise<string[]> {
   });
 }
 
+/**
+ * Checks, for a login that may not migrate, that the schema is that of this release.
+ * @throws Error naming the migrations that are missing, or that this release does not have.
+ */
+export async function requireMigrated(db: Db): Promise<void> {
+  const { pending, unknown } = await compareMigrations(db);
+  if (pending.length > 0) {
+    throw new Error(
+      `The database lacks ${pending.join(', ')}, and this login may not migrate it. Run flywheel migrate with the DATABASE_URL of the tables' owner.`,
+    );
+  }
+  if (unknown.length > 0) {
+    throw new Error(
+      `The schema is newer than this release: it has ${unknown.join(', ')}. Run the release that migrated it.`,
+    );
+  }
+}
+
+/** Lists the migrations of this release that were not applied, and the applied ones that it does not have. */
+export async function compareMigrations(db: Db): Promise<{ pending: string[]; unknown: string[] }> {
+  const { rows: tables } = await sql<{ exists: boolean }>`
+    select to_regclass('kysely_migration') is not null as exists
+  `.execute(db);
+  const { rows } = tables[0]?.exists
+    ? await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
+    : { rows: [] };
+  const applied = new Set(rows.map(({ name }) => name));
+  return {
+    pending: Object.keys(MIGRATIONS).filter((name) => !applied.has(name)),
+    unknown: [...applied].filter((name) => !Object.hasOwn(MIGRATIONS, name)),
+  };
+}
+
 async function migrateOn(connection: Db): Promise<string[]> {
   const migrator = new Migrator({ db: connection, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } });
   const { error, results = [] } = await migrator.migrateToLatest();

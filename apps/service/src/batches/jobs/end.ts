@@ -116,7 +116,8 @@ export async function recordEnd(
   const ended = { event, ...(cause && { cause }), initResult, executeResult, released };
   const hasEnded = await endBatch(trx, batch.id, ended, clock.now());
   if (!hasEnded) return false;
-  await recordTokenAccounts({ clock }, trx, project, batch, executed);
+  // A batch of which nothing was executed has no marks, unless a fork has undone what was.
+  if (executed > 0 || event === 'EXECUTION_UNDONE') await recordTokenAccounts({ clock }, trx, project, batch, executed);
   await recordRecipients({ clock }, trx, batch, executed, failure?.failedRecipient);
   if (batch.kind === 'rotation' && event === 'EXECUTION_LANDED') {
     await replaceMember(trx, batch.flywheelId, replacementOf(batch));

@@ -62,7 +62,7 @@ export async function recordExecutionIssue(
   return inTransaction(db, async (trx) => {
     const known = await trx
       .selectFrom('batches')
-      .select('execution_error')
+      .select(['execution_error', 'execution_began_at'])
       .where('id', '=', batchId)
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow();
@@ -74,7 +74,8 @@ export async function recordExecutionIssue(
         ...(!keepRequest && {
           signed_tx: null,
           signed_at: null,
-          execution_began_at: null,
+          // Only a worker may write that an execution has begun, or has not.
+          ...(known.execution_began_at !== null && { execution_began_at: null }),
           // A void approval is not pending any more. A decision stays valid, because it covers the content of the batch.
           company_asked_at: sql<Date | null>`case when company_decided_at is not null then company_asked_at end`,
         }),

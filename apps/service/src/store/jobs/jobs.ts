@@ -37,18 +37,27 @@ export interface Jobs {
 
 export type JobHandler = (job: Job, signal: AbortSignal) => Promise<void>;
 
+/** Creates the queue in the database's schema `jobs`, or upgrades it. The login must own it. */
+export async function installJobs(options: Omit<JobsOptions, 'metrics'>): Promise<void> {
+  const owner = createBoss(options, { supervise: false, migrate: true, max: SENDER_CONNECTIONS });
+  await owner.start();
+  try {
+    for (const { name, policy, ...settings } of QUEUES) {
+      await owner.createQueue(name, { policy, ...settings });
+      // createQueue leaves an existing queue unchanged, which may be of an older release.
+      await owner.updateQueue(name, settings);
+    }
+  } finally {
+    await owner.stop({ graceful: false });
+  }
+}
+
 /**
- * Opens the queue, and creates it in the database's schema `jobs` if necessary. Without `work` it only sends: it polls
- * and maintains nothing.
+ * Opens the queue, which must be installed. Without `work` it only sends: it polls and maintains nothing.
  */
 export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Promise<Jobs> {
   const sender = createBoss({ poolConfig, log }, { supervise: false, max: SENDER_CONNECTIONS });
   await sender.start();
-  for (const { name, policy, ...options } of QUEUES) {
-    await sender.createQueue(name, { policy, ...options });
-    // createQueue leaves an existing queue unchanged, which may be of an older release.
-    await sender.updateQueue(name, options);
-  }
   let worker: PgBoss | null = null;
   let presence: Presence | null = null;
   return {
@@ -134,10 +143,11 @@ const POLL_SECONDS = 1;
 
 function createBoss(
   { poolConfig, log }: Omit<JobsOptions, 'metrics'>,
-  own: { supervise: boolean; max: number },
+  own: { supervise: boolean; migrate?: boolean; max: number },
 ): PgBoss {
   const boss = new PgBoss({
     ...poolConfig,
+    migrate: false,
     ...own,
     application_name: 'flywheel-jobs',
     schema: 'jobs',

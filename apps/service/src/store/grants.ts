@@ -1,0 +1,285 @@
+import type { Schema } from './schema.ts';
+
+/** A kind of process, which has its own rights in the database. */
+export type DatabaseRole = 'serve' | 'work';
+
+/**
+ * Statements that a role may run on a table. Locking a row needs the right to update one of its columns, any one; a clause
+ * `returning` or `where` needs the right to select.
+ */
+export interface Rights<Column extends string = string> {
+  readonly select?: true;
+  /** Columns that an insert may name; the others get their defaults. */
+  readonly insert?: readonly Column[] | 'all';
+  readonly update?: readonly Column[] | 'all';
+  readonly delete?: true;
+  /** Rebuilding indexes (PostgreSQL 17, `MAINTAIN`). */
+  readonly maintain?: true;
+}
+
+type RightsOfTable<Column extends string> = { readonly [R in DatabaseRole]: Rights<Column> };
+
+const NONE = {} as const;
+const ALL = { select: true, insert: 'all', update: 'all', delete: true } as const;
+
+/**
+ * Every statement that `serve` and `work` may run, by table. `serve` writes what clients and people ask for; what is sent to
+ * the chain, what was signed and what came of it is written by `work` alone. A table without a row here does not compile,
+ * and a test compares the tables of the database with these.
+ */
+const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema[T], string>> } = {
+  projects: {
+    serve: {
+      select: true,
+      insert: ['id', 'wallet', 'scopes', 'burn_limit', 'airdrop_limit', 'approval_mode', 'created_at'],
+      update: ['burn_limit', 'airdrop_limit', 'approval_mode', 'paused_at', 'pause_reason'],
+    },
+    // A rotation replaces the wallet.
+    work: { select: true, update: ['wallet'] },
+  },
+  proof_types: {
+    serve: { select: true, insert: ['project_id', 'type', 'description', 'payload_schema'], delete: true },
+    work: { select: true },
+  },
+  tokens: {
+    serve: { select: true, insert: ['id', 'project_id', 'mint', 'decimals', 'program_address'] },
+    work: { select: true },
+  },
+  flywheels: {
+    serve: {
+      select: true,
+      insert: [
+        ...(['id', 'project_id', 'multisig', 'vault', 'vault_index', 'operator', 'company', 'wallet'] as const),
+        ...(['recovery', 'lookup_table', 'lookup_table_addresses'] as const),
+      ],
+      update: ['last_batch_index'],
+    },
+    work: { select: true, update: ['operator', 'company', 'wallet', 'last_batch_index', 'run_number'] },
+  },
+  api_keys: {
+    serve: {
+      select: true,
+      insert: ['id', 'project_id', 'prefix', 'hash', 'name', 'scopes', 'created_at', 'expires_at'],
+      update: ['expires_at', 'revoked_at', 'last_used_at', 'replaced_by'],
+    },
+    work: NONE,
+  },
+  batches: {
+    serve: {
+      select: true,
+      insert: [
+        ...(['id', 'project_id', 'flywheel_id', 'token_id', 'kind', 'batch_index', 'status'] as const),
+        ...(['idempotency_key', 'request_hash', 'pipeline_count', 'burn_amount', 'airdrop_amount'] as const),
+        ...(['reserved_day', 'nonce_address', 'nonce_value', 'warnings', 'types', 'burn_count'] as const),
+        ...(['airdrop_count', 'memo_count', 'created_at', 'updated_at'] as const),
+      ],
+      update: [
+        // A request to execute, and the company's decision, which `work` verifies.
+        ...(['signed_tx', 'signed_at', 'nonce_value', 'execution_error', 'updated_at'] as const),
+        ...(['company_asked_at', 'company_decided_at', 'company_operator', 'company_reason'] as const),
+        // A cancellation before the execution has begun.
+        ...(['status', 'ended_at', 'end_cause', 'end_finalized_at', 'init_result', 'execute_result'] as const),
+      ],
+    },
+    work: {
+      select: true,
+      update: [
+        ...(['status', 'init_result', 'execute_result', 'execution_error', 'execution_began_at'] as const),
+        ...(['finalized_at', 'ended_at', 'end_cause', 'end_finalized_at', 'closed_at', 'updated_at'] as const),
+        ...(['signed_tx', 'signed_at', 'company_asked_at', 'company_decided_at'] as const),
+        ...(['company_operator', 'company_reason'] as const),
+      ],
+    },
+  },
+  pipelines: {
+    serve: {
+      select: true,
+      insert: [
+        ...(['batch_id', 'position', 'project_id', 'type', 'payload', 'actions', 'proof_hash'] as const),
+        ...(['instructions', 'vault_message'] as const),
+      ],
+    },
+    work: { select: true },
+  },
+  daily_amounts: {
+    serve: { select: true, insert: ['project_id', 'day'], update: ['burned', 'airdropped'] },
+    work: { select: true, update: ['burned', 'airdropped'] },
+  },
+  bundles: {
+    serve: { select: true },
+    work: {
+      select: true,
+      insert: [
+        ...(['batch_id', 'phase', 'bundle_id', 'transactions', 'signatures', 'last_valid_block_height'] as const),
+        ...(['first_pipeline', 'pipeline_counts', 'is_atomic', 'tip_lamports', 'state'] as const),
+        ...(['landed_signatures', 'created_at'] as const),
+      ],
+      update: ['state', 'landed_signatures', 'landed_slot', 'settled_at'],
+    },
+  },
+  ledger_entries: {
+    serve: { select: true },
+    work: {
+      select: true,
+      insert: [
+        ...(['signature', 'batch_id', 'phase', 'fee_lamports', 'tip_lamports', 'rent_out_lamports'] as const),
+        ...(['rent_back_lamports', 'vault_rent_lamports'] as const),
+      ],
+    },
+  },
+  created_token_accounts: {
+    serve: { select: true },
+    work: {
+      select: true,
+      insert: ['batch_id', 'token_account', 'project_id'],
+      update: ['created_at'],
+      delete: true,
+    },
+  },
+  held_recipients: {
+    serve: {
+      select: true,
+      insert: ['project_id', 'address', 'batch_id', 'reason', 'held_at'],
+      update: ['batch_id', 'reason', 'held_at'],
+    },
+    work: {
+      select: true,
+      insert: ['project_id', 'address', 'batch_id', 'reason', 'held_at'],
+      update: ['batch_id', 'reason', 'held_at'],
+      delete: true,
+    },
+  },
+  non_wallets: {
+    serve: { select: true, insert: ['address', 'kind', 'seen_at'], delete: true },
+    work: { select: true, insert: ['address', 'kind', 'seen_at'], delete: true },
+  },
+  nonces: {
+    // Init leases a nonce, a cancellation returns it, and an approval is built again on its present value.
+    serve: { select: true, update: ['state', 'batch_id', 'value', 'read_slot'] },
+    work: {
+      select: true,
+      insert: ['address', 'authority', 'seed', 'value', 'state'],
+      update: ['state', 'batch_id', 'value', 'read_slot', 'authority'],
+      delete: true,
+    },
+  },
+  registrations: {
+    serve: {
+      select: true,
+      insert: [
+        ...(['id', 'wallet', 'request', 'token', 'multisig', 'create_key', 'message'] as const),
+        ...(['last_valid_block_height', 'created_at'] as const),
+      ],
+      update: ['project_id'],
+    },
+    work: NONE,
+  },
+  sign_in_challenges: {
+    serve: { select: true, insert: ['nonce', 'wallet', 'message', 'expires_at'], delete: true },
+    work: NONE,
+  },
+  sessions: {
+    serve: { select: true, insert: ['hash', 'wallet', 'expires_at'], delete: true },
+    work: NONE,
+  },
+  company: {
+    serve: { select: true, update: ['paused_at', 'pause_reason'] },
+    // A worker locks the row, so that a pause waits for what is being sent. It never updates the key.
+    work: { select: true, update: ['only_row'] },
+  },
+  company_decisions: {
+    serve: {
+      select: true,
+      insert: [
+        ...(['batch_id', 'decision', 'reason', 'operator', 'nonce', 'expires_at', 'signed_message'] as const),
+        ...(['signature', 'decided_at'] as const),
+      ],
+    },
+    work: { select: true },
+  },
+  key_successions: {
+    serve: { select: true },
+    work: { select: true, insert: ['genesis_hash', 'role', 'from_key', 'to_key', 'signature', 'signed_at'] },
+  },
+  audit_log: {
+    serve: {
+      select: true,
+      insert: ['at', 'actor', 'action', 'project_id', 'batch_id', 'subject', 'before', 'after', 'reason'],
+    },
+    work: NONE,
+  },
+  batch_events: {
+    serve: { select: true, insert: ['batch_id', 'type', 'at', 'status', 'data'] },
+    work: { select: true, insert: ['batch_id', 'type', 'at', 'status', 'data'] },
+  },
+  webhook_endpoints: {
+    serve: {
+      select: true,
+      insert: ['id', 'project_id', 'url', 'events', 'created_at'],
+      update: ['url', 'events', 'state', 'disabled_reason', 'secret_version', 'previous_secret_until'],
+      delete: true,
+    },
+    work: { select: true, update: ['last_attempt_at', 'state', 'disabled_reason'] },
+  },
+  webhook_deliveries: {
+    serve: {
+      select: true,
+      insert: ['endpoint_id', 'event_id', 'type', 'payload', 'next_attempt_at', 'created_at'],
+      update: ['state', 'tries', 'next_attempt_at', 'lease', 'leased_until', 'delivered_at'],
+    },
+    work: {
+      select: true,
+      insert: ['endpoint_id', 'event_id', 'type', 'payload', 'next_attempt_at', 'created_at'],
+      update: [
+        ...(['state', 'attempts', 'tries', 'next_attempt_at', 'lease', 'leased_until', 'last_attempt_at'] as const),
+        ...(['last_status', 'last_error', 'last_response', 'delivered_at'] as const),
+      ],
+      delete: true,
+    },
+  },
+  vault_balance_checks: {
+    serve: { select: true, insert: ['project_id', 'next_check_at'], update: ['next_check_at'] },
+    work: { select: true, insert: ['project_id', 'next_check_at'], update: ['next_check_at', 'notified_at'] },
+  },
+};
+
+/** Columns that pg-boss writes when it accepts a job (pg-boss 12.35, `insertJobs`). */
+const JOB_COLUMNS = [
+  ...['id', 'name', 'data', 'priority', 'start_after', 'created_on', 'singleton_key', 'singleton_on', 'group_id'],
+  ...['group_tier', 'expire_seconds', 'deletion_seconds', 'keep_until', 'retry_limit', 'retry_delay', 'retry_backoff'],
+  ...['retry_delay_max', 'policy', 'dead_letter', 'heartbeat_seconds', 'blocked', 'blocking', 'pending_dependencies'],
+];
+
+/** Tables that libraries own: the migrator, the rate limits, and pg-boss in the schema `jobs`. */
+const TABLES_OF_LIBRARIES: Readonly<Record<string, RightsOfTable<string>>> = {
+  // A process that may not migrate compares its release with what was applied.
+  kysely_migration: { serve: { select: true }, work: { select: true } },
+  kysely_migration_lock: { serve: NONE, work: NONE },
+  rate_limits: {
+    serve: { select: true, insert: ['key', 'points', 'expire'], update: ['points', 'expire'], delete: true },
+    work: NONE,
+  },
+  // A view with the names of before migration 0008, for processes of that release, which run as the owner.
+  vault_watch: { serve: NONE, work: NONE },
+  'jobs.version': {
+    serve: { select: true },
+    work: { select: true, update: ['cron_on', 'bam_on', 'flow_on', 'reindex_on', 'monitor_backoff_on'] },
+  },
+  'jobs.queue': { serve: { select: true }, work: { select: true, update: 'all' } },
+  // A person of the company runs a job again (`retryJob`).
+  'jobs.job': { serve: { select: true, update: ['state', 'start_after', 'completed_on', 'retry_limit'] }, work: ALL },
+  'jobs.job_common': { serve: { select: true, insert: JOB_COLUMNS }, work: { ...ALL, maintain: true } },
+  'jobs.job_dependency': { serve: NONE, work: ALL },
+  // Features of pg-boss that the service does not use.
+  'jobs.schedule': { serve: NONE, work: NONE },
+  'jobs.subscription': { serve: NONE, work: NONE },
+  'jobs.bam': { serve: NONE, work: NONE },
+  'jobs.warning': { serve: NONE, work: NONE },
+  'jobs.queue_stats': { serve: NONE, work: NONE },
+};
+
+/** Rights of a role on every table, by the table's name: `batches`, `jobs.queue`. */
+export function rightsOf(role: DatabaseRole): ReadonlyMap<string, Rights> {
+  const tables = Object.entries({ ...TABLES, ...TABLES_OF_LIBRARIES });
+  return new Map(tables.map(([table, rights]): [string, Rights] => [table, rights[role]]));
+}

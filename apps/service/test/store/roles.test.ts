@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { before, describe, it } from 'node:test';
+import { openTestDatabase, quietLog, TEST_ROLES, type TestDatabase } from '@flywheel/testing/postgres';
+import { sql } from 'kysely';
+import { parseDatabaseConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { createLog } from '../../src/log.ts';
+import { closeDb, openDb } from '../../src/store/db.ts';
+import { rightsOf } from '../../src/store/grants.ts';
+import { findRightsIssues, provideRoles, takeOnRole } from '../../src/store/roles.ts';
+
+const NAMES = { serve: TEST_ROLES.DATABASE_SERVE_ROLE, work: TEST_ROLES.DATABASE_WORK_ROLE };
+/** Columns with a default, or that earlier releases wrote. A new column that is missing in grants.ts is not one of these. */
+const NEVER_WRITTEN = [
+  'batches.is_result_checked',
+  'bundles.pipeline_count',
+  'flywheels.archived_at',
+  'tokens.archived_at',
+];
+
+const admin = await openTestDatabase();
+
+describe('the rights of serve and work', () => {
+  const { db } = admin;
+
+  it('name every table of the database, and nothing that it does not have', async () => {
+    const { rows } = await sql<{ name: string }>`
+      select case when relnamespace = 'jobs'::regnamespace then 'jobs.' else '' end || relname as name from pg_class
+      where relkind in ('r', 'p', 'v', 'm', 'f') and not (relispartition and relname like 'queue\_stats\_%')
+        and relnamespace in ('public'::regnamespace, 'jobs'::regnamespace)
+      order by name
+    `.execute(db);
+    const tables = rows.map(({ name }) => name);
+    assert.deepEqual([...rightsOf('serve').keys()].toSorted(), tables.toSorted());
+    assert.deepEqual([...rightsOf('work').keys()].toSorted(), tables.toSorted());
+  });
+
+  it('let serve or work write every column, except those that the database or nothing writes', async () => {
+    const { rows } = await sql<{ name: string }>`
+      select relname || '.' || attname as name from pg_class join pg_attribute on attrelid = pg_class.oid
+      where relkind = 'r' and relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped
+        and attidentity = '' and relname not like 'kysely%'
+        and not exists (
+          select from unnest(array['flywheel_serve', 'flywheel_work']) as role, unnest(array['INSERT', 'UPDATE']) as privilege
+          where has_column_privilege(role, pg_class.oid, attnum, privilege)
+        )
+      order by name
+    `.execute(db);
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      NEVER_WRITTEN,
+    );
+  });
+
+  it('are restored when a right was revoked or another one granted, and not written when they are exact', async () => {
+    assert.deepEqual(await findRightsIssues(db, NAMES), []);
+    await sql`revoke select on batches from flywheel_serve`.execute(db);
+    await sql`grant insert on bundles to flywheel_serve`.execute(db);
+    await sql`grant update (secret_version) on webhook_endpoints to flywheel_work`.execute(db);
+    assert.deepEqual(await findRightsIssues(db, NAMES), [
+      'flywheel_serve lacks SELECT batches.',
+      'flywheel_serve has more than its rights: INSERT bundles.',
+      'flywheel_work has more than its rights: UPDATE webhook_endpoints (secret_version).',
+    ]);
+    await provideRoles(db, NAMES);
+    assert.deepEqual(await findRightsIssues(db, NAMES), []);
+    const readVersions = () => sql`select xmin::text, relname from pg_class where relacl is not null`.execute(db);
+    const { rows: before } = await readVersions();
+    await provideRoles(db, NAMES);
+    assert.deepEqual((await readVersions()).rows, before);
+  });
+
+  it('are enough for no schema change and for none of the other role’s rows', async () => {
+    const serve = openDb(takeOnRole(admin.poolConfig, NAMES.serve), quietLog);
+    for (const statement of [
+      'create table mine (id integer)',
+      'alter table batches disable trigger all',
+      'truncate batches cascade',
+      'drop table sessions',
+      "insert into bundles (batch_id) values ('00000000-0000-0000-0000-000000000000')",
+      'update ledger_entries set fee_lamports = 0',
+      'delete from nonces',
+      'delete from audit_log',
+      'update company_decisions set operator = operator',
+      "update kysely_migration set name = 'x'",
+      'delete from jobs.job',
+    ]) {
+      await assert.rejects(sql.raw(statement).execute(serve), { code: '42501' }, statement);
+    }
+    await closeDb(serve);
+  });
+});
+
+describe('an owner that is no superuser', () => {
+  const suffix = randomUUID().slice(0, 8);
+  const [owner, role] = [`owner_${suffix}`, `serve_${suffix}`];
+  let url: string;
+  before(async () => {
+    await sql`create role ${sql.id(owner)} login`.execute(admin.db);
+    await sql`create database ${sql.id(owner)} owner ${sql.id(owner)}`.execute(admin.db);
+    url = urlOf(admin, { user: owner, database: owner });
+  });
+
+  const open = (environment: Readonly<Record<string, string>>) => {
+    return openDatabase(parseDatabaseConfig({ DATABASE_URL: url, ...environment }), createLog('silent'));
+  };
+
+  it('migrates without roles as before, and its processes have its own rights', async () => {
+    const { applied, as, poolConfig, close } = await open({});
+    assert.ok(applied.length > 0);
+    assert.equal((await as('serve')).poolConfig, poolConfig);
+    await close();
+  });
+
+  it('says which statement an administrator must run for a role that it may not create', async () => {
+    await assert.rejects(
+      open({ DATABASE_SERVE_ROLE: role }),
+      new RegExp(`may not create it. An administrator must run: create role "${role}" nologin;`),
+    );
+    await sql`create role ${sql.id(role)} nologin`.execute(admin.db);
+    const { db, as, close } = await open({ DATABASE_SERVE_ROLE: role });
+    assert.deepEqual(await findRightsIssues(db, { serve: role, work: null }), []);
+    await assert.rejects(as('serve'), new RegExp(`An administrator must run: grant "${role}" to "${owner}";`));
+    await sql`grant ${sql.id(role)} to ${sql.id(owner)}`.execute(admin.db);
+    const { rows } = await sql<{ name: string }>`select current_user as name`.execute((await as('serve')).db);
+    assert.equal(rows[0]?.name, role);
+    await close();
+  });
+
+  it('is not needed by a process whose login has only the rights of a role: it checks the schema', async () => {
+    const login = `login_${suffix}`;
+    await sql`create role ${sql.id(login)} login in role ${sql.id(role)}`.execute(admin.db);
+    url = urlOf(admin, { user: login, database: owner });
+    const { db, applied, close } = await open({ DATABASE_SERVE_ROLE: role });
+    assert.deepEqual(applied, []);
+    await db.selectFrom('batches').select('id').execute();
+    await close();
+
+    const ownerDb = openDb({ ...admin.poolConfig, user: owner, database: owner }, quietLog);
+    await sql`delete from kysely_migration where name = '0016-company-decisions'`.execute(ownerDb);
+    await assert.rejects(
+      open({}),
+      /lacks 0016-company-decisions, and this login may not migrate it\. Run flywheel migrate/,
+    );
+    await sql`insert into kysely_migration values ('0016-company-decisions', now()), ('9999-later', now())`.execute(
+      ownerDb,
+    );
+    await assert.rejects(open({}), /newer than this release: it has 9999-later/);
+    await closeDb(ownerDb);
+  });
+});
+
+describe('takeOnRole', () => {
+  it('keeps the options that a URL has, which the driver prefers to its own', () => {
+    const taken = takeOnRole({ connectionString: 'postgres://a@b/c?options=-c%20geqo%3Doff' }, 'r');
+    assert.equal(taken.connectionString, 'postgres://a@b/c?options=-c+geqo%3Doff+-c+role%3Dr');
+  });
+});
+
+function urlOf(
+  { url }: TestDatabase,
+  { user, database }: { readonly user: string; readonly database: string },
+): string {
+  const other = new URL(url);
+  other.username = user;
+  other.pathname = `/${database}`;
+  return other.href;
+}
