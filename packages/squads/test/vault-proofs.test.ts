@@ -39,6 +39,7 @@ test('a memo anywhere else is not a proof', async () => {
   });
   for (const [instruction, inner] of [
     [execution, [memo(vault, 'a memo'), proof]],
+    [execution, [add, proof]],
     [execution, [memo(vault, ` ${MEMO}`)]],
     [execution, []],
     [proof, []],

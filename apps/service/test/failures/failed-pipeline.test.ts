@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { assertError, executeSigned, readBatch, setUpBatch } from '@flywheel/testing/batches';
+import { assertError, executeSigned, readBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
 import { readBatchOnChain, tokenBalance, tokenSupply } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline, execute, heavyBurnPipeline, init, send } from '@flywheel/testing/client';
 import { ENGINES, type GatedWorld, holdSends, openGatedWorld } from '@flywheel/testing/gate';
 import { createOwnMint, freeze, mintTo } from '@flywheel/testing/mints';
 import { createProject, requireOk } from '@flywheel/testing/project';
+import { REAL_FINALITY } from '@flywheel/testing/slots';
 import { openWorld, type World } from '@flywheel/testing/world';
 import { address, generateKeyPairSigner } from '@solana/kit';
 
@@ -18,7 +19,7 @@ for (const engine of ENGINES) {
   describe(`a batch with a pipeline that fails on chain, ${engine.name}`, () => {
     let world: GatedWorld;
     before(async () => {
-      world = await openGatedWorld(engine.environment);
+      world = await openGatedWorld(engine.environment, REAL_FINALITY);
     });
     after(() => world.stop());
 
@@ -38,6 +39,15 @@ for (const engine of ENGINES) {
       await hold.reached;
       await freeze(world, mint, tokenAccount);
       hold.release();
+      const failed = await waitUntil(
+        'the failure',
+        async () => {
+          const { status } = await readBatch(world, project, batch.id);
+          return { status, finalizedSlot: await world.rpc.getSlot({ commitment: 'finalized' }).send() };
+        },
+        ({ status }) => status === 'FAILED',
+      );
+      assert.ok(failed.finalizedSlot >= (await lastLandedSlot(batch.id)), 'a fork could still undo the failure');
       const { status, result } = requireOk(await answer);
       assert.equal(status, 'FAILED');
       const {
@@ -81,6 +91,13 @@ for (const engine of ENGINES) {
       });
       assert.ok(requireOk(cancelled).cancelTx, 'the chain needs the wallet’s cancel before the rent comes back');
     });
+
+    async function lastLandedSlot(batchId: string): Promise<bigint> {
+      const bundles = world.db.selectFrom('bundles').where('batch_id', '=', batchId).where('phase', '=', 'execution');
+      const { slot } = await bundles.select(({ fn }) => fn.max('landed_slot').as('slot')).executeTakeFirstOrThrow();
+      assert.ok(slot);
+      return slot;
+    }
   });
 }
 

@@ -54,6 +54,8 @@ describe('two nodes 200 slots apart behind one URL', () => {
     world.gate.clear();
     assert.ok(answered > 3);
     assert.equal(executeResult?.successfulExecutions.length, 1);
+    const bundles = world.db.selectFrom('bundles').select('state').where('batch_id', '=', batch.id);
+    assert.deepEqual(await bundles.where('phase', '=', 'execution').execute(), [{ state: 'landed' }]);
   });
 
   it('answer a request only from a state in which the newest bundle of the project has landed', async () => {

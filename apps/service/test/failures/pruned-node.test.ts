@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { proposalAddress } from '@flywheel/squads';
 import {
   executeSigned,
   type OpenBatch,
@@ -28,6 +29,7 @@ import { type Chain, type ChainView, createChain } from '../../src/solana/chain.
 import { sendAndConfirm } from '../../src/solana/send-and-confirm.ts';
 import { signTransaction } from '../../src/solana/transactions.ts';
 import { findBatch } from '../../src/store/batches/batches.ts';
+import { findBundles } from '../../src/store/batches/bundles.ts';
 
 /** The life of a batch that is closed on chain lies further back. */
 const PRUNED = { kind: 'forgetHistory', method: '*', slots: 100 } as const;
@@ -96,6 +98,23 @@ describe('a batch that is closed on chain, and whose transactions the database k
       .where('phase', '=', 'execution')
       .execute();
     assert.deepEqual(await decide(chain.view()), CLOSED);
+  });
+
+  it('has no whole history at a node that does not list a recorded transaction that has landed', async () => {
+    const view = createChain({ rpcUrls: rpcUrls() }).view();
+    const stored = await findBatch(world.db, batch.id);
+    assert.ok(stored);
+    const proposal = await proposalAddress((await findMultisig(world, project)).address, stored.batchIndex);
+    const naming = await view.transactionsNaming(proposal, { commitment: 'finalized' });
+    assert.ok(naming !== 'incomplete');
+    const [setup] = await findBundles(world.db, batch.id, 'setup');
+    const [signature] = setup?.signatures ?? [];
+    // Its instructions are all there, under another signature, so that only what is recorded shows what is missing.
+    const renamed = naming.map((each) =>
+      each.signature === signature ? { ...each, signature: '1'.repeat(64) as Signature } : each,
+    );
+    assert.equal(await decide({ ...view, transactionsNaming: async () => renamed }), 'incomplete');
+    assert.deepEqual(await decide({ ...view, transactionsNaming: async () => naming }), CLOSED);
   });
 
   const CLOSED = { status: 'Closed', executed: 2 };
