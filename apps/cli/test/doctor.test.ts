@@ -52,10 +52,10 @@ describe('flywheel doctor', () => {
     const { stdout } = await runCommand(['doctor'], env);
     const topics = stdout.split('\n').map((line) => line.split(/\s+/).slice(0, 2).join(' '));
     assert.deepEqual(topics.slice(0, -2), [
-      ...['✓ versions', '✓ configuration', '✓ database', '✓ schema', '✓ cluster', '✓ program', '✓ clock'],
-      ...['✓ operator', '✓ company', '✓ balance', '✓ nonces', '✓ worker', '✓ jobs', '✓ http'],
+      ...['✓ versions', '✓ configuration', '✓ database', '✓ schema', '✓ roles', '✓ cluster', '✓ program'],
+      ...['✓ clock', '✓ operator', '✓ company', '✓ balance', '✓ nonces', '✓ worker', '✓ jobs', '✓ http'],
     ]);
-    assert.match(stdout, /14 checks: all passed\.\n$/);
+    assert.match(stdout, /15 checks: all passed\.\n$/);
   });
 
   it('reports invalid variables and runs no other check', async () => {
@@ -85,6 +85,14 @@ describe('flywheel doctor', () => {
     assert.match(found.schema?.text ?? '', /pending migrations: 0001-projects-and-batches, /);
     await migrate(empty.db);
     assert.equal((await runDoctor({ DATABASE_URL: empty.url })).schema, undefined);
+  });
+
+  it('warns of a login that owns the tables when no roles are set, and reports a role that is missing', async () => {
+    const { roles } = await runDoctor({ DATABASE_SERVE_ROLE: '', DATABASE_WORK_ROLE: '' });
+    assert.equal(roles?.state, 'warning');
+    assert.match(roles?.text ?? '', /^The login flywheel owns the tables, and DATABASE_SERVE_ROLE and .* are not set/);
+    const found = await runDoctor({ DATABASE_SERVE_ROLE: 'no_such_role' });
+    assert.deepEqual(found.roles, { state: 'failure', text: 'The role no_such_role does not exist.' });
   });
 
   it('reports that no cluster answers and that the balance cannot be read', async () => {

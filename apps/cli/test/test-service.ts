@@ -1,5 +1,5 @@
 import { type App, createLog, parseConfig, startApp } from '@flywheel/service';
-import { openTestDatabase, type TestDatabase } from '@flywheel/testing/postgres';
+import { openTestDatabase, TEST_ROLES, type TestDatabase } from '@flywheel/testing/postgres';
 import { makeTemporaryFolder, type TemporaryFolder } from './wallet-files.ts';
 
 export interface TestService extends Pick<App, 'rpcUrl' | 'stop'> {
@@ -16,6 +16,7 @@ export async function startTestService(): Promise<TestService> {
   const folder = await makeTemporaryFolder();
   const database = await openTestDatabase();
   const settings = {
+    ...TEST_ROLES,
     DATABASE_URL: database.url,
     FLYWHEEL_DATA_DIR: folder.path,
     PORT: '0',

@@ -32,11 +32,11 @@ export interface Diagnostics {
 export function createDiagnostics(config: Config): Diagnostics {
   return {
     database: async () => {
-      if (config.databaseUrl !== null) return readDatabase({ connectionString: config.databaseUrl });
+      if (config.databaseUrl !== null) return readDatabase({ connectionString: config.databaseUrl }, config);
       if (!(await fileExists(config.dataDirectory))) return null;
       const embedded = await startPostgres({ dataDirectory: config.dataDirectory, log: createLog('silent') });
       try {
-        return await readDatabase(embedded.poolConfig);
+        return await readDatabase(embedded.poolConfig, config);
       } finally {
         await embedded.stop();
       }
@@ -67,10 +67,13 @@ async function openSigner(source: string): Promise<SignerDiagnostics> {
   return { address, canSign: true };
 }
 
-async function readDatabase(poolConfig: Parameters<typeof openDb>[0]): Promise<DatabaseDiagnostics> {
+async function readDatabase(
+  poolConfig: Parameters<typeof openDb>[0],
+  { databaseRoles: roles }: Config,
+): Promise<DatabaseDiagnostics> {
   const db = openDb({ ...poolConfig, max: CONNECTIONS }, createLog('silent'));
   try {
-    return await readDatabaseDiagnostics(db, systemClock.now());
+    return await readDatabaseDiagnostics(db, { now: systemClock.now(), roles });
   } finally {
     await closeDb(db);
   }

@@ -4,6 +4,7 @@ import type { Db } from './db.ts';
 import { findJobs, type JobRecord } from './jobs/job-records.ts';
 import { compareMigrations } from './migrate.ts';
 import type { NonceState } from './nonces.ts';
+import { findRightsIssues, mayMigrate, type RoleNames } from './roles.ts';
 import { readServiceState } from './service-state.ts';
 
 /** The state of a database, read without changing it. */
@@ -15,7 +16,18 @@ export interface DatabaseDiagnostics {
   /** Applied migrations that this release does not have: a newer release applied them. */
   readonly unknownMigrations: readonly string[];
   /** null while migrations are pending. */
+  readonly rights: RightsDiagnostics | null;
+  /** null while migrations are pending. */
   readonly service: ServiceDiagnostics | null;
+}
+
+/** Which rights the processes have in the database. */
+export interface RightsDiagnostics {
+  readonly login: string;
+  /** True if the login may change the schema, and write every row. */
+  readonly isOwner: boolean;
+  /** How the rights of the configured roles differ from those of this release, as sentences. */
+  readonly issues: readonly string[];
 }
 
 export interface ServiceDiagnostics {
@@ -28,19 +40,27 @@ export interface ServiceDiagnostics {
 }
 
 /** Reads the diagnostics of a database. @throws Error if the database does not answer. */
-export async function readDatabaseDiagnostics(db: Db, now: Date): Promise<DatabaseDiagnostics> {
-  const { rows } = await sql<{ version: string; hasQueue: boolean }>`
-    select current_setting('server_version') as version, to_regclass('jobs.queue') is not null as "hasQueue"
+export async function readDatabaseDiagnostics(
+  db: Db,
+  { now, roles }: { readonly now: Date; readonly roles: RoleNames },
+): Promise<DatabaseDiagnostics> {
+  const { rows } = await sql<{ version: string; login: string; hasQueue: boolean }>`
+    select current_setting('server_version') as version, current_user as login,
+      to_regclass('jobs.queue') is not null as "hasQueue"
   `.execute(db);
   const [found] = rows;
   if (!found) throw new Error('The database answered no row.');
   const { pending: pendingMigrations, unknown: unknownMigrations } = await compareMigrations(db);
+  const isComplete = pendingMigrations.length === 0 && found.hasQueue;
   return {
     // Distributions append text to the number.
     version: found.version.split(' ', 1)[0] ?? found.version,
     pendingMigrations,
     unknownMigrations,
-    service: pendingMigrations.length === 0 && found.hasQueue ? await readServiceDiagnostics(db, now) : null,
+    rights: isComplete
+      ? { login: found.login, isOwner: await mayMigrate(db), issues: await findRightsIssues(db, roles) }
+      : null,
+    service: isComplete ? await readServiceDiagnostics(db, now) : null,
   };
 }
 

@@ -20,7 +20,10 @@ export async function checkDatabase(config: Config, diagnostics: Diagnostics): P
   } catch (error) {
     return { checks: [unreachable(config, error)], service: null };
   }
-  if (state) return { checks: [checkVersion(state), checkSchema(state)], service: state.service };
+  if (state) {
+    const rights = state.rights === null ? [] : [checkRights(config, state.rights)];
+    return { checks: [checkVersion(state), checkSchema(state), ...rights], service: state.service };
+  }
   const text = `The data directory ${config.dataDirectory} does not exist, so there is no database.`;
   const remedy = 'npm start creates it; DATABASE_URL sets another database.';
   return { checks: [warning('database', text, remedy)], service: null };
@@ -59,6 +62,25 @@ function checkSchema({ pendingMigrations, unknownMigrations }: DatabaseState): C
     return warning('schema', text, 'flywheel migrate applies them; the service also does when it starts.');
   }
   return ok('schema', 'All migrations are applied.');
+}
+
+/** Checks that `serve` and `work` have only their own rights in the database. */
+function checkRights(
+  { databaseRoles: { serve, work } }: Config,
+  { login, isOwner, issues }: NonNullable<DatabaseState['rights']>,
+): Check {
+  if (issues.length > 0) {
+    const remedy = 'flywheel migrate corrects them, with the DATABASE_URL of the tables’ owner.';
+    return failure('roles', issues.join(' '), remedy);
+  }
+  if (!isOwner)
+    return ok('roles', `The login ${login} does not own the tables: it has only the rights that were granted.`);
+  if (serve !== null && work !== null) return ok('roles', `serve has the rights of ${serve}, work those of ${work}.`);
+  const unset = [serve === null ? 'DATABASE_SERVE_ROLE' : '', work === null ? 'DATABASE_WORK_ROLE' : ''].filter(
+    Boolean,
+  );
+  const text = `The login ${login} owns the tables, and ${unset.join(' and ')} ${unset.length === 1 ? 'is' : 'are'} not set: whoever owns such a process can write every row.`;
+  return warning('roles', text, 'Give serve and work roles of their own: docs/operating.md, Roles in the database.');
 }
 
 /** Checks nonces, worker and jobs. */
