@@ -17,6 +17,7 @@ import { addProjectCommands } from './commands/project/project.ts';
 import { addRegisterCommand } from './commands/project/register.ts';
 import { addWebhooksCommands } from './commands/project/webhooks.ts';
 import { addProofCommands } from './commands/proof.ts';
+import { addRecoverOperatorCommand } from './commands/recover-operator.ts';
 import { addServiceCommands } from './commands/service.ts';
 import { type Context, programName } from './context.ts';
 import { CliError, EXIT_CODES } from './errors.ts';
@@ -91,6 +92,7 @@ function createProgram(context: Context): Command {
   addServiceCommands(program, context);
   addDoctorCommand(program, context);
   addJobsCommands(program, context);
+  addRecoverOperatorCommand(program, context);
   addLocalnetCommands(program, context);
   program.commandsGroup(LAST_GROUP);
   addCompletionCommand(program, context);

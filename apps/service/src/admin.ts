@@ -1,7 +1,13 @@
-import { parseDatabaseConfig } from './config.ts';
-import { openDatabase } from './database.ts';
+import type { Address } from '@solana/kit';
+import { systemClock } from './clock.ts';
+import { type Recovery, recoverOperator } from './company/recover-operator.ts';
+import { type Config, ConfigError, parseConfig, parseDatabaseConfig } from './config.ts';
+import { type Database, openDatabase } from './database.ts';
 import { createLog } from './log.ts';
+import { createChain } from './solana/chain.ts';
 import { findJobs, type JobRecord, retryJob } from './store/jobs/job-records.ts';
+import { startJobs } from './store/jobs/jobs.ts';
+import { createMetrics } from './telemetry/metrics.ts';
 
 /** Operations for administrators. They use the database of the running processes. */
 export interface Admin {
@@ -9,21 +15,49 @@ export interface Admin {
   listJobs(options: { readonly withCompleted: boolean }): Promise<JobRecord[]>;
   /** Starts a job now; false if it is running, has completed or does not exist. */
   retryJob(id: string): Promise<boolean>;
+  /**
+   * Lets the recovery keys act for an operator whose key is lost. Needs the cluster, SOLANA_RPC_URL.
+   * @throws ConfigError without a cluster; Error if a multisig on chain does not have both as its members.
+   */
+  recoverOperator(lost: Address): Promise<Recovery>;
 }
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Opens the database that the environment names, or the embedded one of the data directory, until `use` returns.
  * @throws ConfigError with one sentence per invalid setting.
  */
-export async function withAdmin<T>(
-  environment: Readonly<Record<string, string | undefined>>,
-  use: (admin: Admin) => Promise<T>,
-): Promise<T> {
+export async function withAdmin<T>(environment: Environment, use: (admin: Admin) => Promise<T>): Promise<T> {
   const config = parseDatabaseConfig({ LOG_LEVEL: 'error', ...environment });
-  const { db, close } = await openDatabase(config, createLog(config.logLevel));
+  const { db, poolConfig, close } = await openDatabase(config, createLog(config.logLevel));
   try {
-    return await use({ listJobs: (options) => findJobs(db, options), retryJob: (id) => retryJob(db, id) });
+    return await use({
+      listJobs: (options) => findJobs(db, options),
+      retryJob: (id) => retryJob(db, id),
+      recoverOperator: (lost) =>
+        recoverOn({ db, poolConfig }, parseConfig({ LOG_LEVEL: 'error', ...environment }), lost),
+    });
   } finally {
     await close();
+  }
+}
+
+async function recoverOn(
+  { db, poolConfig }: Pick<Database, 'db' | 'poolConfig'>,
+  { solanaRpcUrls: rpcUrls, logLevel }: Config,
+  lost: Address,
+): Promise<Recovery> {
+  if (rpcUrls === null)
+    throw new ConfigError(['SOLANA_RPC_URL is not set: the members of each multisig are read there.']);
+  const log = createLog(logLevel);
+  const jobs = await startJobs({ poolConfig, log, metrics: createMetrics() });
+  try {
+    return await recoverOperator(
+      { db, jobs, clock: systemClock, chain: createChain({ rpcUrls, clock: systemClock, log }) },
+      lost,
+    );
+  } finally {
+    await jobs.stop();
   }
 }

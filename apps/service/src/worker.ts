@@ -1,7 +1,7 @@
 import { settleBundles } from './batches/bundles/land.ts';
 import type { Deps, RunDeps, WorkerDeps } from './batches/deps.ts';
 import { closeBatch } from './batches/jobs/close.ts';
-import { endOpen } from './batches/jobs/end.ts';
+import { endOpen, endUnpayable } from './batches/jobs/end.ts';
 import { executePipelines } from './batches/jobs/execute-pipelines.ts';
 import { reportFailure } from './batches/jobs/execution-issues.ts';
 import { refillNonces } from './batches/jobs/nonce-pool.ts';
@@ -129,9 +129,9 @@ async function readWhole({ db }: Deps, { id }: BatchWithoutPipelines): Promise<B
 async function workOnBatch(deps: RunDeps, type: BatchJob['type'], project: Project, batch: Batch): Promise<void> {
   switch (type) {
     case 'setup':
-      return setUpBatch(deps, project, batch);
+      return (await endUnpayable(deps, project, batch)) ? undefined : setUpBatch(deps, project, batch);
     case 'execute':
-      return executePipelines(deps, project, batch);
+      return (await endUnpayable(deps, project, batch)) ? undefined : executePipelines(deps, project, batch);
     case 'expire':
       return endOpen(deps, project, batch, 'expired');
     case 'cancel':

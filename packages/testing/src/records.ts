@@ -48,6 +48,7 @@ export function newProject(changes: Partial<Project> = {}): Project {
         vaultIndex: 0,
         operator: randomAddress(),
         recovery: null,
+        rentCollector: randomAddress(),
         company: randomAddress(),
         wallet,
         lookupTable: { address: randomAddress(), addresses: [randomAddress(), randomAddress()] },

@@ -93,7 +93,13 @@ async function createOwnMultisig(world: Pick<World, 'rpc' | 'localnet'>, signer:
   await land(world, signer, [addSignersToInstruction([signer, createKey], create)]);
   const vault = await vaultAddress(address, 0);
   await localnet.bank.airdrop(vault, 1_000_000_000n);
-  const own = { operator: signer.address, recovery: null, company: signer.address, wallet: signer.address };
+  const own = {
+    operator: signer.address,
+    rentCollector: signer.address,
+    recovery: null,
+    company: signer.address,
+    wallet: signer.address,
+  };
   return { address, vault, vaultIndex: 0, ...own, lookupTable: { address: createKey.address, addresses: [] } };
 }
 

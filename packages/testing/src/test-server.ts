@@ -37,6 +37,7 @@ export const PROJECT: Project = {
       vaultIndex: 0,
       operator: SOME_ADDRESS,
       recovery: null,
+      rentCollector: SOME_ADDRESS,
       company: SOME_ADDRESS,
       wallet: WALLET,
       lookupTable: { address: SOME_ADDRESS, addresses: [] },

@@ -36,7 +36,7 @@ function addList(jobs: Command, context: Context): void {
     .option('--completed', 'also jobs that completed in the last 24 hours')
     .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… flywheel jobs --stuck')
     .action(async ({ stuck = false, completed = false }: ListOptions) => {
-      const all = await withOperations(context, ({ listJobs }) => listJobs({ withCompleted: completed }));
+      const all = await withAdminOf(context, ({ listJobs }) => listJobs({ withCompleted: completed }));
       const shown = stuck ? all.filter(isStuck) : all;
       output.result({ jobs: shown }, describeJobs(shown, { now: new Date(), onlyStuck: stuck, stream: output.stdout }));
     });
@@ -61,7 +61,7 @@ function addRetry(jobs: Command, context: Context): void {
       if (invalid !== undefined) {
         throw new CliError('ERR_USAGE', `${invalid} is not a job id. flywheel jobs lists the ids.`);
       }
-      const { retried, left } = await withOperations(context, async ({ listJobs, retryJob }) => {
+      const { retried, left } = await withAdminOf(context, async ({ listJobs, retryJob }) => {
         const selected = stuck ? (await listJobs({ withCompleted: false })).filter(isStuck).map(({ id }) => id) : ids;
         const outcomes = await Promise.all(selected.map(async (id) => ({ id, isRetried: await retryJob(id) })));
         const idsWhere = (isRetried: boolean) =>
@@ -86,7 +86,8 @@ function isStuck({ problem }: JobRecord): boolean {
   return problem !== null;
 }
 
-async function withOperations<T>(
+/** Opens the service’s database for an administrator’s command. @throws CliError `ERR_CONFIGURATION` */
+export async function withAdminOf<T>(
   { environment }: Context,
   use: Parameters<typeof import('@flywheel/service').withAdmin<T>>[1],
 ): Promise<T> {

@@ -118,6 +118,7 @@ export async function findRepeatedProofs(
 async function requireNoReadyRotation(trx: Db, { flywheel }: Project): Promise<void> {
   const rotation = await findOpenRotation(trx, flywheel.id);
   const batchId = rotation?.isReady ? rotation.batchId : await findMissedRotation(trx, flywheel);
+  if (batchId === 'recovered') throw new ApiError('ERR_NONCE_POOL_EMPTY', { retryAfterSeconds: 1 });
   if (batchId !== null) throw new ApiError('ERR_ROTATION_OPEN', { batchId });
 }
 

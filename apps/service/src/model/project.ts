@@ -36,13 +36,20 @@ export interface Flywheel {
   readonly multisig: Multisig;
 }
 
+/** True while the recovery key acts for an operator whose key is lost: what is closed now pays rent to the lost one. */
+export function isOperatorLost({ operator, rentCollector }: Pick<Multisig, 'operator' | 'rentCollector'>): boolean {
+  return operator !== rentCollector;
+}
+
 /** The addresses of a Squads v4 multisig and its members. */
 export interface Multisig {
   readonly address: Address;
   readonly vault: Address;
   readonly vaultIndex: number;
-  /** Initiate and Execute; pays, proposes, executes, collects rent; has no vote. */
+  /** Initiate and Execute; pays, proposes, executes; has no vote. The recovery key, while a lost operator is being replaced. */
   readonly operator: Address;
+  /** Receives the rent of closed accounts: the operator, or the lost one until it is replaced. */
+  readonly rentCollector: Address;
   /** Initiate and Execute, like the operator, in whose place it acts if that key is lost; null if there is none. */
   readonly recovery: Address | null;
   /** Vote. */

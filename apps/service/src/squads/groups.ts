@@ -11,7 +11,7 @@ import {
   vaultMessageAccounts,
 } from '@flywheel/squads';
 import type { Batch, CompiledPipeline } from '../model/batch.ts';
-import type { Multisig } from '../model/project.ts';
+import { isOperatorLost, type Multisig } from '../model/project.ts';
 import {
   batchAccountsClose,
   batchAddTransaction,
@@ -99,7 +99,7 @@ export async function executionGroup(
 
 /**
  * Builds what closes an ended batch: the accounts of its vault messages, last first as the program demands, then the
- * batch and its proposal. The rent goes to the operator.
+ * batch and its proposal. The rent goes to the rent collector.
  * @param size number of vault messages that are left (`BatchAccount.size`).
  */
 export async function closeGroups(
@@ -118,7 +118,8 @@ export async function closeGroups(
 
 /**
  * Builds what uses up an index without effect: a batch is created, opened, rejected by the company and closed in one
- * transaction. The chain takes indices in order only, so an index that is no longer needed would block all later ones.
+ * transaction. The chain takes indices in order only, so an index that is no longer needed would block all later ones. Its
+ * accounts stay while their rent would go to a lost operator.
  */
 export async function burnIndexGroup(multisig: Multisig, batchIndex: bigint): Promise<InstructionGroup> {
   const batch = await locateBatch(multisig, batchIndex);
@@ -128,7 +129,7 @@ export async function burnIndexGroup(multisig: Multisig, batchIndex: bigint): Pr
       proposalCreate(batch),
       proposalActivate(batch),
       proposalReject(batch, multisig.company),
-      batchAccountsClose(batch),
+      ...(isOperatorLost(multisig) ? [] : [batchAccountsClose(batch)]),
     ],
     ...sumOfWeights([CREATE_WEIGHT, ACTIVATE_WEIGHT, VOTE_WEIGHT, CLOSE_BATCH_WEIGHT]),
   };

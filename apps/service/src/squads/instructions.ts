@@ -17,11 +17,11 @@ import {
 import type { AccountMeta, Address, ReadonlyUint8Array } from '@solana/kit';
 import type { Multisig } from '../model/project.ts';
 
-// Squads' instructions as Flywheel sends them: the operator proposes, executes, pays and collects the rent; no memos.
+// Squads' instructions as Flywheel sends them: the operator proposes, executes and pays; no memos.
 
 /** A batch or rotation of a multisig and the accounts that every instruction about it names. */
 export interface LocatedBatch {
-  readonly multisig: Pick<Multisig, 'address' | 'vaultIndex' | 'operator'>;
+  readonly multisig: Pick<Multisig, 'address' | 'vaultIndex' | 'operator' | 'rentCollector'>;
   readonly batchIndex: bigint;
   readonly address: Address;
   readonly proposal: Address;
@@ -128,7 +128,7 @@ export async function vaultBatchTransactionAccountClose(
     proposal,
     batch: address,
     transaction: await batchTransactionAddress(multisig.address, batchIndex, position),
-    rentCollector: multisig.operator,
+    rentCollector: multisig.rentCollector,
   });
 }
 
@@ -138,6 +138,6 @@ export function batchAccountsClose({ multisig, address, proposal }: LocatedBatch
     multisig: multisig.address,
     proposal,
     batch: address,
-    rentCollector: multisig.operator,
+    rentCollector: multisig.rentCollector,
   });
 }

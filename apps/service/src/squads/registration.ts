@@ -62,6 +62,7 @@ export async function registrationInstructions(
     vault,
     vaultIndex: VAULT_INDEX,
     operator,
+    rentCollector: operator,
     recovery,
     company,
     wallet,
@@ -82,7 +83,7 @@ export async function registrationInstructions(
         threshold: THRESHOLD,
         members: multisigMembers(multisig),
         timeLock: 0,
-        rentCollector: operator,
+        rentCollector: multisig.rentCollector,
         memo: null,
       }),
       ...[
@@ -171,7 +172,7 @@ function multisigMismatch(
     mismatch('threshold', onChain.threshold, THRESHOLD) ??
     mismatch('time lock', onChain.timeLock, 0) ??
     mismatch('stale transaction index', onChain.staleTransactionIndex, 0n) ??
-    mismatch('rent collector', onChain.rentCollector, multisig.operator) ??
+    mismatch('rent collector', onChain.rentCollector, multisig.rentCollector) ??
     mismatch('members', memberList(onChain.members), memberList(multisigMembers(multisig)))
   );
 }

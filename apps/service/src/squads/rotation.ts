@@ -82,22 +82,25 @@ export async function rotationCloseGroup(multisig: Multisig, { batchIndex }: Rot
     multisig: multisig.address,
     proposal,
     transaction: address,
-    rentCollector: multisig.operator,
+    rentCollector: multisig.rentCollector,
   });
   return { instructions: [close], ...CLOSE_WEIGHT };
 }
 
 /**
- * True if the account is exactly this rotation, byte for byte, and our operator created it: the present one, or the one
- * that the rotation removes.
+ * True if the account is exactly this rotation, byte for byte, and our operator created it: the present one, the one that
+ * the rotation removes, or the recovery key.
  */
-export function isRotation(account: AccountBytes, rotation: Rotation, { operator }: Multisig): boolean {
+export function isRotation(account: AccountBytes, rotation: Rotation, { operator, recovery }: Multisig): boolean {
   const { programAddress, data } = account;
   if (programAddress !== SQUADS_PROGRAM_ADDRESS) return false;
   if (!CONFIG_TRANSACTION_DISCRIMINATOR.every((byte, index) => data[index] === byte)) return false;
   const { creator, actions } = decodeConfigTransaction(account);
   const isRemoved = actions.some((action) => action.__kind === 'RemoveMember' && action.oldMember === creator);
-  return (creator === operator || isRemoved) && bytesEqual(encodeConfigActions(actions), actionsOf(rotation));
+  return (
+    (creator === operator || creator === recovery || isRemoved) &&
+    bytesEqual(encodeConfigActions(actions), actionsOf(rotation))
+  );
 }
 
 /** Returns the bytes that a rotation's only pipeline stores on chain. */

@@ -54,7 +54,10 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
       ],
       update: ['last_batch_index'],
     },
-    work: { select: true, update: ['operator', 'company', 'wallet', 'last_batch_index', 'run_number'] },
+    work: {
+      select: true,
+      update: ['operator', 'lost_operator', 'company', 'wallet', 'last_batch_index', 'run_number'],
+    },
   },
   api_keys: {
     serve: {

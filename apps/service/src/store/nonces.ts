@@ -196,6 +196,23 @@ export async function isOperatorInUse(db: Db, operator: Address): Promise<boolea
   return row !== undefined;
 }
 
+/** Tells whether a batch's leased nonce belongs to an operator, who alone can advance it. */
+export async function isNonceOf(db: Db, batchId: string, operator: Address): Promise<boolean> {
+  const row = await db
+    .selectFrom('nonces')
+    .select('address')
+    .where('batch_id', '=', batchId)
+    .where('authority', '=', operator)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Deletes the nonces of an operator whose key is lost, leased ones too: no approval on one of them can be signed any more. */
+export async function retireNonces(db: Db, lost: Address): Promise<number> {
+  const { numDeletedRows } = await db.deleteFrom('nonces').where('authority', '=', lost).executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
 /** Deletes nonces from the pool, except leased ones. @returns the number deleted. */
 export async function forgetNonces(db: Db, addresses: readonly Address[]): Promise<number> {
   const { numDeletedRows } = await db

@@ -88,6 +88,8 @@ interface FlywheelsTable {
   vault_index: number;
   operator: Address;
   recovery: Address | null;
+  /** The member that `operator`, the recovery key, acts for until a rotation removes it; null if none is lost. */
+  lost_operator: Address | null;
   company: Address;
   wallet: Address;
   lookup_table: Address;

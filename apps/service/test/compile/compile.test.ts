@@ -26,6 +26,7 @@ describe('compilePipelines', () => {
           vaultIndex: 0,
           operator: addressOf(5),
           recovery: null,
+          rentCollector: addressOf(5),
           company: addressOf(6),
           wallet: addressOf(7),
           lookupTable: { address: lookupTable, addresses },

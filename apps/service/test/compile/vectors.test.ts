@@ -66,6 +66,7 @@ function projectOf(vector: ProjectVector): Pick<Project, 'token' | 'flywheel'> {
         vaultIndex: 0,
         operator: unused,
         recovery: null,
+        rentCollector: unused,
         company: unused,
         wallet: unused,
         lookupTable: {

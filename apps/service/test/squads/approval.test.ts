@@ -64,6 +64,7 @@ describe('the approval of a batch', () => {
       vaultIndex: 0,
       operator: operator.address,
       recovery: null,
+      rentCollector: operator.address,
       company: company.address,
       wallet: wallet.address,
       lookupTable: { address: await freshAddress(), addresses: [] },

@@ -236,7 +236,17 @@ async function multisig(): Promise<Multisig> {
   const [address, vault, operator, company, wallet, table] = await Promise.all(Array.from({ length: 6 }, anAddress));
   if (!address || !vault || !operator || !company || !wallet || !table) throw new Error('Six addresses are needed.');
   const lookupTable = { address: table, addresses: [] };
-  return { address, vaultIndex: 0, vault, operator, recovery: null, company, wallet, lookupTable };
+  return {
+    address,
+    vaultIndex: 0,
+    vault,
+    operator,
+    rentCollector: operator,
+    recovery: null,
+    company,
+    wallet,
+    lookupTable,
+  };
 }
 
 async function anAddress(): Promise<Address> {

@@ -5,20 +5,29 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeMultisig, PERMISSION } from '@flywheel/squads';
-import { assertError, executeSigned, openBatch, waitUntil } from '@flywheel/testing/batches';
-import { findMultisig } from '@flywheel/testing/chain';
+import { assertError, executeSigned, openBatch, setUpBatch, waitUntil } from '@flywheel/testing/batches';
+import { findMultisig, land } from '@flywheel/testing/chain';
 import { burnPipeline, execute, init } from '@flywheel/testing/client';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { createProject, requireOk, signWith, type TestProject } from '@flywheel/testing/project';
 import { randomAddress, randomNonce } from '@flywheel/testing/records';
 import { approve, rotateOperator, waitForWithdrawal } from '@flywheel/testing/treasury';
 import { openConsoleWorld, type World } from '@flywheel/testing/world';
-import { type Address, fetchEncodedAccount } from '@solana/kit';
-import { createSignerFile } from '../../src/solana/signer.ts';
+import {
+  type Address,
+  addSignersToInstruction,
+  type Base64EncodedWireTransaction,
+  fetchEncodedAccount,
+} from '@solana/kit';
+import { withAdmin } from '../../src/admin.ts';
+import { createSignerFile, loadSigner } from '../../src/solana/signer.ts';
+import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
 
-const CLIENTS = 3;
+type SetUpBatch = Awaited<ReturnType<typeof setUpBatch>>;
+
+const CLIENTS = 2;
 /** Batches that the clients execute before the change, and after it. */
-const BATCHES = 6;
+const BATCHES = 4;
 const PAUSE_MS = 100;
 const nonceOfAnother = {
   address: randomAddress(),
@@ -90,6 +99,62 @@ describe('the rotation of the operator', () => {
     assert.equal(await lamportsOf(old), before);
   });
 
+  it('works without the old key where a recovery key was registered, and loses no rent of a batch', async () => {
+    const [recovery, third] = [await createFundedSigner('recovery'), await createFundedSigner('third')];
+    const lost = next.address;
+    await world.restart({ OPERATOR_SIGNER: next.path, RECOVERY_ADDRESS: recovery.address });
+    const project = await createProject(world);
+    const [approved, active] = [
+      await setUpBatch(world, project, [burnPipeline()]),
+      await setUpBatch(world, project, [burnPipeline()]),
+    ];
+    await approveOnChain(project, approved);
+    // From here on no process has the lost key.
+    await world.restart({ OPERATOR_SIGNER: third.path });
+    const unset = await openBatch(world, project, [burnPipeline()]);
+    const environment = { ...world.environment, OPERATOR_SIGNER: third.path };
+    const recover = () => withAdmin(environment, ({ recoverOperator }) => recoverOperator(lost));
+    const recovered = await recover();
+    assert.ok(recovered.recovered.includes(project.projectId) && recovered.locked.length > 0);
+    assert.deepEqual((await recover()).recovered, []);
+    const lostLamports = await lamportsOf(lost);
+
+    await world.restart({ OPERATOR_SIGNER: third.path, OPERATOR_SIGNER_PREVIOUS: recovery.path });
+    await untilEnded([approved.id, active.id, unset.id], ['EXECUTED', 'FAILED', 'FAILED']);
+    await executesBatch(project);
+    const rotation = requireOk(await rotateOperator(world, project, decider.cookie));
+    assert.deepEqual([rotation.from, rotation.to], [lost, third.address]);
+    await finishRotation(project, rotation.batchId);
+    await assertOperator(project, third.address, recovery.address);
+    await executesBatch(project);
+    await waitUntil('every batch to be closed', findUnclosed, (open) => open.length === 0);
+    assert.equal(await lamportsOf(lost), lostLamports);
+    const isOfThird = async () => (await readAuthorities()).filter((authority) => authority !== third.address);
+    await waitUntil('the recovery key’s nonces to be moved', isOfThird, (others) => others.length === 0);
+  });
+
+  async function createFundedSigner(name: string) {
+    const path = join(directory, `${name}.json`);
+    const address = await createSignerFile(path);
+    await world.localnet.bank.airdrop(address, OPERATOR_LAMPORTS);
+    return { address, path };
+  }
+
+  /** Casts both votes on chain, and stores the request, as if the service had been stopped before the first execution. */
+  async function approveOnChain(project: TestProject, { id, batchIndex, signedTx }: SetUpBatch): Promise<void> {
+    const multisig = await findMultisig(world, project);
+    const located = await locateBatch(multisig, batchIndex);
+    for (const voter of [project.wallet, await loadSigner(world.environment.COMPANY_SIGNER ?? '')]) {
+      const vote = addSignersToInstruction([voter], proposalApprove(located, voter.address));
+      await land(world, world.operator, [vote]);
+    }
+    await world.db
+      .updateTable('batches')
+      .set({ signed_tx: signedTx as Base64EncodedWireTransaction, signed_at: new Date() })
+      .where('id', '=', id)
+      .execute();
+  }
+
   /**
    * Lets clients create and execute batches one after another, so that some batch is always open, until they are stopped.
    * Only a rotation that both sides have approved may refuse a batch, and none may fail.
@@ -146,7 +211,7 @@ describe('the rotation of the operator', () => {
   }
 
   /** The operator of the database is the one on chain, which collects the rent; there is no other member beside the voters. */
-  async function assertOperator(project: TestProject, operator: Address): Promise<void> {
+  async function assertOperator(project: TestProject, operator: Address, ...recovery: Address[]): Promise<void> {
     const { address, company, wallet, ...stored } = await findMultisig(world, project);
     assert.equal(stored.operator, operator);
     const account = await fetchEncodedAccount(world.rpc, address);
@@ -156,7 +221,7 @@ describe('the rotation of the operator', () => {
     assert.deepEqual(
       members.map(({ key, permissions }) => `${key} ${permissions.mask}`).toSorted(),
       [
-        `${operator} ${PERMISSION.initiate | PERMISSION.execute}`,
+        ...[operator, ...recovery].map((key) => `${key} ${PERMISSION.initiate | PERMISSION.execute}`),
         `${company} ${PERMISSION.vote}`,
         `${wallet} ${PERMISSION.vote}`,
       ].toSorted(),
@@ -169,10 +234,25 @@ describe('the rotation of the operator', () => {
     assert.equal(status, 'EXECUTED');
   }
 
+  async function untilEnded(ids: readonly string[], expected: readonly string[]): Promise<void> {
+    const read = async () => {
+      const rows = await world.db
+        .selectFrom('batches')
+        .select(['id', 'status', 'execution_error'])
+        .where('id', 'in', ids)
+        .execute();
+      return ids.map((id) => rows.find((row) => row.id === id)?.status);
+    };
+    await waitUntil(`batches to be ${expected.join(', ')}`, read, (seen) => seen.join() === expected.join());
+  }
+
+  function findUnclosed() {
+    return world.db.selectFrom('batches').select(['id', 'status']).where('closed_at', 'is', null).execute();
+  }
+
   /** Waits until every batch, whoever began it, is executed and its accounts are closed. */
   async function untilClosed(): Promise<void> {
-    const read = () => world.db.selectFrom('batches').select(['id', 'status']).where('closed_at', 'is', null).execute();
-    await waitUntil('every batch to be closed', read, (open) => open.length === 0);
+    await waitUntil('every batch to be closed', findUnclosed, (open) => open.length === 0);
     const failed = await world.db.selectFrom('batches').select('id').where('status', '!=', 'EXECUTED').execute();
     assert.deepEqual(failed, []);
   }

@@ -13,6 +13,7 @@ export const AuditAction = z
     'batch.initialized',
     'withdrawal.requested',
     'rotation.requested',
+    'operator.recovered',
     'batch.executed',
     'batch.cancelled',
     'batch.approved',

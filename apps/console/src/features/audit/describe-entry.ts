@@ -34,6 +34,7 @@ const TITLES: { readonly [Action in AuditAction]: string } = {
   'batch.initialized': 'Created a batch',
   'withdrawal.requested': 'Requested a withdrawal',
   'rotation.requested': 'Requested a change of the multisig’s members',
+  'operator.recovered': 'The recovery key took over from a lost operator',
   'batch.executed': 'Approved a batch with the wallet',
   'batch.cancelled': 'Cancelled a batch',
   'batch.approved': 'Approved a batch for the company',

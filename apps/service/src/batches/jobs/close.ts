@@ -11,7 +11,7 @@ import {
   VOTE_WEIGHT,
 } from '@flywheel/squads';
 import { type Batch, toApiError } from '../../model/batch.ts';
-import type { Multisig, Project } from '../../model/project.ts';
+import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { closeGroups } from '../../squads/groups.ts';
 import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
 import { rotationCloseGroup } from '../../squads/rotation.ts';
@@ -47,6 +47,8 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
   const isShownEarly = batch.status === 'EXECUTED' && !(await isEndFinalized(deps.db, batch.id));
   const retryMs = isShownEarly ? await finalizeEnd(deps, project, batch) : null;
   if (retryMs !== null) return enqueueAgain(deps, multisig, batch, retryMs);
+  // The end of the rotation that replaces the lost operator enqueues the job again.
+  if (isOperatorLost(multisig)) return;
   for (let failedLandings = 0; failedLandings < MAX_FAILED_LANDINGS; ) {
     const step = await nextStep(deps, multisig, batch);
     if (step === 'closed') {

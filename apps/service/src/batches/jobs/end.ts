@@ -2,12 +2,14 @@ import type { RecipientFailure } from '@flywheel/api';
 import { type Address, address } from '@solana/kit';
 import { dailyTotals, requirements } from '../../compile/totals.ts';
 import { type Batch, type BatchEvent, type Bundle, type EndCause, isFinal } from '../../model/batch.ts';
-import type { Multisig, Project } from '../../model/project.ts';
+import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { endBatch } from '../../store/batches/batches.ts';
 import { findBundles } from '../../store/batches/bundles.ts';
 import { markTokenAccountsCreated } from '../../store/batches/created-token-accounts.ts';
+import { findUnclosedIds } from '../../store/batches/ends.ts';
 import { replaceMember, replacementOf } from '../../store/batches/rotations.ts';
 import type { Db } from '../../store/db.ts';
+import { isNonceOf } from '../../store/nonces.ts';
 import { releaseRecipients } from '../../store/projects/held-recipients.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
@@ -43,7 +45,7 @@ function undone(ending: Ending, failure: ExecutionFailure): Ending {
 }
 
 /**
- * Jobs `expire` and `cancel`, and a rotation that does not wait any longer: end an open batch with the result that the chain shows. It is EXECUTED if all of its
+ * Jobs `expire` and `cancel`, and what replaces a member: end an open batch with the result that the chain shows. It is EXECUTED if all of its
  * pipelines were executed meanwhile. Waits for its bundles in flight first; afterwards nothing of it is sent again.
  */
 export async function endOpen(
@@ -57,8 +59,8 @@ export async function endOpen(
   await settleBundles(deps, batch);
   const executed = await readFinallyExecuted(deps, multisig, batch);
   if (executed === 'incomplete') {
+    if (cause !== 'expired' && cause !== 'cancelled') throw new Error(`No node has the history of batch ${batch.id}.`);
     const startAfter = new Date(deps.clock.now().getTime() + RETRY_MS);
-    if (cause === 'overtaken') return;
     const type = cause === 'expired' ? 'expire' : 'cancel';
     return deps.jobs.enqueue(deps.db, { type, batchId: batch.id, multisig: multisig.address }, { startAfter });
   }
@@ -67,8 +69,24 @@ export async function endOpen(
     event: isExecuted ? 'EXECUTION_LANDED' : 'ENDED_UNEXECUTED',
     executed,
     ...(isExecuted ? { failure: null } : { failure: { failedTxMsg: END_REASONS[cause] } }),
-    ...(!isExecuted && cause !== 'overtaken' && { cause }),
+    ...(!isExecuted && (cause === 'expired' || cause === 'cancelled') && { cause }),
   });
+}
+
+/**
+ * Ends an open batch whose approval names a lost operator as the one that pays: it can never be complete. A batch that is
+ * approved on chain goes on, and the recovery key pays.
+ * @returns true if the batch has ended.
+ */
+export async function endUnpayable(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
+  const { multisig } = project.flywheel;
+  if (!isOperatorLost(multisig) || isFinal(batch.status)) return false;
+  if (await isNonceOf(deps.db, batch.id, multisig.operator)) return false;
+  await settleBundles(deps, batch);
+  const final = await awaitFinality(deps, multisig, batch);
+  if (final !== 'incomplete' && final.status === 'Approved') return false;
+  await endOpen(deps, project, batch, 'unpayable');
+  return true;
 }
 
 /** A node that lacks a part of the history rarely has it sooner. */
@@ -89,6 +107,8 @@ export const END_REASONS = {
   cancelled: 'The batch was cancelled.',
   overtaken:
     'A member of the multisig was replaced before this batch was approved, which made it stale. Send it as a new batch.',
+  unpayable:
+    'The key of the operator that pays for its approval is lost. Nothing was executed; send it as a new batch.',
 } as const;
 
 /**
@@ -121,6 +141,12 @@ export async function recordEnd(
   await recordRecipients({ clock }, trx, batch, executed, failure?.failedRecipient);
   if (batch.kind === 'rotation' && event === 'EXECUTION_LANDED') {
     await replaceMember(trx, batch.flywheelId, replacementOf(batch));
+    // Their accounts stayed open while their rent would have gone to a lost operator.
+    if (isOperatorLost(project.flywheel.multisig)) {
+      for (const batchId of await findUnclosedIds(trx, batch.flywheelId)) {
+        await jobs.enqueue(trx, { type: 'close', batchId, multisig: project.flywheel.multisig.address });
+      }
+    }
   }
   await jobs.enqueue(trx, { type: 'close', batchId: batch.id, multisig: project.flywheel.multisig.address });
   log.info({ batchId: batch.id, event, executed, pipelines: batch.pipelines.length, ...failure }, 'batch ended');

@@ -1,7 +1,7 @@
 import { SOL_DECIMALS, toDecimal } from '@flywheel/protocol';
 import { decodeBatch, decodeMultisig, decodeProposal, planTransactions } from '@flywheel/squads';
 import type { Batch } from '../../model/batch.ts';
-import type { Multisig, Project } from '../../model/project.ts';
+import { isOperatorLost, type Multisig, type Project } from '../../model/project.ts';
 import { burnIndexGroup, type SetupCursor, setupGroups } from '../../squads/groups.ts';
 import { batchAccountSizes, rotationAccountSizes } from '../../squads/rent.ts';
 import { actionsOf, isRotation, rotationSetupGroup } from '../../squads/rotation.ts';
@@ -239,7 +239,7 @@ async function burnDeadIndices(deps: RunDeps, multisig: Multisig, { flywheelId, 
         `Index ${dead.batchIndex} of ${multisig.address} could not be burned: ${JSON.stringify(landing)}`,
       );
     }
-    await fencedTransaction(deps, (trx) => markClosed(trx, dead.id, deps.clock.now()));
+    if (!isOperatorLost(multisig)) await fencedTransaction(deps, (trx) => markClosed(trx, dead.id, deps.clock.now()));
     deps.log.info({ batchId: dead.id, batchIndex: String(dead.batchIndex) }, 'index burned');
   }
 }

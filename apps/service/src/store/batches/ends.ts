@@ -48,6 +48,19 @@ export async function findDeadIndices(
   return rows.map(({ id, batch_index }) => ({ id, batchIndex: batch_index }));
 }
 
+/** Finds the ids of a flywheel's ended batches whose accounts are not closed, in order. */
+export async function findUnclosedIds(db: Db, flywheelId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('batches')
+    .select('id')
+    .where('flywheel_id', '=', flywheelId)
+    .where('ended_at', 'is not', null)
+    .where('closed_at', 'is', null)
+    .orderBy('batch_index')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Raises the last index after others have used indices of the multisig. */
 export async function raiseBatchIndex(db: Db, flywheelId: string, reached: bigint): Promise<void> {
   await db

@@ -55,10 +55,11 @@ export async function findReadyAt(db: Db, batchId: string): Promise<Date> {
 }
 
 /**
- * Finds the id of the rotation that has replaced a member of a flywheel since its members were read, or null. A request
- * that waited for the flywheel's lock meanwhile would build its approval with the old member.
+ * Finds the id of the rotation that has replaced a member of a flywheel since its members were read, or null; `recovered` if
+ * its recovery key has taken over from a lost operator. A request that waited for the flywheel's lock meanwhile would build
+ * its approval with the old member.
  */
-export async function findMissedRotation(db: Db, { id, multisig }: Flywheel): Promise<string | null> {
+export async function findMissedRotation(db: Db, { id, multisig }: Flywheel): Promise<string | 'recovered' | null> {
   const changed = await db
     .selectFrom('flywheels')
     .select('id')
@@ -72,15 +73,15 @@ export async function findMissedRotation(db: Db, { id, multisig }: Flywheel): Pr
     )
     .executeTakeFirst();
   if (!changed) return null;
-  const { id: batchId } = await db
+  const ended = await db
     .selectFrom('batches')
     .select('id')
     .where('flywheel_id', '=', id)
     .where('kind', '=', 'rotation')
     .where('ended_at', 'is not', null)
     .orderBy('batch_index', 'desc')
-    .executeTakeFirstOrThrow();
-  return batchId;
+    .executeTakeFirst();
+  return ended?.id ?? 'recovered';
 }
 
 /** Finds the ids of a flywheel's open batches of every kind, in the order of their creation. */
@@ -130,11 +131,15 @@ export async function replaceMember(
   flywheelId: string,
   { approver, from, to }: Pick<RotateAction, 'approver' | 'from' | 'to'>,
 ): Promise<void> {
-  const column = sql.ref(approver);
   const { numAffectedRows } =
-    approver !== 'wallet'
-      ? await sql`update flywheels set ${column} = ${to} where id = ${flywheelId} and ${column} = ${from}`.execute(trx)
-      : await sql`
+    approver === 'operator'
+      ? await sql`
+          update flywheels set operator = ${to}, lost_operator = null
+          where id = ${flywheelId} and coalesce(lost_operator, operator) = ${from}
+        `.execute(trx)
+      : approver === 'company'
+        ? await sql`update flywheels set company = ${to} where id = ${flywheelId} and company = ${from}`.execute(trx)
+        : await sql`
           with flywheel as (
             update flywheels set wallet = ${to} where id = ${flywheelId} and wallet = ${from} returning project_id
           )

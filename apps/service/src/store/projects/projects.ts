@@ -129,7 +129,16 @@ function select(db: Db) {
     .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
     .select(['projects.id', 'projects.wallet', 'scopes', 'burn_limit', 'airdrop_limit', 'approval_mode'])
     .select(['tokens.id as token_id', 'mint', 'decimals', 'program_address'])
-    .select(['flywheels.id as flywheel_id', 'multisig', 'vault', 'vault_index', 'operator', 'recovery', 'company'])
+    .select([
+      'flywheels.id as flywheel_id',
+      'multisig',
+      'vault',
+      'vault_index',
+      'operator',
+      'recovery',
+      'company',
+      'lost_operator',
+    ])
     .select(['flywheels.wallet as member_wallet', 'lookup_table', 'lookup_table_addresses'])
     .select((eb) =>
       jsonArrayFrom(
@@ -160,6 +169,7 @@ function toProject(row: Row): Project {
         vault: row.vault,
         vaultIndex: row.vault_index,
         operator: row.operator,
+        rentCollector: row.lost_operator ?? row.operator,
         recovery: row.recovery,
         company: row.company,
         wallet: row.member_wallet,

@@ -59,8 +59,12 @@ export async function findRegistration(
     wallet: row.wallet,
     request: row.request,
     token: row.token,
-    // A registration of an earlier release has none.
-    multisig: { ...row.multisig, recovery: row.multisig.recovery ?? null },
+    // A registration of an earlier release has neither.
+    multisig: {
+      ...row.multisig,
+      rentCollector: row.multisig.rentCollector ?? row.multisig.operator,
+      recovery: row.multisig.recovery ?? null,
+    },
     createKey: row.create_key,
     message: row.message,
     lastValidBlockHeight: row.last_valid_block_height,

@@ -1,0 +1,37 @@
+import { pluralize } from '@flywheel/protocol';
+import { isAddress } from '@solana/kit';
+import type { Command } from 'commander';
+import type { Context } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { withAdminOf } from './jobs.ts';
+
+/** `flywheel recover-operator`: for operators of the service, on its database, after the operator’s key was lost. */
+export function addRecoverOperatorCommand(program: Command, context: Context): void {
+  const { output } = context;
+  program
+    .command('recover-operator')
+    .summary('let the recovery keys act for a lost operator')
+    .description(
+      'Let the recovery keys act for an operator whose key is lost. Open batches that only it could pay for end, and the operator can be replaced with OPERATOR_SIGNER_PREVIOUS set to the recovery key. Safe to repeat. Uses the settings of flywheel work, and the DATABASE_URL of flywheel migrate.',
+    )
+    .argument('<address>', 'address of the lost operator')
+    .addHelpText(
+      'after',
+      '\nExample:\n  DATABASE_URL=postgres://… SOLANA_RPC_URL=https://… flywheel recover-operator 7Fq2…',
+    )
+    .action(async (lost: string) => {
+      if (!isAddress(lost)) throw new CliError('ERR_USAGE', `${lost} is not an address: base58 of 32 bytes is needed.`);
+      const recovery = await withAdminOf(context, ({ recoverOperator }) => recoverOperator(lost));
+      const { recovered, locked, retiredNonces } = recovery;
+      const lines = [
+        recovered.length + locked.length === 0
+          ? `No project has the operator ${lost}.`
+          : `The recovery key acts for ${pluralize(recovered.length, 'project')} now. Next: replace the operator in the settings of each (docs/operating.md).`,
+        ...locked.map((id) => `Project ${id} has no recovery key: its vault stays locked without the operator’s key.`),
+        ...(retiredNonces === 0
+          ? []
+          : [`${pluralize(retiredNonces, 'nonce')} of the lost operator removed from the pool.`]),
+      ];
+      output.result(recovery, lines.join('\n'));
+    });
+}
