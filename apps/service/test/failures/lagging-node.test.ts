@@ -36,8 +36,12 @@ describe('two nodes 200 slots apart behind one URL', () => {
   it('do not report a landed bundle as lost', async () => {
     const project = await createProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline(1)]);
+    const bundles = world.db.selectFrom('bundles').where('batch_id', '=', batch.id).where('phase', '=', 'execution');
     let answered = 0;
     world.gate.intercept('getSignatureStatuses', async (call, pass) => {
+      // The pool of nonces asks for signatures of its own meanwhile.
+      const sent = (await bundles.select('signatures').execute()).flatMap(({ signatures }) => signatures);
+      if (!sent.some((signature) => JSON.stringify(call.params).includes(signature))) return pass();
       answered += 1;
       if (answered === 1) {
         await waitUntil(
@@ -54,8 +58,7 @@ describe('two nodes 200 slots apart behind one URL', () => {
     world.gate.clear();
     assert.ok(answered > 3);
     assert.equal(executeResult?.successfulExecutions.length, 1);
-    const bundles = world.db.selectFrom('bundles').select('state').where('batch_id', '=', batch.id);
-    assert.deepEqual(await bundles.where('phase', '=', 'execution').execute(), [{ state: 'landed' }]);
+    assert.deepEqual(await bundles.select('state').execute(), [{ state: 'landed' }]);
   });
 
   it('answer a request only from a state in which the newest bundle of the project has landed', async () => {
