@@ -19,17 +19,13 @@ export type Answer =
 export interface HttpServer {
   readonly url: string;
   readonly requests: readonly Request[];
-  /** Time of each request in milliseconds since the epoch. */
-  readonly times: readonly number[];
   stop(): Promise<void>;
 }
 
 /** Starts a real HTTP server that answers each request as `answer` says. */
 export async function startHttpServer(answer: (request: Request, count: number) => Answer): Promise<HttpServer> {
   const requests: Request[] = [];
-  const times: number[] = [];
   const server = createServer((request, response) => {
-    times.push(Date.now());
     readBody(request).then((text) => {
       const body = text === '' ? {} : JSON.parse(text);
       const parsed = { method: request.method ?? '', path: request.url ?? '', body };
@@ -42,7 +38,6 @@ export async function startHttpServer(answer: (request: Request, count: number) 
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    times,
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
