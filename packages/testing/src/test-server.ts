@@ -99,6 +99,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       hash,
       scopes: new Set(['burn']),
       expiresAt: null,
+      lastUsedAt: null,
       revokedAt: null,
       ...key,
     });

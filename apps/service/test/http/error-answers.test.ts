@@ -114,7 +114,7 @@ describe('an API key', () => {
     }
   });
 
-  it('gives the handler its project, and records its use', async () => {
+  it('gives the handler its project, and records its use at most once a minute', async () => {
     const touched: string[] = [];
     const seen: unknown[] = [];
     await using noting = await startTestServer({
@@ -129,6 +129,13 @@ describe('an API key', () => {
     await noting.fetch(CURRENT);
     assert.deepEqual(seen, [[PROJECT.id, 'key-1', ['burn']]]);
     assert.deepEqual(touched, ['key-1']);
+    const touchedAfter = async (ms: number) => {
+      const apiKey = noting.addKey({ lastUsedAt: new Date(Date.parse('2026-11-21T12:00:00Z') - ms) });
+      touched.length = 0;
+      await noting.fetch(CURRENT, { apiKey });
+      return touched.length;
+    };
+    assert.deepEqual([await touchedAfter(60_000), await touchedAfter(60_001)], [0, 1]);
   });
 });
 

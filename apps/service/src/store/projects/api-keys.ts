@@ -26,6 +26,7 @@ export interface StoredKey extends Omit<ApiKeyRecord, 'projectId' | 'hash'> {
 
 export interface FoundApiKey extends Pick<ApiKeyRecord, 'id' | 'projectId' | 'hash' | 'scopes' | 'expiresAt'> {
   readonly revokedAt: Date | null;
+  readonly lastUsedAt: Date | null;
 }
 
 export async function insertApiKey(db: Db, key: ApiKeyRecord): Promise<void> {
@@ -48,7 +49,7 @@ export async function insertApiKey(db: Db, key: ApiKeyRecord): Promise<void> {
 export async function findApiKey(db: Db, prefix: string): Promise<FoundApiKey | null> {
   const row = await db
     .selectFrom('api_keys')
-    .select(['id', 'project_id', 'hash', 'scopes', 'expires_at', 'revoked_at'])
+    .select(['id', 'project_id', 'hash', 'scopes', 'expires_at', 'revoked_at', 'last_used_at'])
     .where('prefix', '=', prefix)
     .executeTakeFirst();
   if (!row) return null;
@@ -59,6 +60,7 @@ export async function findApiKey(db: Db, prefix: string): Promise<FoundApiKey | 
     scopes: new Set(row.scopes),
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
+    lastUsedAt: row.last_used_at,
   };
 }
 
@@ -90,17 +92,13 @@ export async function findExpiringKeys(
   return rows.map(toStoredKey);
 }
 
-/** Clients that poll use a key ten times a second; the time of its last use is needed in days. */
-const TOUCH_INTERVAL_MS = 60_000;
-
-/** Records that a key was used, at most once a minute. */
+/** Records when a key was used. Of simultaneous uses the latest stays. */
 export async function touchApiKey(db: Db, keyId: string, now: Date): Promise<void> {
-  const before = new Date(now.getTime() - TOUCH_INTERVAL_MS);
   await db
     .updateTable('api_keys')
     .set({ last_used_at: now })
     .where('id', '=', keyId)
-    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', before)]))
+    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', now)]))
     .execute();
 }
 
