@@ -155,7 +155,8 @@ function createBoss(
     useListenNotify: own.supervise,
     superviseIntervalSeconds: SUPERVISION_SECONDS,
     monitorIntervalSeconds: SUPERVISION_SECONDS,
-    queueCacheIntervalSeconds: QUEUE_LOOKUP_SECONDS,
+    // Only a worker needs the queues' counts, see there; a sender needs their settings, which a release changes.
+    ...(own.supervise && { queueCacheIntervalSeconds: QUEUE_LOOKUP_SECONDS }),
   });
   boss.on('error', (error) => log.error({ err: error }, 'job queue error'));
   boss.on('warning', ({ message, data }) => log.warn({ ...data }, message));
