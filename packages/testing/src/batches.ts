@@ -60,13 +60,8 @@ export async function readBatch(
   return requireOk(await getBatch(url, apiKey, batchId));
 }
 
-/**
- * Interval between two polls: short at first, then longer, because the polls of several files slow down what they wait
- * for.
- */
-const MIN_POLL_INTERVAL_MS = 20;
-const MAX_POLL_INTERVAL_MS = 100;
-const POLL_INTERVAL_GROWTH = 1.25;
+/** Interval between two polls. A poll costs several milliseconds of a core, which the files that run beside need. */
+const POLL_INTERVAL_MS = 100;
 /** No test depends on an idle machine: what takes a second there may take a minute beside other work. */
 const TIMEOUT_MS = 120_000;
 
@@ -88,11 +83,11 @@ export async function waitUntil<Seen>(
   timeoutMs: number = TIMEOUT_MS,
 ): Promise<Seen> {
   const deadline = Date.now() + timeoutMs;
-  for (let intervalMs = MIN_POLL_INTERVAL_MS; ; intervalMs *= POLL_INTERVAL_GROWTH) {
+  for (;;) {
     const seen = await read();
     if (isWanted(seen)) return seen;
     if (Date.now() > deadline) throw new Error(`Waited ${timeoutMs} ms for ${subject}: ${describe(seen)}`);
-    await sleep(Math.min(intervalMs, MAX_POLL_INTERVAL_MS));
+    await sleep(POLL_INTERVAL_MS);
   }
 }
 
