@@ -68,7 +68,10 @@ export async function tokenSupply(world: Pick<World, 'rpc'>, mint: Address): Pro
   return getMintDecoder().decode((await readAccount(world, mint)).data).supply;
 }
 
-export async function findMultisig({ db }: World, { projectId }: TestProject): Promise<Multisig> {
+export async function findMultisig(
+  { db }: Pick<World, 'db'>,
+  { projectId }: Pick<TestProject, 'projectId'>,
+): Promise<Multisig> {
   const project = await findProject(db, projectId);
   if (project === null || typeof project === 'string') throw new Error(`Project ${projectId} is not whole.`);
   return project.flywheel.multisig;

@@ -72,15 +72,24 @@ export async function rotateWallet(
   to: KeyPairSigner,
   signer: KeyPairSigner = to,
 ): Promise<Answer> {
-  const { address: multisig } = await findMultisig(world, project);
-  const { projectId, wallet } = project;
-  const text = rotationMessage({ projectId, multisig, from: wallet.address, to: to.address });
+  const headers = { cookie: project.cookie, 'x-idempotency-key': randomUUID() };
+  const body = { newWallet: to.address, signature: await signRotation(world, project, to, signer) };
+  return send(world.url, 'POST', `/console/api/projects/${project.projectId}/rotations`, { headers, body });
+}
+
+/** Has the new wallet of a project agree to its rotation. @returns the signature of `signer`, base58. */
+export async function signRotation(
+  world: Pick<World, 'db'>,
+  { projectId }: ProjectId,
+  to: KeyPairSigner,
+  signer: KeyPairSigner = to,
+): Promise<string> {
+  const { address: multisig, wallet: from } = await findMultisig(world, { projectId });
+  const text = rotationMessage({ projectId, multisig, from, to: to.address });
   const [signatures] = await signer.signMessages([createSignableMessage(text)]);
   const signature = signatures?.[signer.address];
   if (!signature) throw new Error('The new wallet gave no signature.');
-  const headers = { cookie: project.cookie, 'x-idempotency-key': randomUUID() };
-  const body = { newWallet: to.address, signature: getBase58Decoder().decode(signature) };
-  return send(world.url, 'POST', `/console/api/projects/${projectId}/rotations`, { headers, body });
+  return getBase58Decoder().decode(signature);
 }
 
 /** Requests, as an operator of the company, that its present approver replaces a project's one. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import type { Pins } from '@flywheel/sdk';
 import {
   type Address,
   appendTransactionMessageInstruction,
@@ -96,4 +97,14 @@ export function addTheft(proposalApproveTx: string, wallet: Address, thief: Addr
   const message = decompileTransactionMessage(getCompiledTransactionMessageDecoder().decode(messageBytes));
   const theft = getTransferSolInstruction({ source: createNoopSigner(wallet), destination: thief, amount: 1n });
   return getBase64EncodedWireTransaction(compileTransaction(appendTransactionMessageInstruction(theft, message)));
+}
+
+/** Reads what a browser keeps of services and multisigs. */
+export async function readPins(page: Page): Promise<Pins> {
+  return JSON.parse(await page.evaluate("localStorage.getItem('flywheel.pins')"));
+}
+
+export async function changePins(page: Page, change: (pins: Pins) => Pins): Promise<void> {
+  const changed = JSON.stringify(JSON.stringify(change(await readPins(page))));
+  await page.evaluate(`localStorage.setItem('flywheel.pins', ${changed})`);
 }

@@ -220,3 +220,26 @@ export async function lamportsOf({ world }: Story, owner: string): Promise<bigin
 
 /** Base units in one token of a mint that the registration page created. */
 export const BASE_UNITS = 1_000_000n;
+
+/** Enters an address that the page does not know; a wrong one first. */
+export async function trust({ page }: Person, of: 'vault' | 'company', known: string): Promise<void> {
+  const field = page.getByLabel(`Address of the ${of}, as you know it from elsewhere`);
+  const button = page.getByRole('button', { name: `Trust this ${of}` });
+  await field.fill('1'.repeat(known.length));
+  await page.getByText(`This page shows another ${of}.`).waitFor();
+  assert.equal(await button.isDisabled(), true);
+  await field.fill(known);
+  await button.click();
+}
+
+/** Counts the signatures of the page's wallet since the page was loaded. */
+export async function countSignatures({ visit }: Person): Promise<void> {
+  await visit.context.addInitScript(`
+    globalThis.signaturesMade = 0;
+    const { sign } = SubtleCrypto.prototype;
+    SubtleCrypto.prototype.sign = function (...given) {
+      globalThis.signaturesMade += 1;
+      return sign.apply(this, given);
+    };
+  `);
+}

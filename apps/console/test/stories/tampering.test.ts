@@ -1,21 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { rotationMessage } from '@flywheel/api';
+import { findMultisig } from '@flywheel/testing/chain';
 import { airdropPipeline, burnPipeline } from '@flywheel/testing/client';
-import {
-  type Address,
-  address,
-  createSignableMessage,
-  generateKeyPairSigner,
-  getBase58Decoder,
-  type KeyPairSigner,
-} from '@solana/kit';
+import { signRotation } from '@flywheel/testing/treasury';
+import { type Address, address, generateKeyPairSigner } from '@solana/kit';
 import { noBrowser } from '../browser.ts';
-import { type Alteration, addTheft, alterAccount, alterAnswers, OFFSETS, replaceAmount } from './alterations.ts';
+import {
+  type Alteration,
+  addTheft,
+  alterAccount,
+  alterAnswers,
+  changePins,
+  OFFSETS,
+  readPins,
+  replaceAmount,
+} from './alterations.ts';
 import {
   approve,
   askApi,
   checkScreenOnBoth,
+  countSignatures,
   fund,
   initByApi,
   openApproval,
@@ -26,6 +30,7 @@ import {
   register,
   type Story,
   signIn,
+  trust,
 } from './story.ts';
 
 describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
@@ -237,12 +242,32 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     });
   });
 
+  it('is red for a vault that this browser does not know, until the person enters its address', async () => {
+    await changePins(person.page, ({ multisigs, services }) => ({
+      services,
+      multisigs: multisigs.map((pin) => ({ ...pin, multisig: stranger, vaultAddress: stranger })),
+    }));
+    await person.page.goto(`/p/${project.projectId}/approve/${batchId}`);
+    await assertUnsignable(
+      new RegExp(`For your wallet this browser knows the vault ${stranger}; shown is the vault ${project.vault}`),
+    );
+    await checkScreenOnBoth(person, 'unknown-vault');
+    await trust(person, 'vault', project.vault);
+    await person.page.getByText('Verified: the chain matches this page').waitFor();
+    assert.equal(await person.page.getByText('First use of this multisig').count(), 0);
+  });
+
   it('verifies again after the change is undone: the same batch is signed and executed', async () => {
     await person.page.unrouteAll();
+    // As after the browser's data was cleared.
+    await person.page.evaluate("localStorage.removeItem('flywheel.pins')");
     await openApproval(person, project, batchId);
+    await person.page.getByText('First use of this multisig in this browser').waitFor();
+    await checkScreenOnBoth(person, 'first-use');
     await approve(person);
     await person.page.getByText('2 of 2 pipelines executed.').waitFor();
     assert.equal(await person.page.evaluate('globalThis.signaturesMade'), 1);
+    assert.equal((await readPins(person.page)).multisigs[0]?.vaultAddress, project.vault);
   });
 
   describe('does not register a project if the service changes', () => {
@@ -310,6 +335,23 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     });
   });
 
+  it('is red for a company that this browser does not know, until the person enters its address', async () => {
+    const { page } = person;
+    const { company, operator } = await findMultisig(story.world, project);
+    await changePins(page, ({ multisigs, services }) => ({
+      multisigs,
+      services: services.concat(multisigs.map((pin) => ({ ...pin, companies: [stranger], operators: [operator] }))),
+    }));
+    await openRegistrationReview(page);
+    const expected = `${company} would vote for the company, not ${stranger}. ${stranger} has named no successor.`;
+    await page.getByRole('alert').filter({ hasText: expected }).waitFor();
+    await checkScreenOnBoth(person, 'unknown-company');
+    assert.equal(await page.getByRole('button', { name: 'Sign and create the project' }).isDisabled(), true);
+    await trust(person, 'company', company);
+    await page.getByText('One-time cost, paid by your wallet').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Sign and create the project' }).isEnabled(), true);
+  });
+
   it('is red and does not sign a changed withdrawal or rotation', async () => {
     const post = (path: string, body: unknown) => change(`/projects/${project.projectId}${path}`, body);
     await post(`/batches/${otherBatchId}/cancel`, {});
@@ -333,7 +375,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     const next = await generateKeyPairSigner();
     const rotation = await post('/rotations', {
       newWallet: next.address,
-      signature: await signRotation(next),
+      signature: await signRotation(story.world, project, next),
     });
     await openApproval(person, project, rotation.batchId);
     await openAltered(
@@ -348,17 +390,6 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     assert.equal(status, 200, text);
     return JSON.parse(text);
   }
-
-  async function signRotation(next: KeyPairSigner): Promise<string> {
-    const { multisig } = await story.world.db
-      .selectFrom('flywheels')
-      .select('multisig')
-      .where('project_id', '=', project.projectId)
-      .executeTakeFirstOrThrow();
-    const text = rotationMessage({ projectId: project.projectId, multisig, from: wallet, to: next.address });
-    const [signatures] = await next.signMessages([createSignableMessage(text)]);
-    return getBase58Decoder().decode(signatures?.[next.address] ?? new Uint8Array());
-  }
 });
 
 interface AlteredOptions {
@@ -366,16 +397,4 @@ interface AlteredOptions {
   readonly of?: string;
   /** Name of the screenshot. */
   readonly name?: string;
-}
-
-/** Counts the signatures of the page's wallet since the page was loaded. */
-async function countSignatures({ visit }: Person): Promise<void> {
-  await visit.context.addInitScript(`
-    globalThis.signaturesMade = 0;
-    const { sign } = SubtleCrypto.prototype;
-    SubtleCrypto.prototype.sign = function (...given) {
-      globalThis.signaturesMade += 1;
-      return sign.apply(this, given);
-    };
-  `);
 }

@@ -6,6 +6,7 @@ import { formatSol } from '../../lib/amounts.ts';
 import { progressQuery } from '../../lib/api/batches.ts';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment, walletChain } from '../../lib/api/environment.ts';
+import { keepVerified } from '../../lib/pins.ts';
 import { walletSigner } from '../../lib/wallet/signing.ts';
 import { Button } from '../../ui/button.tsx';
 import { ErrorNotice, Notice } from '../../ui/feedback.tsx';
@@ -14,7 +15,9 @@ import { StatusBadge } from '../../ui/status-badge.tsx';
 import { AddressText, TimeText } from '../../ui/text.tsx';
 import { FailureNotice } from '../batch/batch-status.tsx';
 import { PipelineList } from '../batch/pipeline-list.tsx';
-import { useVerification, VerificationNotice, verificationIssues } from './verification.tsx';
+import { MultisigNews } from './known-multisig.tsx';
+import { useVerification, type VerifiedApproval, verificationIssues } from './verification.ts';
+import { VerificationNotice } from './verification-notice.tsx';
 
 interface SignBatchProps {
   readonly projectId: string;
@@ -35,7 +38,7 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
     verification,
   });
   const { data } = verification;
-  const issues = data ? verificationIssues(data.verification) : [];
+  const issues = data ? verificationIssues(data) : [];
   const isVerified = data !== undefined && issues.length === 0 && !verification.isFetching;
   const isOwn = owner === wallet;
   // The sign-in prompt has replaced this screen; after signing in again the error no longer matters.
@@ -45,7 +48,7 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
       tone="primary"
       disabled={!isVerified || !isOwn}
       isBusy={approve.isPending}
-      onClick={() => data && approve.mutate(data.proposalApproveTx)}
+      onClick={() => data && approve.mutate(data)}
     >
       {buttonText(approve.isPending, isSigned, approve.isError)}
     </Button>
@@ -54,6 +57,7 @@ export function SignBatch({ projectId, batch, owner, wallet }: SignBatchProps) {
     <div className="grid gap-6 pb-24 lg:pb-0 lg:grid-cols-[minmax(0,1fr)_400px] lg:items-start">
       <div className="flex min-w-0 flex-col gap-4 lg:order-last">
         <VerificationNotice query={verification} pipelineCount={batch.pipelines.length} />
+        {isVerified && isOwn && <MultisigNews approval={data} />}
         {!isOwn && <WrongWallet owner={owner} wallet={wallet} />}
         {batch.failure && <FailureNotice failure={batch.failure} />}
         {error && <ErrorNotice error={error} />}
@@ -122,12 +126,13 @@ function useSignAndExecute({ projectId, batch, wallet, verification }: SignAndEx
   const environment = useEnvironment();
   const [signed, setSigned] = useState<SignedApproval | null>(null);
   const approve = useMutation({
-    mutationFn: async (proposalApproveTx: string) => {
+    mutationFn: async ({ proposalApproveTx, shown, known, verification: verified }: VerifiedApproval) => {
       let signedTx = signed?.proposalApproveTx === proposalApproveTx ? signed.signedTx : null;
       if (signedTx === null) {
         const signer = await walletSigner(wallet, walletChain(environment));
         signedTx = await signApproval(proposalApproveTx, signer, { multisig, batchIndex });
         setSigned({ proposalApproveTx, signedTx });
+        keepVerified(known.place, { ...shown, verification: verified });
       }
       return call(
         BATCH_OPERATIONS.executeProjectBatch,

@@ -8,13 +8,13 @@ import {
   verifyRegistration,
 } from '@flywheel/sdk';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { formatSol } from '../../lib/amounts.ts';
 import { call } from '../../lib/api/call.ts';
 import { type Environment, useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectsQuery } from '../../lib/api/projects.ts';
 import { initSample } from '../../lib/curl-samples.ts';
-
+import { findUnknownKey, keepRegistration, readRegistrationPins, type UnknownKey } from '../../lib/pins.ts';
 import { walletSigner } from '../../lib/wallet/signing.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -27,6 +27,7 @@ import { AddressText } from '../../ui/text.tsx';
 import { parseDraft } from '../proof-types/draft.ts';
 import { DepositPanel } from '../vault/deposit-panel.tsx';
 import type { RegistrationDraft } from './draft.ts';
+import { IssueList, KeyNews, UnknownServiceKey } from './service-keys.tsx';
 
 /** The service answers once the cluster has confirmed the transaction. */
 const CONFIRM_TIMEOUT_MS = 90_000;
@@ -40,8 +41,10 @@ export interface ReviewStepProps {
 export function ReviewStep({ draft, wallet }: ReviewStepProps) {
   const environment = useEnvironment();
   const queries = useQueryClient();
+  const [trusted, setTrusted] = useState<readonly string[]>([]);
   const preview = useMutation({
-    mutationFn: () => previewRegistration(draft, wallet, rpcUrlOf(environment)),
+    mutationFn: (accepted: readonly string[]) =>
+      previewRegistration(draft, { wallet, trusted: accepted, rpcUrl: rpcUrlOf(environment) }),
   });
   const registration = useMutation({
     mutationFn: (terms: RegistrationTerms) => register(draft, terms, environment),
@@ -53,8 +56,13 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
     // React’s strict mode runs effects twice; the preview must be requested once.
     if (isRequested.current || environment === undefined) return;
     isRequested.current = true;
-    preview.mutate();
+    preview.mutate([]);
   }, [preview, environment]);
+  const trust = (address: string) => {
+    const accepted = [...trusted, address];
+    setTrusted(accepted);
+    preview.mutate(accepted);
+  };
   if (registration.data) return <Created project={registration.data} draft={draft} />;
   if (registration.isPending) return <Creating />;
   return (
@@ -76,17 +84,15 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
         ]}
       />
       {preview.isPending && <SkeletonLines count={1} className="h-12" />}
-      {preview.error && <ErrorNotice error={preview.error} onRetry={() => preview.mutate()} />}
+      {preview.error && <ErrorNotice error={preview.error} onRetry={() => preview.mutate(trusted)} />}
       {preview.data && (
         <>
           {preview.data.warnings.map((warning) => (
             <Notice key={warning} tone="waiting" title={warning} />
           ))}
-          {terms === null ? (
-            <RegistrationRefused issues={preview.data.verification.issues} />
-          ) : (
-            <TermsPanel terms={terms} rpcUrl={environment?.rpcUrl} />
-          )}
+          {terms !== null && <TermsPanel terms={terms} rpcUrl={environment?.rpcUrl} />}
+          {terms !== null && <KeyNews terms={terms} isFirst={preview.data.isFirst} />}
+          {terms === null && <RefusedRegistration preview={preview.data} onTrust={trust} />}
         </>
       )}
       {registration.error && <ErrorNotice error={registration.error} />}
@@ -136,17 +142,18 @@ function TermsPanel({ terms, rpcUrl }: TermsPanelProps) {
   );
 }
 
-/** Lists why the service’s transaction is not signed. */
-function RegistrationRefused({ issues }: { readonly issues: readonly string[] }) {
+interface RefusedRegistrationProps {
+  readonly preview: RegistrationPreview;
+  readonly onTrust: (address: string) => void;
+}
+
+/** Lists why the service’s transaction is not signed. Keys that are only not known are for the person to decide. */
+function RefusedRegistration({ preview: { verification, unknown }, onTrust }: RefusedRegistrationProps) {
+  const { issues } = verification;
+  if (unknown) return <UnknownServiceKey issues={issues} unknown={unknown} onTrust={onTrust} />;
   return (
     <Notice tone="failed" title={`Do not register here: ${pluralize(issues.length, 'issue')}`}>
-      <ul className="mt-1 flex list-disc flex-col gap-1 pl-4">
-        {issues.map((issue) => (
-          <li key={issue} className="break-words">
-            {issue}
-          </li>
-        ))}
-      </ul>
+      <IssueList issues={issues} />
       <p className="mt-2">
         The service asks your wallet to sign something else than a registration. Report this to the company, and not
         through this page.
@@ -158,17 +165,34 @@ function RegistrationRefused({ issues }: { readonly issues: readonly string[] })
 interface RegistrationPreview {
   readonly warnings: readonly string[];
   readonly verification: RegistrationVerification;
+  /** True if this browser knows no key of the service. */
+  readonly isFirst: boolean;
+  /** The first key that this browser does not know, if nothing else is wrong with the registration. */
+  readonly unknown: UnknownKey | null;
+}
+
+interface PreviewInput {
+  readonly wallet: string;
+  readonly rpcUrl: string;
+  /** Addresses that the person has named. */
+  readonly trusted: readonly string[];
 }
 
 /** Requests a registration and verifies it, so that its members and its cost are shown before anything is signed. */
 async function previewRegistration(
   draft: RegistrationDraft,
-  wallet: string,
-  rpcUrl: string,
+  { wallet, rpcUrl, trusted }: PreviewInput,
 ): Promise<RegistrationPreview> {
   const registration = await call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) });
-  const verification = await verifyRegistration(rpcUrl, { wallet, mint: draft.mint, registration });
-  return { warnings: registration.warnings, verification };
+  const { expect } = await readRegistrationPins(rpcUrl, trusted);
+  const input = { wallet, mint: draft.mint, registration };
+  const verification = await verifyRegistration(rpcUrl, { ...input, ...(expect && { expect }) });
+  return {
+    warnings: registration.warnings,
+    verification,
+    isFirst: expect === undefined,
+    unknown: verification.isVerified ? null : await findUnknownKey(rpcUrl, { ...input, ...(expect && { expect }) }),
+  };
 }
 
 /**
@@ -182,6 +206,7 @@ async function register(
 ): Promise<RegisteredProject> {
   const rpcUrl = rpcUrlOf(environment);
   const registration = await call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) });
+  const { place } = await readRegistrationPins(rpcUrl, []);
   const signer = await walletSigner(wallet, walletChain(environment));
   const input = { wallet: signer, mint, registration, expect: { company, operator, recovery } };
   const { signedTransaction, terms } = await verifyAndSignRegistration(rpcUrl, input);
@@ -191,6 +216,7 @@ async function register(
     { timeoutMs: CONFIRM_TIMEOUT_MS },
   );
   await verifyRegistered(rpcUrl, terms, project);
+  keepRegistration(place, terms);
   return project;
 }
 
