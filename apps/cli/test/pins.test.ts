@@ -6,7 +6,7 @@ import type { Batch, InitBatchResponse, RegisteredProject } from '@flywheel/api'
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { requireOk, signIn } from '@flywheel/testing/project';
 import { signSuccession } from '@flywheel/testing/successions';
-import { approve, rotateCompany, waitForWithdrawal } from '@flywheel/testing/treasury';
+import { approve, rotateCompany, rotateOperator, waitForWithdrawal } from '@flywheel/testing/treasury';
 import { createSignerFile, openConsoleWorld, type World } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner, type KeyPairSigner } from '@solana/kit';
 import { type LyingService, openLyingService } from './lying-service.ts';
@@ -29,7 +29,9 @@ describe('what the command line knows of a multisig', () => {
   let env: Record<string, string>;
   before(async () => {
     folder = await makeTemporaryFolder();
-    ({ world, company: decider } = await openConsoleWorld());
+    // A member without a vote beside the operator changes nothing for the wallet.
+    const { address: recovery } = await generateKeyPairSigner();
+    ({ world, company: decider } = await openConsoleWorld({ RECOVERY_ADDRESS: recovery }));
     lying = await openLyingService(world);
     mint = await world.localnet.bank.createMint(6, false);
     env = { FLYWHEEL_URL: lying.url, SOLANA_RPC_URL: world.localnet.url, XDG_STATE_HOME: folder.path };
@@ -148,21 +150,29 @@ describe('what the command line knows of a multisig', () => {
     assert.equal(parseDocument<Batch>(await cancel()).status, 'FAILED');
   });
 
-  it('follows the company’s rotation: in its overlap and after it, and its successor in a new project', async () => {
-    const next = join(folder.path, 'company-2.json');
-    const company = await createSignerFile(next);
-    await world.restart({ COMPANY_SIGNER: next, COMPANY_SIGNER_PREVIOUS: world.environment.COMPANY_SIGNER ?? '' });
+  it('follows the rotation of both keys: in its overlap, after it, and to their successors in a new project', async () => {
+    const { COMPANY_SIGNER = '', OPERATOR_SIGNER = '' } = world.environment;
+    const next = { company: join(folder.path, 'company-2.json'), operator: join(folder.path, 'operator-2.json') };
+    const company = await createSignerFile(next.company);
+    const operator = await createSignerFile(next.operator);
+    await world.localnet.bank.airdrop(operator, 10_000_000_000n);
+    await world.restart({
+      ...{ COMPANY_SIGNER: next.company, COMPANY_SIGNER_PREVIOUS: COMPANY_SIGNER },
+      ...{ OPERATOR_SIGNER: next.operator, OPERATOR_SIGNER_PREVIOUS: OPERATOR_SIGNER },
+    });
 
-    // In the overlap the old key still votes in this multisig.
+    // In the overlap this multisig still has the old keys.
     const overlap = await run();
     assert.equal(overlap.exitCode, 0, overlap.stderr);
-    assert.doesNotMatch(overlap.stderr, /has moved/);
+    assert.doesNotMatch(overlap.stderr, /has moved|has changed/);
 
     const kept = await readFile(pinFile(), 'utf8');
     const succeeded = await registerWithNotes();
     assert.equal(succeeded.exitCode, 0, succeeded.stderr);
     assert.match(succeeded.stderr, new RegExp(`${project.company} has signed that ${company} succeeds it`));
-    assert.deepEqual((await readPins()).services[0].companies, [company]);
+    assert.match(succeeded.stderr, new RegExp(`${project.operator} has signed that ${operator} succeeds it`));
+    const [{ companies, operators }] = (await readPins()).services;
+    assert.deepEqual([companies, operators], [[company], [operator]]);
     assert.doesNotMatch((await registerWithNotes()).stderr, /succeeds it/);
 
     // As on another computer, which a thief of a key would like to mislead.
@@ -177,26 +187,30 @@ describe('what the command line knows of a multisig', () => {
       assert.equal(refused.exitCode, 1);
       assert.match(refused.stderr, new RegExp(`${company} would vote for the company, not ${project.company}`));
     }
-    const trusted = parseDocument<CliProject>(await register('--trust', company));
+    assert.equal((await register('--trust', company)).exitCode, 1, 'the operator is accepted');
+    const trusted = parseDocument<CliProject>(await register('--trust', company, '--trust', operator));
     lying.tell(null);
     assert.equal(trusted.company, company);
     assert.deepEqual((await readPins()).services[0].companies, [company]);
 
     const cookie = await signIn(world.url, wallet.signer);
     const owner = { projectId: project.projectId, cookie, wallet: wallet.signer };
-    const { batchId } = requireOk(await rotateCompany(world, owner, decider.cookie));
-    await waitForWithdrawal(world, owner, batchId, ({ batch }) => batch.status === 'FINALIZED');
-    requireOk(await approve(world, owner, batchId));
-    requireOk(await approveForCompany(world, decider, batchId));
-    await waitForWithdrawal(world, owner, batchId, ({ batch }) => batch.status === 'EXECUTED');
+    for (const rotate of [rotateCompany, rotateOperator]) {
+      const { batchId } = requireOk(await rotate(world, owner, decider.cookie));
+      await waitForWithdrawal(world, owner, batchId, ({ batch }) => batch.status === 'FINALIZED');
+      requireOk(await approve(world, owner, batchId));
+      requireOk(await approveForCompany(world, decider, batchId));
+      await waitForWithdrawal(world, owner, batchId, ({ batch }) => batch.status === 'EXECUTED');
+    }
 
     const moved = await run();
     assert.equal(moved.exitCode, 0, moved.stderr);
     assert.match(moved.stderr, new RegExp(`has moved from ${project.company} to ${company}`));
+    assert.match(moved.stderr, new RegExp(`has changed from ${project.operator} to ${operator}`));
     const { multisigs } = await readPins();
     const pin = multisigs.find((it: { multisig: string }) => it.multisig === project.multisig);
-    assert.equal(pin.company, company);
-    assert.doesNotMatch((await run()).stderr, /has moved/);
+    assert.deepEqual([pin.company, pin.operator], [company, operator]);
+    assert.doesNotMatch((await run()).stderr, /has moved|has changed/);
   });
 });
 
