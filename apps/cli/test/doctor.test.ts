@@ -179,23 +179,26 @@ describe('flywheel doctor', () => {
     const replaced = { OPERATOR_SIGNER: wallet.file };
     assert.match((await runDoctor(replaced)).operator?.text ?? '', /^The only project has another operator/);
     const before = join(folder.path, 'keys', 'operator.json');
-    assert.deepEqual(Object.keys(await runDoctor({ ...replaced, OPERATOR_SIGNER_PREVIOUS: before })), ['balance']);
+    const both = await runDoctor({ ...replaced, OPERATOR_SIGNER_PREVIOUS: before });
+    assert.deepEqual(Object.keys(both), ['balance', 'nonces']);
     const { stdout } = await runCommand(['doctor'], { ...env, ...replaced, OPERATOR_SIGNER_PREVIOUS: before });
-    assert.match(stdout, /operator +1 project with the previous operator \w+\./);
+    assert.match(stdout, /operator +1 project with the previous operator \w+, and [1-9]\d* nonces of it\./);
     const gone = await runDoctor({ ...replaced, OPERATOR_SIGNER_PREVIOUS: '/nowhere.json' });
     assert.equal(gone.operator?.state, 'failure');
   });
 
-  it('counts nonces in words that add up, also if more are free than the pool keeps', () => {
+  it('counts nonces in words that add up, without those of a previous operator', () => {
+    const previous = wallet.signer.address;
     const textOf = (available: number) => {
       const nonces = [
-        { state: 'available', count: available },
-        { state: 'leased', count: 4 },
-        { state: 'creating', count: 1 },
-        { state: 'refreshing', count: 2 },
+        { operator: null, state: 'available', count: available },
+        { operator: previous, state: 'available', count: 32 },
+        { operator: null, state: 'leased', count: 4 },
+        { operator: null, state: 'creating', count: 1 },
+        { operator: null, state: 'refreshing', count: 2 },
       ] as const;
       const service = { nonces, jobs: [], workerSeenSecondsAgo: 1, members: [] };
-      const [check] = checkQueue({ noncePoolSize: 32 } as Parameters<typeof checkQueue>[0], service);
+      const [check] = checkQueue({ noncePoolSize: 32 } as Parameters<typeof checkQueue>[0], service, previous);
       return [check?.state, check?.text];
     };
     const [free, few, none] = [35, 7, 0].map(textOf);

@@ -31,7 +31,8 @@ export interface RightsDiagnostics {
 }
 
 export interface ServiceDiagnostics {
-  readonly nonces: readonly { readonly state: NonceState; readonly count: number }[];
+  /** `operator` is null for those of an earlier release that no worker has seen since. */
+  readonly nonces: readonly { readonly operator: Address | null; readonly state: NonceState; readonly count: number }[];
   readonly jobs: readonly JobRecord[];
   /** Seconds since a worker was last active. Workers supervise the queue every five seconds. null if there was none. */
   readonly workerSeenSecondsAgo: number | null;
@@ -60,18 +61,27 @@ export async function readDatabaseDiagnostics(
     rights: isComplete
       ? { login: found.login, isOwner: await mayMigrate(db), issues: await findRightsIssues(db, roles) }
       : null,
-    service: isComplete ? await readServiceDiagnostics(db, now) : null,
+    service: isComplete ? await readServiceDiagnostics(db) : null,
   };
 }
 
-async function readServiceDiagnostics(db: Db, now: Date): Promise<ServiceDiagnostics> {
-  const [{ nonces }, jobs, workerSeenSecondsAgo, members] = await Promise.all([
-    readServiceState(db, now),
+async function readServiceDiagnostics(db: Db): Promise<ServiceDiagnostics> {
+  const [nonces, jobs, workerSeenSecondsAgo, members] = await Promise.all([
+    readNonces(db),
     findJobs(db, { withCompleted: false, withScheduled: false }),
     readWorkerSeen(db),
     readMembers(db),
   ]);
   return { nonces, jobs, workerSeenSecondsAgo, members };
+}
+
+async function readNonces(db: Db): Promise<ServiceDiagnostics['nonces']> {
+  const rows = await db
+    .selectFrom('nonces')
+    .select((eb) => ['authority as operator', 'state', eb.fn.countAll<bigint>().as('count')])
+    .groupBy(['authority', 'state'])
+    .execute();
+  return rows.map(({ operator, state, count }) => ({ operator, state, count: Number(count) }));
 }
 
 /** Only workers supervise the queue (pg-boss, `supervise`), which stores when they did; a job at work also shows one. */

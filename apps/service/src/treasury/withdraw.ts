@@ -3,6 +3,7 @@ import { type Address, address, isAddress, isOffCurveAddress } from '@solana/kit
 import { requireUnpausedProject } from '../batches/admission.ts';
 import { checkBatch } from '../batches/check/check-batch.ts';
 import { findMissingAccounts } from '../batches/check/recipients.ts';
+import { OperatorUnable } from '../batches/check/simulate.ts';
 import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from '../batches/create-batch.ts';
 import type { Deps } from '../batches/deps.ts';
 import { parseWithdrawnAmount } from '../compile/actions.ts';
@@ -74,12 +75,18 @@ async function findWarnings(
 ): Promise<string[]> {
   const [missing, { issues }] = await Promise.all([
     findMissingAccounts(deps, [to]),
-    checkBatch(deps, project, pipelines),
+    checkBatch(deps, project, pipelines).catch(toWarning),
   ]);
   const isNew = missing.has(to)
     ? [`${to} has no account on this chain yet. Compare the address character by character.`]
     : [];
   return [...isNew, ...issues.map(({ message }) => message)];
+}
+
+/** The withdrawal is set up when the operator has SOL again, and checked before it is approved. */
+function toWarning(error: unknown): { readonly issues: readonly { readonly message: string }[] } {
+  if (!(error instanceof OperatorUnable)) throw error;
+  return { issues: [{ message: 'The operator has no SOL now: the withdrawal waits, unchecked, until it is funded.' }] };
 }
 
 function invalid(field: keyof WithdrawalRequest, problem: string, cause?: unknown): ApiError {

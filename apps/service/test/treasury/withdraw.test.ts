@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { assertError, setUpBatch, waitForBatch } from '@flywheel/testing/batches';
-import { findMultisig, tokenBalance } from '@flywheel/testing/chain';
+import { assertError, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import { findMultisig, land, tokenBalance } from '@flywheel/testing/chain';
 import { burnPipeline, execute, getBatch, getCurrent, init, send } from '@flywheel/testing/client';
 import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
 import { createProject, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
@@ -10,9 +10,11 @@ import { approve, readWithdrawal, setUpWithdrawal, waitForWithdrawal, withdraw }
 import type { World } from '@flywheel/testing/world';
 import { openConsoleWorld } from '@flywheel/testing/world';
 import { type Address, generateKeyPairSigner } from '@solana/kit';
+import { getTransferSolInstruction } from '@solana-program/system';
 
 const SOL = 1_000_000_000n;
 const MIN_LAMPORTS = 890_880n;
+const FEE_LAMPORTS = 5_000n;
 
 describe('a withdrawal', () => {
   let world: World;
@@ -122,6 +124,29 @@ describe('a withdrawal', () => {
       assertError(await withdraw(world, project, body), 400, 'ERR_INVALID_REQUEST', message);
     }
     assert.deepEqual(await openKinds(), []);
+  });
+
+  it('waits with a warning for an operator without SOL, and is set up when it is funded', async () => {
+    const { operator } = world;
+    const destination = await newAddress();
+    const unclosed = () => {
+      const ended = world.db.selectFrom('batches').select('id').where('ended_at', 'is not', null);
+      return ended.where('closed_at', 'is', null).execute();
+    };
+    await waitUntil('every ended batch to be closed', unclosed, (open) => open.length === 0);
+    const takeAll = async () => {
+      const amount = (await lamportsOf(operator.address)) - FEE_LAMPORTS;
+      const transfer = getTransferSolInstruction({ source: operator, destination, amount });
+      // The service pays for its nonces at the same time.
+      await land(world, operator, [transfer]).catch(() => undefined);
+      return lamportsOf(operator.address);
+    };
+    await waitUntil('the operator to have nothing', takeAll, (lamports) => lamports === 0n);
+    const answer = await withdraw(world, project, { asset: 'SOL', to: await newAddress(), amount: '1' });
+    await world.localnet.bank.airdrop(operator.address, 100n * SOL);
+    const { batchId, warnings } = requireOk(answer);
+    assert.match(warnings.join(' '), /The operator has no SOL now/);
+    await waitForWithdrawal(world, project, batchId, ({ batch }) => batch.status === 'FINALIZED');
   });
 
   it('is not available to API keys', async () => {

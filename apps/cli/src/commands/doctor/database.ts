@@ -83,16 +83,18 @@ function checkRights(
   return warning('roles', text, 'Give serve and work roles of their own: docs/operating.md, Roles in the database.');
 }
 
-/** Checks nonces, worker and jobs. */
-export function checkQueue(config: Config, service: ServiceState): Check[] {
-  return [checkNonces(config, service), checkWorker(service), checkJobs(service)];
+/** Checks the nonces, without those of a previous operator; the worker; and the jobs. */
+export function checkQueue(config: Config, service: ServiceState, previousOperator?: string): Check[] {
+  const nonces = service.nonces.filter(({ operator }) => operator === null || operator !== previousOperator);
+  return [checkNonces(config, { nonces }), checkWorker(service), checkJobs(service)];
 }
 
 /** Below this share of the pool, nonces are used faster than they are created. */
 const LOW_SHARE = 0.25;
 
-function checkNonces({ noncePoolSize }: Config, { nonces }: ServiceState): Check {
-  const countOf = (state: string) => nonces.find((nonce) => nonce.state === state)?.count ?? 0;
+function checkNonces({ noncePoolSize }: Config, { nonces }: Pick<ServiceState, 'nonces'>): Check {
+  const countOf = (wanted: string) =>
+    nonces.filter(({ state }) => state === wanted).reduce((sum, { count }) => sum + count, 0);
   const available = countOf('available');
   // The pool keeps NONCE_POOL_SIZE nonces beside the leased ones, so more are free when leases return.
   const text = `${available} nonces are free (NONCE_POOL_SIZE is ${noncePoolSize}), ${countOf('leased')} leased, ${countOf('creating') + countOf('refreshing')} being prepared.`;

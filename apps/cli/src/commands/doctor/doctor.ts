@@ -60,13 +60,14 @@ async function runChecks({ environment, url }: CheckOptions): Promise<readonly C
     checkHttp(config, url),
   ]);
   const { service } = database;
+  const previous = await diagnostics.signer('previousOperator').catch(() => null);
   return [
     versions,
     ok('configuration', describeConfig(config)),
     ...database.checks,
     ...cluster.checks,
-    ...(await checkSigners({ diagnostics, rpcUrl: cluster.rpcUrl, members: service?.members ?? [] })),
-    ...(service === null ? [] : checkQueue(config, service)),
+    ...(await checkSigners({ diagnostics, rpcUrl: cluster.rpcUrl, members: [], nonces: [], ...service })),
+    ...(service === null ? [] : checkQueue(config, service, previous?.address)),
     http,
   ];
 }

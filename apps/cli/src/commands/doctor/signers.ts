@@ -10,12 +10,13 @@ export interface SignersInput {
   readonly rpcUrl: string;
   /** The operators and company approvers in the projects’ multisigs. */
   readonly members: ServiceState['members'];
+  readonly nonces: ServiceState['nonces'];
 }
 
 type Role = 'operator' | 'company';
 
 /** Checks that both signers can be read, differ, and match the projects, and that the operator can pay. */
-export async function checkSigners({ diagnostics, rpcUrl, members }: SignersInput): Promise<Check[]> {
+export async function checkSigners({ diagnostics, rpcUrl, members, nonces }: SignersInput): Promise<Check[]> {
   const read = async (role: Role | 'previousOperator' | 'previousCompany') =>
     diagnostics
       .signer(role)
@@ -25,8 +26,8 @@ export async function checkSigners({ diagnostics, rpcUrl, members }: SignersInpu
   const checks = [
     checkSigner('operator', operator),
     checkSigner('company', company),
-    ...checkPrevious('operator', previousOperator, members),
-    ...checkPrevious('company', previousCompany, members),
+    ...checkPrevious('operator', previousOperator, { members, nonces }),
+    ...checkPrevious('company', previousCompany, { members, nonces }),
   ];
   const operatorAddress = addressOf(operator);
   const companyAddress = addressOf(company);
@@ -61,8 +62,12 @@ function checkSigner(role: Role, reading: Reading): Check {
   return ok(role, `${ROLE_NAMES[role]} ${address}; address only: enough for flywheel serve, not for flywheel work.`);
 }
 
-/** Checks a previous signer that is set; how many projects still have it says when it can be removed. */
-function checkPrevious(role: Role, reading: Reading, members: SignersInput['members']): Check[] {
+/** Checks a previous signer that is set; how many projects and nonces still have it says when it can be removed. */
+function checkPrevious(
+  role: Role,
+  reading: Reading,
+  { members, nonces }: Pick<SignersInput, 'members' | 'nonces'>,
+): Check[] {
   if (reading === null) return [];
   const variable = `${role.toUpperCase()}_SIGNER_PREVIOUS`;
   if ('error' in reading) {
@@ -72,7 +77,9 @@ function checkPrevious(role: Role, reading: Reading, members: SignersInput['memb
   const projects = members
     .filter((member) => member[role] === reading.address)
     .reduce((sum, member) => sum + member.projects, 0);
-  const text = `${pluralize(projects, 'project')} with the previous ${ROLE_NAMES[role].toLowerCase()} ${reading.address}.`;
+  const left = nonces.filter(({ operator }) => operator === reading.address).reduce((sum, { count }) => sum + count, 0);
+  const ofOperator = role === 'operator' ? `, and ${pluralize(left, 'nonce')} of it` : '';
+  const text = `${pluralize(projects, 'project')} with the previous ${ROLE_NAMES[role].toLowerCase()} ${reading.address}${ofOperator}.`;
   return [ok(role, text)];
 }
 

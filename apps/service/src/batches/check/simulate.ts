@@ -1,4 +1,5 @@
 import { planTransactions } from '@flywheel/squads';
+import type { Address } from '@solana/kit';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import { compileUnsigned } from '../../solana/transactions.ts';
@@ -16,6 +17,14 @@ export interface SimulatedFailure {
   readonly reason: string | null;
 }
 
+/** The operator, which would pay the fee of a simulation, has no SOL. Nothing is known about the pipelines. */
+export class OperatorUnable extends Error {
+  constructor(operator: Address, err: string) {
+    super(`The operator ${operator} cannot pay a fee: ${err}`);
+    this.name = 'OperatorUnable';
+  }
+}
+
 export interface Simulations {
   /** In order of position. */
   readonly failures: readonly SimulatedFailure[];
@@ -29,7 +38,7 @@ const MAX_PARALLEL_SIMULATIONS = 8;
 /**
  * Simulates the pipelines at these positions, each in a transaction of its own that the vault executes, without
  * signatures and on the node's current state.
- * @throws Error when the operator cannot pay the fee, or when the node is behind.
+ * @throws OperatorUnable when the operator cannot pay the fee; Error when the node is behind.
  */
 export async function simulatePipelines(
   { chain }: Pick<Deps, 'chain'>,
@@ -57,7 +66,7 @@ export async function simulatePipelines(
         continue;
       }
       if (isNodeBehind(err)) throw new Error(`The node does not show what the multisig's registration created: ${err}`);
-      if (isOperatorUnable(err)) throw new Error(`The operator ${multisig.operator} cannot pay a fee: ${err}`);
+      if (isOperatorUnable(err)) throw new OperatorUnable(multisig.operator, err);
       // The compute budget's instructions come first.
       const first = planned.message.instructions.length - instructions.length;
       failures.push({ pipeline, instruction: instructionOf(err, first), err, reason: reasonOf(logs) });
