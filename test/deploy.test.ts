@@ -12,7 +12,7 @@ describe('the deployment files', () => {
     const known = new Set(settingRows().map((row) => row.split('`')[1]));
     assert.ok(known.has('DATABASE_URL'));
     const ours =
-      /\b(?:HOST|PORT|PUBLIC_URL|TRUST_PROXY|LOG_LEVEL|[A-Z]+_(?:PORT|URL|SIGNER|ADDRESS|OPERATORS|DIR))(?=[:=,]| [:=])/g;
+      /\b(?:HOST|PORT|PUBLIC_URL|TRUST_PROXY|LOG_LEVEL|[A-Z]+_(?:PORT|URL|SIGNER|ADDRESS|OPERATORS|DIR|ROLE))(?=[:=,]| [:=])/g;
     for (const path of ['deploy/Dockerfile', 'deploy/compose.yaml', 'deploy/kubernetes/flywheel.yaml']) {
       const named = new Set((await read(path)).match(ours));
       assert.ok(named.size > 0, path);
@@ -31,7 +31,7 @@ describe('the deployment files', () => {
     const args = objects.flatMap(
       ({ spec }) => spec?.template?.spec.containers.flatMap((each: { args: string[] }) => each.args) ?? [],
     );
-    assert.deepEqual(args, ['serve', 'work']);
+    assert.deepEqual(args, ['migrate', 'serve', 'work']);
   });
 
   it('copy only existing files into the image', async () => {

@@ -5,6 +5,7 @@ import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/tes
 import { burnPipeline, init } from '@flywheel/testing/client';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { openWorld, type World } from '@flywheel/testing/world';
+import { loadSigner } from '../../src/solana/signer.ts';
 import { locateBatch, proposalApprove, proposalReject } from '../../src/squads/instructions.ts';
 
 describe('a batch whose state on chain differs', () => {
@@ -26,6 +27,23 @@ describe('a batch whose state on chain differs', () => {
     const { status, result } = requireOk(await executeSigned(world, project, batch));
     assert.deepEqual([status, result.totalSuccessful], ['EXECUTED', 2]);
     assert.equal(await tokenSupply(world, project.mint), supply - 2_000_000n);
+  });
+
+  it('needs the votes of both keys on chain: with one it stays active, and the operator has none', async () => {
+    const project = await createProject(world);
+    const multisig = await findMultisig(world, project);
+    const company = await loadSigner(world.environment.COMPANY_SIGNER ?? '');
+    await world.localnet.bank.airdrop(company.address, 1_000_000_000n);
+    for (const signer of [project.wallet, company]) {
+      const { batchIndex } = await setUpBatch(world, project, [burnPipeline()]);
+      const located = await locateBatch(multisig, batchIndex);
+      await land(world, signer, [proposalApprove(located, signer.address)]);
+      const { proposal } = await readBatchOnChain(world, project, batchIndex);
+      assert.deepEqual([proposal.status, proposal.approved], ['Active', [signer.address]]);
+      const vote = land(world, world.operator, [proposalApprove(located, world.operator.address)]);
+      // Squads, `Unauthorized`.
+      await assert.rejects(vote, ({ cause }: Error) => String(cause).includes('#6004'));
+    }
   });
 
   it('still needs the wallet’s signature in a request, even if the wallet has voted on chain', async () => {

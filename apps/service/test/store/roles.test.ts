@@ -72,7 +72,22 @@ describe('the rights of serve and work', () => {
   });
 
   it('are enough for no schema change and for none of the other role’s rows', async () => {
-    const serve = openDb(takeOnRole(admin.poolConfig, NAMES.serve), quietLog);
+    const [serve, work] = [NAMES.serve, NAMES.work].map((name) => openDb(takeOnRole(admin.poolConfig, name), quietLog));
+    assert.ok(serve && work);
+    for (const statement of [
+      'select hash from api_keys',
+      'select hash from sessions',
+      'select from sign_in_challenges',
+      'select from registrations',
+      'select from audit_log',
+      "insert into batches (id) values ('00000000-0000-0000-0000-000000000000')",
+      'update projects set burn_limit = 0',
+      'update company_decisions set operator = operator',
+      'create table mine (id integer)',
+    ]) {
+      await assert.rejects(sql.raw(statement).execute(work), { code: '42501' }, statement);
+    }
+    await closeDb(work);
     for (const statement of [
       'create table mine (id integer)',
       'alter table batches disable trigger all',
