@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
-import { type Address, getAddressEncoder, lamports } from '@solana/kit';
+import { type Address, getAddressDecoder, getAddressEncoder, lamports } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { LiteSVM } from 'litesvm';
 import { emptyAccount } from './ledger/account-journal.ts';
@@ -27,6 +27,9 @@ const TIP_ACCOUNT_LAMPORTS = 1_000_000_000n;
 const BANK_LAMPORTS = 500_000_000_000_000_000n;
 /** All lamports of genesis, without the rent of programs. */
 export const GENESIS_LAMPORTS = BANK_LAMPORTS + TIP_ACCOUNT_LAMPORTS * BigInt(TIP_ACCOUNTS.length);
+const VOTE_PROGRAM = 'Vote111111111111111111111111111111111111111' as Address;
+/** Size of a vote account (solana-vote-interface, VoteStateV3::size_of). */
+const VOTE_ACCOUNT_BYTES = 3_762;
 /** Feature that enables transactions of version 1. */
 const V1_FEATURE = 'txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL' as Address;
 
@@ -40,15 +43,8 @@ export function createGenesis(squads: SquadsProgram, bank: Address, v1 = true): 
   // Wrapped SOL, in both token programs.
   svm.withNativeMints();
   if (squads.program === 'squads-v4') svm.addProgram(SQUADS_PROGRAM_ADDRESS, squads.bytes);
-  const data = programConfig();
-  svm.setAccount({
-    address: PROGRAM_CONFIG,
-    programAddress: SQUADS_PROGRAM_ADDRESS,
-    lamports: lamports(svm.minimumBalanceForRentExemption(BigInt(data.length))),
-    data,
-    executable: false,
-    space: BigInt(data.length),
-  });
+  putAccount(svm, PROGRAM_CONFIG, SQUADS_PROGRAM_ADDRESS, programConfig());
+  putAccount(svm, voteAccountOf(bank), VOTE_PROGRAM, voteState(bank));
   if (!v1) svm.setAccount(emptyAccount(V1_FEATURE));
   for (const tipAccount of TIP_ACCOUNTS) putWallet(svm, tipAccount, TIP_ACCOUNT_LAMPORTS);
   putWallet(svm, bank, BANK_LAMPORTS);
@@ -62,6 +58,38 @@ function programConfig(): Uint8Array {
   bytes.set(getAddressEncoder().encode(PROGRAM_CONFIG_AUTHORITY), 8);
   bytes.set(getAddressEncoder().encode(PROGRAM_CONFIG_TREASURY), 48);
   return bytes;
+}
+
+/** The vote account of the cluster's one node. */
+export function voteAccountOf(identity: Address): Address {
+  const hash = createHash('sha256').update('vote account of').update(identity).digest();
+  return getAddressDecoder().decode(hash);
+}
+
+/**
+ * Tag 2 (VoteStateV3), node, withdrawer, commission; no votes and no root; the voter from epoch 0 on; a ring of 32 prior
+ * voters, which is empty; no credits, no timestamp. Nothing votes, so it never changes.
+ */
+function voteState(identity: Address): Uint8Array {
+  const key = Buffer.from(getAddressEncoder().encode(identity));
+  const fields = [
+    Buffer.from([2, 0, 0, 0]),
+    key,
+    key,
+    Buffer.alloc(1 + 8 + 1), // commission, votes, root
+    Buffer.from([1, 0, 0, 0, 0, 0, 0, 0]),
+    Buffer.alloc(8),
+    key,
+    Buffer.alloc(32 * 48 + 8),
+    Buffer.from([1]),
+  ];
+  return Buffer.concat(fields, VOTE_ACCOUNT_BYTES);
+}
+
+function putAccount(svm: LiteSVM, address: Address, programAddress: Address, data: Uint8Array): void {
+  const space = BigInt(data.length);
+  const rentLamports = lamports(svm.minimumBalanceForRentExemption(space));
+  svm.setAccount({ address, programAddress, lamports: rentLamports, data, executable: false, space });
 }
 
 function putWallet(svm: LiteSVM, address: Address, balanceLamports: bigint): void {

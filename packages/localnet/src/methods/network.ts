@@ -1,5 +1,6 @@
 import type { Address } from '@solana/kit';
 import { z } from 'zod';
+import { voteAccountOf } from '../genesis.ts';
 import type { Node } from '../ledger/node.ts';
 import { SLOTS_PER_EPOCH } from '../ledger/slots.ts';
 import type { Method } from '../rpc/answer-call.ts';
@@ -58,8 +59,19 @@ export function networkMethods(node: Node, identity: Address): Record<string, Me
       },
     ],
     getVoteAccounts: (params) => {
-      parseParams([voteAccountsConfig], params);
-      return { current: [], delinquent: [] };
+      const [{ commitment, votePubkey }] = parseParams([voteAccountsConfig], params);
+      const account = {
+        votePubkey: voteAccountOf(identity),
+        nodePubkey: identity,
+        activatedStake: 0,
+        epochVoteAccount: true,
+        commission: 0,
+        lastVote: slots.at(commitment),
+        epochCredits: [],
+        rootSlot: slots.at('finalized'),
+      };
+      const isAsked = !votePubkey || votePubkey === account.votePubkey;
+      return { current: isAsked ? [account] : [], delinquent: [] };
     },
     getSlotLeader: (params) => {
       const [context] = parseParams([config], params);

@@ -31,6 +31,6 @@ assert.equal(parsed?.slot, read?.slot);
 const [listed] = await connection.getSignaturesForAddress(recipient.publicKey);
 assert.equal(listed?.signature, signature);
 assert.ok((await connection.getSupply()).value.total > 0);
-assert.deepEqual(await connection.getVoteAccounts(), { current: [], delinquent: [] });
+assert.equal((await connection.getVoteAccounts()).current.length, 1);
 assert.equal((await connection.getClusterNodes()).length, 1);
 process.exit(0);

@@ -72,14 +72,12 @@ test('getAccountInfo can answer compressed data', async (t) => {
 });
 
 test('getSupply counts the bank’s lamports as non-circulating and all others as circulating', async (t) => {
-  const { rpc, wallet, call } = await startCluster(t);
+  const { rpc, wallet } = await startCluster(t);
   const before = (await rpc.getSupply({ commitment: 'processed' }).send()).value;
   await wallet(3n * SOL);
   const after = (await rpc.getSupply({ commitment: 'processed' }).send()).value;
   assert.equal(after.circulating + after.nonCirculating, after.total);
   assert.ok(after.circulating - before.circulating >= 3n * SOL);
-  assert.deepEqual((await call('getVoteAccounts')).result, { current: [], delinquent: [] });
-  assert.equal((await call('getVoteAccounts', [{ votePubkey: 'nobody' }])).error?.code, -32602);
 });
 
 test('an older cluster has no feature account of version 1', async (t) => {
@@ -133,4 +131,25 @@ test('getSupply leaves out the list of accounts on demand', async (t) => {
   const { call } = await startCluster(t);
   const { result } = await call('getSupply', [{ excludeNonCirculatingAccountsList: true }]);
   assert.partialDeepStrictEqual(result, { value: { nonCirculatingAccounts: [] } });
+});
+
+test('getVoteAccounts names the one node, and its vote account exists', async (t) => {
+  const { rpc, call } = await startCluster(t);
+  const { current, delinquent } = await rpc.getVoteAccounts({ commitment: 'processed' }).send();
+  const { result } = await call('getIdentity');
+  const [{ votePubkey, nodePubkey, lastVote } = {}] = current;
+  assert.ok(votePubkey);
+  assert.deepEqual([current.length, nodePubkey, delinquent], [1, Object(result).identity, []]);
+  assert.equal(lastVote, await rpc.getSlot({ commitment: 'processed' }).send());
+  const { value } = await rpc.getAccountInfo(votePubkey, { encoding: 'jsonParsed' }).send();
+  assert.partialDeepStrictEqual(value?.data, {
+    program: 'vote',
+    parsed: {
+      type: 'vote',
+      info: { nodePubkey, authorizedVoters: [{ epoch: 0n, authorizedVoter: nodePubkey }], votes: [], rootSlot: null },
+    },
+  });
+  const other = await call('getVoteAccounts', [{ votePubkey: nodePubkey }]);
+  assert.deepEqual(other.result, { current: [], delinquent: [] });
+  assert.equal((await call('getVoteAccounts', [{ votePubkey: 'nobody' }])).error?.code, -32602);
 });
