@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { Address } from '@solana/kit';
-import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { createLog } from './log.ts';
 import { fileExists } from './signers.ts';
@@ -73,7 +72,7 @@ async function readDatabase(
 ): Promise<DatabaseDiagnostics> {
   const db = openDb({ ...poolConfig, max: CONNECTIONS }, createLog('silent'));
   try {
-    return await readDatabaseDiagnostics(db, { now: systemClock.now(), roles });
+    return await readDatabaseDiagnostics(db, roles);
   } finally {
     await closeDb(db);
   }

@@ -5,7 +5,6 @@ import { findJobs, type JobRecord } from './jobs/job-records.ts';
 import { compareMigrations } from './migrate.ts';
 import type { NonceState } from './nonces.ts';
 import { findRightsIssues, mayMigrate, type RoleNames } from './roles.ts';
-import { readServiceState } from './service-state.ts';
 
 /** The state of a database, read without changing it. */
 export interface DatabaseDiagnostics {
@@ -41,10 +40,7 @@ export interface ServiceDiagnostics {
 }
 
 /** Reads the diagnostics of a database. @throws Error if the database does not answer. */
-export async function readDatabaseDiagnostics(
-  db: Db,
-  { now, roles }: { readonly now: Date; readonly roles: RoleNames },
-): Promise<DatabaseDiagnostics> {
+export async function readDatabaseDiagnostics(db: Db, roles: RoleNames): Promise<DatabaseDiagnostics> {
   const { rows } = await sql<{ version: string; login: string; hasQueue: boolean }>`
     select current_setting('server_version') as version, current_user as login,
       to_regclass('jobs.queue') is not null as "hasQueue"
