@@ -15,46 +15,130 @@ import {
   verifySignature,
 } from '@solana/kit';
 import { getAddMemoInstruction } from '@solana-program/memo';
+import { groupDigits, toDecimal } from './amounts.ts';
 import { type BatchContent, contentHash, summarizeContent } from './batch-content.ts';
 import { MEMO_PROGRAM_ADDRESS } from './describe-instruction.ts';
 
-/** A decision of a company operator about a batch, as the operator's wallet signs it. */
+/** A decision of a company operator, as the operator's wallet signs it. */
 export interface CompanyDecision {
-  readonly decision: 'approve' | 'reject';
-  /** Reason of a rejection; null for an approval. */
-  readonly reason: string | null;
+  readonly subject: DecisionSubject;
   readonly genesisHash: string;
-  readonly multisig: Address;
-  readonly batchIndex: bigint;
-  readonly content: BatchContent;
   readonly operator: Address;
   /** 32 lowercase hex digits. Each decision has its own. */
   readonly nonce: string;
   readonly expiresAt: Date;
 }
 
+export type DecisionSubject = BatchDecision | TermsDecision | ResumeDecision;
+
+export interface BatchDecision {
+  readonly type: 'batch';
+  readonly decision: 'approve' | 'reject';
+  /** Reason of a rejection; null for an approval. */
+  readonly reason: string | null;
+  readonly multisig: Address;
+  readonly batchIndex: bigint;
+  readonly content: BatchContent;
+}
+
+/** A change of what the company approves by itself, for one project. */
+export interface TermsDecision {
+  readonly type: 'terms';
+  readonly multisig: Address;
+  readonly token: { readonly mint: Address; readonly decimals: number };
+  readonly from: CompanyTerms;
+  readonly to: CompanyTerms;
+}
+
+/** What the company approves by itself: `manual` is nothing, `automatic` is what fits the limits. */
+export interface CompanyTerms {
+  readonly approvalMode: 'automatic' | 'manual';
+  /** Base units per UTC day. */
+  readonly burnBaseUnits: bigint;
+  /** Base units per UTC day. */
+  readonly airdropBaseUnits: bigint;
+}
+
+/** The end of a pause. */
+export interface ResumeDecision {
+  readonly type: 'resume';
+  /** The project that was paused; null if all were. */
+  readonly multisig: Address | null;
+  readonly pausedAt: Date;
+}
+
 /**
- * Writes the text of a decision. All who know the batch write the same text, byte for byte: the operator's browser from the
- * chain, and the worker from the stored request. A text is used once: it names a batch index, which no multisig uses twice.
+ * Writes the text of a decision. All who know its subject write the same text, byte for byte: the operator's browser and the
+ * worker. A text is used once: a batch index is used once by a multisig, and a worker stores the nonces of all other texts.
  */
 export async function writeDecisionText(decision: CompanyDecision): Promise<string> {
-  const { batchIndex, content, reason } = decision;
+  const { title, lines, multisig } = await describeSubject(decision.subject);
+  return [
+    `Flywheel: ${title}`,
+    '',
+    ...lines,
+    ...(multisig === null ? [] : [`Multisig: ${multisig}`]),
+    `Cluster: ${decision.genesisHash}`,
+    `Operator: ${decision.operator}`,
+    `Nonce: ${decision.nonce}`,
+    `Expires: ${decision.expiresAt.toISOString()}`,
+  ].join('\n');
+}
+
+interface SubjectText {
+  readonly title: string;
+  readonly lines: readonly string[];
+  readonly multisig: Address | null;
+}
+
+async function describeSubject(subject: DecisionSubject): Promise<SubjectText> {
+  const { multisig } = subject;
+  switch (subject.type) {
+    case 'batch':
+      return {
+        title: `${subject.decision} batch ${subject.batchIndex} for the company`,
+        lines: await batchLines(subject),
+        multisig,
+      };
+    case 'terms': {
+      const { mint, decimals } = subject.token;
+      const token = `Token: ${mint}, ${decimals} decimals`;
+      return {
+        title: 'change what the company approves by itself',
+        lines: [...describeTerms(subject), token],
+        multisig,
+      };
+    }
+    case 'resume': {
+      const title = `resume ${multisig === null ? 'all projects' : 'a project'} for the company`;
+      return { title, lines: [`Paused since: ${subject.pausedAt.toISOString()}`], multisig };
+    }
+    default:
+      return subject satisfies never;
+  }
+}
+
+async function batchLines({ content, reason }: BatchDecision): Promise<string[]> {
   const { effects, pipelines, recipients } = summarizeContent(content);
   return [
-    `Flywheel: ${decision.decision} batch ${batchIndex} for the company`,
-    '',
     ...effects,
     `Recipients: ${recipients}`,
     `Pipelines: ${pipelines}`,
     `Content: ${await contentHash(content)}`,
     // JSON keeps a reason on one line, so that it cannot imitate another line.
     ...(reason === null ? [] : [`Reason: ${JSON.stringify(reason)}`]),
-    `Multisig: ${decision.multisig}`,
-    `Cluster: ${decision.genesisHash}`,
-    `Operator: ${decision.operator}`,
-    `Nonce: ${decision.nonce}`,
-    `Expires: ${decision.expiresAt.toISOString()}`,
-  ].join('\n');
+  ];
+}
+
+/** Describes a change of terms as the text does, for example `Burns per day: from 10 to 1,000 tokens`. */
+export function describeTerms({ token, from, to }: Pick<TermsDecision, 'token' | 'from' | 'to'>): string[] {
+  const tokens = (baseUnits: bigint) => `${groupDigits(toDecimal(baseUnits, token.decimals))} tokens`;
+  const rows = [
+    ['Approval', from.approvalMode, to.approvalMode],
+    ['Burns per day', tokens(from.burnBaseUnits), tokens(to.burnBaseUnits)],
+    ['Airdrops per day', tokens(from.airdropBaseUnits), tokens(to.airdropBaseUnits)],
+  ] as const;
+  return rows.map(([name, old, next]) => `${name}: ${old === next ? `${old}, as before` : `from ${old} to ${next}`}`);
 }
 
 /** Bytes of a text that a memo transaction of 1,232 bytes holds, with its signature, three keys and its blockhash. */

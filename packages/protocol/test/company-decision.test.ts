@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   type BatchContent,
+  type CompanyDecision,
+  type CompanyTerms,
+  type DecisionSubject,
   findDecisionIssue,
   MAX_DECISION_BYTES,
   memoMessageBytes,
@@ -17,7 +20,7 @@ type Vector = (typeof vectors.decisions)[number];
 describe('golden company decisions', () => {
   for (const vector of vectors.decisions) {
     it(`findDecisionIssue accepts ${vector.name}, and no byte of it changed`, async () => {
-      const text = await writeDecisionText(termsOf(vector));
+      const text = await writeDecisionText(decisionOf(vector));
       assert.equal(text, vector.text);
       assert.equal(await findDecisionIssue(text, operatorOf(vector), signedOf(vector)), null);
       for (const field of ['signedMessage', 'signature'] as const) {
@@ -34,34 +37,49 @@ describe('golden company decisions', () => {
   }
 
   it('no signature of one decision is accepted for another', async () => {
-    const [vector] = vectors.decisions;
-    assert.ok(vector);
-    const terms = termsOf(vector);
-    const other = (await generateKeyPairSigner()).address;
-    const others: Readonly<Record<string, Partial<typeof terms>>> = {
-      decision: { decision: 'reject', reason: 'No.' },
-      batch: { batchIndex: 13n },
-      multisig: { multisig: other },
-      cluster: { genesisHash: other },
-      content: { content: { pipelines: [] } },
-      nonce: { nonce: 'f'.repeat(32) },
-      expiry: { expiresAt: new Date(terms.expiresAt.getTime() + 1) },
+    const { address: other } = await generateKeyPairSigner();
+    const common: readonly Partial<CompanyDecision>[] = [
+      { genesisHash: other },
+      { nonce: 'f'.repeat(32) },
+      { expiresAt: new Date(0) },
+    ];
+    const lower = { approvalMode: 'automatic', burnBaseUnits: 1n, airdropBaseUnits: 1n } as const;
+    const ofSubject: { readonly [Type in DecisionSubject['type']]: readonly object[] } = {
+      batch: [
+        { decision: 'reject', reason: 'No.' },
+        { batchIndex: 13n },
+        { multisig: other },
+        { content: { pipelines: [] } },
+      ],
+      terms: [
+        { multisig: other },
+        { token: { mint: other, decimals: 6 } },
+        { token: { mint: '9hSR6S7WPtxmTojgo6GG3k4yDPecgJY292j7xrsUGWBu', decimals: 5 } },
+        { from: lower },
+        { to: lower },
+      ],
+      resume: [{ multisig: other }, { multisig: null }, { pausedAt: new Date(0) }],
     };
-    for (const [name, change] of Object.entries(others)) {
-      const text = await writeDecisionText({ ...terms, ...change });
-      assert.notEqual(await findDecisionIssue(text, operatorOf(vector), signedOf(vector)), null, name);
+    for (const type of ['batch', 'terms', 'resume'] as const) {
+      const vector = vectorOf(type);
+      const { subject, ...decision } = decisionOf(vector);
+      const changed = ofSubject[type].map((change) => ({ ...decision, subject: { ...subject, ...change } }));
+      for (const attempt of [...changed, ...common.map((change) => ({ ...decision, subject, ...change }))]) {
+        const text = await writeDecisionText(attempt as CompanyDecision);
+        assert.notEqual(await findDecisionIssue(text, operatorOf(vector), signedOf(vector)), null, text);
+      }
+      const text = await writeDecisionText({ ...decision, subject, operator: other });
+      assert.match((await findDecisionIssue(text, other, signedOf(vector))) ?? '', /signed bytes/);
     }
-    const text = await writeDecisionText({ ...terms, operator: other });
-    assert.match((await findDecisionIssue(text, other, signedOf(vector))) ?? '', /signed bytes/);
   });
 });
 
 describe('a company decision', () => {
   it('keeps a reason on one line, so that it cannot imitate another line', async () => {
-    const [vector] = vectors.decisions;
-    assert.ok(vector);
-    const reason = 'No.\nDecision: approve';
-    const text = await writeDecisionText({ ...termsOf(vector), decision: 'reject', reason });
+    const { subject, ...decision } = decisionOf(vectorOf('batch'));
+    assert.ok(subject.type === 'batch');
+    const rejection = { ...subject, decision: 'reject', reason: 'No.\nDecision: approve' } as const;
+    const text = await writeDecisionText({ ...decision, subject: rejection });
     assert.ok(text.split('\n').includes('Reason: "No.\\nDecision: approve"'));
   });
 
@@ -96,20 +114,40 @@ describe('summarizeContent', () => {
   });
 });
 
-function termsOf({ decision, reason, batchIndex, expiresAt, content, ...vector }: Vector) {
+function decisionOf({ subject, expiresAt, operator, ...vector }: Vector): CompanyDecision {
   return {
     ...vector,
-    decision: decision === 'reject' ? ('reject' as const) : ('approve' as const),
-    reason,
-    batchIndex: BigInt(batchIndex),
-    multisig: vector.multisig as Address,
-    operator: vector.operator as Address,
+    subject: subjectOf(subject),
+    operator: operator as Address,
     expiresAt: new Date(expiresAt),
-    content: contentOf(content),
   };
 }
 
-function contentOf({ pipelines, replacement }: Vector['content']): BatchContent {
+function subjectOf(subject: Vector['subject']): DecisionSubject {
+  const { type, content, token, from, to } = subject;
+  const multisig = subject.multisig as Address;
+  if (type === 'resume') {
+    return { type, multisig: subject.multisig === null ? null : multisig, pausedAt: new Date(subject.pausedAt ?? '') };
+  }
+  if (type === 'terms' && token && from && to) {
+    const mint = token.mint as Address;
+    return { type, multisig, token: { ...token, mint }, from: termsOf(from), to: termsOf(to) };
+  }
+  assert.ok(content && subject.batchIndex);
+  const [decision, reason] = [subject.decision === 'reject' ? ('reject' as const) : ('approve' as const), subject.reason];
+  const batchIndex = BigInt(subject.batchIndex);
+  return { type: 'batch', decision, reason: reason ?? null, multisig, batchIndex, content: contentOf(content) };
+}
+
+function termsOf({ approvalMode, ...limits }: NonNullable<Vector['subject']['from']>): CompanyTerms {
+  return {
+    approvalMode: approvalMode === 'manual' ? 'manual' : 'automatic',
+    burnBaseUnits: BigInt(limits.burnBaseUnits),
+    airdropBaseUnits: BigInt(limits.airdropBaseUnits),
+  };
+}
+
+function contentOf({ pipelines, replacement }: NonNullable<Vector['subject']['content']>): BatchContent {
   if (replacement) {
     const [from, to] = [replacement.from as Address, replacement.to as Address];
     return { replacement: { role: replacement.role === 'operator' ? 'operator' : 'approver', from, to } };
@@ -123,6 +161,12 @@ function contentOf({ pipelines, replacement }: Vector['content']): BatchContent 
       })),
     ),
   };
+}
+
+function vectorOf(type: DecisionSubject['type']): Vector {
+  const vector = vectors.decisions.find(({ subject }) => subject.type === type);
+  assert.ok(vector);
+  return vector;
 }
 
 function operatorOf({ operator }: Vector): Address {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DecisionSignature } from '@flywheel/api';
-import { writeDecisionText } from '@flywheel/protocol';
+import { type BatchDecision, type CompanyDecision, type DecisionSubject, writeDecisionText } from '@flywheel/protocol';
 import { compileAgain } from '@flywheel/service/internal/batches/compile-again.ts';
 import { findBatch } from '@flywheel/service/internal/store/batches/batches.ts';
 import { findProjectOfBatch } from '@flywheel/service/internal/store/projects/projects.ts';
@@ -42,8 +42,8 @@ export function decide(
   return send(url, 'POST', `/console/api/company/batches/${path}`, { headers: { cookie }, body });
 }
 
-/** The terms of a decision that differ from the batch's own. */
-type DecisionChanges = Partial<Omit<Parameters<typeof writeDecisionText>[0], 'decision'>>;
+/** What a test changes in a decision, for example its multisig. */
+type DecisionChanges = Partial<Omit<CompanyDecision, 'subject'> & Omit<BatchDecision, 'type' | 'decision'>>;
 
 const HOUR_MS = 3_600_000;
 
@@ -54,20 +54,35 @@ export async function signDecision(
   batchId: string,
   changes: DecisionChanges = {},
 ): Promise<DecisionSignature> {
-  const {
-    nonce = randomBytes(16).toString('hex'),
-    expiresAt = new Date(Date.now() + HOUR_MS),
-    reason = null,
-  } = changes;
-  const text = await writeDecisionText({
+  const { reason = null, multisig, batchIndex, content, ...rest } = changes;
+  const own = await describeBatch(db, batchId, wallet);
+  const subject = {
+    type: 'batch',
     decision: reason === null ? 'approve' : 'reject',
-    genesisHash: await rpc.getGenesisHash().send(),
+    reason,
+    multisig: multisig ?? own.multisig,
+    batchIndex: batchIndex ?? own.batchIndex,
+    content: content ?? own.content,
+  } as const;
+  return signSubject({ rpc }, wallet, subject, rest);
+}
+
+/** Signs a decision about any subject as raw text. */
+async function signSubject(
+  { rpc }: Pick<DecisionWorld, 'rpc'>,
+  wallet: KeyPairSigner,
+  subject: DecisionSubject,
+  changes: Partial<Omit<CompanyDecision, 'subject'>> = {},
+): Promise<DecisionSignature> {
+  const { nonce = randomBytes(16).toString('hex'), expiresAt = new Date(Date.now() + HOUR_MS) } = changes;
+  const genesisHash = await rpc.getGenesisHash().send();
+  const text = await writeDecisionText({
+    subject,
+    genesisHash,
     operator: wallet.address,
-    ...(await describeBatch(db, batchId, wallet)),
     ...changes,
     nonce,
     expiresAt,
-    reason,
   });
   const [signatures] = await wallet.signMessages([createSignableMessage(text)]);
   const signature = signatures?.[wallet.address];

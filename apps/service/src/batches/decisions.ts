@@ -1,4 +1,10 @@
-import { type BatchContent, findDecisionIssue, MAX_DECISION_BYTES, writeDecisionText } from '@flywheel/protocol';
+import {
+  type BatchContent,
+  type DecisionSubject,
+  findDecisionIssue,
+  MAX_DECISION_BYTES,
+  writeDecisionText,
+} from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import type { Batch } from '../model/batch.ts';
 import type { Clock } from '../model/clock.ts';
@@ -16,38 +22,43 @@ export interface DecisionDeps {
 const MAX_DECISION_MS = 30 * 86_400_000;
 
 /**
- * Verifies that an operator of the company signed this decision about this batch.
- * @param content what the batch does, from `compileAgain`.
+ * Verifies that an operator of the company signed a decision about this subject.
+ * @param wallet the project's wallet, which may not decide for the company too; null if that does not matter.
  * @returns null if it is valid, otherwise the reason, a sentence.
  */
 export async function findIssueOfDecision(
   deps: DecisionDeps,
-  { flywheel: { multisig } }: Pick<Project, 'flywheel'>,
-  { batchIndex, content }: Pick<Batch, 'batchIndex'> & { readonly content: BatchContent },
-  signed: SignedCompanyDecision,
+  { subject, wallet }: { readonly subject: DecisionSubject; readonly wallet: Address | null },
+  signed: Omit<SignedCompanyDecision, 'reason'>,
 ): Promise<string | null> {
-  const { operator, reason, expiresAt } = signed;
+  const { operator, nonce, expiresAt } = signed;
   if (!deps.companyOperators.has(operator)) return `${operator} is not in COMPANY_OPERATORS.`;
   // The two approvals must come from two people.
-  if (reason === null && operator === multisig.wallet)
-    return `${operator} is the wallet that the project approves with.`;
+  if (operator === wallet) return `${operator} is the wallet that the project approves with.`;
   const leftMs = expiresAt.getTime() - deps.clock.now().getTime();
   if (leftMs <= 0) return `The decision expired at ${expiresAt.toISOString()}. Decide again.`;
   if (leftMs > MAX_DECISION_MS)
     return `The decision expires at ${expiresAt.toISOString()}; at most 30 days are accepted.`;
-  const text = await writeDecisionText({
-    decision: reason === null ? 'approve' : 'reject',
-    reason,
-    genesisHash: await deps.chain.genesisHash(),
-    multisig: multisig.address,
-    batchIndex,
-    content,
-    operator,
-    nonce: signed.nonce,
-    expiresAt,
-  });
+  const genesisHash = await deps.chain.genesisHash();
+  const text = await writeDecisionText({ subject, genesisHash, operator, nonce, expiresAt });
   const { length } = new TextEncoder().encode(text);
   if (length > MAX_DECISION_BYTES)
     return `The text has ${length} bytes; ${MAX_DECISION_BYTES} fit. Shorten the reason.`;
   return findDecisionIssue(text, operator, signed);
+}
+
+/**
+ * Verifies a decision about a batch.
+ * @param content what the batch does, from `compileAgain`.
+ * @returns null if it is valid, otherwise the reason, a sentence.
+ */
+export async function findIssueOfBatchDecision(
+  deps: DecisionDeps,
+  { flywheel: { multisig } }: Pick<Project, 'flywheel'>,
+  { batchIndex, content }: Pick<Batch, 'batchIndex'> & { readonly content: BatchContent },
+  { reason, ...signed }: SignedCompanyDecision,
+): Promise<string | null> {
+  const decision = reason === null ? 'approve' : 'reject';
+  const subject = { type: 'batch', decision, reason, multisig: multisig.address, batchIndex, content } as const;
+  return findIssueOfDecision(deps, { subject, wallet: reason === null ? multisig.wallet : null }, signed);
 }

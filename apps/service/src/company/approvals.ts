@@ -3,7 +3,7 @@ import type { Address } from '@solana/kit';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
 import { compileAgain } from '../batches/compile-again.ts';
-import { findIssueOfDecision } from '../batches/decisions.ts';
+import { findIssueOfBatchDecision } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
 import { problemOf } from '../batches/details/list.ts';
 import { recordEnd } from '../batches/jobs/end.ts';
@@ -167,7 +167,7 @@ async function requireSigned(
     signature: Buffer.from(given.signature, 'base64'),
   };
   const content = await compileAgain(project, batch);
-  const issue = await findIssueOfDecision(deps, project, { batchIndex: batch.batchIndex, content }, signed);
+  const issue = await findIssueOfBatchDecision(deps, project, { batchIndex: batch.batchIndex, content }, signed);
   if (issue !== null) throw invalidSignature(`is not accepted: ${issue}`);
   return signed;
 }

@@ -40,13 +40,17 @@ export function useSignDecision() {
   const environment = useEnvironment();
   return (proposal: Proposal, reason: string | null, encoding: DecisionEncoding) => {
     if (wallet === undefined) throw new Error('You are signed out. Sign in, then decide again.');
-    return signDecision({
+    const subject = {
+      type: 'batch',
       decision: reason === null ? 'approve' : 'reject',
       reason,
-      genesisHash: proposal.genesisHash,
       multisig: address(proposal.multisig),
       batchIndex: BigInt(proposal.batchIndex),
       content: proposal.content,
+    } as const;
+    return signDecision({
+      subject,
+      genesisHash: proposal.genesisHash,
       operator: wallet,
       encoding,
       chain: walletChain(environment),

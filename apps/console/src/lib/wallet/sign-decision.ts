@@ -13,7 +13,7 @@ import { findAccount } from './wallets.ts';
 /** How the wallet is asked: for a message, or for a transaction that is never sent. */
 export type DecisionEncoding = 'message' | 'memo';
 
-/** Signs a decision about a batch with the wallet in this browser that holds the operator’s address. */
+/** Signs a decision with the wallet in this browser that holds the operator’s address. */
 export interface DecisionRequest extends Omit<CompanyDecision, 'operator' | 'nonce' | 'expiresAt'> {
   readonly operator: string;
   readonly encoding: DecisionEncoding;

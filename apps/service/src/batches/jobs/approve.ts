@@ -19,7 +19,7 @@ import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, toExecutionIssue } from '../check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../check/mismatches.ts';
 import { compileAgain } from '../compile-again.ts';
-import { findIssueOfDecision } from '../decisions.ts';
+import { findIssueOfBatchDecision } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { holdRecipients } from '../recipients.ts';
 import { end } from './end.ts';
@@ -116,12 +116,12 @@ async function isUndecided(deps: RunDeps, project: Project, batch: Batch): Promi
 async function findApprovalIssue(
   deps: RunDeps,
   project: Project,
-  batch: Parameters<typeof findIssueOfDecision>[2],
+  batch: Parameters<typeof findIssueOfBatchDecision>[2],
   signed: SignedCompanyDecision | null,
 ): Promise<string | null> {
   if (signed === null) return 'No operator has signed a decision.';
   if (signed.reason !== null) return `${signed.operator} has rejected it.`;
-  return findIssueOfDecision(deps, project, batch, signed);
+  return findIssueOfBatchDecision(deps, project, batch, signed);
 }
 
 /** Builds an approval for a wallet that has voted on chain already: voting twice would fail. */
