@@ -113,7 +113,7 @@ describe('flywheel jobs', () => {
     const worker = await startTestJobs(database);
     const ran = Promise.withResolvers<string>();
     await worker.work(async (job) => {
-      if (job.type !== 'refill-nonces') ran.resolve(job.batchId);
+      if ('batchId' in job) ran.resolve(job.batchId);
     });
     try {
       return await ran.promise;

@@ -6,6 +6,7 @@ import { executePipelines } from './batches/jobs/execute-pipelines.ts';
 import { reportFailure } from './batches/jobs/execution-issues.ts';
 import { refillNonces } from './batches/jobs/nonce-pool.ts';
 import { setUpBatch } from './batches/jobs/setup.ts';
+import { reviewChanges } from './company/review-changes.ts';
 import { signSuccessions } from './company/sign-successions.ts';
 import type { Batch, BatchWithoutPipelines } from './model/batch.ts';
 import type { Project } from './model/project.ts';
@@ -56,6 +57,7 @@ export async function startWorker(
   await jobs.work((job, signal) => {
     return runJob({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, signers, job);
   });
+  await jobs.enqueue(deps.db, { type: 'review-changes' });
   // As a job, because the queue runs one refill at a time even if several workers start together.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
   await awaitNonces(workerDeps, ended);
@@ -85,6 +87,7 @@ async function awaitNonces({ db, clock, log, operator }: WorkerDeps, signal: Abo
 
 /** Runs one job. The queue retries a job that throws: every step continues from the cursor on chain. */
 async function runJob(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<void> {
+  if (job.type === 'review-changes') return reviewChanges(deps);
   if (job.type === 'refill-nonces') return refillNonces({ ...deps, chain: deps.chain.view(0n, 'nonces') });
   const found = await findBatchWithoutPipelines(deps.db, job.batchId);
   if (!found) throw new Error(`Job ${job.type} refers to batch ${job.batchId}, which does not exist.`);

@@ -134,7 +134,10 @@ function subjectOf(subject: Vector['subject']): DecisionSubject {
     return { type, multisig, token: { ...token, mint }, from: termsOf(from), to: termsOf(to) };
   }
   assert.ok(content && subject.batchIndex);
-  const [decision, reason] = [subject.decision === 'reject' ? ('reject' as const) : ('approve' as const), subject.reason];
+  const [decision, reason] = [
+    subject.decision === 'reject' ? ('reject' as const) : ('approve' as const),
+    subject.reason,
+  ];
   const batchIndex = BigInt(subject.batchIndex);
   return { type: 'batch', decision, reason: reason ?? null, multisig, batchIndex, content: contentOf(content) };
 }

@@ -38,6 +38,7 @@ it('the SDK exports these names and no others', () => {
     'proof',
     'proofHash',
     'proofMemo',
+    'readGenesisHash',
     'readMint',
     'readProposalContent',
     'readVaultProofs',

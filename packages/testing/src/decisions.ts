@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { DecisionSignature } from '@flywheel/api';
+import type { CompanyTerms, DecisionSignature, ResumeRequest, TermsRequest } from '@flywheel/api';
 import { type BatchDecision, type CompanyDecision, type DecisionSubject, writeDecisionText } from '@flywheel/protocol';
 import { compileAgain } from '@flywheel/service/internal/batches/compile-again.ts';
+import { parseTerms } from '@flywheel/service/internal/projects/settings.ts';
 import { findBatch } from '@flywheel/service/internal/store/batches/batches.ts';
 import { findProjectOfBatch } from '@flywheel/service/internal/store/projects/projects.ts';
 import { createSignableMessage, type KeyPairSigner } from '@solana/kit';
 import { type Answer, send } from './client.ts';
+import type { TestProject } from './project.ts';
 import type { World } from './world.ts';
 
 /** A person who acts for the company. */
@@ -42,8 +44,61 @@ export function decide(
   return send(url, 'POST', `/console/api/company/batches/${path}`, { headers: { cookie }, body });
 }
 
+/** Changes what the company approves by itself for a project, in the way that an operator does. */
+export async function changeTerms(
+  world: DecisionWorld,
+  by: Decider,
+  project: Pick<TestProject, 'projectId'>,
+  changes: Partial<CompanyTerms>,
+): Promise<Answer> {
+  const headers = { cookie: by.cookie };
+  const settings = await send(world.url, 'GET', `/console/api/projects/${project.projectId}/settings`, { headers });
+  if (settings.status !== 200) return settings;
+  const from: CompanyTerms = settings.body.companyTerms;
+  const body = await signTerms(world, by.wallet, project, { from, to: { ...from, ...changes } });
+  return send(world.url, 'PUT', `/console/api/company/projects/${project.projectId}/terms`, { headers, body });
+}
+
+/** Signs a change of terms as raw text. */
+export async function signTerms(
+  { db, rpc }: Pick<DecisionWorld, 'db' | 'rpc'>,
+  wallet: KeyPairSigner,
+  { projectId }: Pick<TestProject, 'projectId'>,
+  { from, to }: { readonly from: CompanyTerms; readonly to: CompanyTerms },
+  changes: SignatureChanges = {},
+): Promise<TermsRequest> {
+  const { token, flywheel } = await findProjectOfBatch(db, { projectId });
+  const terms = { from: parseTerms('from', from, token), to: parseTerms('to', to, token) };
+  const subject = { type: 'terms', multisig: flywheel.multisig.address, token, ...terms } as const;
+  return { from, to, ...(await signSubject({ rpc }, wallet, subject, changes)) };
+}
+
+/** Resumes a project, or all of them, in the way that an operator does. */
+export async function resume(world: DecisionWorld, by: Decider, projectId: string | null): Promise<Answer> {
+  const headers = { cookie: by.cookie };
+  const overview = projectId === null ? '/company' : `/projects/${projectId}`;
+  const { body: paused } = await send(world.url, 'GET', `/console/api${overview}`, { headers });
+  const body = await signResumption(world, by.wallet, projectId, new Date(paused.pausedAt ?? 0));
+  const path = projectId === null ? '/resume' : `/projects/${projectId}/resume`;
+  return send(world.url, 'POST', `/console/api/company${path}`, { headers, body });
+}
+
+/** Signs the end of a pause as raw text. */
+export async function signResumption(
+  { db, rpc }: Pick<DecisionWorld, 'db' | 'rpc'>,
+  wallet: KeyPairSigner,
+  projectId: string | null,
+  pausedAt: Date,
+): Promise<ResumeRequest> {
+  const project = projectId === null ? null : await findProjectOfBatch(db, { projectId });
+  const subject = { type: 'resume', multisig: project?.flywheel.multisig.address ?? null, pausedAt } as const;
+  return { pausedAt: pausedAt.toISOString(), ...(await signSubject({ rpc }, wallet, subject)) };
+}
+
 /** What a test changes in a decision, for example its multisig. */
-type DecisionChanges = Partial<Omit<CompanyDecision, 'subject'> & Omit<BatchDecision, 'type' | 'decision'>>;
+type DecisionChanges = SignatureChanges & Partial<Omit<BatchDecision, 'type' | 'decision'>>;
+
+type SignatureChanges = Partial<Omit<CompanyDecision, 'subject'>>;
 
 const HOUR_MS = 3_600_000;
 
@@ -72,7 +127,7 @@ async function signSubject(
   { rpc }: Pick<DecisionWorld, 'rpc'>,
   wallet: KeyPairSigner,
   subject: DecisionSubject,
-  changes: Partial<Omit<CompanyDecision, 'subject'>> = {},
+  changes: SignatureChanges = {},
 ): Promise<DecisionSignature> {
   const { nonce = randomBytes(16).toString('hex'), expiresAt = new Date(Date.now() + HOUR_MS) } = changes;
   const genesisHash = await rpc.getGenesisHash().send();

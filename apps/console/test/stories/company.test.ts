@@ -85,7 +85,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
   it('pauses a project after its name is entered, and resumes it', async () => {
     const { page } = operator;
     await page.goto('/company/projects');
-    await setPause('Pause', 'Looking into it.');
+    await pause('Looking into it.');
     await page.getByText('Paused').waitFor();
     await checkScreenOnBoth(operator, 'company-paused');
     const { status, body } = await init(story.world.url, project.apiKey, [burnPipeline()]);
@@ -94,9 +94,27 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await owner.page.goto(`/p/${project.projectId}`);
     await owner.page.getByText('“Looking into it.”').waitFor();
     await checkScreenOnBoth(owner, 'overview-paused');
-    await setPause('Resume', '');
+    await page.getByRole('button', { name: /^Resume (?!all)/ }).click();
+    await page.locator('dialog[open]').getByText('Paused since').waitFor();
+    await checkScreen(operator, 'company-resume');
+    await page.getByRole('button', { name: 'Sign and resume' }).click();
     await page.getByText('Active').waitFor();
     await initByApi(story, project, [burnPipeline()]);
+  });
+
+  it('changes what the company approves by itself after the operator has signed the change', async () => {
+    const { page } = operator;
+    await page.goto(`/p/${project.projectId}/settings`);
+    await page.getByRole('radio', { name: 'Automatic company approval' }).check();
+    await page.getByLabel('Burned per day without an operator').fill('3');
+    await page.getByRole('button', { name: 'Review and sign' }).click();
+    await page.getByText('Approval: from manual to automatic').waitFor();
+    await checkScreenOnBoth(operator, 'terms-change');
+    await page.getByRole('button', { name: 'Sign and change' }).click();
+    await page.getByText('Changed what the company approves by itself').waitFor();
+    await owner.page.goto(`/p/${project.projectId}/settings`);
+    await owner.page.getByText('Batches above that wait for one.').first().waitFor();
+    await checkScreen(owner, 'terms-changed');
   });
 
   it('shows a project without actions that only its wallet may take', async () => {
@@ -158,12 +176,12 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await owner.page.getByText('Waiting for the company').first().waitFor();
   }
 
-  async function setPause(verb: 'Pause' | 'Resume', reason: string): Promise<void> {
+  async function pause(reason: string): Promise<void> {
     const { page } = operator;
-    await page.getByRole('button', { name: new RegExp(`^${verb} (?!all)`) }).click();
+    await page.getByRole('button', { name: /^Pause (?!all)/ }).click();
     const dialog = page.locator('dialog[open]');
     const asked = await dialog.locator('label').filter({ hasText: /^Type/ }).textContent();
-    const confirm = dialog.getByRole('button', { name: verb });
+    const confirm = dialog.getByRole('button', { name: 'Pause' });
     await dialog.getByLabel(/^Reason/).fill(reason);
     await dialog.getByLabel(/^Type/).fill('another');
     assert.ok(await confirm.isDisabled(), 'takes another name');

@@ -1,3 +1,4 @@
+import { ApiError, type DecisionSignature } from '@flywheel/api';
 import {
   type BatchContent,
   type DecisionSubject,
@@ -61,4 +62,23 @@ export async function findIssueOfBatchDecision(
   const decision = reason === null ? 'approve' : 'reject';
   const subject = { type: 'batch', decision, reason, multisig: multisig.address, batchIndex, content } as const;
   return findIssueOfDecision(deps, { subject, wallet: reason === null ? multisig.wallet : null }, signed);
+}
+
+/** Reads what an operator's wallet signed from a request. */
+export function readSignature({ nonce, expiresAt, signedMessage, signature }: DecisionSignature) {
+  return {
+    nonce,
+    expiresAt: new Date(expiresAt),
+    signedMessage: Buffer.from(signedMessage, 'base64'),
+    signature: Buffer.from(signature, 'base64'),
+  };
+}
+
+/** Builds the error for a signature that does not count. */
+export function invalidSignature(problem: string): ApiError {
+  return new ApiError('ERR_INVALID_REQUEST', { place: 'body.signature', problem });
+}
+
+export function usedSignature(): ApiError {
+  return invalidSignature('was used before. Sign the decision again, with another nonce.');
 }

@@ -1,16 +1,15 @@
-import { ApiError, type ApprovalMode, type DecisionSignature, isApiError, type ProjectSettings } from '@flywheel/api';
+import { ApiError, type DecisionSignature, isApiError } from '@flywheel/api';
 import type { Address } from '@solana/kit';
 import { checkBatch, toExecutionIssue } from '../batches/check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../batches/check/mismatches.ts';
 import { compileAgain } from '../batches/compile-again.ts';
-import { findIssueOfBatchDecision } from '../batches/decisions.ts';
+import { findIssueOfBatchDecision, invalidSignature, readSignature, usedSignature } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
 import { problemOf } from '../batches/details/list.ts';
 import { recordEnd } from '../batches/jobs/end.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
 import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
-import { presentSettings } from '../projects/settings.ts';
 import { checkApproval } from '../squads/approval-check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import type { CompanyDecision } from '../store/batches/batch-records.ts';
@@ -21,12 +20,11 @@ import {
   findCompanyDecision,
   findWaitingBatches,
   type SignedCompanyDecision,
-  setApprovalMode,
   type WaitingBatch,
 } from '../store/batches/company-approvals.ts';
 import { recordExecutionIssue } from '../store/batches/executions.ts';
 import type { Db } from '../store/db.ts';
-import { findProject, findProjectOfBatch } from '../store/projects/projects.ts';
+import { findProjectOfBatch } from '../store/projects/projects.ts';
 
 export interface WaitingItem extends WaitingBatch {
   /** Sentence about what holds the batch up; null for nothing. */
@@ -101,38 +99,6 @@ export async function rejectBatch(
   return batch;
 }
 
-/**
- * Changes how a project's batches are approved for the company. After a change to `manual`, nothing is signed without a
- * person's approval, including executions requested before. After a change to `automatic`, batches that wait for a person
- * still wait.
- * @throws ApiError ERR_PROJECT_NOT_FOUND
- */
-export async function changeApprovalMode(
-  { db, clock }: Deps,
-  operator: Address,
-  projectId: string,
-  approvalMode: ApprovalMode,
-): Promise<ProjectSettings> {
-  return db.transaction().execute(async (trx) => {
-    const before = await setApprovalMode(trx, projectId, approvalMode);
-    const project = await findProject(trx, projectId);
-    if (before === null || project === null || typeof project === 'string') {
-      throw new ApiError('ERR_PROJECT_NOT_FOUND', { projectId });
-    }
-    if (before !== approvalMode) {
-      await insertAuditEntry(trx, {
-        at: clock.now(),
-        actor: operator,
-        action: 'approval-mode.changed',
-        projectId,
-        before: { approvalMode: before },
-        after: { approvalMode },
-      });
-    }
-    return presentSettings(project);
-  });
-}
-
 /** @throws ApiError ERR_BATCH_NOT_FOUND */
 async function readAnyBatch(db: Db, batchId: string): Promise<Batch> {
   const batch = await findBatch(db, batchId);
@@ -158,22 +124,11 @@ async function requireSigned(
   batch: Batch,
   { operator, reason, signature: given }: Undecided,
 ): Promise<SignedCompanyDecision> {
-  const signed = {
-    operator,
-    reason,
-    nonce: given.nonce,
-    expiresAt: new Date(given.expiresAt),
-    signedMessage: Buffer.from(given.signedMessage, 'base64'),
-    signature: Buffer.from(given.signature, 'base64'),
-  };
+  const signed = { operator, reason, ...readSignature(given) };
   const content = await compileAgain(project, batch);
   const issue = await findIssueOfBatchDecision(deps, project, { batchIndex: batch.batchIndex, content }, signed);
   if (issue !== null) throw invalidSignature(`is not accepted: ${issue}`);
   return signed;
-}
-
-function invalidSignature(problem: string): ApiError {
-  return new ApiError('ERR_INVALID_REQUEST', { place: 'body.signature', problem });
 }
 
 /** Checks a batch in the chain's current state. The worker checks it once more before it signs. */
@@ -268,7 +223,7 @@ async function recordRejection(
 /** @throws ApiError ERR_INVALID_REQUEST if the decision was used before. */
 async function decideOnce(trx: Db, batchId: string, signed: SignedCompanyDecision, now: Date): Promise<boolean> {
   const decided = await decideForCompany(trx, batchId, signed, now);
-  if (decided === 'used') throw invalidSignature('was used before. Sign the decision again, with another nonce.');
+  if (decided === 'used') throw usedSignature();
   return decided;
 }
 

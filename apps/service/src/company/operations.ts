@@ -35,6 +35,7 @@ export async function readCompany(deps: OperationsDeps): Promise<CompanyOverview
   const countOf = (wanted: string) => state.nonces.find(({ state: each }) => each === wanted)?.count ?? 0;
   return {
     isPaused: pause !== null,
+    ...(pause && { pausedAt: pause.since.toISOString() }),
     ...(pause && pause.reason !== null && { pauseReason: pause.reason }),
     operator: {
       address: operator,

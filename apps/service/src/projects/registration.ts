@@ -36,7 +36,7 @@ import type { Db } from '../store/db.ts';
 import { insertProject } from '../store/projects/projects.ts';
 import { completeRegistration, findRegistration, insertRegistration } from '../store/projects/registrations.ts';
 import { storeNewKey } from './keys.ts';
-import { parseLimits, presentSettings, requireProofTypes } from './settings.ts';
+import { parseLimits, presentOwnSettings, requireProofTypes } from './settings.ts';
 import { programOf } from './summaries.ts';
 
 interface PreviewMintDeps {
@@ -183,7 +183,7 @@ export async function confirmRegistration(
       actor: wallet,
       action: 'project.registered',
       projectId: project.id,
-      after: { mintAddress: token.mint, multisig: multisig.address, ...presentSettings(project) },
+      after: { mintAddress: token.mint, multisig: multisig.address, ...presentOwnSettings(project) },
     });
     return storeNewKey({ db: trx, clock }, project, { scopes: project.scopes, name: 'first key', expiresAt: null });
   });

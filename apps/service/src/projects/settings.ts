@@ -1,11 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { ApiError, type LimitsRequest, type ProjectSettings, type ProofType } from '@flywheel/api';
-import { parseAmount, toDecimal } from '@flywheel/protocol';
+import {
+  ApiError,
+  type LimitsRequest,
+  type ProjectSettings,
+  type ProofType,
+  type CompanyTerms as TermsBody,
+} from '@flywheel/api';
+import { type CompanyTerms, parseAmount, toDecimal } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { findSchemaProblem } from '../compile/request/payload-schema.ts';
 import type { Clock } from '../model/clock.ts';
-import type { DailyTotals, Project } from '../model/project.ts';
+import type { DailyTotals, Project, Token } from '../model/project.ts';
 import { insertAuditEntry } from '../store/audit.ts';
+import { findTerms, termsOf } from '../store/company/terms.ts';
 import type { Db } from '../store/db.ts';
 import { lockProject, replaceProofTypes, updateDailyLimits } from '../store/projects/projects.ts';
 import { requireOwnProject, requireVisibleProject } from './access.ts';
@@ -18,7 +25,7 @@ interface SettingsDeps {
 
 /** @throws ApiError ERR_PROJECT_NOT_FOUND */
 export async function readSettings(deps: SettingsDeps, wallet: Address, projectId: string): Promise<ProjectSettings> {
-  return presentSettings(await requireVisibleProject(deps, wallet, projectId));
+  return presentSettings(deps, await requireVisibleProject(deps, wallet, projectId));
 }
 
 /**
@@ -42,7 +49,7 @@ export async function changeLimits(
       const entry = { actor: wallet, action: 'limits.changed', projectId, before, after } as const;
       await insertAuditEntry(trx, { at: deps.clock.now(), ...entry });
     }
-    return presentSettings({ ...project, dailyLimits });
+    return presentSettings({ ...deps, db: trx }, { ...project, dailyLimits });
   });
 }
 
@@ -68,12 +75,12 @@ export async function changeProofTypes(
       const entry = { actor: wallet, action: 'proof-types.changed', projectId, before, after } as const;
       await insertAuditEntry(trx, { at: deps.clock.now(), ...entry });
     }
-    return presentSettings(changed);
+    return presentSettings({ ...deps, db: trx }, changed);
   });
 }
 
-/** Presents the settings of a project. */
-export function presentSettings({ scopes, dailyLimits, proofTypes, approvalMode, token }: Project): ProjectSettings {
+/** Presents the settings that a project registers and changes by itself. */
+export function presentOwnSettings({ scopes, dailyLimits, proofTypes, approvalMode, token }: Project) {
   return {
     scopes: [...scopes],
     ...presentLimits(dailyLimits, token.decimals),
@@ -82,14 +89,31 @@ export function presentSettings({ scopes, dailyLimits, proofTypes, approvalMode,
   };
 }
 
+/** Presents terms of the company as the wire does. */
+export function presentTerms(
+  { approvalMode, ...limits }: CompanyTerms,
+  { decimals }: Pick<Token, 'decimals'>,
+): TermsBody {
+  return { approvalMode, ...presentLimits(limits, decimals) };
+}
+
+/** @throws ApiError ERR_INVALID_REQUEST as `parseLimits`. */
+export function parseTerms(
+  field: string,
+  { approvalMode, ...limits }: TermsBody,
+  { decimals }: Pick<Token, 'decimals'>,
+): CompanyTerms {
+  return { approvalMode, ...parseLimits(limits, decimals, `body.${field}`) };
+}
+
 /**
  * Parses limits that a person has typed.
  * @throws ApiError ERR_INVALID_REQUEST for more fraction digits than the mint has, or more than a token account can hold.
  */
-export function parseLimits({ burnLimit, airdropLimit }: LimitsRequest, decimals: number): DailyTotals {
+export function parseLimits({ burnLimit, airdropLimit }: LimitsRequest, decimals: number, place = 'body'): DailyTotals {
   return {
-    burnBaseUnits: parseLimit('burnLimit', burnLimit, decimals),
-    airdropBaseUnits: parseLimit('airdropLimit', airdropLimit, decimals),
+    burnBaseUnits: parseLimit(`${place}.burnLimit`, burnLimit, decimals),
+    airdropBaseUnits: parseLimit(`${place}.airdropLimit`, airdropLimit, decimals),
   };
 }
 
@@ -105,6 +129,15 @@ export function requireProofTypes(proofTypes: readonly ProofType[]): void {
   if (found === null) return;
   const { position, problem } = found;
   throw new ApiError('ERR_INVALID_REQUEST', { place: `body.proofTypes[${position}].payloadSchema`, problem });
+}
+
+async function presentSettings(
+  { db, companyOperators }: Pick<SettingsDeps, 'db' | 'companyOperators'>,
+  project: Project,
+): Promise<ProjectSettings> {
+  // Without operators, or before the first batch, workers take the terms from the project.
+  const recorded = companyOperators.size === 0 ? null : await findTerms(db, project.flywheel.multisig.address);
+  return { ...presentOwnSettings(project), companyTerms: presentTerms(recorded ?? termsOf(project), project.token) };
 }
 
 /** Locks the project, so that simultaneous changes happen one after another, each logged with what it replaced. */
@@ -123,11 +156,11 @@ function presentLimits({ burnBaseUnits, airdropBaseUnits }: DailyTotals, decimal
   return { burnLimit: toDecimal(burnBaseUnits, decimals), airdropLimit: toDecimal(airdropBaseUnits, decimals) };
 }
 
-function parseLimit(field: keyof LimitsRequest, limitTokens: string, decimals: number): bigint {
+function parseLimit(place: string, limitTokens: string, decimals: number): bigint {
   try {
     return parseAmount(limitTokens, decimals);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw new ApiError('ERR_INVALID_REQUEST', { place: `body.${field}`, problem: cause.message }, { cause });
+    throw new ApiError('ERR_INVALID_REQUEST', { place, problem: cause.message }, { cause });
   }
 }

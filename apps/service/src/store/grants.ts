@@ -22,6 +22,18 @@ type RightsOfTable<Column extends string> = { readonly [R in DatabaseRole]: Righ
 const NONE = {} as const;
 const ALL = { select: true, insert: 'all', update: 'all', delete: true } as const;
 
+const AUDIT_COLUMNS = [
+  'at',
+  'actor',
+  'action',
+  'project_id',
+  'batch_id',
+  'subject',
+  'before',
+  'after',
+  'reason',
+] as const;
+
 /**
  * Every statement that `serve` and `work` may run, by table. `serve` writes what clients and people ask for; what is sent to
  * the chain, what was signed and what came of it is written by `work` alone. A table without a row here does not compile,
@@ -32,10 +44,10 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     serve: {
       select: true,
       insert: ['id', 'wallet', 'scopes', 'burn_limit', 'airdrop_limit', 'approval_mode', 'created_at'],
-      update: ['burn_limit', 'airdrop_limit', 'approval_mode', 'paused_at', 'pause_reason'],
+      update: ['burn_limit', 'airdrop_limit', 'paused_at', 'pause_reason'],
     },
-    // A rotation replaces the wallet.
-    work: { select: true, update: ['wallet'] },
+    // A rotation replaces the wallet; an operator's signed change the mode, or the pause.
+    work: { select: true, update: ['wallet', 'approval_mode', 'paused_at', 'pause_reason'] },
   },
   proof_types: {
     serve: { select: true, insert: ['project_id', 'type', 'description', 'payload_schema'], delete: true },
@@ -187,8 +199,7 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   },
   company: {
     serve: { select: true, update: ['paused_at', 'pause_reason'] },
-    // A worker locks the row, so that a pause waits for what is being sent. It never updates the key.
-    work: { select: true, update: ['only_row'] },
+    work: { select: true, update: ['paused_at', 'pause_reason'] },
   },
   company_decisions: {
     serve: {
@@ -200,6 +211,37 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     },
     work: { select: true },
   },
+  company_changes: {
+    serve: {
+      select: true,
+      insert: [
+        ...(['project_id', 'paused_at', 'from_approval_mode', 'from_burn_limit', 'from_airdrop_limit'] as const),
+        ...(['to_approval_mode', 'to_burn_limit', 'to_airdrop_limit', 'operator', 'nonce', 'expires_at'] as const),
+        ...(['signed_message', 'signature', 'requested_at'] as const),
+      ],
+    },
+    work: { select: true },
+  },
+  company_reviews: {
+    serve: { select: true },
+    work: { select: true, insert: ['change_id', 'nonce', 'issue', 'reviewed_at'] },
+  },
+  company_terms: {
+    serve: { select: true },
+    work: {
+      select: true,
+      insert: ['multisig', 'mint', 'approval_mode', 'burn_limit', 'airdrop_limit'],
+      update: ['mint', 'approval_mode', 'burn_limit', 'airdrop_limit'],
+    },
+  },
+  company_pauses: {
+    serve: NONE,
+    work: { select: true, insert: ['multisig', 'paused_at'], update: ['paused_at'], delete: true },
+  },
+  company_totals: {
+    serve: NONE,
+    work: { select: true, insert: ['multisig', 'batch_index', 'day'], update: ['burned', 'airdropped'] },
+  },
   key_successions: {
     serve: { select: true },
     work: { select: true, insert: ['genesis_hash', 'role', 'from_key', 'to_key', 'signature', 'signed_at'] },
@@ -207,9 +249,9 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   audit_log: {
     serve: {
       select: true,
-      insert: ['at', 'actor', 'action', 'project_id', 'batch_id', 'subject', 'before', 'after', 'reason'],
+      insert: AUDIT_COLUMNS,
     },
-    work: NONE,
+    work: { insert: AUDIT_COLUMNS },
   },
   batch_events: {
     serve: { select: true, insert: ['batch_id', 'type', 'at', 'status', 'data'] },

@@ -41,6 +41,11 @@ export interface Schema {
   company: CompanyTable;
   company_decisions: CompanyDecisionsTable;
   key_successions: KeySuccessionsTable;
+  company_changes: CompanyChangesTable;
+  company_reviews: CompanyReviewsTable;
+  company_terms: CompanyTermsTable;
+  company_pauses: CompanyPausesTable;
+  company_totals: CompanyTotalsTable;
   audit_log: AuditLogTable;
   batch_events: BatchEventsTable;
   webhook_endpoints: WebhookEndpointsTable;
@@ -293,6 +298,58 @@ interface KeySuccessionsTable {
   /** Base58. */
   signature: string;
   signed_at: Date;
+}
+
+/** What operators signed, other than about a batch. HTTP processes write it. */
+interface CompanyChangesTable {
+  id: Generated<bigint>;
+  /** null: all projects. */
+  project_id: string | null;
+  /** The start of the pause that a resumption ends; null for a change of terms, which has all of the next values. */
+  paused_at: Date | null;
+  from_approval_mode: ApprovalMode | null;
+  from_burn_limit: bigint | null;
+  from_airdrop_limit: bigint | null;
+  to_approval_mode: ApprovalMode | null;
+  to_burn_limit: bigint | null;
+  to_airdrop_limit: bigint | null;
+  operator: Address;
+  nonce: string;
+  expires_at: Date;
+  signed_message: Uint8Array;
+  signature: Uint8Array;
+  requested_at: Date;
+}
+
+/** Written by workers only, like the three tables after it. */
+interface CompanyReviewsTable {
+  change_id: bigint;
+  /** null: refused. */
+  nonce: string | null;
+  issue: string | null;
+  reviewed_at: Date;
+}
+
+interface CompanyTermsTable {
+  multisig: Address;
+  mint: Address;
+  approval_mode: ApprovalMode;
+  burn_limit: bigint;
+  airdrop_limit: bigint;
+}
+
+interface CompanyPausesTable {
+  /** null: all projects. */
+  multisig: Address | null;
+  paused_at: Date;
+}
+
+interface CompanyTotalsTable {
+  multisig: Address;
+  batch_index: bigint;
+  day: string;
+  burned: Generated<bigint>;
+  airdropped: Generated<bigint>;
 }
 
 interface CompanyTable {

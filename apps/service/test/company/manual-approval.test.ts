@@ -10,7 +10,8 @@ import {
   waitUntil,
 } from '@flywheel/testing/batches';
 import { land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
-import { burnPipeline, getBatch, init, send } from '@flywheel/testing/client';
+import { burnPipeline, getBatch, init } from '@flywheel/testing/client';
+import { changeTerms } from '@flywheel/testing/decisions';
 import type { GatedWorld } from '@flywheel/testing/gate';
 import { countOpenJobs, makeDue } from '@flywheel/testing/jobs';
 import { createSeizableMint, mintTo, seize } from '@flywheel/testing/mints';
@@ -237,12 +238,7 @@ describe('a batch of a project with manual approval', () => {
     });
     const answered = executeSigned(world, project, batch, { prefer: 'wait=0' });
     await signed.promise;
-    requireOk(
-      await send(world.url, 'PUT', `/console/api/company/projects/${project.projectId}/approval-mode`, {
-        headers: { cookie: operator(first).cookie },
-        body: { approvalMode: 'manual' },
-      }),
-    );
+    await setMode(project, 'manual');
     released.resolve();
     assert.equal((await answered).status, 202);
     await waitUntil(
@@ -363,8 +359,8 @@ describe('a batch of a project with manual approval', () => {
     return rows.map(({ action, actor, reason }) => [action, actor, reason]);
   }
 
-  async function setMode({ projectId }: TestProject, approvalMode: 'manual' | 'automatic'): Promise<void> {
-    await world.db.updateTable('projects').set({ approval_mode: approvalMode }).where('id', '=', projectId).execute();
+  async function setMode(project: TestProject, approvalMode: 'manual' | 'automatic'): Promise<void> {
+    requireOk(await changeTerms(world, operator(first), project, { approvalMode }));
   }
 });
 

@@ -1,7 +1,8 @@
+import assert from 'node:assert/strict';
 import { type Answer, send } from '@flywheel/testing/client';
-import type { Decider } from '@flywheel/testing/decisions';
+import { type Decider, resume } from '@flywheel/testing/decisions';
 import { openGatedWorld } from '@flywheel/testing/gate';
-import { createProject, type ProjectOptions, requireOk, signIn, type TestProject } from '@flywheel/testing/project';
+import { createProject, type ProjectOptions, signIn, type TestProject } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
 
@@ -44,14 +45,17 @@ export function askCompany(
 
 /** Pauses or resumes one project, or all of them. */
 export async function setPause(
-  world: Pick<World, 'url'>,
-  operator: Pick<Operator, 'cookie'>,
+  world: World,
+  operator: Operator,
   project: Pick<TestProject, 'projectId'> | 'all',
   isPaused: boolean,
   reason?: string,
 ): Promise<void> {
-  const path = project === 'all' ? 'pause' : `projects/${project.projectId}/pause`;
-  const body = { isPaused, ...(reason !== undefined && { reason }) };
-  const answer = requireOk(await askCompany(world, operator, 'PUT', path, body));
-  if (answer.isPaused !== isPaused) throw new Error(`Answered ${JSON.stringify(answer)}.`);
+  const projectId = project === 'all' ? null : project.projectId;
+  const path = projectId === null ? 'pause' : `projects/${projectId}/pause`;
+  const answer = await (isPaused
+    ? askCompany(world, operator, 'PUT', path, { ...(reason !== undefined && { reason }) })
+    : resume(world, operator, projectId));
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  assert.deepEqual(answer.body, { isPaused });
 }

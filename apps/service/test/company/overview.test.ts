@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { assertError, executeSigned, openBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
 import { burnPipeline, getBatch } from '@flywheel/testing/client';
+import { changeTerms, signTerms } from '@flywheel/testing/decisions';
 import type { GatedWorld } from '@flywheel/testing/gate';
 import { countOpenJobs, findJobIds } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
@@ -112,9 +113,8 @@ describe('the company’s overview', () => {
       assertError(await askCompany(world, project, 'GET', path), 403, 'ERR_COMPANY_ONLY');
       assertError(await askCompany(world, { cookie: '' }, 'GET', path), 401, 'ERR_UNAUTHORIZED');
     }
-    const mode = { approvalMode: 'automatic' };
-    const path = `projects/${project.projectId}/approval-mode`;
-    assertError(await askCompany(world, project, 'PUT', path, mode), 403, 'ERR_COMPANY_ONLY');
+    const terms = await changeTerms(world, { ...project, wallet: project.wallet }, project, {});
+    assertError(terms, 403, 'ERR_COMPANY_ONLY');
     assertError(await askCompany(world, project, 'POST', `jobs/${UNKNOWN}/retry`, {}), 403, 'ERR_COMPANY_ONLY');
   });
 
@@ -149,7 +149,6 @@ describe('a change by the company', () => {
     assert.equal((await executeSigned(world, project, batch, { prefer: 'wait=0' })).status, 202);
     const settings = await setMode(project, 'manual');
     assert.deepEqual([settings.approvalMode, settings.burnLimit], ['manual', '1000000']);
-    await setMode(project, 'manual');
     sending.release();
     const waiting = () => askCompany(world, operator, 'GET', 'waiting');
     await waitUntil(
@@ -164,16 +163,20 @@ describe('a change by the company', () => {
 
     await setMode(project, 'automatic');
     const { entries } = await readAudit(`?projectId=${project.projectId}&limit=3`);
+    const limits = { burnLimit: '1000000', airdropLimit: '1000000' };
     assert.deepEqual(
       entries.map(({ action, before, after }: Record<string, unknown>) => [action, before, after]),
       [
-        ['approval-mode.changed', { approvalMode: 'manual' }, { approvalMode: 'automatic' }],
+        ['terms.changed', { ...limits, approvalMode: 'manual' }, { ...limits, approvalMode: 'automatic' }],
         ['batch.approved', undefined, undefined],
-        ['approval-mode.changed', { approvalMode: 'automatic' }, { approvalMode: 'manual' }],
+        ['terms.changed', { ...limits, approvalMode: 'automatic' }, { ...limits, approvalMode: 'manual' }],
       ],
     );
-    const unknown = { approvalMode: 'manual' };
-    const answer = await askCompany(world, operator, 'PUT', `projects/${UNKNOWN}/approval-mode`, unknown);
+    const signed = await signTerms(world, operator.wallet, project, {
+      from: settings.companyTerms,
+      to: settings.companyTerms,
+    });
+    const answer = await askCompany(world, operator, 'PUT', `projects/${UNKNOWN}/terms`, signed);
     assertError(answer, 404, 'ERR_PROJECT_NOT_FOUND');
   });
 
@@ -228,8 +231,8 @@ describe('a change by the company', () => {
     assertError(await askCompany(world, operator, 'GET', 'audit?cursor=nonsense'), 400, 'ERR_INVALID_REQUEST');
   });
 
-  async function setMode({ projectId }: TestProject, approvalMode: 'manual' | 'automatic') {
-    return requireOk(await askCompany(world, operator, 'PUT', `projects/${projectId}/approval-mode`, { approvalMode }));
+  async function setMode(project: TestProject, approvalMode: 'manual' | 'automatic') {
+    return requireOk(await changeTerms(world, operator, project, { approvalMode }));
   }
 
   function retry(jobId: string) {

@@ -141,10 +141,10 @@ describe('a paused project', () => {
   it('can be paused only by operators of the company', async () => {
     const project = await createProject(world);
     for (const path of ['pause', `projects/${project.projectId}/pause`]) {
-      assertError(await askCompany(world, project, 'PUT', path, { isPaused: true }), 403, 'ERR_COMPANY_ONLY');
+      assertError(await askCompany(world, project, 'PUT', path, {}), 403, 'ERR_COMPANY_ONLY');
     }
     const unknown = 'projects/6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d/pause';
-    assertError(await askCompany(world, operator, 'PUT', unknown, { isPaused: true }), 404, 'ERR_PROJECT_NOT_FOUND');
+    assertError(await askCompany(world, operator, 'PUT', unknown, {}), 404, 'ERR_PROJECT_NOT_FOUND');
     requireOk(await init(world.url, project.apiKey, [burnPipeline()]));
   });
 

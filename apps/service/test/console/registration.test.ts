@@ -88,7 +88,8 @@ describe('a registration', () => {
     const settings = { scopes: ['burn'], ...limits, proofTypes, approvalMode: 'manual' };
     const read = async (path: string) =>
       requireOk(await ask('GET', `/projects/${project.projectId}${path}`, project.cookie));
-    assert.deepEqual(await read('/settings'), settings);
+    const companyTerms = { approvalMode: 'manual', ...limits };
+    assert.deepEqual(await read('/settings'), { ...settings, companyTerms });
     assert.equal((await read('')).approvalMode, 'manual');
     const { entries } = await read('/history');
     assert.equal(entries.length, 1);

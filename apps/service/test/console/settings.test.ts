@@ -32,6 +32,8 @@ describe('daily limits', () => {
       ...exact,
       proofTypes: [],
       approvalMode: 'automatic',
+      // No worker has recorded the company's terms before the first batch.
+      companyTerms: { approvalMode: 'automatic', ...exact },
     });
     assert.deepEqual(requireOk(await get(project, '/settings')), since);
     requireOk(await init(world.url, project.apiKey, [burnPipeline(12.5)]));

@@ -15,6 +15,7 @@ const NAMES = { serve: TEST_ROLES.DATABASE_SERVE_ROLE, work: TEST_ROLES.DATABASE
 const NEVER_WRITTEN = [
   'batches.is_result_checked',
   'bundles.pipeline_count',
+  'company.only_row',
   'flywheels.archived_at',
   'tokens.archived_at',
 ];
@@ -98,6 +99,10 @@ describe('the rights of serve and work', () => {
       'delete from nonces',
       'delete from audit_log',
       'update company_decisions set operator = operator',
+      "update company_terms set approval_mode = 'automatic'",
+      'delete from company_pauses',
+      'update company_totals set burned = 0',
+      'update company_changes set nonce = nonce',
       "update kysely_migration set name = 'x'",
       'delete from jobs.job',
     ]) {

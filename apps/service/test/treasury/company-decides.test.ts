@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitUntil } from '@flywheel/testing/batches';
 import { findMultisig, land } from '@flywheel/testing/chain';
-import { approveForCompany, type Decider } from '@flywheel/testing/decisions';
+import { approveForCompany, changeTerms, type Decider, resume } from '@flywheel/testing/decisions';
 import { countOpenJobs } from '@flywheel/testing/jobs';
 import { createProject, requireOk, type TestProject } from '@flywheel/testing/project';
 import { approve, rotateWallet, setUpWithdrawal, waitForWithdrawal } from '@flywheel/testing/treasury';
@@ -35,12 +35,10 @@ describe('the company’s manual approval', () => {
         'its job is run': async () => undefined,
         'it is forgotten who was asked': () =>
           world.db.updateTable('batches').set({ company_asked_at: null }).where('id', '=', batchId).execute(),
-        'its project becomes manual': () =>
-          ask('PUT', `${path}/approval-mode`, company.cookie, { approvalMode: 'manual' }),
-        'its project becomes automatic': () =>
-          ask('PUT', `${path}/approval-mode`, company.cookie, { approvalMode: 'automatic' }),
-        'its project is paused': () => ask('PUT', `${path}/pause`, company.cookie, { isPaused: true }),
-        'its project goes on': () => ask('PUT', `${path}/pause`, company.cookie, { isPaused: false }),
+        'its project becomes manual': () => changeTerms(world, company, project, { approvalMode: 'manual' }),
+        'its project becomes automatic': () => changeTerms(world, company, project, { approvalMode: 'automatic' }),
+        'its project is paused': () => ask('PUT', `${path}/pause`, company.cookie, {}),
+        'its project goes on': () => resume(world, company, project.projectId),
         'the service is restarted': () => world.restart(),
       };
       for (const [attempt, make] of Object.entries(attempts)) {

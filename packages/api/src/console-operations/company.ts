@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { AuditPage } from '../console-schemas/audit.ts';
 import {
-  ApprovalModeRequest,
   CompanyOverview,
   CompanyProjects,
   CompanyVerdict,
@@ -10,7 +9,9 @@ import {
   Pause,
   PauseRequest,
   RejectRequest,
+  ResumeRequest,
   RetriedJob,
+  TermsRequest,
   WaitingBatches,
 } from '../console-schemas/company.ts';
 import { ProjectSettings } from '../console-schemas/project.ts';
@@ -19,6 +20,12 @@ import { idParam } from '../schemas.ts';
 import { COMPANY, page, projectParams } from './common.ts';
 
 const batchId = z.object({ batchId: idParam });
+
+const RESUME_DESCRIPTION = 'The operator’s wallet has signed the resumption; a worker verifies and applies it.';
+const RESUME_RESPONSES = {
+  200: { description: 'The new state.', schema: Pause },
+  202: { description: 'Still paused: a worker resumes it when one runs.', schema: Pause },
+} as const;
 
 /** Operations for the wallets that COMPANY_OPERATORS lists. */
 export const COMPANY_OPERATIONS = {
@@ -79,37 +86,61 @@ export const COMPANY_OPERATIONS = {
     responses: { 200: { description: 'Rejected.', schema: CompanyVerdict } },
     errors: ['ERR_BATCH_NOT_FOUND', 'ERR_BATCH_NOT_WAITING'],
   },
-  changeApprovalMode: {
+  changeTerms: {
     ...COMPANY,
     method: 'PUT',
-    path: '/console/api/company/projects/{projectId}/approval-mode',
-    summary: 'Change how the company approves a project’s batches',
+    path: '/console/api/company/projects/{projectId}/terms',
+    summary: 'Change what the company approves by itself for a project',
     description:
-      'After a change to manual, the service signs only what a person has approved. After a change to automatic, batches that are already pending still need a person.',
+      'The operator’s wallet has signed the change; a worker verifies and applies it. After a change to manual, the service signs only what a person has approved. After a change to automatic, batches that are already pending still need a person.',
     params: projectParams,
-    body: ApprovalModeRequest,
-    responses: { 200: { description: 'The changed settings.', schema: ProjectSettings } },
+    body: TermsRequest,
+    responses: {
+      200: { description: 'The changed settings.', schema: ProjectSettings },
+      202: { description: 'The present settings: a worker applies the change when one runs.', schema: ProjectSettings },
+    },
     errors: ['ERR_PROJECT_NOT_FOUND'],
   },
   pauseProject: {
     ...COMPANY,
     method: 'PUT',
     path: '/console/api/company/projects/{projectId}/pause',
-    summary: 'Pause or resume a project',
+    summary: 'Pause a project',
     description: 'While a project is paused, init and execute are refused and nothing of its batches is sent.',
     params: projectParams,
     body: PauseRequest,
     responses: { 200: { description: 'The new state.', schema: Pause } },
     errors: ['ERR_PROJECT_NOT_FOUND'],
   },
+  resumeProject: {
+    ...COMPANY,
+    method: 'POST',
+    path: '/console/api/company/projects/{projectId}/resume',
+    summary: 'Resume a project',
+    description: `${RESUME_DESCRIPTION} Its jobs continue.`,
+    params: projectParams,
+    body: ResumeRequest,
+    responses: RESUME_RESPONSES,
+    errors: ['ERR_PROJECT_NOT_FOUND'],
+  },
   pauseAll: {
     ...COMPANY,
     method: 'PUT',
     path: '/console/api/company/pause',
-    summary: 'Pause or resume all projects',
-    description: 'Projects that were paused one by one stay paused.',
+    summary: 'Pause all projects',
+    description: 'Like the pause of each project.',
     body: PauseRequest,
     responses: { 200: { description: 'The new state.', schema: Pause } },
+    errors: [],
+  },
+  resumeAll: {
+    ...COMPANY,
+    method: 'POST',
+    path: '/console/api/company/resume',
+    summary: 'Resume all projects',
+    description: `${RESUME_DESCRIPTION} Projects that were paused one by one stay paused.`,
+    body: ResumeRequest,
+    responses: RESUME_RESPONSES,
     errors: [],
   },
   listJobs: {

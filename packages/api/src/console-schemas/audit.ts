@@ -10,6 +10,7 @@ export const AuditAction = z
     'limits.changed',
     'proof-types.changed',
     'approval-mode.changed',
+    'terms.changed',
     'batch.initialized',
     'withdrawal.requested',
     'rotation.requested',

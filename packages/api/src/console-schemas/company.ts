@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { BatchStatus } from '../schemas.ts';
 import { BatchRow } from './batch.ts';
-import { ProjectSummary } from './project.ts';
-import { ApprovalMode } from './registration.ts';
+import { CompanyTerms, ProjectSummary } from './project.ts';
 import { isoDateTime, lamports } from './values.ts';
 
 const reason = z.string().min(1).max(500);
@@ -10,6 +9,7 @@ const reason = z.string().min(1).max(500);
 export const CompanyOverview = z
   .object({
     isPaused: z.boolean().describe('True when all projects are paused.'),
+    pausedAt: isoDateTime.optional().describe('Start of the pause of all projects.'),
     pauseReason: z.string().optional(),
     operator: z.object({
       address: z.string(),
@@ -72,15 +72,19 @@ export const RejectRequest = DecisionSignature.extend({ reason: reason.describe(
 export const CompanyVerdict = z.object({ batchId: z.guid(), status: BatchStatus }).meta({ id: 'CompanyVerdict' });
 
 export const PauseRequest = z
-  .strictObject({
-    isPaused: z.boolean(),
-    reason: reason.optional().describe('Shown in the error of refused requests.'),
-  })
+  .strictObject({ reason: reason.optional().describe('Shown in the error of refused requests.') })
   .meta({ id: 'PauseRequest' });
+
+export const ResumeRequest = DecisionSignature.extend({
+  pausedAt: isoDateTime.describe('Start of the pause, as the signed text has it.'),
+}).meta({ id: 'ResumeRequest' });
 
 export const Pause = z.object({ isPaused: z.boolean() }).meta({ id: 'Pause' });
 
-export const ApprovalModeRequest = z.strictObject({ approvalMode: ApprovalMode }).meta({ id: 'ApprovalModeRequest' });
+export const TermsRequest = DecisionSignature.extend({
+  from: CompanyTerms.describe('The present terms, as the signed text has them.'),
+  to: CompanyTerms,
+}).meta({ id: 'TermsRequest' });
 
 export const JobSummary = z
   .object({
@@ -108,6 +112,8 @@ export const RetriedJob = z.object({ jobId: z.guid() }).meta({ id: 'RetriedJob' 
 export type CompanyOverview = z.output<typeof CompanyOverview>;
 export type DecisionSignature = z.output<typeof DecisionSignature>;
 export type WaitingBatch = z.output<typeof WaitingBatch>;
+export type ResumeRequest = z.output<typeof ResumeRequest>;
+export type TermsRequest = z.output<typeof TermsRequest>;
 export type PauseRequest = z.output<typeof PauseRequest>;
 export type JobSummary = z.output<typeof JobSummary>;
 export type CompanyVerdict = z.output<typeof CompanyVerdict>;

@@ -24,6 +24,7 @@ export const ProjectSummary = z
     isPaused: z
       .boolean()
       .describe('True while the company has paused this project or all projects: init and execute are refused.'),
+    pausedAt: isoDateTime.optional().describe('Start of the pause of this project alone.'),
     openBatches: z.int(),
     dateCreated: isoDateTime,
   })
@@ -94,6 +95,18 @@ export const Usage = z
   })
   .meta({ id: 'Usage' });
 
+export const CompanyTerms = z
+  .strictObject({
+    approvalMode: ApprovalMode,
+    burnLimit: decimalTokens,
+    airdropLimit: decimalTokens,
+  })
+  .meta({
+    id: 'CompanyTerms',
+    description:
+      'What the company approves by itself: nothing if `manual`, otherwise what fits the limits of a UTC day.',
+  });
+
 export const ProjectSettings = z
   .object({
     scopes: z.array(Scope),
@@ -101,6 +114,9 @@ export const ProjectSettings = z
     airdropLimit: wholeTokens,
     proofTypes: ProofTypes.describe('Empty if every well-formed type is allowed.'),
     approvalMode: ApprovalMode.describe('Set at registration; the company can change it.'),
+    companyTerms: CompanyTerms.describe(
+      'Recorded when the first batch is set up; an operator of the company changes them. A batch above them needs a person.',
+    ),
   })
   .meta({ id: 'ProjectSettings' });
 
@@ -117,6 +133,7 @@ export const ProofTypesRequest = z
 
 export type ProjectSummary = z.output<typeof ProjectSummary>;
 export type ProjectOverview = z.output<typeof ProjectOverview>;
+export type CompanyTerms = z.output<typeof CompanyTerms>;
 export type ProjectSettings = z.output<typeof ProjectSettings>;
 export type LimitsRequest = z.output<typeof LimitsRequest>;
 export type VaultFunds = z.output<typeof VaultFunds>;

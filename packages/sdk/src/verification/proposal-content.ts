@@ -1,13 +1,10 @@
 import { type BatchContent, summarizeContent } from '@flywheel/protocol';
 import { VAULT_INDEX } from '@flywheel/squads';
-import { readGenesisHash } from '../chain/rpc.ts';
 import { readBatch, readRotation } from '../chain/squads.ts';
 import { compareRotation } from './compare.ts';
 
 /** The effects of a proposal, as the chain holds it. */
 export interface ProposalContent {
-  /** The hash that identifies the cluster. */
-  readonly genesisHash: string;
   readonly content: BatchContent;
   /** Reasons against a decision, a sentence each; empty if there are none. */
   readonly issues: readonly string[];
@@ -26,16 +23,12 @@ export async function readProposalContent(
   rpcUrl: string,
   { isRotation, ...id }: { readonly multisig: string; readonly batchIndex: string; readonly isRotation: boolean },
 ): Promise<ProposalContent> {
-  const [genesisHash, read] = await Promise.all([
-    readGenesisHash(rpcUrl),
-    isRotation ? readReplacement(rpcUrl, id) : readPipelines(rpcUrl, id),
-  ]);
-  return { genesisHash, ...read };
+  return isRotation ? readReplacement(rpcUrl, id) : readPipelines(rpcUrl, id);
 }
 
 type Id = Parameters<typeof readBatch>[1];
 
-async function readPipelines(rpcUrl: string, id: Id): Promise<Omit<ProposalContent, 'genesisHash'>> {
+async function readPipelines(rpcUrl: string, id: Id): Promise<ProposalContent> {
   const { vaultIndex, pipelines, proposal } = await readBatch(rpcUrl, id);
   const content = { pipelines: pipelines.map(({ instructions }) => instructions) };
   const issues = [
@@ -48,7 +41,7 @@ async function readPipelines(rpcUrl: string, id: Id): Promise<Omit<ProposalConte
   return { content, issues };
 }
 
-async function readReplacement(rpcUrl: string, id: Id): Promise<Omit<ProposalContent, 'genesisHash'>> {
+async function readReplacement(rpcUrl: string, id: Id): Promise<ProposalContent> {
   const { changes, proposal } = await readRotation(rpcUrl, id);
   const [added] = changes;
   const removed = changes.at(-1);

@@ -31,6 +31,7 @@ const TITLES: { readonly [Action in AuditAction]: string } = {
   'limits.changed': 'Changed the daily limits',
   'proof-types.changed': 'Changed the proof types',
   'approval-mode.changed': 'Changed the company approval',
+  'terms.changed': 'Changed what the company approves by itself',
   'batch.initialized': 'Created a batch',
   'withdrawal.requested': 'Requested a withdrawal',
   'rotation.requested': 'Requested a change of the multisig’s members',

@@ -1,17 +1,17 @@
 import type { WaitingBatch } from '@flywheel/api';
 import { pluralize } from '@flywheel/protocol';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import { approveBatch, rejectBatch, waitingBatchesQuery } from '../../lib/api/company.ts';
-import type { DecisionEncoding } from '../../lib/wallet/sign-decision.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { EmptyState, ErrorNotice, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
+import { EmptyState, Notice, QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { AddressText, AmountText, TimeText } from '../../ui/text.tsx';
 import { batchKindName } from '../batch/batch-summary.ts';
-import { EncodingField, ProposalFacts, useProposal, useSignDecision } from './decision.tsx';
+import { DecisionForm } from './decision.tsx';
+import { ProposalFacts, toSubject, useProposal } from './proposal.tsx';
 
 /** Lists the batches that wait for an operator’s approval, oldest first. */
 export function ApprovalQueue() {
@@ -173,90 +173,51 @@ function DecisionBar({ batch, onDecision }: QueuedBatchProps) {
   );
 }
 
-interface DecisionFormProps {
+interface VerdictFormProps {
   readonly batch: WaitingBatch;
   readonly onDecided: () => void;
   readonly onClose: () => void;
 }
 
-function ApproveForm({ batch, onDecided, onClose }: DecisionFormProps) {
-  const queries = useQueryClient();
+function ApproveForm({ batch, ...rest }: VerdictFormProps) {
   const proposal = useProposal(batch);
-  const sign = useSignDecision();
-  const [encoding, setEncoding] = useState<DecisionEncoding>('message');
-  const approve = useMutation({
-    mutationFn: async (read: NonNullable<typeof proposal.data>) =>
-      approveBatch(batch.id, await sign(read, null, encoding)),
-    onSuccess: () => {
-      onDecided();
-      return queries.invalidateQueries();
-    },
-  });
   const { data } = proposal;
   return (
-    <div className="flex flex-col gap-4">
+    <DecisionForm
+      subject={data === undefined || data.issues.length > 0 ? null : toSubject(data, null)}
+      verb="Sign and approve"
+      send={(signature) => approveBatch(batch.id, signature)}
+      {...rest}
+    >
       <ProposalFacts proposal={proposal} />
-      <EncodingField encoding={encoding} onChange={setEncoding} />
-      {approve.error && <ErrorNotice error={approve.error} />}
-      <div className="flex gap-3">
-        <Button
-          tone="primary"
-          isBusy={approve.isPending}
-          disabled={data === undefined || data.issues.length > 0}
-          onClick={() => data && approve.mutate(data)}
-        >
-          Sign and approve
-        </Button>
-        <Button onClick={onClose}>Cancel</Button>
-      </div>
-    </div>
+    </DecisionForm>
   );
 }
 
-function RejectForm({ batch, onDecided, onClose }: DecisionFormProps) {
-  const queries = useQueryClient();
+function RejectForm({ batch, ...rest }: VerdictFormProps) {
   const proposal = useProposal(batch);
-  const sign = useSignDecision();
-  const [encoding, setEncoding] = useState<DecisionEncoding>('message');
-  const [reason, setReason] = useState('');
+  const [typed, setReason] = useState('');
+  const reason = typed.trim();
   const { data } = proposal;
-  const reject = useMutation({
-    mutationFn: async () => {
-      if (!data) throw new Error('The batch has not been read from the chain yet.');
-      const given = reason.trim();
-      return rejectBatch(batch.id, given, await sign(data, given, encoding));
-    },
-    onSuccess: async () => {
-      onDecided();
-      await queries.invalidateQueries();
-    },
-  });
-  const isReady = data !== undefined && reason.trim() !== '';
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    if (isReady) reject.mutate();
-  };
   return (
-    <form onSubmit={submit} className="flex flex-col gap-4">
+    <DecisionForm
+      subject={data === undefined || reason === '' ? null : toSubject(data, reason)}
+      verb="Reject the batch"
+      tone="danger"
+      send={(signature) => rejectBatch(batch.id, reason, signature)}
+      {...rest}
+    >
       <p>
         The batch fails without executing anything, and the daily limits it reserved are released. You cannot undo this.
       </p>
       <TextField
         label="Reason (shown to the project)"
-        value={reason}
+        value={typed}
         maxLength={500}
         onChange={({ target }) => setReason(target.value)}
         required
       />
       <ProposalFacts proposal={proposal} />
-      <EncodingField encoding={encoding} onChange={setEncoding} />
-      {reject.error && <ErrorNotice error={reject.error} />}
-      <div className="flex gap-3">
-        <Button type="submit" tone="danger" isBusy={reject.isPending} disabled={!isReady}>
-          Reject the batch
-        </Button>
-        <Button onClick={onClose}>Cancel</Button>
-      </div>
-    </form>
+    </DecisionForm>
   );
 }

@@ -68,12 +68,12 @@ function columnsOf(isAllPaused: boolean): readonly Column<ProjectSummary>[] {
       isPlain: true,
       isNarrow: true,
       // While all projects are paused, a single one cannot be resumed.
-      render: ({ id, token, isPaused }) =>
+      render: ({ id, token, pausedAt }) =>
         isAllPaused ? null : (
           <PauseSwitch
             projectId={id}
             name={token.symbol === undefined ? token.mint.slice(0, TYPED_CHARACTERS) : tokenName(token)}
-            isPaused={isPaused}
+            pausedAt={pausedAt}
           />
         ),
     },

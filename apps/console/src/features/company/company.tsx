@@ -29,7 +29,7 @@ function CompanyPage() {
     <Page
       title="Company"
       lead="Approve batches, pause projects and monitor the service."
-      action={company.data && <PauseSwitch projectId={null} name="all projects" isPaused={company.data.isPaused} />}
+      action={company.data && <PauseSwitch projectId={null} name="all projects" pausedAt={company.data.pausedAt} />}
     >
       {/* On a phone the batches to approve come first. */}
       <div className="max-md:order-last">

@@ -1,69 +1,144 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { address } from '@solana/kit';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';
-import { pause } from '../../lib/api/company.ts';
+import { pause, resume } from '../../lib/api/company.ts';
+import { projectQuery } from '../../lib/api/projects.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { QueryView, SkeletonLines } from '../../ui/feedback.tsx';
 import { TextField } from '../../ui/fields.tsx';
+import { DescriptionList } from '../../ui/layout.tsx';
+import { AddressText, TimeText } from '../../ui/text.tsx';
+import { DecisionForm } from './decision.tsx';
 
 export interface PauseSwitchProps {
   /** Null for all projects. */
   readonly projectId: string | null;
-  /** Name of what is paused; it must be typed to confirm. */
+  /** Name of what is paused; it must be typed to pause it. */
   readonly name: string;
-  readonly isPaused: boolean;
+  /** Start of the pause; undefined if it is not paused. */
+  readonly pausedAt: string | undefined;
 }
 
-/** Pauses or resumes one project or all of them, after its name is typed. */
-export function PauseSwitch({ projectId, name, isPaused }: PauseSwitchProps) {
-  const [isAsking, setAsking] = useState(false);
-  const [reason, setReason] = useState('');
-  const queries = useQueryClient();
-  const close = () => setAsking(false);
-  const change = useMutation({
-    mutationFn: () => pause(projectId, { isPaused: !isPaused, ...(reason === '' ? {} : { reason }) }),
-    onSuccess: async () => {
-      setReason('');
-      close();
-      await queries.invalidateQueries();
-    },
-  });
-  const verb = isPaused ? 'Resume' : 'Pause';
-  const Icon = isPaused ? Play : Pause;
+/** Pauses one project or all of them after its name is typed, and resumes it with a signature. */
+export function PauseSwitch({ projectId, name, pausedAt }: PauseSwitchProps) {
+  const [isOpen, setOpen] = useState(false);
+  const close = () => setOpen(false);
+  const verb = pausedAt === undefined ? 'Pause' : 'Resume';
+  const Icon = pausedAt === undefined ? Pause : Play;
   return (
     <>
       <Button
         size={projectId === null ? 'normal' : 'small'}
-        tone={isPaused ? 'plain' : 'danger'}
+        tone={pausedAt === undefined ? 'danger' : 'plain'}
         aria-label={`${verb} ${name}`}
-        onClick={() => setAsking(true)}
+        onClick={() => setOpen(true)}
       >
         <Icon size={14} aria-hidden /> {verb} {projectId === null && name}
       </Button>
-      <ConfirmDialog
-        title={`${verb} ${name}?`}
-        name={name}
-        verb={verb}
-        isOpen={isAsking}
-        isBusy={change.isPending}
-        error={change.error}
-        onConfirm={() => change.mutate()}
-        onClose={close}
-      >
-        <div className="flex flex-col gap-4">
-          <p>
-            {isPaused
-              ? 'Batches can be created and executed again. Blocked batches continue by themselves.'
-              : 'No batch can be created or executed, and no more transactions are sent. Those already sent may still land.'}
-          </p>
-          <TextField
-            label="Reason (shown to the project)"
-            value={reason}
-            maxLength={500}
-            onChange={({ target }) => setReason(target.value)}
-          />
-        </div>
-      </ConfirmDialog>
+      {pausedAt === undefined ? (
+        <PauseDialog {...{ projectId, name, isOpen }} onClose={close} />
+      ) : (
+        <Dialog title={`Resume ${name}?`} isOpen={isOpen} onClose={close}>
+          {projectId === null ? (
+            <ResumeForm {...{ projectId, pausedAt }} multisig={null} onClose={close} />
+          ) : (
+            <ResumeProject {...{ projectId, pausedAt }} onClose={close} />
+          )}
+        </Dialog>
+      )}
     </>
+  );
+}
+
+interface PauseDialogProps extends Pick<PauseSwitchProps, 'projectId' | 'name'> {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+function PauseDialog({ projectId, name, isOpen, onClose }: PauseDialogProps) {
+  const [reason, setReason] = useState('');
+  const queries = useQueryClient();
+  const change = useMutation({
+    mutationFn: () => pause(projectId, reason === '' ? {} : { reason }),
+    onSuccess: async () => {
+      setReason('');
+      onClose();
+      await queries.invalidateQueries();
+    },
+  });
+  return (
+    <ConfirmDialog
+      title={`Pause ${name}?`}
+      name={name}
+      verb="Pause"
+      isOpen={isOpen}
+      isBusy={change.isPending}
+      error={change.error}
+      onConfirm={() => change.mutate()}
+      onClose={onClose}
+    >
+      <div className="flex flex-col gap-4">
+        <p>
+          No batch can be created or executed, and no more transactions are sent. Those already sent may still land.
+          Resuming needs the signature of your wallet.
+        </p>
+        <TextField
+          label="Reason (shown to the project)"
+          value={reason}
+          maxLength={500}
+          onChange={({ target }) => setReason(target.value)}
+        />
+      </div>
+    </ConfirmDialog>
+  );
+}
+
+interface ResumeProps {
+  readonly pausedAt: string;
+  readonly onClose: () => void;
+}
+
+function ResumeProject({ projectId, ...rest }: ResumeProps & { readonly projectId: string }) {
+  const project = useQuery(projectQuery(projectId));
+  return (
+    <QueryView query={project} skeleton={<SkeletonLines count={2} />}>
+      {({ multisig }) => <ResumeForm projectId={projectId} multisig={multisig.address} {...rest} />}
+    </QueryView>
+  );
+}
+
+interface ResumeFormProps extends ResumeProps {
+  /** Null for all projects, like `multisig`. */
+  readonly projectId: string | null;
+  readonly multisig: string | null;
+}
+
+function ResumeForm({ projectId, multisig, pausedAt, onClose }: ResumeFormProps) {
+  return (
+    <DecisionForm
+      subject={{
+        type: 'resume',
+        multisig: multisig === null ? null : address(multisig),
+        pausedAt: new Date(pausedAt),
+      }}
+      verb="Sign and resume"
+      send={(signature) => resume(projectId, { ...signature, pausedAt })}
+      onDecided={onClose}
+      onClose={onClose}
+    >
+      <p>Batches can be created and executed again. Blocked batches continue by themselves.</p>
+      <DescriptionList
+        items={[
+          { name: 'Paused since', value: <TimeText at={pausedAt} /> },
+          {
+            name: 'Multisig',
+            value: multisig === null ? 'All projects' : <AddressText address={multisig} of="multisig" />,
+          },
+        ]}
+      />
+    </DecisionForm>
   );
 }

@@ -1,20 +1,28 @@
-import type { ApprovalMode, ProjectSettings } from '@flywheel/api';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { changeApprovalMode } from '../../lib/api/company.ts';
+import type { ApprovalMode, CompanyTerms, ProjectOverview, ProjectSettings } from '@flywheel/api';
+import { describeTerms, toBaseUnits } from '@flywheel/protocol';
+import { address } from '@solana/kit';
+import { useState } from 'react';
+import { limitIssue } from '../../lib/amounts.ts';
+import { changeTerms } from '../../lib/api/company.ts';
 import { useSession } from '../../lib/api/session.ts';
-import { ErrorNotice } from '../../ui/feedback.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { Panel } from '../../ui/layout.tsx';
 import { RadioGroup } from '../../ui/radio-group.tsx';
+import { AmountText } from '../../ui/text.tsx';
+import { DecisionForm } from '../company/decision.tsx';
 
 export interface ApprovalModePanelProps {
-  readonly projectId: string;
+  readonly project: ProjectOverview;
   readonly settings: ProjectSettings;
 }
 
-/** Shows how the company approves batches; only a company operator can change it. */
-export function ApprovalModePanel({ projectId, settings }: ApprovalModePanelProps) {
+/** Shows what the company approves without a person; only a company operator can change it. */
+export function ApprovalModePanel({ project, settings }: ApprovalModePanelProps) {
   const isOperator = useSession()?.isCompanyOperator === true;
-  const { scopes, approvalMode } = settings;
+  const { scopes, companyTerms } = settings;
+  const { approvalMode, burnLimit, airdropLimit } = companyTerms;
   return (
     <Panel title="Approval">
       <div className="flex flex-col gap-4">
@@ -23,11 +31,21 @@ export function ApprovalModePanel({ projectId, settings }: ApprovalModePanelProp
           {scopes.map((scope) => (scope === 'burn' ? 'burns' : 'airdrops')).join(' and ')}, as chosen at registration.
         </p>
         {isOperator ? (
-          <ModeChoice projectId={projectId} approvalMode={approvalMode} />
+          // A new form after each change starts from the new terms.
+          <TermsEditor key={JSON.stringify(companyTerms)} project={project} terms={companyTerms} />
         ) : (
           <div>
             <p className="font-medium">{MODES[approvalMode].title}</p>
-            <p className="text-quiet">{MODES[approvalMode].text} Only the company can change this.</p>
+            <p className="text-quiet">
+              {MODES[approvalMode].text}{' '}
+              {approvalMode === 'automatic' && (
+                <>
+                  Without an operator it approves up to <AmountText amount={burnLimit} /> tokens burned and{' '}
+                  <AmountText amount={airdropLimit} /> airdropped per UTC day.{' '}
+                </>
+              )}
+              Only the company can change this.
+            </p>
           </div>
         )}
       </div>
@@ -46,32 +64,94 @@ const MODES = {
   },
 } as const;
 
-interface ModeChoiceProps {
-  readonly projectId: string;
-  readonly approvalMode: ApprovalMode;
+interface TermsProps {
+  readonly project: ProjectOverview;
+  /** The present terms. */
+  readonly terms: CompanyTerms;
 }
 
-function ModeChoice({ projectId, approvalMode }: ModeChoiceProps) {
-  const queries = useQueryClient();
-  const change = useMutation({
-    mutationFn: (mode: ApprovalMode) => changeApprovalMode(projectId, mode),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['project', projectId] }),
-  });
+function TermsEditor({ project, terms }: TermsProps) {
+  const [to, setTo] = useState(terms);
+  const [isSigning, setSigning] = useState(false);
+  const change = (part: Partial<CompanyTerms>) => setTo((before) => ({ ...before, ...part }));
+  const { decimals } = project.token;
+  const [burnIssue, airdropIssue] = [limitIssue(to.burnLimit, decimals), limitIssue(to.airdropLimit, decimals)];
+  const isChanged = JSON.stringify(to) !== JSON.stringify(terms);
   return (
     <>
       <RadioGroup<ApprovalMode>
         label="Company approval"
-        value={change.isPending ? change.variables : approvalMode}
-        onChange={(mode) => change.mutate(mode)}
+        value={to.approvalMode}
+        onChange={(approvalMode) => change({ approvalMode })}
         options={[
           { value: 'automatic', ...MODES.automatic },
           { value: 'manual', ...MODES.manual },
         ]}
       />
-      <p className="text-sm text-quiet">
-        You can change this as a company operator. It applies to every later execution.
-      </p>
-      {change.error && <ErrorNotice error={change.error} />}
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Burned per day without an operator"
+          inputMode="decimal"
+          value={to.burnLimit}
+          onChange={({ target }) => change({ burnLimit: target.value.trim() })}
+          error={burnIssue}
+          hint={`The project’s own limit is ${project.limits.burn.cap}.`}
+        />
+        <TextField
+          label="Airdropped per day without an operator"
+          inputMode="decimal"
+          value={to.airdropLimit}
+          onChange={({ target }) => change({ airdropLimit: target.value.trim() })}
+          error={airdropIssue}
+          hint={`The project’s own limit is ${project.limits.airdrop.cap}.`}
+        />
+      </div>
+      <div>
+        <Button onClick={() => setSigning(true)} disabled={!isChanged || burnIssue !== null || airdropIssue !== null}>
+          Review and sign
+        </Button>
+      </div>
+      <Dialog title="Change what the company approves?" isOpen={isSigning} onClose={() => setSigning(false)}>
+        <TermsForm project={project} terms={terms} to={to} onClose={() => setSigning(false)} />
+      </Dialog>
     </>
   );
+}
+
+interface TermsFormProps extends TermsProps {
+  readonly to: CompanyTerms;
+  readonly onClose: () => void;
+}
+
+function TermsForm({ project, terms, to, onClose }: TermsFormProps) {
+  const { decimals, mint } = project.token;
+  const [from, next] = [toBaseUnitTerms(terms, decimals), toBaseUnitTerms(to, decimals)];
+  const token = { mint: address(mint), decimals };
+  const subject = { type: 'terms', multisig: address(project.multisig.address), token, from, to: next } as const;
+  return (
+    <DecisionForm
+      subject={subject}
+      verb="Sign and change"
+      send={(signature) => changeTerms(project.id, { ...signature, from: terms, to })}
+      onDecided={onClose}
+      onClose={onClose}
+    >
+      <ul className="flex flex-col gap-1 font-medium">
+        {describeTerms(subject).map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+      <p className="text-sm text-quiet">
+        It applies to every later execution. Batches that wait for an operator still wait.
+      </p>
+    </DecisionForm>
+  );
+}
+
+/** The editor accepts only amounts of the token, and the service refuses those that exceed u64. */
+function toBaseUnitTerms({ approvalMode, burnLimit, airdropLimit }: CompanyTerms, decimals: number) {
+  const [burnBaseUnits = 0n, airdropBaseUnits = 0n] = [burnLimit, airdropLimit].map(
+    (limit) => toBaseUnits(limit, decimals) ?? 0n,
+  );
+  return { approvalMode, burnBaseUnits, airdropBaseUnits };
 }

@@ -2,7 +2,7 @@ import type { ProjectOverview, ProjectSettings } from '@flywheel/api';
 import { groupDigits } from '@flywheel/protocol';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
-import { limitIssue } from '../../lib/amounts.ts';
+import { limitIssue, toFinestUnits } from '../../lib/amounts.ts';
 import { changeLimits } from '../../lib/api/projects.ts';
 import { tokenUnit } from '../../lib/format.ts';
 import { Button } from '../../ui/button.tsx';
@@ -22,10 +22,17 @@ export function LimitsPanel({ project, settings, canEdit }: LimitsPanelProps) {
   const [isEditing, setEditing] = useState(false);
   const unit = tokenUnit(project.token);
   const limits = [
-    { name: 'Daily burn limit', amount: settings.burnLimit, used: project.limits.burn.used, scope: 'burn' },
+    {
+      name: 'Daily burn limit',
+      amount: settings.burnLimit,
+      ofCompany: settings.companyTerms.burnLimit,
+      used: project.limits.burn.used,
+      scope: 'burn',
+    },
     {
       name: 'Daily airdrop limit',
       amount: settings.airdropLimit,
+      ofCompany: settings.companyTerms.airdropLimit,
       used: project.limits.airdrop.used,
       scope: 'airdrop',
     },
@@ -46,7 +53,7 @@ export function LimitsPanel({ project, settings, canEdit }: LimitsPanelProps) {
         <LimitsForm {...{ project, settings }} onDone={() => setEditing(false)} />
       ) : (
         <dl className="flex flex-col gap-4">
-          {limits.map(({ name, amount, used, scope }) => (
+          {limits.map(({ name, amount, ofCompany, used, scope }) => (
             <div key={name}>
               <dt className="text-sm text-quiet">{name}</dt>
               <dd className="text-lg font-semibold">
@@ -61,6 +68,12 @@ export function LimitsPanel({ project, settings, canEdit }: LimitsPanelProps) {
                   `Not available: the project was registered without ${scope}s.`
                 )}
               </dd>
+              {toFinestUnits(amount) > toFinestUnits(ofCompany) && (
+                <dd className="text-sm text-quiet">
+                  The company approves <AmountText amount={ofCompany} /> a day without an operator. Batches above that
+                  wait for one.
+                </dd>
+              )}
             </div>
           ))}
         </dl>

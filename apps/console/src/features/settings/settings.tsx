@@ -44,7 +44,7 @@ function SettingsPanels({ project, settings }: SettingsPanelsProps) {
     <>
       <div className="grid gap-6 lg:grid-cols-2 lg:items-start">
         <LimitsPanel project={project} settings={settings} canEdit={canEdit} />
-        <ApprovalModePanel projectId={project.id} settings={settings} />
+        <ApprovalModePanel project={project} settings={settings} />
       </div>
       <ApproversPanel project={project} />
       <ProofTypesPanel projectId={project.id} settings={settings} canEdit={canEdit} />

@@ -1,4 +1,10 @@
-import { type ApprovalMode, COMPANY_OPERATIONS, type DecisionSignature, type PauseRequest } from '@flywheel/api';
+import {
+  COMPANY_OPERATIONS,
+  type DecisionSignature,
+  type PauseRequest,
+  type ResumeRequest,
+  type TermsRequest,
+} from '@flywheel/api';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { call } from './call.ts';
 
@@ -53,9 +59,9 @@ export function rejectBatch(batchId: string, reason: string, signature: Decision
   return call(COMPANY_OPERATIONS.rejectBatch, { params: { batchId }, body: { ...signature, reason } });
 }
 
-/** Changes the approval mode of a project: the service or a person approves for the company. */
-export function changeApprovalMode(projectId: string, approvalMode: ApprovalMode) {
-  return call(COMPANY_OPERATIONS.changeApprovalMode, { params: { projectId }, body: { approvalMode } });
+/** Changes what the company approves by itself for a project; a worker verifies the signature. */
+export function changeTerms(projectId: string, body: TermsRequest) {
+  return call(COMPANY_OPERATIONS.changeTerms, { params: { projectId }, body });
 }
 
 /** @param projectId null for all projects. */
@@ -63,6 +69,13 @@ export function pause(projectId: string | null, body: PauseRequest) {
   return projectId === null
     ? call(COMPANY_OPERATIONS.pauseAll, { body })
     : call(COMPANY_OPERATIONS.pauseProject, { params: { projectId }, body });
+}
+
+/** Ends a pause; a worker verifies the signature. @param projectId null for all projects. */
+export function resume(projectId: string | null, body: ResumeRequest) {
+  return projectId === null
+    ? call(COMPANY_OPERATIONS.resumeAll, { body })
+    : call(COMPANY_OPERATIONS.resumeProject, { params: { projectId }, body });
 }
 
 /** Has a job begin now. */

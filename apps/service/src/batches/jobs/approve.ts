@@ -22,6 +22,7 @@ import { compileAgain } from '../compile-again.ts';
 import { findIssueOfBatchDecision } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { holdRecipients } from '../recipients.ts';
+import { countSigned, countWithinTerms } from '../terms.ts';
 import { end } from './end.ts';
 import { type Progress, readProgress } from './progress.ts';
 
@@ -93,22 +94,28 @@ export async function approve(
 
 /**
  * Checks whether a person of the company must still decide, before the company's key signs. The rows come from processes
- * that do not hold the key, so the request is compiled again, and a decision counts only if an operator's wallet signed it.
- * A decision that does not count is asked for again.
+ * that do not hold the key, so the request is compiled again, the worker's own rows say what needs no person, and a
+ * decision counts only if an operator's wallet signed it. A decision that does not count is asked for again.
  * @throws DamagedRecord if the batch is not what its request compiles to.
  */
 async function isUndecided(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
-  const content = await compileAgain(project, batch);
-  const { askedAt } = await findCompanyDecision(deps.db, batch.id);
-  if (batch.kind === 'pipelines' && askedAt === null) return false;
-  const signed = await findSignedDecision(deps.db, batch.id);
   const { batchIndex } = batch;
+  const content = await compileAgain(project, batch);
+  const { askedAt, decidedAt } = await findCompanyDecision(deps.db, batch.id);
+  const mayBeAutomatic = batch.kind === 'pipelines' && askedAt === null;
+  const reason = mayBeAutomatic ? await countWithinTerms(deps, project, batch) : 'A person was asked.';
+  if (reason === null) return false;
+  const signed = await findSignedDecision(deps.db, batch.id);
   const issue = await findApprovalIssue(deps, project, { batchIndex, content }, signed);
-  if (issue === null) return false;
-  deps.log.error(
-    { batchId: batch.id, operator: signed?.operator, issue },
-    'the company does not sign without a decision',
-  );
+  if (issue === null) {
+    if (batch.kind === 'pipelines') await countSigned(deps, project, batch);
+    return false;
+  }
+  if (decidedAt === null) deps.log.info({ batchId: batch.id, reason }, 'a person must approve the batch');
+  else {
+    const fields = { batchId: batch.id, operator: signed?.operator, issue };
+    deps.log.error(fields, 'the company does not sign without a decision');
+  }
   await fencedTransaction(deps, (trx) => askCompanyAgain(trx, batch.id, deps.clock.now()));
   return true;
 }

@@ -15,6 +15,7 @@ import { settleBundles } from '../bundles/land.ts';
 import { type ExecutionFailure, executeResultOf, initResultOf } from '../bundles/results.ts';
 import { type Deps, fencedTransaction, type RunDeps } from '../deps.ts';
 import { findHeld, holdRecipients, recipientsOf } from '../recipients.ts';
+import { uncountUnexecuted } from '../terms.ts';
 import { awaitFinality, readFinalBundles, readFinality } from './finality.ts';
 
 export interface Ending {
@@ -37,6 +38,7 @@ export async function end(deps: RunDeps, project: Project, batch: Batch, ending:
     ending.failure === null ? ending : { ...ending, bundles: await readFinalBundles(deps, batch, ending.executed) };
   const recorded = batch.status === 'EXECUTED' && final.failure !== null ? undone(final, final.failure) : final;
   await fencedTransaction(deps, (trx) => recordEnd(deps, trx, project, batch, recorded));
+  if (ending.executed === 0) await uncountUnexecuted(deps, project, batch);
 }
 
 function undone(ending: Ending, failure: ExecutionFailure): Ending {

@@ -14,6 +14,7 @@ import { type Landing, landBundle, resumeBundles } from '../bundles/land.ts';
 import { initResultOf } from '../bundles/results.ts';
 import { findMismatchedPipeline } from '../check/mismatches.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
+import { recordSetup } from '../terms.ts';
 import { completeLedger } from './complete-ledger.ts';
 import { end } from './end.ts';
 import { awaitFinality } from './finality.ts';
@@ -60,6 +61,7 @@ const MAX_LOST_LANDINGS = 4;
 
 /** Sets up one batch. Returns null when it is on chain or has ended. */
 async function setUpOne(deps: RunDeps, project: Project, batch: Batch): Promise<SetupBlocker | null> {
+  await recordSetup(deps, project, batch);
   await resumeBundles(deps, batch);
   const { multisig } = project.flywheel;
   let failedLandings = 0;

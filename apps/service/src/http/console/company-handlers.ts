@@ -1,15 +1,11 @@
 import type { COMPANY_OPERATIONS, CompanyVerdict, JobSummary, WaitingBatch } from '@flywheel/api';
-import {
-  approveBatch,
-  changeApprovalMode,
-  listWaiting,
-  rejectBatch,
-  type WaitingItem,
-} from '../../company/approvals.ts';
+import { approveBatch, listWaiting, rejectBatch, type WaitingItem } from '../../company/approvals.ts';
+import { changeTerms, resume } from '../../company/changes.ts';
 import { listJobs, type QueuedJob, readCompany, retryJob } from '../../company/operations.ts';
 import { pauseAll, pauseProject } from '../../company/pause.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
 import { readHistory } from '../../projects/history.ts';
+import { readSettings } from '../../projects/settings.ts';
 import { listProjects } from '../../projects/summaries.ts';
 import { pageParams, presentNext } from '../batches/present.ts';
 import type { Handlers } from '../operations/handlers.ts';
@@ -38,19 +34,29 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
       body: presentVerdict(await rejectBatch(deps, wallet, params.batchId, body)),
     }),
 
-    changeApprovalMode: async ({ wallet }, { params, body }) => ({
-      status: 200,
-      body: await changeApprovalMode(deps, wallet, params.projectId, body.approvalMode),
-    }),
+    changeTerms: async ({ wallet }, { params: { projectId }, body }) => {
+      const state = await changeTerms(deps, wallet, projectId, body);
+      return { status: STATUS[state], body: await readSettings(deps, wallet, projectId) };
+    },
 
     pauseProject: async ({ wallet }, { params, body }) => {
       await pauseProject(deps, wallet, params.projectId, body);
-      return { status: 200, body: { isPaused: body.isPaused } };
+      return { status: 200, body: { isPaused: true } };
+    },
+
+    resumeProject: async ({ wallet }, { params, body }) => {
+      const state = await resume(deps, wallet, params.projectId, body);
+      return { status: STATUS[state], body: { isPaused: state === 'stored' } };
     },
 
     pauseAll: async ({ wallet }, { body }) => {
       await pauseAll(deps, wallet, body);
-      return { status: 200, body: { isPaused: body.isPaused } };
+      return { status: 200, body: { isPaused: true } };
+    },
+
+    resumeAll: async ({ wallet }, { body }) => {
+      const state = await resume(deps, wallet, null, body);
+      return { status: STATUS[state], body: { isPaused: state === 'stored' } };
     },
 
     listJobs: async () => ({ status: 200, body: { jobs: (await listJobs(deps)).map(presentJob) } }),
@@ -66,6 +72,9 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
     },
   };
 }
+
+/** Status of the answer to a change. */
+const STATUS = { applied: 200, stored: 202 } as const;
 
 function presentWaiting(batch: WaitingItem): WaitingBatch {
   const { projectId, mint: mintAddress, decimals, askedAt } = batch;

@@ -1,4 +1,3 @@
-import type { ApprovalMode } from '@flywheel/api';
 import type { SignedDecision } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { type Db, inTransaction } from '../db.ts';
@@ -148,23 +147,6 @@ export async function askCompanyAgain(trx: Db, batchId: string, now: Date): Prom
     .where('ended_at', 'is', null)
     .executeTakeFirst();
   if (numUpdatedRows > 0n) await recordEvent(trx, batchId, { type: 'batch.awaiting_company_approval', at: now });
-}
-
-/** Sets a project's approval mode. Returns the previous mode, or null if the project does not exist. */
-export async function setApprovalMode(
-  trx: Db,
-  projectId: string,
-  approvalMode: ApprovalMode,
-): Promise<ApprovalMode | null> {
-  const before = await trx
-    .selectFrom('projects')
-    .select('approval_mode')
-    .where('id', '=', projectId)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (!before) return null;
-  await trx.updateTable('projects').set({ approval_mode: approvalMode }).where('id', '=', projectId).execute();
-  return before.approval_mode;
 }
 
 /** A batch that an operator has to decide for the company. */

@@ -1,3 +1,4 @@
+import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import type { Db } from '../db.ts';
 import type { Job } from '../jobs/jobs.ts';
@@ -31,11 +32,55 @@ export class Paused extends Error {
 export async function requireUnpaused(trx: Db, flywheelId: string): Promise<void> {
   const row = await selectPauses(trx)
     .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
+    .select('multisig')
     .where('flywheels.id', '=', flywheelId)
     .forShare(['projects', 'company'])
     .executeTakeFirstOrThrow();
-  const pause = toPause(row);
+  // Read after the lock: a review that ends a pause holds it until the record is gone.
+  const pause = toPause(row) ?? (await findRecordedPause(trx, row.multisig));
   if (pause) throw new Paused(flywheelId, pause);
+}
+
+/** Reads the pause that workers have recorded for a multisig; its own pause has priority over the pause of all projects. */
+async function findRecordedPause(trx: Db, multisig: Address): Promise<Pause | null> {
+  const row = await trx
+    .selectFrom('company_pauses')
+    .select(['multisig', 'paused_at'])
+    .where((eb) => eb.or([eb('multisig', '=', multisig), eb('multisig', 'is', null)]))
+    .orderBy('multisig', (order) => order.asc().nullsLast())
+    .limit(1)
+    .executeTakeFirst();
+  return row ? { isForAll: row.multisig === null, since: row.paused_at, reason: null } : null;
+}
+
+/**
+ * Records the pauses that are in force, so that only a resumption which an operator signed ends them for workers. A later
+ * pause takes the place of an earlier one.
+ */
+export async function recordPauses(db: Db): Promise<void> {
+  await sql`
+    insert into company_pauses (multisig, paused_at)
+    select multisig, projects.paused_at from projects join flywheels on flywheels.project_id = projects.id
+      where projects.paused_at is not null
+    union all select null, paused_at from company where paused_at is not null
+    on conflict (multisig) do update set paused_at = excluded.paused_at
+      where company_pauses.paused_at < excluded.paused_at
+  `.execute(db);
+}
+
+/** Locks a recorded pause, of one multisig or of all projects, until the transaction ends. Returns its start. */
+export async function lockRecordedPause(trx: Db, multisig: Address | null): Promise<Date | null> {
+  const row = await trx
+    .selectFrom('company_pauses')
+    .select('paused_at')
+    .where('multisig', 'is not distinct from', multisig)
+    .forUpdate()
+    .executeTakeFirst();
+  return row?.paused_at ?? null;
+}
+
+export async function endRecordedPause(trx: Db, multisig: Address | null): Promise<void> {
+  await trx.deleteFrom('company_pauses').where('multisig', 'is not distinct from', multisig).execute();
 }
 
 /** A decision to pause or resume. */

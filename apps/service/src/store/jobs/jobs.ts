@@ -15,17 +15,18 @@ export type Job =
       readonly batchId: string;
       readonly multisig: Address;
     }
-  | { readonly type: 'refill-nonces' };
+  | { readonly type: 'refill-nonces' }
+  | { readonly type: 'review-changes' };
 
 export interface Jobs {
   /**
    * Enqueues a job in the given transaction: it exists if and only if that commits, and starts then. `startAfter` lets
-   * later jobs of the multisig run first. A refill is dropped while another one is waiting, and waits for another open
-   * transaction that enqueued one: enqueue it last, or outside.
+   * later jobs of the multisig run first. A refill and a review are dropped while another one is waiting, and wait for
+   * another open transaction that enqueued one: enqueue them last, or outside.
    */
   enqueue(db: Db, job: Job, options?: { readonly startAfter?: Date }): Promise<void>;
   /**
-   * Runs jobs, at most `concurrency` at once and one refill. A handler that throws is retried without limit after a delay
+   * Runs jobs, at most `concurrency` at once, one refill and one review. A handler that throws is retried without limit after a delay
    * that grows to 10 s; its multisig waits meanwhile. A job may run again after it succeeded, if this process dies before
    * that is recorded. The jobs of a killed process run again at once if no other worker lives, and otherwise when their
    * heartbeats have expired. The signal aborts when the job was given to another process.
@@ -65,8 +66,8 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
       const trace = currentTrace();
       const job: StoredJob = { ...asked, ...(trace && { trace }) };
       const options = { db: fromKysely(db), ...(startAfter && { startAfter }) };
-      if (job.type === 'refill-nonces') {
-        await sender.send(NONCES, job, options);
+      if (job.type === 'refill-nonces' || job.type === 'review-changes') {
+        await sender.send(SINGLE_QUEUES[job.type], job, options);
         return;
       }
       const id = await sender.send(BATCH, job, { ...options, singletonKey: job.multisig });
@@ -78,7 +79,7 @@ export async function startJobs({ poolConfig, log, metrics }: JobsOptions): Prom
       worker = createBoss({ poolConfig, log }, { supervise: true, max: concurrency + MAINTENANCE_CONNECTIONS });
       await worker.start();
       for (let i = 0; i < concurrency; i++) await startWorker(worker, BATCH, handler, { log, metrics });
-      await startWorker(worker, NONCES, handler, { log, metrics });
+      for (const queue of Object.values(SINGLE_QUEUES)) await startWorker(worker, queue, handler, { log, metrics });
     },
     async stop({ timeoutSeconds = DEFAULT_STOP_SECONDS } = {}) {
       if (worker) await stopWorker(worker, timeoutSeconds);
@@ -98,7 +99,8 @@ export interface JobsOptions {
 type StoredJob = Job & { readonly trace?: TraceCarrier };
 
 const BATCH = 'batch';
-const NONCES = 'nonces';
+/** The queues of jobs of which one runs at a time. */
+const SINGLE_QUEUES = { 'refill-nonces': 'nonces', 'review-changes': 'company' } as const;
 
 const DEFAULT_CONCURRENCY = 4;
 /** Container platforms kill a process 30 s after SIGTERM, and HTTP stops before the queue. */
@@ -127,14 +129,14 @@ const QUEUE_OPTIONS = {
 const QUEUES = [
   // One job of a key at a time, strictly in order, across processes; other keys are independent.
   { name: BATCH, policy: 'key_strict_fifo', ...QUEUE_OPTIONS },
-  // One waiting and one running: a refill requested while one runs is not lost, and they never overlap.
-  { name: NONCES, policy: 'stately', ...QUEUE_OPTIONS },
+  // One waiting and one running: what is requested while one runs is not lost, and they never overlap.
+  ...Object.values(SINGLE_QUEUES).map((name) => ({ name, policy: 'stately', ...QUEUE_OPTIONS }) as const),
 ] as const;
 
 const SUPERVISION_SECONDS = 5;
 /**
- * A worker skips the nonce queue while a refill was running at its last check of the queue (default every 60 s), so a
- * shorter interval is needed for a pool to be filled at once.
+ * A worker skips such a queue while its job was running at its last check of the queue (default every 60 s), so a
+ * shorter interval is needed for the next job to begin at once.
  */
 const QUEUE_LOOKUP_SECONDS = 1;
 
@@ -196,7 +198,9 @@ async function startWorker(
 /** Stops a worker. Jobs that outlast the timeout fail, and another process retries them. */
 async function stopWorker(boss: PgBoss, timeoutSeconds: number): Promise<void> {
   const timeout = new AbortController();
-  const finished = Promise.all([BATCH, NONCES].map((queue) => boss.offWork(queue, { wait: true })));
+  const finished = Promise.all(
+    [BATCH, ...Object.values(SINGLE_QUEUES)].map((queue) => boss.offWork(queue, { wait: true })),
+  );
   const timedOut = sleep(timeoutSeconds * 1_000, undefined, { signal: timeout.signal }).catch(() => undefined);
   await Promise.race([finished, timedOut]);
   timeout.abort();

@@ -97,6 +97,10 @@ export async function updateDailyLimits(
     .execute();
 }
 
+export async function updateApprovalMode(trx: Db, projectId: string, approvalMode: ApprovalMode): Promise<void> {
+  await trx.updateTable('projects').set({ approval_mode: approvalMode }).where('id', '=', projectId).execute();
+}
+
 export async function replaceProofTypes(trx: Db, projectId: string, proofTypes: readonly ProofType[]): Promise<void> {
   await trx.deleteFrom('proof_types').where('project_id', '=', projectId).execute();
   await insertProofTypes(trx, projectId, proofTypes);
@@ -228,6 +232,8 @@ export interface ProjectSummaryRecord {
   readonly approvalMode: ApprovalMode;
   /** Paused alone or with all others. */
   readonly isPaused: boolean;
+  /** Start of its own pause. */
+  readonly pausedAt: Date | null;
   readonly pauseReason: string | null;
   readonly openBatches: number;
   readonly createdAt: Date;
@@ -243,7 +249,7 @@ export async function findProjectSummaries(
     .innerJoin('tokens', 'tokens.project_id', 'projects.id')
     .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
     .crossJoin('company')
-    .select(['projects.id', 'projects.wallet', 'approval_mode', 'created_at', 'vault'])
+    .select(['projects.id', 'projects.wallet', 'approval_mode', 'created_at', 'vault', 'projects.paused_at'])
     .select(['tokens.id as token_id', 'mint', 'decimals', 'program_address'])
     .select((eb) => [
       eb.or([eb('projects.paused_at', 'is not', null), eb('company.paused_at', 'is not', null)]).as('is_paused'),
@@ -274,6 +280,7 @@ export async function findProjectSummaries(
     vault: row.vault,
     approvalMode: row.approval_mode,
     isPaused: Boolean(row.is_paused),
+    pausedAt: row.paused_at,
     pauseReason: row.pause_reason,
     openBatches: Number(row.open_batches ?? 0n),
     createdAt: row.created_at,

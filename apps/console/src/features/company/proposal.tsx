@@ -1,0 +1,71 @@
+import { BATCH_OPERATIONS, type WaitingBatch } from '@flywheel/api';
+import { type BatchDecision, contentHash, summarizeContent } from '@flywheel/protocol';
+import { readProposalContent } from '@flywheel/sdk';
+import { address } from '@solana/kit';
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { call } from '../../lib/api/call.ts';
+import { useEnvironment } from '../../lib/api/environment.ts';
+import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
+import { DescriptionList } from '../../ui/layout.tsx';
+import { AddressText } from '../../ui/text.tsx';
+
+type Proposal = Awaited<ReturnType<typeof readProposal>>;
+
+/** Reads from the chain what a waiting batch does, on this page’s own connection. */
+export function useProposal(batch: WaitingBatch): UseQueryResult<Proposal> {
+  const rpcUrl = useEnvironment()?.rpcUrl ?? null;
+  return useQuery({
+    queryKey: ['proposal-content', batch.id, rpcUrl],
+    queryFn: () => readProposal(rpcUrl, batch),
+    enabled: rpcUrl !== null,
+    // Opening the dialog again reads the chain again.
+    gcTime: 0,
+  });
+}
+
+async function readProposal(rpcUrl: string | null, { id: batchId, projectId, batchIndex, kind }: WaitingBatch) {
+  if (rpcUrl === null) throw new Error('The RPC URL of the cluster is not known yet.');
+  const { batch } = await call(BATCH_OPERATIONS.getBatchProgress, { params: { projectId, batchId } });
+  const { multisig } = batch;
+  const read = await readProposalContent(rpcUrl, { multisig, batchIndex, isRotation: kind === 'rotation' });
+  return { ...read, multisig, batchIndex, hash: await contentHash(read.content) };
+}
+
+/** The subject of a decision about a proposal. */
+export function toSubject({ multisig, batchIndex, content }: Proposal, reason: string | null): BatchDecision {
+  const decision = reason === null ? 'approve' : 'reject';
+  return { type: 'batch', decision, reason, multisig: address(multisig), batchIndex: BigInt(batchIndex), content };
+}
+
+/** Shows what a batch does, decoded from its bytes on chain, before the wallet is asked. */
+export function ProposalFacts({ proposal }: { readonly proposal: UseQueryResult<Proposal> }) {
+  if (proposal.error) return <ErrorNotice error={proposal.error} onRetry={() => void proposal.refetch()} />;
+  if (!proposal.data) return <SkeletonLines count={4} />;
+  const { content, issues, multisig, hash } = proposal.data;
+  const { effects, pipelines, recipients } = summarizeContent(content);
+  return (
+    <>
+      {issues.map((issue) => (
+        <Notice key={issue} tone="failed" title={issue} />
+      ))}
+      <ul className="flex flex-col gap-1 font-medium break-words">
+        {effects.map((effect) => (
+          <li key={effect}>{effect}</li>
+        ))}
+        {effects.length === 0 && <li>Moves nothing</li>}
+      </ul>
+      <DescriptionList
+        items={[
+          { name: 'Recipients', value: recipients },
+          { name: 'Pipelines', value: pipelines },
+          { name: 'Multisig', value: <AddressText address={multisig} of="multisig" /> },
+          { name: 'Content', value: <span className="font-mono text-xs break-all">{hash}</span> },
+        ]}
+      />
+      <p className="text-sm text-quiet">
+        This page read these facts from the chain. Your wallet signs them as a text, which the service’s worker writes
+        itself and compares.
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,74 @@
+import { toDecimal } from '@flywheel/protocol';
+import { decodeBatch, transactionAddress } from '@flywheel/squads';
+import { dailyTotals } from '../compile/totals.ts';
+import type { Batch } from '../model/batch.ts';
+import { utcDay } from '../model/clock.ts';
+import type { Project } from '../model/project.ts';
+import { lockTerms } from '../store/company/terms.ts';
+import { countBatch, recordSetupDay, uncountBatch } from '../store/company/totals.ts';
+import { fencedTransaction, type RunDeps } from './deps.ts';
+
+// The rows that these functions write are the worker's own: no request can change what the company approves by itself.
+
+/** Records the day of a batch's setup and, with the first batch of a multisig, the terms of its project. */
+export async function recordSetup(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+  const day = utcDay(deps.clock.now());
+  await fencedTransaction(deps, async (trx) => {
+    await lockTerms(trx, project, whetherKept(deps));
+    await recordSetupDay(trx, locate(project, batch), day);
+  });
+}
+
+/**
+ * Counts a batch for the day of its setup, if the company may approve it without a person. The batch's actions must have been
+ * compiled again.
+ * @returns null if it is counted, otherwise the reason why a person must approve it, a sentence.
+ */
+export async function countWithinTerms(deps: RunDeps, project: Project, batch: Batch): Promise<string | null> {
+  const { token } = project;
+  const totals = dailyTotals(batch.pipelines, token);
+  const day = utcDay(deps.clock.now());
+  return fencedTransaction(deps, async (trx) => {
+    const { mint, approvalMode, ...limits } = await lockTerms(trx, project, whetherKept(deps));
+    if (approvalMode === 'manual') return 'The company approves nothing of this project by itself.';
+    if (mint !== token.mint) return `The limits count the token ${mint}, and the project has ${token.mint}.`;
+    const located = locate(project, batch);
+    // An earlier release may have set it up.
+    await recordSetupDay(trx, located, day);
+    if (await countBatch(trx, located, totals, limits)) return null;
+    const [burned, airdropped] = [limits.burnBaseUnits, limits.airdropBaseUnits].map((limit) =>
+      toDecimal(limit, token.decimals),
+    );
+    return `With it, its day exceeds what the company approves by itself: ${burned} tokens burned, ${airdropped} airdropped.`;
+  });
+}
+
+/** Counts a batch that a person has approved, whatever the day amounts to. */
+export async function countSigned(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+  const day = utcDay(deps.clock.now());
+  await fencedTransaction(deps, async (trx) => {
+    await lockTerms(trx, project, whetherKept(deps));
+    const located = locate(project, batch);
+    await recordSetupDay(trx, located, day);
+    await countBatch(trx, located, dailyTotals(batch.pipelines, project.token), null);
+  });
+}
+
+/** Stops counting a batch that has ended if its account on chain shows that nothing of it was executed. */
+export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+  const { multisig, batchIndex } = locate(project, batch);
+  const [account] = await deps.chain.accounts([await transactionAddress(multisig, batchIndex)], {
+    commitment: 'finalized',
+  });
+  if (!account || decodeBatch(account).executedTransactionIndex > 0) return;
+  await fencedTransaction(deps, (trx) => uncountBatch(trx, { multisig, batchIndex }));
+}
+
+/** Without operators nobody could sign new terms, so those of the project count, whenever it changes them. */
+function whetherKept({ companyOperators }: Pick<RunDeps, 'companyOperators'>) {
+  return { isKept: companyOperators.size > 0 };
+}
+
+function locate({ flywheel }: Project, { batchIndex }: Batch) {
+  return { multisig: flywheel.multisig.address, batchIndex };
+}

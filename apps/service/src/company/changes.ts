@@ -1,0 +1,88 @@
+import type { DecisionSignature, ResumeRequest, TermsRequest } from '@flywheel/api';
+import type { DecisionSubject } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
+import { findIssueOfDecision, invalidSignature, readSignature, usedSignature } from '../batches/decisions.ts';
+import type { Deps } from '../batches/deps.ts';
+import { requireVisibleProject } from '../projects/access.ts';
+import { parseTerms } from '../projects/settings.ts';
+import { findReview, insertChange, type Resumption, type TermsChange } from '../store/company/changes.ts';
+
+/** `applied` by a worker; `stored` until one runs. */
+export type ChangeState = 'applied' | 'stored';
+
+/**
+ * Changes what the company approves by itself for a project, as an operator has signed it. A worker verifies and applies it.
+ * After a change to `manual`, nothing is signed without a person's approval, including executions requested before. After a
+ * change to `automatic`, batches that wait for a person still wait.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_INVALID_REQUEST for amounts that the token does not have, a signature that is not
+ * one of the operator over this change, is expired or was used, and terms that have changed meanwhile.
+ */
+export async function changeTerms(
+  deps: Deps,
+  operator: Address,
+  projectId: string,
+  { from, to, ...signature }: TermsRequest,
+): Promise<ChangeState> {
+  const { token, flywheel } = await requireVisibleProject(deps, operator, projectId);
+  const { address: multisig, wallet } = flywheel.multisig;
+  const terms = { from: parseTerms('from', from, token), to: parseTerms('to', to, token) };
+  const subject = { type: 'terms', multisig, token, ...terms } as const;
+  const change = { type: 'terms', projectId, ...terms } as const;
+  return requestChange(deps, operator, { subject, wallet, change, signature });
+}
+
+/**
+ * Resumes a project, or all projects for null, as an operator has signed it. A worker verifies it, ends the pause, and continues
+ * the jobs that were held. A project with a pause of its own stays paused when all are resumed.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_INVALID_REQUEST as `changeTerms`, and for another pause than the one in force.
+ */
+export async function resume(
+  deps: Deps,
+  operator: Address,
+  projectId: string | null,
+  { pausedAt: since, ...signature }: ResumeRequest,
+): Promise<ChangeState> {
+  const project = projectId === null ? null : await requireVisibleProject(deps, operator, projectId);
+  const pausedAt = new Date(since);
+  const subject = { type: 'resume', multisig: project?.flywheel.multisig.address ?? null, pausedAt } as const;
+  const change = { type: 'resume', projectId, pausedAt } as const;
+  return requestChange(deps, operator, { subject, wallet: null, change, signature });
+}
+
+interface RequestedChange {
+  readonly subject: DecisionSubject;
+  /** The wallet that may not sign; null for none. */
+  readonly wallet: Address | null;
+  readonly change: TermsChange | Resumption;
+  readonly signature: DecisionSignature;
+}
+
+/** A worker reviews a change at once; without one the caller should not wait for long. */
+const REVIEW_WAIT_MS = 10_000;
+const POLL_INTERVAL_MS = 50;
+
+async function requestChange(
+  deps: Deps,
+  operator: Address,
+  { subject, wallet, change, signature }: RequestedChange,
+): Promise<ChangeState> {
+  const { db, jobs, clock } = deps;
+  const signed = { operator, ...readSignature(signature) };
+  // Refuses early what a worker, which verifies independently, would refuse.
+  const invalid = await findIssueOfDecision(deps, { subject, wallet }, signed);
+  if (invalid !== null) throw invalidSignature(`is not accepted: ${invalid}`);
+  const changeId = await db.transaction().execute(async (trx) => {
+    const id = await insertChange(trx, { ...signed, change }, clock.now());
+    if (id === null) throw usedSignature();
+    await jobs.enqueue(trx, { type: 'review-changes' });
+    return id;
+  });
+  const deadline = clock.now().getTime() + REVIEW_WAIT_MS;
+  for (;;) {
+    const review = await findReview(db, changeId);
+    if (review?.issue === null) return 'applied';
+    if (review !== null) throw invalidSignature(`is not accepted: ${review.issue}`);
+    if (clock.now().getTime() >= deadline) return 'stored';
+    await clock.sleep(POLL_INTERVAL_MS);
+  }
+}

@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util';
+import { findIssueOfDecision } from '../batches/decisions.ts';
+import type { Deps } from '../batches/deps.ts';
+import { presentTerms } from '../projects/settings.ts';
+import { insertAuditEntry } from '../store/audit.ts';
+import {
+  findUnreviewedChanges,
+  insertReview,
+  type Resumption,
+  type TermsChange,
+  type UnreviewedChange,
+} from '../store/company/changes.ts';
+import {
+  endRecordedPause,
+  findHeldJobs,
+  lockRecordedPause,
+  recordPauses,
+  setPauseForAll,
+  setProjectPause,
+} from '../store/company/pauses.ts';
+import { lockTerms, updateTerms } from '../store/company/terms.ts';
+import { findProjectOfBatch, updateApprovalMode } from '../store/projects/projects.ts';
+
+/**
+ * Job `review-changes`: records the pauses in force, then applies the changes that operators have signed, in order. It verifies
+ * each against this worker's own settings and node, and refuses the others with a reason.
+ */
+export async function reviewChanges(deps: Deps): Promise<void> {
+  await recordPauses(deps.db);
+  for (const change of await findUnreviewedChanges(deps.db)) {
+    const issue = await reviewChange(deps, change);
+    const { id, operator, change: what } = change;
+    const fields = { changeId: String(id), type: what.type, operator, projectId: what.projectId };
+    if (issue === null) deps.log.info(fields, 'a change by the company is applied');
+    else deps.log.error({ ...fields, issue }, 'a change by the company is refused');
+  }
+}
+
+/** Applies a change, or refuses it. Returns the reason of the refusal, a sentence; null if the change is applied. */
+async function reviewChange(deps: Deps, signed: UnreviewedChange): Promise<string | null> {
+  const { change } = signed;
+  const issue = await (change.type === 'terms'
+    ? reviewTerms(deps, change, signed)
+    : reviewResumption(deps, change, signed));
+  if (issue !== null) await insertReview(deps.db, signed.id, { issue }, deps.clock.now());
+  return issue;
+}
+
+const USED = 'Its nonce was used before, or another worker has reviewed it.';
+
+async function reviewTerms(
+  deps: Deps,
+  { projectId, from, to }: TermsChange,
+  { id, operator, nonce, ...signed }: UnreviewedChange,
+): Promise<string | null> {
+  const { db, clock, companyOperators } = deps;
+  const project = await findProjectOfBatch(db, { projectId });
+  const { token, flywheel } = project;
+  const { address: multisig, wallet } = flywheel.multisig;
+  const subject = { type: 'terms', multisig, token, from, to } as const;
+  const invalid = await findIssueOfDecision(deps, { subject, wallet }, { operator, nonce, ...signed });
+  if (invalid !== null) return invalid;
+  return db.transaction().execute(async (trx) => {
+    const { mint, ...current } = await lockTerms(trx, project, { isKept: companyOperators.size > 0 });
+    if (mint !== token.mint) return `The limits count another token, ${mint}.`;
+    if (!isDeepStrictEqual(current, from)) return 'The terms have changed meanwhile. Sign the change again.';
+    const now = clock.now();
+    if (!(await insertReview(trx, id, { nonce }, now))) return USED;
+    await updateTerms(trx, multisig, to);
+    await updateApprovalMode(trx, projectId, to.approvalMode);
+    const [before, after] = [from, to].map((terms) => presentTerms(terms, token));
+    await insertAuditEntry(trx, { at: now, actor: operator, action: 'terms.changed', projectId, before, after });
+    return null;
+  });
+}
+
+async function reviewResumption(
+  deps: Deps,
+  { projectId, pausedAt }: Resumption,
+  { id, operator, nonce, ...signed }: UnreviewedChange,
+): Promise<string | null> {
+  const { db, clock, jobs } = deps;
+  const project = projectId === null ? null : await findProjectOfBatch(db, { projectId });
+  const multisig = project?.flywheel.multisig.address ?? null;
+  const subject = { type: 'resume', multisig, pausedAt } as const;
+  const invalid = await findIssueOfDecision(deps, { subject, wallet: null }, { operator, nonce, ...signed });
+  if (invalid !== null) return invalid;
+  return db.transaction().execute(async (trx) => {
+    const recorded = await lockRecordedPause(trx, multisig);
+    if (recorded?.getTime() !== pausedAt.getTime()) return `No pause began at ${pausedAt.toISOString()}.`;
+    const now = clock.now();
+    if (!(await insertReview(trx, id, { nonce }, now))) return USED;
+    await endRecordedPause(trx, multisig);
+    // Waits for workers that have read the record, so that the jobs which they end are enqueued again below.
+    const before = await (projectId === null ? setPauseForAll(trx, null) : setProjectPause(trx, projectId, null));
+    await insertAuditEntry(trx, {
+      at: now,
+      actor: operator,
+      action: projectId === null ? 'company.resumed' : 'project.resumed',
+      ...(projectId !== null && { projectId }),
+      before: { since: pausedAt.toISOString(), ...(before && { reason: before.reason }) },
+    });
+    for (const job of await findHeldJobs(trx, projectId)) await jobs.enqueue(trx, job);
+    return null;
+  });
+}

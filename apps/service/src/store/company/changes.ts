@@ -1,0 +1,134 @@
+import type { CompanyTerms, SignedDecision } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
+import type { Selectable } from 'kysely';
+import type { Db } from '../db.ts';
+import type { Schema } from '../schema.ts';
+
+/** What an operator signed, other than about a batch. Any process may have written it. */
+export interface SignedChange extends SignedDecision {
+  readonly change: TermsChange | Resumption;
+  readonly operator: Address;
+  readonly nonce: string;
+  readonly expiresAt: Date;
+}
+
+export interface TermsChange {
+  readonly type: 'terms';
+  readonly projectId: string;
+  readonly from: CompanyTerms;
+  readonly to: CompanyTerms;
+}
+
+export interface Resumption {
+  readonly type: 'resume';
+  /** Null for all projects. */
+  readonly projectId: string | null;
+  /** Start of the pause. */
+  readonly pausedAt: Date;
+}
+
+/** Stores a change for a worker to review. Returns its id; null if its nonce or its signature was used before. */
+export async function insertChange(trx: Db, signed: SignedChange, requestedAt: Date): Promise<bigint | null> {
+  const inserted = await trx
+    .insertInto('company_changes')
+    .values({
+      project_id: signed.change.projectId,
+      ...toColumns(signed.change),
+      operator: signed.operator,
+      nonce: signed.nonce,
+      expires_at: signed.expiresAt,
+      signed_message: Buffer.from(signed.signedMessage),
+      signature: Buffer.from(signed.signature),
+      requested_at: requestedAt,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return inserted?.id ?? null;
+}
+
+export interface UnreviewedChange extends SignedChange {
+  readonly id: bigint;
+}
+
+/** Lists the changes that no worker has reviewed, oldest first. */
+export async function findUnreviewedChanges(db: Db): Promise<UnreviewedChange[]> {
+  const rows = await db
+    .selectFrom('company_changes')
+    .selectAll()
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('company_reviews').select('change_id').whereRef('change_id', '=', 'company_changes.id'))),
+    )
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    change: fromColumns(row),
+    operator: row.operator,
+    nonce: row.nonce,
+    expiresAt: row.expires_at,
+    signedMessage: row.signed_message,
+    signature: row.signature,
+  }));
+}
+
+/** The outcome of a review: a nonce that is used now, or the reason of a refusal. */
+export type Review = { readonly nonce: string } | { readonly issue: string };
+
+/** Stores the review of a change, once. Returns false if it was reviewed before, or if its nonce was used before. */
+export async function insertReview(trx: Db, changeId: bigint, review: Review, now: Date): Promise<boolean> {
+  const { numInsertedOrUpdatedRows = 0n } = await trx
+    .insertInto('company_reviews')
+    .values({ change_id: changeId, nonce: null, issue: null, ...review, reviewed_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows > 0n;
+}
+
+/** Reads the review of a change; null if no worker has reviewed it yet. */
+export async function findReview(db: Db, changeId: bigint): Promise<{ readonly issue: string | null } | null> {
+  const row = await db
+    .selectFrom('company_reviews')
+    .select('issue')
+    .where('change_id', '=', changeId)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+function toColumns(change: TermsChange | Resumption) {
+  if (change.type === 'resume') return { paused_at: change.pausedAt };
+  const { from, to } = change;
+  return {
+    from_approval_mode: from.approvalMode,
+    from_burn_limit: from.burnBaseUnits,
+    from_airdrop_limit: from.airdropBaseUnits,
+    to_approval_mode: to.approvalMode,
+    to_burn_limit: to.burnBaseUnits,
+    to_airdrop_limit: to.airdropBaseUnits,
+  };
+}
+
+function fromColumns(row: Selectable<Schema['company_changes']>): TermsChange | Resumption {
+  const { project_id: projectId, paused_at: pausedAt } = row;
+  if (pausedAt !== null) return { type: 'resume', projectId, pausedAt };
+  return {
+    type: 'terms',
+    projectId: whole(projectId),
+    from: {
+      approvalMode: whole(row.from_approval_mode),
+      burnBaseUnits: whole(row.from_burn_limit),
+      airdropBaseUnits: whole(row.from_airdrop_limit),
+    },
+    to: {
+      approvalMode: whole(row.to_approval_mode),
+      burnBaseUnits: whole(row.to_burn_limit),
+      airdropBaseUnits: whole(row.to_airdrop_limit),
+    },
+  };
+}
+
+/** A constraint of the table makes a change of terms whole. */
+function whole<Value>(value: Value | null): Value {
+  if (value === null) throw new Error('A change of terms lacks a value.');
+  return value;
+}
