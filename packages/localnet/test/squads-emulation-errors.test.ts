@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { SQUADS_PROGRAM_ADDRESS } from '@flywheel/squads';
 import type { Instruction } from '@solana/kit';
@@ -207,11 +208,26 @@ describe('the Squads emulation rejects with the code of the real program', () =>
     assert.deepEqual(err, customError(1, 1));
   });
 
-  it('or a clear error for an instruction that only the real program runs', async () => {
+  it('or a clear error for an instruction that only the real program runs, which docs/localnet.md lists', async () => {
     const fixture = await createFixture('beyond');
-    const { err, logs } = await fixture.send(instructionNamed('vault_transaction_create'));
-    assert.deepEqual(err, { InstructionError: [0, 'UnsupportedProgramId'] });
-    assert.ok(logs.some((line) => line.includes('The Squads emulation does not run VaultTransactionCreate')));
+    const page = await readFile(new URL('../../../docs/localnet.md', import.meta.url), 'utf8');
+    const [, list = ''] = /a log line that says so:\n\n((?:- .*\n)+)/.exec(page) ?? [];
+    const listed = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    const refused: string[] = [];
+    const idl = new URL('../idl/squads_multisig_program.json', import.meta.resolve('@sqds/multisig'));
+    const { instructions }: { instructions: { name: string }[] } = JSON.parse(await readFile(idl, 'utf8'));
+    for (const { name } of instructions) {
+      const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      const { err, logs } = await fixture.send(instructionNamed(snake));
+      const title = name.replace(/^./, (letter) => letter.toUpperCase());
+      if (logs.some((line) => line.includes(`The Squads emulation does not run ${title}.`))) {
+        assert.deepEqual(err, { InstructionError: [0, 'UnsupportedProgramId'] });
+        refused.push(title);
+        // Anchor's code for an instruction that the program does not have.
+      } else assert.notDeepEqual(err, customError(0, 101), name);
+    }
+    assert.ok(refused.length > 0);
+    assert.deepEqual(refused.toSorted(), listed.toSorted());
   });
 
   it('or a clear error for a vault message that calls Squads itself', async () => {
