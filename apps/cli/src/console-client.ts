@@ -11,6 +11,7 @@ import {
   type Connection,
   FlywheelError,
   type RegistrationInput,
+  type RegistrationRefusal,
   type RegistrationTerms,
   type RequestParts,
   sendRequest,
@@ -55,6 +56,8 @@ export interface RegisterVerification {
   readonly expect?: RegistrationInput['expect'];
   /** Called with what is about to be signed, before the wallet signs; it may throw. */
   readonly onVerified?: (terms: RegistrationTerms) => Promise<void>;
+  /** Called with the reasons against signing, before the error is thrown; it may throw another one. */
+  readonly onRefused?: (refusal: RegistrationRefusal) => void;
 }
 
 /** The service answers a registration only when the cluster has confirmed it. */

@@ -14,6 +14,7 @@ import {
   pinRegistration,
   pinVerified,
   type RegistrationInput,
+  type RegistrationRefusal,
   type RegistrationTerms,
   type VerifyOptions,
 } from '@flywheel/sdk';
@@ -27,6 +28,8 @@ import { stateDirectory, writeWhole } from './run-state.ts';
 export interface PinFile {
   /** The addresses that a registration may name; undefined for the first one. */
   expectedOfRegistration(trusted: readonly string[]): RegistrationInput['expect'];
+  /** @throws CliError `ERR_PIN` if the registration is refused only because this computer does not know its keys. */
+  requireKnownKeys(refusal: RegistrationRefusal): void;
   /** Keeps a registration that was verified on chain. @returns notes about what is new. */
   keepRegistration(terms: RegistrationTerms): readonly string[];
   /**
@@ -68,6 +71,15 @@ export async function openPins(context: Context, options: UrlOption, rpcUrl: str
   };
   return {
     expectedOfRegistration: (trusted) => expectedOfRegistration(readPins(path), place, trusted),
+
+    requireKnownKeys({ unknownKeys, issues }) {
+      if (unknownKeys.length === 0) return;
+      const options = unknownKeys.map(({ address }) => `--trust ${address}`).join(' ');
+      throw new CliError(
+        'ERR_PIN',
+        `Not signed: ${issues.join(' ')} Ask the company for its addresses, not through ${displayUrl(url)}. If they are these, add ${options}.`,
+      );
+    },
 
     keepRegistration(terms) {
       const pins = readPins(path);

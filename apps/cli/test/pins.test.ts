@@ -185,7 +185,10 @@ describe('what the command line knows of a multisig', () => {
       lying.tell({ path: /\/registrations$/, change });
       const refused = await register();
       assert.equal(refused.exitCode, 1);
-      assert.match(refused.stderr, new RegExp(`${company} would vote for the company, not ${project.company}`));
+      const { error, message } = JSON.parse(refused.stderr);
+      assert.equal(error, 'ERR_PIN');
+      assert.match(message, new RegExp(`${company} would vote for the company, not ${project.company}`));
+      assert.match(message, new RegExp(`If they are these, add --trust ${company} --trust ${operator}\\.`));
     }
     assert.equal((await register('--trust', company)).exitCode, 1, 'the operator is accepted');
     const trusted = parseDocument<CliProject>(await register('--trust', company, '--trust', operator));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { isFlywheelError, verifyAndSignRegistration, verifyRegistered } from '@flywheel/sdk';
+import { isFlywheelError, verifyAndSignRegistration, verifyRegistered, verifyRegistration } from '@flywheel/sdk';
 import { send } from '@flywheel/testing/client';
 import { requireOk, signIn, signWith } from '@flywheel/testing/project';
 import { forgeRegistration, REGISTRATION_LIES, type ServedRegistration } from '@flywheel/testing/registration-lies';
@@ -100,6 +100,17 @@ describe('verifyAndSignRegistration', () => {
       { registration, expect: { company, operator: stranger } },
       new RegExp(`would be the operator, not ${stranger}`),
     );
+    const expect = { company: stranger, operator: stranger };
+    const unknownKeys = async (shown: typeof registration) => {
+      const result = await verifyRegistration(rpcUrl, { wallet: wallet.address, mint, registration: shown, expect });
+      return result.isVerified ? null : result.unknownKeys;
+    };
+    assert.deepEqual(await unknownKeys(registration), [
+      { role: 'company', address: company },
+      { role: 'operator', address: world.operator.address },
+    ]);
+    // A person is not asked to trust the keys of a registration that has other issues.
+    assert.deepEqual(await unknownKeys({ ...registration, vaultAddress: stranger }), []);
   });
 
   it('does not sign a registration with another recovery key than expected, nor with one where none is expected', async () => {

@@ -12,7 +12,6 @@ import {
   pinVerified,
   type RegistrationInput,
   type RegistrationTerms,
-  verifyRegistration,
 } from '@flywheel/sdk';
 import { callRpc, createRpcTransport } from '@flywheel/solana-rpc';
 
@@ -89,27 +88,6 @@ export interface RegistrationPins {
 export async function readRegistrationPins(rpcUrl: string, trusted: readonly string[]): Promise<RegistrationPins> {
   const place = await readPlace(rpcUrl);
   return { place, expect: expectedOfRegistration(readPins(), place, trusted) };
-}
-
-/** A key that a registration names and this browser does not know. */
-export interface UnknownKey {
-  readonly of: 'company' | 'operator';
-  readonly address: string;
-}
-
-/** Finds the first key that is unknown and that no known key has signed; null if another reason is against the registration. */
-export async function findUnknownKey(
-  rpcUrl: string,
-  { expect, ...input }: RegistrationInput,
-): Promise<UnknownKey | null> {
-  const { terms } = await verifyRegistration(rpcUrl, input);
-  if (terms === null) return null;
-  for (const of of ['company', 'operator'] as const) {
-    const known = expect?.[of];
-    const { isVerified } = await verifyRegistration(rpcUrl, { ...input, ...(known && { expect: { [of]: known } }) });
-    if (!isVerified) return { of, address: terms[of] };
-  }
-  return null;
 }
 
 /** Keeps a registration that was compared with the chain. */

@@ -4,7 +4,7 @@ import { type FlywheelError, isFlywheelError, signingRefused } from '../errors.t
 import { type ApprovalSigner, signApproval, signTransaction } from '../signing/sign.ts';
 import type { RegistrationTerms } from './registration-terms.ts';
 import { type VerificationInput, type VerificationResult, verifyApproval } from './verify-approval.ts';
-import { type RegistrationInput, verifyRegistration } from './verify-registration.ts';
+import { type RegistrationInput, type RegistrationRefusal, verifyRegistration } from './verify-registration.ts';
 
 export interface VerifyAndSignInput extends Omit<VerificationInput, 'wallet'> {
   readonly wallet: ApprovalSigner;
@@ -44,6 +44,8 @@ export interface VerifyAndSignRegistrationInput extends Omit<RegistrationInput, 
 export interface VerifyAndSignRegistrationOptions {
   /** Called with what is about to be signed, before the wallet is asked; it may throw. */
   readonly onVerified?: (terms: RegistrationTerms) => Promise<void> | void;
+  /** Called with the reasons against signing, before the error is thrown; it may throw another one. */
+  readonly onRefused?: (refusal: RegistrationRefusal) => void;
 }
 
 /**
@@ -58,16 +60,18 @@ export interface VerifyAndSignRegistrationOptions {
 export async function verifyAndSignRegistration(
   rpcUrl: RpcUrl,
   { wallet, ...input }: VerifyAndSignRegistrationInput,
-  { onVerified }: VerifyAndSignRegistrationOptions = {},
+  { onVerified, onRefused }: VerifyAndSignRegistrationOptions = {},
 ): Promise<{ readonly signedTransaction: Base64EncodedWireTransaction; readonly terms: RegistrationTerms }> {
   const node = await chooseNode(rpcUrl);
-  const { isVerified, issues, terms } = await verifyRegistration(node, { ...input, wallet: wallet.address }).catch(
-    (cause: unknown) => {
-      if (isFlywheelError(cause)) throw cause;
-      throw unreadable('the registration cannot be verified', node, cause);
-    },
-  );
-  if (!isVerified) throw signingRefused(firstOf(issues));
+  const verification = await verifyRegistration(node, { ...input, wallet: wallet.address }).catch((cause: unknown) => {
+    if (isFlywheelError(cause)) throw cause;
+    throw unreadable('the registration cannot be verified', node, cause);
+  });
+  if (!verification.isVerified) {
+    onRefused?.(verification);
+    throw signingRefused(firstOf(verification.issues));
+  }
+  const { terms } = verification;
   await onVerified?.(terms);
   return { signedTransaction: await signTransaction(input.registration.transaction, wallet), terms };
 }

@@ -2,7 +2,12 @@
  * This is the SDK's own knowledge of what a registration does, and it stays independent of the service's on purpose: the
  * wallet pays for this transaction and deposits into the vault that it creates, so a lying service must not write both.
  */
-import { type DescribedInstruction, describeInstruction, type PublishedSuccession } from '@flywheel/protocol';
+import {
+  type DescribedInstruction,
+  describeInstruction,
+  type KeyRole,
+  type PublishedSuccession,
+} from '@flywheel/protocol';
 import { chooseNode, type RpcUrl, sleep } from '@flywheel/solana-rpc';
 import {
   decodeProgramConfig,
@@ -77,8 +82,16 @@ export interface RegistrationInput {
 
 export type RegistrationVerification =
   | { readonly isVerified: true; readonly issues: readonly []; readonly terms: RegistrationTerms }
-  /** `issues` has a sentence for each reason against signing. */
-  | { readonly isVerified: false; readonly issues: readonly string[]; readonly terms: null };
+  | RegistrationRefusal;
+
+export interface RegistrationRefusal {
+  readonly isVerified: false;
+  /** A sentence for each reason against signing. */
+  readonly issues: readonly string[];
+  readonly terms: null;
+  /** The keys that differ from `expect`, if nothing else is wrong: who trusts them expects them too. Otherwise empty. */
+  readonly unknownKeys: readonly { readonly role: KeyRole; readonly address: Address }[];
+}
 
 /**
  * Verifies that a registration transaction creates the project's multisig and its frozen lookup table, and nothing else:
@@ -136,13 +149,19 @@ export async function verifyRegistration(rpcUrl: RpcUrl, input: RegistrationInpu
       : [`It costs your wallet ${terms.costLamports} lamports; at most ${MAX_COST_LAMPORTS} are accepted.`]),
     ...differences('multisig', input.registration.multisig, multisig),
     ...differences('vault', input.registration.vaultAddress, vault),
-    ...asCompany.issues,
-    ...asOperator.issues,
     ...recoveryIssues(terms, input.expect?.recovery),
   ];
-  if (issues.length > 0) return refused(issues);
-  if (await isBlockhashKnown(node, lifetimeToken)) return { isVerified: true, issues: [], terms };
-  return refused(['Its blockhash is not known to your node: it is for another cluster, or too old.']);
+  const keyIssues = [...asCompany.issues, ...asOperator.issues];
+  if (issues.length > 0) return refused([...issues, ...keyIssues]);
+  if (!(await isBlockhashKnown(node, lifetimeToken))) {
+    return refused(['Its blockhash is not known to your node: it is for another cluster, or too old.', ...keyIssues]);
+  }
+  if (keyIssues.length === 0) return { isVerified: true, issues: [], terms };
+  const unknownKeys = [
+    ...asCompany.issues.map(() => ({ role: 'company', address: company }) as const),
+    ...asOperator.issues.map(() => ({ role: 'operator', address: operator }) as const),
+  ];
+  return { ...refused(keyIssues), unknownKeys };
 }
 
 /** About 17 times what a registration costs; the rest is room for a creation fee of Squads, which is zero today. */
@@ -340,6 +359,6 @@ function sentenceOf(instruction: DescribedInstruction): string {
   return `${program} ${text}`;
 }
 
-function refused(issues: readonly string[]): RegistrationVerification {
-  return { isVerified: false, issues, terms: null };
+function refused(issues: readonly string[]): RegistrationRefusal {
+  return { isVerified: false, issues, terms: null, unknownKeys: [] };
 }

@@ -80,6 +80,7 @@ export function addRegisterCommand(program: Command, context: Context): void {
         {
           rpcUrl,
           ...(expect !== undefined && { expect }),
+          onRefused: pins.requireKnownKeys,
           onVerified: async (verified) => {
             output.note(describeTerms(verified, rpcUrl));
             await requireBalance(context, rpcUrl, verified);

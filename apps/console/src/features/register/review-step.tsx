@@ -1,6 +1,7 @@
 import { REGISTRATION_OPERATIONS, type RegisteredProject } from '@flywheel/api';
 import { groupDigits, pluralize } from '@flywheel/protocol';
 import {
+  type RegistrationRefusal,
   type RegistrationTerms,
   type RegistrationVerification,
   verifyAndSignRegistration,
@@ -14,7 +15,7 @@ import { call } from '../../lib/api/call.ts';
 import { type Environment, useEnvironment, walletChain } from '../../lib/api/environment.ts';
 import { projectsQuery } from '../../lib/api/projects.ts';
 import { initSample } from '../../lib/curl-samples.ts';
-import { findUnknownKey, keepRegistration, readRegistrationPins, type UnknownKey } from '../../lib/pins.ts';
+import { keepRegistration, readRegistrationPins } from '../../lib/pins.ts';
 import { walletSigner } from '../../lib/wallet/signing.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -90,9 +91,14 @@ export function ReviewStep({ draft, wallet }: ReviewStepProps) {
           {preview.data.warnings.map((warning) => (
             <Notice key={warning} tone="waiting" title={warning} />
           ))}
-          {terms !== null && <TermsPanel terms={terms} rpcUrl={environment?.rpcUrl} />}
-          {terms !== null && <KeyNews terms={terms} isFirst={preview.data.isFirst} />}
-          {terms === null && <RefusedRegistration preview={preview.data} onTrust={trust} />}
+          {preview.data.verification.isVerified ? (
+            <>
+              <TermsPanel terms={preview.data.verification.terms} rpcUrl={environment?.rpcUrl} />
+              <KeyNews terms={preview.data.verification.terms} isFirst={preview.data.isFirst} />
+            </>
+          ) : (
+            <RefusedRegistration refusal={preview.data.verification} onTrust={trust} />
+          )}
         </>
       )}
       {registration.error && <ErrorNotice error={registration.error} />}
@@ -143,13 +149,13 @@ function TermsPanel({ terms, rpcUrl }: TermsPanelProps) {
 }
 
 interface RefusedRegistrationProps {
-  readonly preview: RegistrationPreview;
+  readonly refusal: RegistrationRefusal;
   readonly onTrust: (address: string) => void;
 }
 
 /** Lists why the service’s transaction is not signed. Keys that are only not known are for the person to decide. */
-function RefusedRegistration({ preview: { verification, unknown }, onTrust }: RefusedRegistrationProps) {
-  const { issues } = verification;
+function RefusedRegistration({ refusal: { issues, unknownKeys }, onTrust }: RefusedRegistrationProps) {
+  const [unknown] = unknownKeys;
   if (unknown) return <UnknownServiceKey issues={issues} unknown={unknown} onTrust={onTrust} />;
   return (
     <Notice tone="failed" title={`Do not register here: ${pluralize(issues.length, 'issue')}`}>
@@ -167,8 +173,6 @@ interface RegistrationPreview {
   readonly verification: RegistrationVerification;
   /** True if this browser knows no key of the service. */
   readonly isFirst: boolean;
-  /** The first key that this browser does not know, if nothing else is wrong with the registration. */
-  readonly unknown: UnknownKey | null;
 }
 
 interface PreviewInput {
@@ -185,14 +189,9 @@ async function previewRegistration(
 ): Promise<RegistrationPreview> {
   const registration = await call(REGISTRATION_OPERATIONS.createRegistration, { body: requestOf(draft) });
   const { expect } = await readRegistrationPins(rpcUrl, trusted);
-  const input = { wallet, mint: draft.mint, registration };
-  const verification = await verifyRegistration(rpcUrl, { ...input, ...(expect && { expect }) });
-  return {
-    warnings: registration.warnings,
-    verification,
-    isFirst: expect === undefined,
-    unknown: verification.isVerified ? null : await findUnknownKey(rpcUrl, { ...input, ...(expect && { expect }) }),
-  };
+  const input = { wallet, mint: draft.mint, registration, ...(expect && { expect }) };
+  const verification = await verifyRegistration(rpcUrl, input);
+  return { warnings: registration.warnings, verification, isFirst: expect === undefined };
 }
 
 /**

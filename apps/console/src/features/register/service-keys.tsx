@@ -1,5 +1,4 @@
-import type { RegistrationTerms } from '@flywheel/sdk';
-import type { UnknownKey } from '../../lib/pins.ts';
+import type { RegistrationRefusal, RegistrationTerms } from '@flywheel/sdk';
 import { Notice } from '../../ui/feedback.tsx';
 import { AddressText } from '../../ui/text.tsx';
 import { TrustForm } from '../../ui/trust-form.tsx';
@@ -7,12 +6,12 @@ import { TrustForm } from '../../ui/trust-form.tsx';
 interface UnknownServiceKeyProps {
   /** Why the registration is refused, a sentence each. */
   readonly issues: readonly string[];
-  readonly unknown: UnknownKey;
+  readonly unknown: RegistrationRefusal['unknownKeys'][number];
   readonly onTrust: (address: string) => void;
 }
 
 /** Refuses a key that this browser does not know, until the person names its address. */
-export function UnknownServiceKey({ issues, unknown: { of, address }, onTrust }: UnknownServiceKeyProps) {
+export function UnknownServiceKey({ issues, unknown: { role: of, address }, onTrust }: UnknownServiceKeyProps) {
   return (
     <Notice tone="failed" title={`Do not register: this browser knows another ${of} of this service`}>
       <IssueList issues={issues} />
