@@ -15,7 +15,6 @@ import {
   type ReadonlyUint8Array,
   signBytes,
 } from '@solana/kit';
-import { sql } from 'kysely';
 import { findBundles } from '../../src/store/batches/bundles.ts';
 import { approve, createManualProject, type Operator, openCompanyWorld } from './operators.ts';
 
@@ -76,28 +75,15 @@ describe('the company’s signature', () => {
   });
 
   it('is not given for a withdrawal that is stored as pipelines, nor for a message that its request does not compile to', async () => {
+    const disguised = await makeWithdrawal();
+    await change(disguised.batchId, { kind: 'pipelines', company_asked_at: null });
+    await workToEnd(disguised, /is stored as pipelines and is withdrawal.* send it as a new batch/);
     const { project, batchId } = await makeWithdrawal();
-    await change(batchId, { kind: 'pipelines', company_asked_at: null });
-    await workToFailure(project, batchId, /is stored as pipelines and is withdrawal/);
     const forged = { company_decided_at: new Date(), company_operator: address(operator.address) };
-    await change(batchId, { kind: 'withdrawal', company_asked_at: new Date(), ...forged });
+    await change(batchId, { company_asked_at: new Date(), ...forged });
     const actions = [{ action: 'WITHDRAW', asset: 'SOL', toAddress: operator.address, amount: '0.5' }];
-    const pipeline = await world.db
-      .selectFrom('pipelines')
-      .select('actions')
-      .where('batch_id', '=', batchId)
-      .executeTakeFirstOrThrow();
     await setActions(batchId, actions);
-    await workToFailure(project, batchId, /its message is not what its actions compile to/);
-    await setActions(batchId, pipeline.actions);
-    await change(batchId, { company_decided_at: null, company_operator: null });
-    assert.deepEqual(await findBundles(world.db, batchId, 'execution'), []);
-    requireOk(await approve(world, operator, batchId));
-    await waitUntil(
-      'the execution',
-      () => readRow(batchId),
-      ({ status }) => status === 'EXECUTED',
-    );
+    await workToEnd({ project, batchId }, /its message is not what its actions compile to.* send it as a new batch/);
   });
 
   it('is given for a decision that is signed as a memo transaction or an off-chain message, and each is used once', async () => {
@@ -193,7 +179,7 @@ describe('the company’s signature', () => {
   function readRow(batchId: string) {
     return world.db
       .selectFrom('batches')
-      .select(['status', 'company_decided_at'])
+      .select(['status', 'company_decided_at', 'execute_result'])
       .where('id', '=', batchId)
       .executeTakeFirstOrThrow();
   }
@@ -209,16 +195,15 @@ describe('the company’s signature', () => {
   }
 
   /** Enqueues the execution, waits for an attempt that fails with this error, and removes the job. */
-  async function workToFailure(project: TestProject, batchId: string, error: RegExp): Promise<void> {
-    await enqueue(project, batchId);
-    const read = async () => {
-      const { rows } = await sql<{ output: string | null }>`
-        select output::text from jobs.job where data->>'type' = 'execute' and data->>'batchId' = ${batchId}
-      `.execute(world.db);
-      return rows.map(({ output }) => output ?? '').join();
-    };
-    await waitUntil(`an error like ${error}`, read, (errors) => error.test(errors));
-    await sql`delete from jobs.job where data->>'type' = 'execute' and data->>'batchId' = ${batchId}`.execute(world.db);
+  async function workToEnd(
+    { project, batchId }: Awaited<ReturnType<typeof makeWithdrawal>>,
+    reason: RegExp,
+  ): Promise<void> {
+    await work(project, batchId);
+    const { status, execute_result } = await readRow(batchId);
+    assert.equal(status, 'FAILED');
+    assert.match(execute_result?.failedTxMsg ?? '', reason);
+    assert.deepEqual(await findBundles(world.db, batchId, 'execution'), []);
   }
 
   async function enqueue(project: TestProject, batchId: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { type ErrorContext, isApiError } from '@flywheel/api';
+import type { BatchContent } from '@flywheel/protocol';
 import { planTransactions, VOTE_WEIGHT } from '@flywheel/squads';
 import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
@@ -14,6 +15,7 @@ import {
 } from '../../store/batches/company-approvals.ts';
 import { planTokenAccounts } from '../../store/batches/created-token-accounts.ts';
 import { requireUnpaused } from '../../store/company/pauses.ts';
+import { DamagedRecord } from '../../store/damaged-record.ts';
 import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, toExecutionIssue } from '../check/check-batch.ts';
@@ -59,6 +61,11 @@ export async function approve(
     if ((await findMismatchedPipeline(deps, multisig, batch, 'finalized')) !== mismatch) return 'unseen';
     return endMismatched(deps, project, batch, describeMismatch(mismatch, batch));
   }
+  const content = await findContent(project, batch);
+  if (content instanceof DamagedRecord) {
+    deps.log.error({ batchId: batch.id, err: content }, 'the company does not sign what a request does not compile to');
+    return endMismatched(deps, project, batch, `${content.message} ${UNCOMPILED}`);
+  }
   const { issues, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
   const issue = toExecutionIssue(issues);
   if (issue !== null) {
@@ -73,7 +80,7 @@ export async function approve(
     return askCompany(trx, batch.id, deps.clock.now());
   });
   // Asked here as well: the company's key must not sign what a person has yet to approve, whichever process enqueued it.
-  if (awaitsCompany || (await isUndecided(deps, project, batch))) return 'awaits company';
+  if (awaitsCompany || (await isUndecided(deps, project, batch, content))) return 'awaits company';
 
   const approval = approved.includes(multisig.wallet)
     ? await signCompanyOnly(deps, project, batch)
@@ -92,15 +99,27 @@ export async function approve(
     : unlessOvertaken(deps, project, batch, { code: 'ERR_SIGNED_TX_INVALID', context: { problem } });
 }
 
+/** Another release may have compiled the batch, in another way, or somebody has changed its rows. */
+const UNCOMPILED =
+  'Nothing was executed. A release that compiles otherwise, or a change of the database, is the cause: send it as a new batch.';
+
+/** Compiles the request of a batch again, because its rows come from processes that do not hold the company's key. */
+async function findContent(project: Project, batch: Batch): Promise<BatchContent | DamagedRecord> {
+  try {
+    return await compileAgain(project, batch);
+  } catch (error) {
+    if (error instanceof DamagedRecord) return error;
+    throw error;
+  }
+}
+
 /**
  * Checks whether a person of the company must still decide, before the company's key signs. The rows come from processes
- * that do not hold the key, so the request is compiled again, the worker's own rows say what needs no person, and a
- * decision counts only if an operator's wallet signed it. A decision that does not count is asked for again.
- * @throws DamagedRecord if the batch is not what its request compiles to.
+ * that do not hold the key, so the worker's own rows say what needs no person, and a decision counts only if an operator's
+ * wallet signed it. A decision that does not count is asked for again.
  */
-async function isUndecided(deps: RunDeps, project: Project, batch: Batch): Promise<boolean> {
+async function isUndecided(deps: RunDeps, project: Project, batch: Batch, content: BatchContent): Promise<boolean> {
   const { batchIndex } = batch;
-  const content = await compileAgain(project, batch);
   const { askedAt, decidedAt } = await findCompanyDecision(deps.db, batch.id);
   const mayBeAutomatic = batch.kind === 'pipelines' && askedAt === null;
   const reason = mayBeAutomatic ? await countWithinTerms(deps, project, batch) : 'A person was asked.';
