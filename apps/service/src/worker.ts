@@ -96,7 +96,8 @@ async function runJob(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<
   const run = await beginRun(deps.db, found.flywheelId);
   // One node answers the whole job, and none that has not reached what the earlier jobs have landed.
   const chain = deps.chain.view(await findLandedSlot(deps.db, found.flywheelId), found.id);
-  const runDeps = { ...deps, chain, operator, company, run };
+  const presentKeys = { operator: signers.operator.address, company: signers.company.address };
+  const runDeps = { ...deps, chain, operator, company, presentKeys, run };
   try {
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
   } catch (error) {

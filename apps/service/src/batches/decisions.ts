@@ -11,6 +11,7 @@ import type { Batch } from '../model/batch.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
 import type { SignedCompanyDecision } from '../store/batches/company-approvals.ts';
+import type { PresentKeys } from './deps.ts';
 
 /** The sources that verify a decision: the process's own settings and its own node, and no claim of another process. */
 export interface DecisionDeps {
@@ -62,6 +63,22 @@ export async function findIssueOfBatchDecision(
   const decision = reason === null ? 'approve' : 'reject';
   const subject = { type: 'batch', decision, reason, multisig: multisig.address, batchIndex, content } as const;
   return findIssueOfDecision(deps, { subject, wallet: reason === null ? multisig.wallet : null }, signed);
+}
+
+/**
+ * Checks that a rotation of the company's key or of the operator's puts this worker's own present key in its place.
+ * @param company the key with which this worker votes for the project.
+ * @returns null if it does, or if the content rotates neither; otherwise the reason, a sentence.
+ */
+export function findForeignKey(
+  content: BatchContent,
+  { company, presentKeys }: { readonly company: { readonly address: Address }; readonly presentKeys: PresentKeys },
+): string | null {
+  if (!('replacement' in content)) return null;
+  const { role, from, to } = content.replacement;
+  if (role === 'operator' && to !== presentKeys.operator) return `${to} is not the operator of this worker.`;
+  const isCompany = role === 'approver' && from === company.address;
+  return isCompany && to !== presentKeys.company ? `${to} is not the company approver of this worker.` : null;
 }
 
 /** Reads what an operator's wallet signed from a request. */

@@ -42,10 +42,17 @@ export interface WorkerDeps extends Deps {
   readonly signal: AbortSignal;
 }
 
-/** Worker dependencies plus what belongs to one job: the node that answers it, the company's signer and the run. */
+export interface PresentKeys {
+  readonly operator: Address;
+  readonly company: Address;
+}
+
+/** Worker dependencies plus what belongs to one job: the node that answers it, the company's signer, the keys and the run. */
 export interface RunDeps extends WorkerDeps {
   readonly chain: ChainView;
   readonly company: TransactionPartialSigner<Address>;
+  /** The keys that this worker's settings give to new projects: a rotation may replace its own keys by these only. */
+  readonly presentKeys: PresentKeys;
   /** Fencing token: a newer run of the same multisig invalidates it. */
   readonly run: Run;
 }

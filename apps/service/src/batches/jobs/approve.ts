@@ -21,7 +21,7 @@ import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, toExecutionIssue } from '../check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../check/mismatches.ts';
 import { compileAgain } from '../compile-again.ts';
-import { findIssueOfBatchDecision } from '../decisions.ts';
+import { findForeignKey, findIssueOfBatchDecision } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { holdRecipients } from '../recipients.ts';
 import { countSigned, countWithinTerms } from '../terms.ts';
@@ -125,7 +125,8 @@ async function isUndecided(deps: RunDeps, project: Project, batch: Batch, conten
   const reason = mayBeAutomatic ? await countWithinTerms(deps, project, batch) : 'A person was asked.';
   if (reason === null) return false;
   const signed = await findSignedDecision(deps.db, batch.id);
-  const issue = await findApprovalIssue(deps, project, { batchIndex, content }, signed);
+  const issue =
+    findForeignKey(content, deps) ?? (await findApprovalIssue(deps, project, { batchIndex, content }, signed));
   if (issue === null) {
     if (batch.kind === 'pipelines') await countSigned(deps, project, batch);
     return false;
