@@ -20,6 +20,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'company_decision is new on batches': 'both of its columns are null in what they write',
   'batches_open_rotation is new on batches': 'holds for a kind that they never write',
   'batches_execute_result_counts is new on batches': 'refuses only results that cannot be true',
+  'only_recovered_operators_are_lost is new on flywheels': 'the column is null in what they write',
   'vault_watch_pkey is gone': 'the table that the view vault_watch shows has the same primary key under another name',
 };
 
