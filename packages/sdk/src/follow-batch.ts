@@ -43,7 +43,7 @@ export interface VerifyOptions {
   readonly vaultAddress?: string;
   /** The project's mint, if you know it; otherwise the service's answer is used. */
   readonly mintAddress?: string;
-  /** The project's multisig and company, if you know them; otherwise any multisig is accepted in which the wallet votes. */
+  /** The project's multisig and its members, if you know them; otherwise any multisig is accepted in which the wallet votes. */
   readonly expect?: ExpectedMultisig;
 }
 
