@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openTestDatabase } from '@flywheel/testing/postgres';
+import { newProject } from '@flywheel/testing/records';
+import type { Project } from '../../src/model/project.ts';
+import { findTerms, lockTerms, termsOf, updateTerms } from '../../src/store/company/terms.ts';
+import { countBatch, recordSetupDay, uncountBatch } from '../../src/store/company/totals.ts';
+
+const { db } = await openTestDatabase();
+
+const LIMITS = { burnBaseUnits: 100n, airdropBaseUnits: 50n };
+const [MONDAY, TUESDAY] = ['2026-11-23', '2026-11-24'];
+
+describe('lockTerms', () => {
+  const changed = (project: Project): Project => ({
+    ...project,
+    approvalMode: 'automatic',
+    dailyLimits: { burnBaseUnits: 1_000n, airdropBaseUnits: 1_000n },
+  });
+
+  it('records the terms of a project once, whatever its row says later', async () => {
+    const project = newProject({ approvalMode: 'manual', dailyLimits: LIMITS });
+    const { multisig } = project.flywheel;
+    assert.equal(await findTerms(db, multisig.address), null);
+    const first = { mint: project.token.mint, approvalMode: 'manual', ...LIMITS };
+    for (const each of [project, changed(project)]) {
+      assert.deepEqual(await lockTerms(db, each, { isKept: true }), first);
+    }
+    const signed = { approvalMode: 'automatic', burnBaseUnits: 7n, airdropBaseUnits: 0n } as const;
+    await updateTerms(db, multisig.address, signed);
+    assert.deepEqual(await lockTerms(db, project, { isKept: true }), { mint: project.token.mint, ...signed });
+  });
+
+  it('follows the project while nobody can sign other terms', async () => {
+    const project = newProject({ approvalMode: 'manual', dailyLimits: LIMITS });
+    await lockTerms(db, project, { isKept: false });
+    await lockTerms(db, changed(project), { isKept: false });
+    assert.deepEqual(await findTerms(db, project.flywheel.multisig.address), termsOf(changed(project)));
+  });
+});
+
+describe('countBatch', () => {
+  it('counts a batch while its day fits both limits, and a kind that it does not have never exceeds one', async () => {
+    const { address: multisig } = newProject().flywheel.multisig;
+    const count = async (batchIndex: bigint, burnBaseUnits: bigint, airdropBaseUnits = 0n, day = MONDAY) => {
+      await recordSetupDay(db, { multisig, batchIndex }, day);
+      return countBatch(db, { multisig, batchIndex }, { burnBaseUnits, airdropBaseUnits }, LIMITS);
+    };
+    assert.equal(await count(1n, 60n, 50n), true);
+    assert.equal(await count(1n, 60n, 50n), true, 'again');
+    assert.equal(await count(2n, 41n), false);
+    assert.equal(await count(2n, 40n, 1n), false);
+    assert.equal(await count(3n, 100n, 50n, TUESDAY), true);
+    assert.equal(await count(2n, 40n), true);
+    await countBatch(db, { multisig, batchIndex: 2n }, { burnBaseUnits: 500n, airdropBaseUnits: 0n }, null);
+    assert.equal(await count(4n, 1n), false);
+    assert.equal(await count(4n, 0n, 0n), true);
+    await uncountBatch(db, { multisig, batchIndex: 2n });
+    assert.equal(await count(4n, 40n), true);
+    assert.equal(await count(1n, 60n, 50n, TUESDAY), true, 'its day stays the one of its first setup');
+  });
+});
