@@ -231,7 +231,7 @@ export const ERROR_NOTES: {
   },
   ERR_ROTATION_OPEN: {
     remedy:
-      'Send the request again after a few seconds. The rotation is executed when the open batches have ended, at the latest ten minutes later unless `ROTATION_GRACE_SECONDS` says otherwise; or cancel it in the console.',
+      'Wait for `Retry-After` seconds, then send the request again with the same `x-idempotency-key`. The rotation is executed when the open batches have ended, at the latest ten minutes later unless `ROTATION_GRACE_SECONDS` says otherwise; or cancel it in the console.',
     example: { batchId: '6f2e9a54-0c1f-4f6b-9d2c-3a5a0e6c1b7d' },
   },
   ERR_ROTATION_REFUSED: {

@@ -116,6 +116,16 @@ describe('a client’s retry', () => {
     );
   });
 
+  it('repeats an init that a replacement of a member refuses, with the same idempotency key', async () => {
+    const body = { error: 'ERR_ROTATION_OPEN', message: 'A member is being replaced.' };
+    await using service = await startStubService((_, count) =>
+      count === 1 ? { status: 409, body, headers: { 'retry-after': '0' } } : { status: 200, body: INIT_ANSWER },
+    );
+    await client(service).initBatch({ pipelines: PIPELINES });
+    const keys = service.received.map(({ headers }) => headers['x-idempotency-key']);
+    assert.deepEqual(keys, [keys[0], keys[0]]);
+  });
+
   it('is left to the caller if the wait exceeds a minute, or has no time', async () => {
     for (const retryAfter of ['61', undefined]) {
       await using service = await startStubService(() => rateLimited(retryAfter));

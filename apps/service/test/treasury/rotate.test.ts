@@ -94,6 +94,7 @@ describe('the rotation of the wallet', () => {
     requireOk(await approveForCompany(world, company, batchId));
     const rejected = await init(world.url, project.apiKey, [burnPipeline()]);
     assertError(rejected, 409, 'ERR_ROTATION_OPEN', new RegExp(batchId));
+    assert.equal(rejected.headers.get('retry-after'), '5');
     const withdrawal = await withdraw(world, project, { asset: 'SOL', to: to.address, amount: '1' });
     assertError(withdrawal, 409, 'ERR_ROTATION_OPEN');
     assert.notEqual(requireOk(await getCurrent(world.url, project.apiKey))?.id, batchId);

@@ -129,8 +129,8 @@ function connectionError(url: string, timedOut: boolean, { timeoutMs }: SendOpti
 }
 
 function isWorthRetrying({ code, status, retryAfterSeconds }: FlywheelError, { repeatable }: SendOptions): boolean {
-  // A 429 or 503 with a time to wait was answered before anything was done.
-  if ((status === 429 || status === 503) && retryAfterSeconds !== null) return true;
+  // With a time to wait, these were answered before anything was done; a 409 while a member of the multisig is replaced.
+  if ((status === 429 || status === 503 || status === 409) && retryAfterSeconds !== null) return true;
   if (!repeatable) return false;
   return code === 'ERR_UNREACHABLE' || code === 'ERR_TIMED_OUT' || (status !== null && TRANSIENT_STATUSES.has(status));
 }

@@ -98,7 +98,7 @@ function checkMembers(role: Role, own: readonly (Address | null)[], members: Sig
   const text = `${subject} another ${ROLE_NAMES[role].toLowerCase()}, e.g. ${first[role]}.`;
   const remedy =
     role === 'operator'
-      ? 'Set OPERATOR_SIGNER_PREVIOUS to that key: only that key can execute their batches.'
+      ? 'Set OPERATOR_SIGNER_PREVIOUS to that key: only it can execute their batches. If it is lost: docs/operating.md, Replace a lost operator.'
       : 'Set COMPANY_SIGNER_PREVIOUS to that key: only that key can approve their batches.';
   return [failure(role, text, remedy)];
 }

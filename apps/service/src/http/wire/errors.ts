@@ -22,6 +22,9 @@ export const SECURITY_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 } as const;
 
+/** Under load, open batches end within seconds, and a replacement that both sides have approved is executed then. */
+const ROTATION_RETRY_SECONDS = '5';
+
 /** A code with a message that takes no context. */
 export type ContextFreeCode = {
   [Code in ErrorCode]: ErrorContext<Code> extends undefined ? Code : never;
@@ -52,6 +55,7 @@ export function answerError(
   if (isApiError(answer, 'ERR_RATE_LIMITED') || isApiError(answer, 'ERR_NONCE_POOL_EMPTY')) {
     reply.header('retry-after', String(answer.context.retryAfterSeconds));
   }
+  if (isApiError(answer, 'ERR_ROTATION_OPEN')) reply.header('retry-after', ROTATION_RETRY_SECONDS);
   if (isApiError(answer, 'ERR_METHOD_NOT_ALLOWED')) reply.header('allow', answer.context.allow);
   reply
     .status(answer.status)
