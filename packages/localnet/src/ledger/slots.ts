@@ -18,8 +18,10 @@ export const SLOTS_PER_EPOCH = 432_000n;
 const SLOT_MS = 400n;
 const U64_BYTES = 8;
 
-/** A count, and for each entry a slot and its hash. */
-const SLOT_HASHES_BYTES = U64_BYTES + Number(SLOT_HASHES) * (U64_BYTES + 32);
+/** A slot and its hash. */
+const SLOT_HASH_BYTES = U64_BYTES + 32;
+/** A count, and the entries. */
+const SLOT_HASHES_BYTES = U64_BYTES + Number(SLOT_HASHES) * SLOT_HASH_BYTES;
 const SLOT_HASHES_KEY = addressKey(SYSVAR_SLOT_HASHES_ADDRESS);
 const SYSVAR_OWNER_KEY = addressKey('Sysvar1111111111111111111111111111111111111' as Address);
 
@@ -40,8 +42,6 @@ export interface SlotState {
 interface RecentHash {
   readonly slot: bigint;
   readonly hash: Blockhash;
-  /** Its entry of the SlotHashes sysvar. */
-  readonly entry: Uint8Array;
 }
 
 /** Slots from the view of one node. */
@@ -110,19 +110,24 @@ export function createSlots(svm: LiteSVM, initial: SlotState, { finalizedLagSlot
   const lastComplete = (bankSlot: bigint) => (bankSlot < slot ? bankSlot : slot - 1n);
 
   let recent: RecentHash[] = [];
+  /** The entries of `recent` as the sysvar has them. */
+  let entries: Uint8Array = new Uint8Array();
   const learnHashes = () => {
     const newest = recent[0]?.slot ?? -1n;
     const fresh: typeof recent = [];
+    const freshEntries: Uint8Array[] = [];
     for (let past = slot - 1n; past > newest && past >= 0n && past >= slot - SLOT_HASHES; past -= 1n) {
       const bytes = hashBytes(past);
       const hash = encodeBase58(bytes) as Blockhash; // 32 bytes
-      fresh.push({ slot: past, hash, entry: Buffer.concat([toU64(past), bytes]) });
+      fresh.push({ slot: past, hash });
+      freshEntries.push(toU64(past), bytes);
       slotOfHash.set(hash, past);
     }
     const kept = [...fresh, ...recent];
     for (const dropped of kept.splice(Number(SLOT_HASHES))) slotOfHash.delete(dropped.hash);
     recent = kept;
-    putAccount(svm, { key: SLOT_HASHES_KEY, account: toSlotHashesAccount(recent) });
+    entries = Buffer.concat([...freshEntries, entries]).subarray(0, recent.length * SLOT_HASH_BYTES);
+    putAccount(svm, { key: SLOT_HASHES_KEY, account: toSlotHashesAccount(entries) });
   };
   const enter = (next: bigint) => {
     slot = next;
@@ -177,8 +182,10 @@ export function createSlots(svm: LiteSVM, initial: SlotState, { finalizedLagSlot
     },
     fork: (firstAbandoned) => {
       forks.push(firstAbandoned);
-      for (const { slot: abandoned, hash } of recent) if (abandoned >= firstAbandoned) slotOfHash.delete(hash);
-      recent = recent.filter(({ slot: kept }) => kept < firstAbandoned);
+      const abandoned = recent.filter(({ slot: past }) => past >= firstAbandoned);
+      for (const { hash } of abandoned) slotOfHash.delete(hash);
+      recent = recent.slice(abandoned.length);
+      entries = entries.subarray(abandoned.length * SLOT_HASH_BYTES);
       learnHashes();
     },
   };
@@ -194,10 +201,9 @@ function between(points: readonly (readonly [slot: bigint, unixTimestamp: bigint
 }
 
 /** Encodes the sysvar itself: `LiteSVM.setSlotHashes` converts 512 objects, which takes most of an empty slot's time. */
-function toSlotHashesAccount(recent: readonly RecentHash[]): NativeAccount {
-  const entries = recent.map(({ entry }) => entry);
-  const data = Buffer.concat([toU64(BigInt(recent.length)), ...entries], SLOT_HASHES_BYTES);
-  return new NativeAccount(1n, data, SYSVAR_OWNER_KEY, false, 0n);
+function toSlotHashesAccount(entries: Uint8Array): NativeAccount {
+  const count = toU64(BigInt(entries.length / SLOT_HASH_BYTES));
+  return new NativeAccount(1n, Buffer.concat([count, entries], SLOT_HASHES_BYTES), SYSVAR_OWNER_KEY, false, 0n);
 }
 
 function readForks(bytes: Uint8Array): bigint[] {

@@ -48,15 +48,16 @@ export function createVersions(svm: LiteSVM, initialFloor: bigint): Versions {
   let floor = initialFloor;
   let count = 0;
 
-  const earlier = (slot: bigint, address: Address) =>
-    byAddress.get(address)?.find((version) => version.slot > slot)?.held ?? null;
+  const earlier = (slot: bigint, address: Address) => {
+    const versions = byAddress.get(address) ?? [];
+    return versions[firstAfter(versions, slot)]?.held ?? null;
+  };
   const keepOne = (slot: bigint, address: Address, held: HeldAccount) => {
     const written = getOrSet(bySlot, slot, () => new Set<Address>());
     if (written.has(address)) return;
     written.add(address);
     const versions = getOrSet(byAddress, address, (): Version[] => []);
-    const later = versions.findIndex((version) => version.slot > slot);
-    versions.splice(later < 0 ? versions.length : later, 0, { slot, held });
+    versions.splice(firstAfter(versions, slot), 0, { slot, held });
     count += 1;
   };
   const drop = (slot: bigint, addresses: ReadonlySet<Address>) => {
@@ -65,9 +66,10 @@ export function createVersions(svm: LiteSVM, initialFloor: bigint): Versions {
     else bySlot.delete(slot);
     count -= addresses.size;
     for (const address of addresses) {
-      const others = byAddress.get(address)?.filter((version) => version.slot !== slot) ?? [];
-      if (others.length === 0) byAddress.delete(address);
-      else byAddress.set(address, others);
+      const versions = byAddress.get(address) ?? [];
+      const position = versions.findIndex((version) => version.slot === slot);
+      if (position >= 0) versions.splice(position, 1);
+      if (versions.length === 0) byAddress.delete(address);
     }
   };
 
@@ -123,6 +125,13 @@ export function createVersions(svm: LiteSVM, initialFloor: bigint): Versions {
       }
     },
   };
+}
+
+/** Finds the first version after a slot, from the newest, because most questions are about the newest slots. */
+function firstAfter(versions: readonly Version[], slot: bigint): number {
+  let position = versions.length;
+  while (position > 0 && (versions[position - 1]?.slot ?? slot) > slot) position -= 1;
+  return position;
 }
 
 function getOrSet<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
