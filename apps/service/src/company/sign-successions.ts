@@ -27,7 +27,7 @@ export async function signSuccessions(
   changes: readonly KeyChange[],
   signal: AbortSignal,
 ): Promise<void> {
-  const signing = changes.filter(({ previous }) => previous !== null);
+  const signing = changes.filter(({ previous, present }) => previous !== null && previous.address !== present);
   if (signing.length === 0 || (await trySigning(deps, signing))) return;
   void repeat(deps, signing, signal);
 }

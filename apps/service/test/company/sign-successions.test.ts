@@ -35,6 +35,8 @@ test('a worker has its previous keys name their successors, once, also if the cl
   // Every worker signs when it starts; a later rotation adds another one.
   await signSuccessions(deps, [none, first], stopping.signal);
   await signSuccessions(deps, [none, { ...first, previous: next, present: last.address }], stopping.signal);
+  // A setting that was left in place after the rotation.
+  await signSuccessions(deps, [{ ...first, previous: next }], stopping.signal);
 
   const stored = await findKeySuccessions(db, CLUSTER);
   assert.deepEqual(
