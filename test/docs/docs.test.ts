@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { settingRows } from '../../apps/service/src/config.ts';
 import { parseMarkdown } from '../../apps/service/src/http/docs/guide.ts';
 import { ROOT } from './code-blocks.ts';
+import { THIEVES } from './thieves.ts';
 
 describe('the documents', () => {
   it('link to files and headings that exist', async () => {
@@ -41,6 +42,27 @@ describe('the documents', () => {
   it('list every setting of the service with its default in the configuration', async () => {
     const operating = await readFile(join(ROOT, 'docs/operating.md'), 'utf8');
     assert.deepEqual(operating.match(/^\| `[A-Z][A-Z_]+` \|.*$/gm), settingRows());
+  });
+
+  it('say of each thief only what a test holds', async () => {
+    const security = await readFile(join(ROOT, 'docs/security.md'), 'utf8');
+    const [, table = ''] = /^\| stolen \| can \| cannot \|\n.*\n((?:\|.*\n)+)/m.exec(security) ?? [];
+    const rows = table.trim().split('\n');
+    const cells = rows.map((row) => row.replaceAll("'", '’').split('|').slice(1, -1));
+    const stated = cells.map(([thief = '', , cannot = '']) => [
+      thief.trim(),
+      cannot.split(';').map((part) => part.trim()),
+    ]);
+    const held = Object.entries(THIEVES).map(([thief, { cannot }]) => [thief, Object.keys(cannot)]);
+    assert.deepEqual(stated, held);
+    const references = Object.values(THIEVES).flatMap(({ can, cannot }) => [can, ...Object.values(cannot)]);
+    assert.ok(references.every(({ length }) => length > 0));
+    const missing: string[] = [];
+    for (const [file, title] of references.flat()) {
+      const isThere = existsSync(join(ROOT, file)) && (await readFile(join(ROOT, file), 'utf8')).includes(title);
+      if (!isThere) missing.push(`${file}: ${title}`);
+    }
+    assert.deepEqual(missing, []);
   });
 
   it('start TypeScript programs with npx node, because the reader may have Node 20', async () => {
