@@ -31,7 +31,7 @@ export function randomAddress(): Address {
 }
 
 export function newProject(changes: Partial<Project> = {}): Project {
-  const wallet = randomAddress();
+  const [wallet, operator] = [randomAddress(), randomAddress()];
   return {
     id: randomUUID(),
     wallet,
@@ -46,9 +46,9 @@ export function newProject(changes: Partial<Project> = {}): Project {
         address: randomAddress(),
         vault: randomAddress(),
         vaultIndex: 0,
-        operator: randomAddress(),
+        operator,
+        rentCollector: operator,
         recovery: null,
-        rentCollector: randomAddress(),
         company: randomAddress(),
         wallet,
         lookupTable: { address: randomAddress(), addresses: [randomAddress(), randomAddress()] },
