@@ -7,12 +7,11 @@ import { insertAuditEntry } from '../store/audit.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
 import { askCompany } from '../store/batches/company-approvals.ts';
 import { hasExecutionBegun, requestExecution } from '../store/batches/executions.ts';
-import { DamagedRecord } from '../store/damaged-record.ts';
 import { scheduleBalanceCheck } from '../store/webhooks/vault-balance-checks.ts';
 import { requireUnpausedProject } from './admission.ts';
 import { checkBatch, toExecutionIssue } from './check/check-batch.ts';
 import type { Deps } from './deps.ts';
-import { awaitBatch, readBatch, readBatchWithoutPipelines, type Wait } from './read.ts';
+import { awaitBatch, readBatch, readBatchWithoutPipelines, throwDamaged, type Wait } from './read.ts';
 import { holdRecipients } from './recipients.ts';
 
 export interface ExecutionRequest extends ExecuteBatchRequest {
@@ -54,11 +53,6 @@ export async function executeBatch(
   }
   if (isReleased(awaited)) throw toApiError(awaited.executionError);
   return awaited;
-}
-
-function throwDamaged(error: unknown): never {
-  if (error instanceof DamagedRecord) throw new ApiError('ERR_BATCH_WOULD_FAIL', { problems: [error.message] });
-  throw error;
 }
 
 async function checkAndRequest(

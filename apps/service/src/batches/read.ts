@@ -8,6 +8,7 @@ import { approveTransaction } from '../squads/approval.ts';
 import { findBatch, findBatches, findBatchWithoutPipelines, findCurrentBatch } from '../store/batches/batches.ts';
 import { isClosed } from '../store/batches/ends.ts';
 import { findLedgerEntries } from '../store/batches/ledger.ts';
+import { DamagedRecord } from '../store/damaged-record.ts';
 import { findNonceSlot, updateNonceValue } from '../store/nonces.ts';
 import type { Deps } from './deps.ts';
 
@@ -24,6 +25,12 @@ export async function readBatch(
   const batch = await findBatch(db, batchId, project.id, kind);
   if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   return batch;
+}
+
+/** Handles the error of a batch that cannot be used: it is not the service that failed. @throws ApiError ERR_BATCH_WOULD_FAIL */
+export function throwDamaged(error: unknown): never {
+  if (error instanceof DamagedRecord) throw new ApiError('ERR_BATCH_WOULD_FAIL', { problems: [error.message] });
+  throw error;
 }
 
 /** Works like `readBatch`, but also for a batch whose stored pipelines are damaged. */

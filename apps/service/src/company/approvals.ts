@@ -8,6 +8,7 @@ import type { Deps } from '../batches/deps.ts';
 import { problemOf } from '../batches/details/list.ts';
 import { recordEnd } from '../batches/jobs/end.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
+import { throwDamaged } from '../batches/read.ts';
 import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
 import type { Project } from '../model/project.ts';
 import { checkApproval } from '../squads/approval-check.ts';
@@ -101,7 +102,7 @@ export async function rejectBatch(
 
 /** @throws ApiError ERR_BATCH_NOT_FOUND */
 async function readAnyBatch(db: Db, batchId: string): Promise<Batch> {
-  const batch = await findBatch(db, batchId);
+  const batch = await findBatch(db, batchId).catch(throwDamaged);
   if (!batch) throw new ApiError('ERR_BATCH_NOT_FOUND', { batchId });
   return batch;
 }
@@ -125,7 +126,7 @@ async function requireSigned(
   { operator, reason, signature: given }: Undecided,
 ): Promise<SignedCompanyDecision> {
   const signed = { operator, reason, ...readSignature(given) };
-  const content = await compileAgain(project, batch);
+  const content = await compileAgain(project, batch).catch(throwDamaged);
   const issue = await findIssueOfBatchDecision(deps, project, { batchIndex: batch.batchIndex, content }, signed);
   if (issue !== null) throw invalidSignature(`is not accepted: ${issue}`);
   return signed;

@@ -80,9 +80,13 @@ describe('the company’s signature', () => {
     await workToEnd(disguised, /is stored as pipelines and is withdrawal.* send it as a new batch/);
     const { project, batchId } = await makeWithdrawal();
     const forged = { company_decided_at: new Date(), company_operator: address(operator.address) };
-    await change(batchId, { company_asked_at: new Date(), ...forged });
+    await change(batchId, { company_asked_at: new Date() });
     const actions = [{ action: 'WITHDRAW', asset: 'SOL', toAddress: operator.address, amount: '0.5' }];
+    const signed = await signDecision(world, operator.wallet, batchId);
     await setActions(batchId, actions);
+    const answer = await decide(world, operator, `${batchId}/approve`, signed);
+    assertError(answer, 409, 'ERR_BATCH_WOULD_FAIL', /actions compile to/);
+    await change(batchId, forged);
     await workToEnd({ project, batchId }, /its message is not what its actions compile to.* send it as a new batch/);
   });
 
