@@ -13,14 +13,14 @@ import type {
   WebhookEventType,
   WebhookTopic,
 } from '@flywheel/api';
-import type { KeyRole } from '@flywheel/protocol';
 import type { AccountMeta, Address, Base64EncodedWireTransaction, Nonce } from '@solana/kit';
 import type { ColumnType, Generated } from 'kysely';
 import type { BatchAction, Bundle, EndCause, ExecutionIssue } from '../model/batch.ts';
 import type { Multisig, Token } from '../model/project.ts';
+import type { CompanyTables } from './company/tables.ts';
 
 /** The tables as migrations/ leaves them. */
-export interface Schema {
+export interface Schema extends CompanyTables {
   projects: ProjectsTable;
   proof_types: ProofTypesTable;
   tokens: TokensTable;
@@ -38,14 +38,6 @@ export interface Schema {
   registrations: RegistrationsTable;
   sign_in_challenges: SignInChallengesTable;
   sessions: SessionsTable;
-  company: CompanyTable;
-  company_decisions: CompanyDecisionsTable;
-  key_successions: KeySuccessionsTable;
-  company_changes: CompanyChangesTable;
-  company_reviews: CompanyReviewsTable;
-  company_terms: CompanyTermsTable;
-  company_pauses: CompanyPausesTable;
-  company_totals: CompanyTotalsTable;
   audit_log: AuditLogTable;
   batch_events: BatchEventsTable;
   webhook_endpoints: WebhookEndpointsTable;
@@ -274,88 +266,6 @@ interface SessionsTable {
   hash: Uint8Array;
   wallet: string;
   expires_at: Date;
-}
-
-interface CompanyDecisionsTable {
-  id: Generated<bigint>;
-  batch_id: string;
-  decision: 'approve' | 'reject';
-  reason: string | null;
-  operator: Address;
-  nonce: string;
-  expires_at: Date;
-  /** The bytes as the wallet signed them. */
-  signed_message: Uint8Array;
-  signature: Uint8Array;
-  decided_at: Date;
-}
-
-interface KeySuccessionsTable {
-  genesis_hash: string;
-  role: KeyRole;
-  from_key: Address;
-  to_key: Address;
-  /** Base58. */
-  signature: string;
-  signed_at: Date;
-}
-
-/** What operators signed, other than about a batch. HTTP processes write it. */
-interface CompanyChangesTable {
-  id: Generated<bigint>;
-  /** null: all projects. */
-  project_id: string | null;
-  /** The start of the pause that a resumption ends; null for a change of terms, which has all of the next values. */
-  paused_at: Date | null;
-  from_approval_mode: ApprovalMode | null;
-  from_burn_limit: bigint | null;
-  from_airdrop_limit: bigint | null;
-  to_approval_mode: ApprovalMode | null;
-  to_burn_limit: bigint | null;
-  to_airdrop_limit: bigint | null;
-  operator: Address;
-  nonce: string;
-  expires_at: Date;
-  signed_message: Uint8Array;
-  signature: Uint8Array;
-  requested_at: Date;
-}
-
-/** Written by workers only, like the three tables after it. */
-interface CompanyReviewsTable {
-  change_id: bigint;
-  /** null: refused. */
-  nonce: string | null;
-  issue: string | null;
-  reviewed_at: Date;
-}
-
-interface CompanyTermsTable {
-  multisig: Address;
-  mint: Address;
-  approval_mode: ApprovalMode;
-  burn_limit: bigint;
-  airdrop_limit: bigint;
-}
-
-interface CompanyPausesTable {
-  /** null: all projects. */
-  multisig: Address | null;
-  paused_at: Date;
-}
-
-interface CompanyTotalsTable {
-  multisig: Address;
-  batch_index: bigint;
-  day: string;
-  burned: Generated<bigint>;
-  airdropped: Generated<bigint>;
-}
-
-interface CompanyTable {
-  only_row: Generated<boolean>;
-  paused_at: Date | null;
-  pause_reason: string | null;
 }
 
 interface BatchEventsTable {

@@ -1,0 +1,98 @@
+import type { ApprovalMode } from '@flywheel/api';
+import type { KeyRole } from '@flywheel/protocol';
+import type { Address } from '@solana/kit';
+import type { Generated } from 'kysely';
+
+/** The tables of what the company decides, as migrations/ leaves them. */
+export interface CompanyTables {
+  company: CompanyTable;
+  company_decisions: CompanyDecisionsTable;
+  key_successions: KeySuccessionsTable;
+  company_changes: CompanyChangesTable;
+  company_reviews: CompanyReviewsTable;
+  company_terms: CompanyTermsTable;
+  company_pauses: CompanyPausesTable;
+  company_totals: CompanyTotalsTable;
+}
+
+interface CompanyDecisionsTable {
+  id: Generated<bigint>;
+  batch_id: string;
+  decision: 'approve' | 'reject';
+  reason: string | null;
+  operator: Address;
+  nonce: string;
+  expires_at: Date;
+  /** The bytes as the wallet signed them. */
+  signed_message: Uint8Array;
+  signature: Uint8Array;
+  decided_at: Date;
+}
+
+interface KeySuccessionsTable {
+  genesis_hash: string;
+  role: KeyRole;
+  from_key: Address;
+  to_key: Address;
+  /** Base58. */
+  signature: string;
+  signed_at: Date;
+}
+
+/** What operators signed, other than about a batch. HTTP processes write it. */
+interface CompanyChangesTable {
+  id: Generated<bigint>;
+  /** null: all projects. */
+  project_id: string | null;
+  /** The start of the pause that a resumption ends; null for a change of terms, which has all of the next values. */
+  paused_at: Date | null;
+  from_approval_mode: ApprovalMode | null;
+  from_burn_limit: bigint | null;
+  from_airdrop_limit: bigint | null;
+  to_approval_mode: ApprovalMode | null;
+  to_burn_limit: bigint | null;
+  to_airdrop_limit: bigint | null;
+  operator: Address;
+  nonce: string;
+  expires_at: Date;
+  signed_message: Uint8Array;
+  signature: Uint8Array;
+  requested_at: Date;
+}
+
+/** Written by workers only, like the three tables after it. */
+interface CompanyReviewsTable {
+  change_id: bigint;
+  /** null: refused. */
+  nonce: string | null;
+  issue: string | null;
+  reviewed_at: Date;
+}
+
+interface CompanyTermsTable {
+  multisig: Address;
+  mint: Address;
+  approval_mode: ApprovalMode;
+  burn_limit: bigint;
+  airdrop_limit: bigint;
+}
+
+interface CompanyPausesTable {
+  /** null: all projects. */
+  multisig: Address | null;
+  paused_at: Date;
+}
+
+interface CompanyTotalsTable {
+  multisig: Address;
+  batch_index: bigint;
+  day: string;
+  burned: Generated<bigint>;
+  airdropped: Generated<bigint>;
+}
+
+interface CompanyTable {
+  only_row: Generated<boolean>;
+  paused_at: Date | null;
+  pause_reason: string | null;
+}
