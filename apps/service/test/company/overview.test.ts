@@ -44,14 +44,21 @@ describe('the company’s overview', () => {
 
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);
-    const balance = (await world.rpc.getBalance(world.operator.address).send()).value;
     const open = await waitUntil(
       'the rent that is out',
       () => read(''),
       ({ operator: { rentOutLamports } }) => rentOutLamports !== '0',
     );
     assert.deepEqual([open.projects, open.openBatches, open.waitingBatches, open.nonces.leased], [1, 1, 0, 1]);
-    assert.equal(open.operator.lamports, String(balance));
+    // A refill of the nonces may change the balance between the two reads.
+    await waitUntil(
+      'the operator’s balance',
+      async () => {
+        const { lamports } = (await read('')).operator;
+        return [lamports, String((await world.rpc.getBalance(world.operator.address).send()).value)];
+      },
+      ([shown, onChain]) => shown === onChain,
+    );
     assert.equal((await executeSigned(world, project, batch)).status, 202);
     assert.equal((await read('')).waitingBatches, 1);
 
