@@ -1,6 +1,7 @@
 import { addressEncoder } from '@flywheel/protocol';
 import {
   type Address,
+  getBase16Decoder,
   getProgramDerivedAddress,
   getU32Encoder,
   getU64Encoder,
@@ -85,7 +86,20 @@ export function ephemeralSignerSeeds(batchTransaction: Address, index: number): 
 
 const PREFIX = 'multisig';
 
+/** The same few addresses are needed for every read of a batch, and deriving one takes half a millisecond. */
+const MAX_KNOWN = 1_000;
+/** Oldest first. */
+const known = new Map<string, Address>();
+
 async function derive(seeds: Seeds): Promise<Address> {
+  const key = seeds.map((seed) => (typeof seed === 'string' ? seed : getBase16Decoder().decode(seed))).join(' ');
+  const found = known.get(key);
+  if (found !== undefined) return found;
   const [derived] = await getProgramDerivedAddress({ programAddress: SQUADS_PROGRAM_ADDRESS, seeds: [...seeds] });
+  known.set(key, derived);
+  for (const oldest of known.keys()) {
+    if (known.size <= MAX_KNOWN) break;
+    known.delete(oldest);
+  }
   return derived;
 }
