@@ -28,7 +28,8 @@ export function Dialog({ title, isOpen, onClose, children }: DialogProps) {
       ref={dialog}
       onClose={onClose}
       aria-labelledby={titleId}
-      className="m-auto w-[min(560px,calc(100vw-32px))] rounded-lg border bg-raised p-0 text-ink open:arriving"
+      // A dialog in a table cell must not inherit the cell’s text style.
+      className="m-auto text-left whitespace-normal w-[min(560px,calc(100vw-32px))] rounded-lg border bg-raised p-0 text-ink open:arriving"
     >
       {isOpen && (
         <>

@@ -55,6 +55,7 @@ export async function openStory(environment: Readonly<Record<string, string>> = 
 export async function checkScreen(person: Person, name: string): Promise<void> {
   await takeScreenshot(person, name);
   await assertAccessible(person.page);
+  await assertFitsWidth(person.page);
 }
 
 /** The same on a desktop’s and on a phone’s window. */
@@ -91,6 +92,14 @@ async function assertAccessible(page: Page): Promise<void> {
       `${id}: ${help}: ${nodes.map(({ html, failureSummary = '' }) => `${html} ${failureSummary}`).join(' ')}`,
   );
   assert.deepEqual(messages, [], page.url());
+}
+
+/** Asserts that neither the page nor an open dialog is wider than its window, which would cut text off. */
+async function assertFitsWidth(page: Page): Promise<void> {
+  const tooWide = await page.evaluate(
+    "[document.documentElement, ...document.querySelectorAll('dialog[open]')].filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.localName + ': ' + it.scrollWidth + ' px in ' + it.clientWidth + ' px')",
+  );
+  assert.deepEqual(tooWide, [], page.url());
 }
 
 /** Signs in with the test wallet of the local cluster. @returns the wallet’s address. */
