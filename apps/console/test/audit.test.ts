@@ -39,6 +39,18 @@ describe('describeEntry', () => {
     ]);
   });
 
+  it('labels the recipient, asset and amount of a withdrawal', () => {
+    const { changes } = describeEntry({
+      action: 'withdrawal.requested',
+      after: { to: 'recipient', asset: 'SOL', amount: '1000.25' },
+    });
+    assert.deepEqual(changes, [
+      { name: 'To', before: null, after: 'recipient' },
+      { name: 'Asset', before: null, after: 'SOL' },
+      { name: 'Amount', before: null, after: '1,000.25' },
+    ]);
+  });
+
   it('has a title for an entry without values', () => {
     assert.deepEqual(describeEntry({ action: 'company.paused' }), { title: 'Paused every project', changes: [] });
   });

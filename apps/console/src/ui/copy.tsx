@@ -6,8 +6,8 @@ import { Button } from './button.tsx';
 export function CodeBlock({ code, label }: { readonly code: string; readonly label: string }) {
   return (
     <figure className="rounded border bg-sunken">
-      <figcaption className="flex items-center justify-between border-b px-3 py-1.5 text-xs text-quiet">
-        {label}
+      <figcaption className="flex items-center justify-between gap-3 border-b px-3 py-1.5 text-xs text-quiet">
+        <span className="min-w-0 wrap-anywhere">{label}</span>
         <CopyButton text={code} />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: WCAG 2.1.1, a scrolling region takes focus. */}

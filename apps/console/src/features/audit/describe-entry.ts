@@ -79,6 +79,9 @@ const LABELS: Readonly<Record<string, string>> = {
   state: 'Status',
   previousSecretUntil: 'Old secret valid until',
   eventId: 'Event',
+  to: 'To',
+  asset: 'Asset',
+  amount: 'Amount',
 };
 
 function toRecord(value: unknown): Readonly<Record<string, unknown>> {

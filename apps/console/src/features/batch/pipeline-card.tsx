@@ -188,7 +188,7 @@ const ROTATION_WORDS = {
 function Kind({ className, word }: { readonly className: string; readonly word: string }) {
   return (
     <span className="inline-flex flex-1 items-center gap-2">
-      <span aria-hidden className={cn('size-2 rounded-full', className)} />
+      <span aria-hidden className={cn('size-2 shrink-0 rounded-full', className)} />
       {word}
     </span>
   );

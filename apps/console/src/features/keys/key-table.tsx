@@ -130,8 +130,15 @@ function OverlapChart({ old, next }: OverlapChartProps) {
       </div>
       <figcaption className="text-sm">
         Both keys work until {old.expiresAt === undefined ? 'further notice' : <TimeText at={old.expiresAt} />}. Switch
-        to the new key before then. The old key was last used{' '}
-        {old.lastUsedAt === undefined ? 'never' : <TimeText at={old.lastUsedAt} />}.
+        to the new key before then. The old key{' '}
+        {old.lastUsedAt === undefined ? (
+          'has never been used'
+        ) : (
+          <>
+            was last used <TimeText at={old.lastUsedAt} />
+          </>
+        )}
+        .
       </figcaption>
     </figure>
   );

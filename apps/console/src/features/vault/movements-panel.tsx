@@ -53,7 +53,11 @@ export function MovementsPanel({ accounts, decimals, unit }: MovementsPanelProps
                   name: 'Transaction',
                   render: ({ signature }) => <AddressText address={signature} kind="signature" isLinked />,
                 },
-                { name: unit, isAmount: true, render: ({ baseUnits }) => signed(baseUnits, decimals) },
+                {
+                  name: unit === 'tokens' ? 'Tokens' : unit,
+                  isAmount: true,
+                  render: ({ baseUnits }) => signed(baseUnits, decimals),
+                },
                 { name: 'SOL', isAmount: true, render: ({ lamports }) => signed(lamports, SOL_DECIMALS) },
               ]}
             />
