@@ -1,4 +1,5 @@
 import { settleBundles } from './batches/bundles/land.ts';
+import { createMultisigCheck, type MultisigCheck } from './batches/check/multisig.ts';
 import type { Deps, RunDeps, WorkerDeps } from './batches/deps.ts';
 import { closeBatch } from './batches/jobs/close.ts';
 import { endOpen, endUnpayable } from './batches/jobs/end.ts';
@@ -54,8 +55,9 @@ export async function startWorker(
     rotationGraceSeconds,
     signal: stopping.signal,
   };
+  const checkMultisig = createMultisigCheck(signers);
   await jobs.work((job, signal) => {
-    return runJob({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]) }, signers, job);
+    return runJob({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]), checkMultisig }, signers, job);
   });
   await jobs.enqueue(deps.db, { type: 'review-changes' });
   // As a job, because the queue runs one refill at a time even if several workers start together.
@@ -86,7 +88,11 @@ async function awaitNonces({ db, clock, log, operator }: WorkerDeps, signal: Abo
 }
 
 /** Runs one job. The queue retries a job that throws: every step continues from the cursor on chain. */
-async function runJob(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<void> {
+async function runJob(
+  { checkMultisig, ...deps }: WorkerDeps & { readonly checkMultisig: MultisigCheck },
+  signers: SignerKeys,
+  job: Job,
+): Promise<void> {
   if (job.type === 'review-changes') return reviewChanges(deps);
   if (job.type === 'refill-nonces') return refillNonces({ ...deps, chain: deps.chain.view(0n, 'nonces') });
   const found = await findBatchWithoutPipelines(deps.db, job.batchId);
@@ -99,6 +105,7 @@ async function runJob(deps: WorkerDeps, signers: SignerKeys, job: Job): Promise<
   const presentKeys = { operator: signers.operator.address, company: signers.company.address };
   const runDeps = { ...deps, chain, operator, company, presentKeys, run };
   try {
+    await checkMultisig(runDeps, project.flywheel.multisig);
     await workOnBatch(runDeps, job.type, project, await readWhole(deps, found));
   } catch (error) {
     if (!(error instanceof Paused)) {

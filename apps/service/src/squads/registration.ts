@@ -177,7 +177,8 @@ function multisigMismatch(
   );
 }
 
-function lookupTableMismatch(account: AccountBytes, expected: LookupTable): string | null {
+/** Compares a project's lookup table on chain with the expected one: the first mismatch in words, or null. */
+export function lookupTableMismatch(account: AccountBytes, expected: LookupTable): string | null {
   if (account.programAddress !== ADDRESS_LOOKUP_TABLE_PROGRAM_ADDRESS) {
     return `The lookup table ${account.address} is owned by ${account.programAddress}.`;
   }
