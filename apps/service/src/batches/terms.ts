@@ -1,9 +1,10 @@
 import { toDecimal } from '@flywheel/protocol';
-import { decodeBatch, transactionAddress } from '@flywheel/squads';
+import { decodeBatch, decodeProposal, proposalAddress, transactionAddress } from '@flywheel/squads';
 import { dailyTotals } from '../compile/totals.ts';
 import type { Batch } from '../model/batch.ts';
 import { utcDay } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
+import { findBundles } from '../store/batches/bundles.ts';
 import { lockTerms } from '../store/company/terms.ts';
 import { countBatch, recordSetupDay, uncountBatch } from '../store/company/totals.ts';
 import { fencedTransaction, type RunDeps } from './deps.ts';
@@ -54,13 +55,17 @@ export async function countSigned(deps: RunDeps, project: Project, batch: Batch)
   });
 }
 
-/** Stops counting a batch that has ended if its account on chain shows that nothing of it was executed. */
+/**
+ * Stops counting a batch that has ended if nothing of it was executed, and nothing can be: an approval that was sent never
+ * expires, because it is built on a nonce, and Squads executes what is approved.
+ */
 export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   const { multisig, batchIndex } = locate(project, batch);
-  const [account] = await deps.chain.accounts([await transactionAddress(multisig, batchIndex)], {
-    commitment: 'finalized',
-  });
+  if ((await findBundles(deps.db, batch.id, 'execution')).length > 0) return;
+  const addresses = [await transactionAddress(multisig, batchIndex), await proposalAddress(multisig, batchIndex)];
+  const [account, proposal] = await deps.chain.accounts(addresses, { commitment: 'finalized' });
   if (!account || decodeBatch(account).executedTransactionIndex > 0) return;
+  if (!proposal || decodeProposal(proposal).status.__kind === 'Approved') return;
   await fencedTransaction(deps, (trx) => uncountBatch(trx, { multisig, batchIndex }));
 }
 
