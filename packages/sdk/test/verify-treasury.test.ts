@@ -76,9 +76,7 @@ describe('verifyApproval of withdrawals and rotations', () => {
     assert.equal(await textOf(input), '');
     assert.match(
       await textOf(altered(input, { to: stranger })),
-      new RegExp(
-        `Shown: ${stranger} is added with the permissions 2 .*On chain: ${to.address} is added with the permissions 2`,
-      ),
+      new RegExp(`Shown: ${stranger} \\(vote\\) is added.*On chain: ${to.address} \\(vote\\) is added`),
     );
     assert.match(await textOf(altered(input, { from: stranger })), /Shown: .*On chain: /);
     // The chain matches; only the side whose vote changes is shown wrong.
@@ -104,7 +102,7 @@ describe('verifyApproval of withdrawals and rotations', () => {
     assert.equal(await textOf(input), '');
     assert.match(
       await textOf(altered(input, { approver: 'company' })),
-      new RegExp(`Shown: ${to} is added with the permissions 2 .*On chain: ${to} is added with the permissions 5 `),
+      new RegExp(`Shown: ${to} \\(vote\\) is added.*On chain: ${to} \\(initiate, execute\\) is added`),
     );
     const stranger = (await generateKeyPairSigner()).address;
     assert.match(

@@ -14,25 +14,28 @@ export interface AddressTextProps {
   /** The explorer link of a `signature` opens its transaction. */
   readonly kind?: 'address' | 'signature';
   readonly isLinked?: boolean;
+  /** Shows every character, where money depends on all of them: eight are quickly forged. */
+  readonly isWhole?: boolean;
   readonly className?: string;
 }
 
 /** A shortened address, `7Fq2…9dKe`: the tooltip has the full one, a click copies it. */
-export function AddressText({ address, of, kind = 'address', isLinked = false, className }: AddressTextProps) {
+export function AddressText({ address, of, kind = 'address', isLinked, isWhole, className }: AddressTextProps) {
   const [isCopied, copy] = useCopied(address);
   const environment = useEnvironment();
   const link = isLinked ? explorerLink(environment, kind, address) : null;
   const name = of ?? kind;
+  const shown = isWhole ? address : shorten(address);
   return (
-    <span className={cn('inline-flex items-center gap-1 whitespace-nowrap', className)}>
+    <span className={cn('inline-flex items-center gap-1', !isWhole && 'whitespace-nowrap', className)}>
       <Tooltip text={isCopied ? 'Copied' : address}>
         <button
           type="button"
           onClick={copy}
-          aria-label={`${isCopied ? 'Copied' : 'Copy'} ${name} ${shorten(address)}`}
-          className="tabular rounded-sm font-mono text-sm hover:text-accent"
+          aria-label={`${isCopied ? 'Copied' : 'Copy'} ${name} ${shown}`}
+          className={cn('tabular rounded-sm font-mono text-sm hover:text-accent', isWhole && 'text-left break-all')}
         >
-          {shorten(address)}
+          {shown}
         </button>
       </Tooltip>
       {link && (

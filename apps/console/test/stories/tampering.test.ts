@@ -380,7 +380,7 @@ describe('a page that asks the wallet to sign', { skip: noBrowser }, () => {
     await openApproval(person, project, rotation.batchId);
     await openAltered(
       { of: batchAnswer(rotation.batchId), change: (text) => text.replaceAll(next.address, stranger) },
-      new RegExp(`Shown: ${stranger} is added with the permissions 2 .*On chain: ${next.address} is added`),
+      new RegExp(`Shown: ${stranger} \\(vote\\) is added.*On chain: ${next.address} \\(vote\\) is added`),
       { of: rotation.batchId, name: 'tampered-rotation' },
     );
   });

@@ -51,7 +51,7 @@ describe('a thief of serve who stores a project with a multisig of his own', () 
   let world: World;
   let serve: Db;
   before(async () => {
-    ({ world } = await openConsoleWorld({ LOG_LEVEL: process.env.HOSTILE_LOG ?? 'silent' }));
+    ({ world } = await openConsoleWorld({ LOG_LEVEL: 'silent' }));
     serve = openDb(takeOnRole({ connectionString: world.databaseUrl }, TEST_ROLES.DATABASE_SERVE_ROLE), {
       error: () => undefined,
     });

@@ -9,6 +9,7 @@ import {
   type VaultPipeline,
   type VaultToken,
 } from './expected-instructions.ts';
+import { describeMember } from './registration-terms.ts';
 
 /** A point in which the chain differs from the pipelines shown. */
 export interface Mismatch {
@@ -95,7 +96,7 @@ function isSame(a: PlainInstruction, b: PlainInstruction): boolean {
 function describeChange(change: MemberChange): string {
   switch (change.kind) {
     case 'add':
-      return `${change.member} is added with the permissions ${change.permissions} (${PERMISSION.vote} is a vote)`;
+      return `${describeMember({ key: change.member, permissions: { mask: change.permissions } })} is added`;
     case 'remove':
       return `${change.member} is removed`;
     case 'collectRent':

@@ -77,7 +77,7 @@ export function PipelineCard({ position, pipeline, mismatches, isOpen, onToggle 
       <ul className="flex flex-col gap-1 pl-[23px]">
         {actions.map((action, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the actions of a pipeline never move.
-          <li key={index} className="flex min-h-6 items-center gap-2">
+          <li key={index} className="flex min-h-6 flex-wrap items-center gap-2">
             <ActionText action={action} />
           </li>
         ))}
@@ -161,22 +161,30 @@ function ActionText({ action }: { readonly action: BatchAction }) {
       return (
         <>
           <Kind className="bg-ink" word="Withdraw" />
-          <AddressText address={action.toAddress} of="recipient" isLinked />
           <Amount amount={action.amount} unit={action.asset === 'SOL' ? 'SOL' : 'tokens'} />
+          <WholeAddress word="To" address={action.toAddress} of="recipient" />
         </>
       );
     case 'ROTATE':
       return (
         <>
           <Kind className="bg-ink" word={ROTATION_WORDS[action.approver]} />
-          <AddressText address={action.from} of="current member" />
-          <span aria-hidden>→</span>
-          <AddressText address={action.to} of="new member" />
+          <WholeAddress word="From" address={action.from} of="current member" />
+          <WholeAddress word="To" address={action.to} of="new member" />
         </>
       );
     default:
       return action satisfies never;
   }
+}
+
+function WholeAddress({ word, ...of }: { readonly word: string; readonly address: string; readonly of: string }) {
+  return (
+    <span className="flex basis-full items-baseline gap-2 pl-4">
+      <span className="w-9 shrink-0 text-xs text-quiet">{word}</span>
+      <AddressText {...of} isLinked isWhole />
+    </span>
+  );
 }
 
 const ROTATION_WORDS = {

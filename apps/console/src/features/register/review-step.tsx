@@ -131,7 +131,7 @@ function TermsPanel({ terms, rpcUrl }: TermsPanelProps) {
         items={[
           { name: 'One-time cost, paid by your wallet', value: formatSol(costLamports) },
           { name: 'Vault address', value: <AddressText address={vaultAddress} of="vault" /> },
-          { name: 'Votes with your wallet', value: <AddressText address={company} of="company" /> },
+          { name: 'The company, which votes too', value: <AddressText address={company} of="company" /> },
           { name: 'Executes, without a vote', value: <AddressText address={operator} of="operator" /> },
           ...(recovery === null
             ? []
@@ -141,7 +141,7 @@ function TermsPanel({ terms, rpcUrl }: TermsPanelProps) {
                   value: <AddressText address={recovery} of="recovery key" />,
                 },
               ]),
-          { name: 'Verified at', value: rpcUrl === undefined ? 'the cluster' : new URL(rpcUrl).host },
+          { name: 'Verified at the node', value: rpcUrl === undefined ? 'the cluster' : new URL(rpcUrl).host },
         ]}
       />
     </Panel>

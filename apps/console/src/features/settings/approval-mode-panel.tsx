@@ -1,5 +1,5 @@
 import type { ApprovalMode, CompanyTerms, ProjectOverview, ProjectSettings } from '@flywheel/api';
-import { describeTerms, toBaseUnits } from '@flywheel/protocol';
+import { describeTerms, groupDigits, toBaseUnits } from '@flywheel/protocol';
 import { address } from '@solana/kit';
 import { useState } from 'react';
 import { limitIssue } from '../../lib/amounts.ts';
@@ -40,8 +40,8 @@ export function ApprovalModePanel({ project, settings }: ApprovalModePanelProps)
               {MODES[approvalMode].text}{' '}
               {approvalMode === 'automatic' && (
                 <>
-                  Without an operator it approves up to <AmountText amount={burnLimit} /> tokens burned and{' '}
-                  <AmountText amount={airdropLimit} /> airdropped per UTC day.{' '}
+                  Without an operator, the company approves up to <AmountText amount={burnLimit} /> tokens burned and{' '}
+                  <AmountText amount={airdropLimit} /> tokens airdropped per UTC day.{' '}
                 </>
               )}
               Only the company can change this.
@@ -95,7 +95,7 @@ function TermsEditor({ project, terms }: TermsProps) {
           value={to.burnLimit}
           onChange={({ target }) => change({ burnLimit: target.value.trim() })}
           error={burnIssue}
-          hint={`The project’s own limit is ${project.limits.burn.cap}.`}
+          hint={`The project’s own limit is ${groupDigits(project.limits.burn.cap)} tokens.`}
         />
         <TextField
           label="Airdropped per day without an operator"
@@ -103,7 +103,7 @@ function TermsEditor({ project, terms }: TermsProps) {
           value={to.airdropLimit}
           onChange={({ target }) => change({ airdropLimit: target.value.trim() })}
           error={airdropIssue}
-          hint={`The project’s own limit is ${project.limits.airdrop.cap}.`}
+          hint={`The project’s own limit is ${groupDigits(project.limits.airdrop.cap)} tokens.`}
         />
       </div>
       <div>
