@@ -58,6 +58,7 @@ describe('the company’s console in a browser', { skip: noBrowser }, () => {
     await checkScreenOnBoth(operator, 'company-waiting');
     await approval.click();
     await page.getByText(/^Burns 2 tokens of the mint /).waitFor();
+    await page.getByText(/^Token burns 2 tokens of [1-9A-HJ-NP-Za-km-z]{32,44}$/).waitFor();
     await checkScreenOnBoth(operator, 'company-approve');
     await page.getByRole('button', { name: 'Sign and approve' }).click();
     await page.getByText('Batch 1 approved').waitFor();

@@ -1,12 +1,18 @@
 import { BATCH_OPERATIONS, type WaitingBatch } from '@flywheel/api';
-import { type BatchDecision, contentHash, summarizeContent } from '@flywheel/protocol';
+import {
+  type BatchContent,
+  type BatchDecision,
+  contentHash,
+  describeInstruction,
+  summarizeContent,
+} from '@flywheel/protocol';
 import { readProposalContent } from '@flywheel/sdk';
 import { address } from '@solana/kit';
 import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { call } from '../../lib/api/call.ts';
 import { useEnvironment } from '../../lib/api/environment.ts';
 import { ErrorNotice, Notice, SkeletonLines } from '../../ui/feedback.tsx';
-import { DescriptionList } from '../../ui/layout.tsx';
+import { DescriptionList, LoadMore } from '../../ui/layout.tsx';
 import { AddressText } from '../../ui/text.tsx';
 
 type Proposal = Awaited<ReturnType<typeof readProposal>>;
@@ -54,6 +60,7 @@ export function ProposalFacts({ proposal }: { readonly proposal: UseQueryResult<
         ))}
         {effects.length === 0 && <li>Moves nothing</li>}
       </ul>
+      <InstructionList content={content} />
       <DescriptionList
         items={[
           { name: 'Recipients', value: recipients },
@@ -68,4 +75,24 @@ export function ProposalFacts({ proposal }: { readonly proposal: UseQueryResult<
       </p>
     </>
   );
+}
+
+/** Lists every instruction with whole addresses: those of one pipeline, as a withdrawal is, at once. */
+function InstructionList({ content }: { readonly content: BatchContent }) {
+  if (!('pipelines' in content)) return null;
+  const list = () => (
+    <ol className="flex flex-col gap-1 text-sm">
+      {content.pipelines.flat().map((instruction, position) => {
+        const { program, text } = describeInstruction(instruction);
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: what is on chain never moves.
+          <li key={position} className="break-all">
+            {program} {text}
+          </li>
+        );
+      })}
+    </ol>
+  );
+  const { length } = content.pipelines;
+  return length === 1 ? list() : <LoadMore label={`Instructions of ${length} pipelines`}>{list}</LoadMore>;
 }
