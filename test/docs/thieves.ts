@@ -194,6 +194,11 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
       'have the company sign a batch that breaks a rule, whatever it writes to the database': [
         NO_STATEMENT,
         service('company/stolen-serve', 'gets it by no statements together, whichever rule a batch breaks'),
+        service(
+          'company/stolen-serve-multisig',
+          'does not get the company’s vote for a withdrawal that no operator has approved',
+        ),
+        service('company/approved-count', 'still counts: Squads executes it for whoever opens it again'),
       ],
       'change what was sent, the ledger, or the audit log': [
         service('store/roles', 'are enough for no schema change and for none of the other role’s rows'),

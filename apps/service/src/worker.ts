@@ -1,5 +1,6 @@
+import type { Address } from '@solana/kit';
 import { settleBundles } from './batches/bundles/land.ts';
-import { createMultisigCheck, type MultisigCheck } from './batches/check/multisig.ts';
+import { createMultisigCheck, type MultisigCheck, type OwnKeys } from './batches/check/multisig.ts';
 import type { Deps, RunDeps, WorkerDeps } from './batches/deps.ts';
 import { closeBatch } from './batches/jobs/close.ts';
 import { endOpen, endUnpayable } from './batches/jobs/end.ts';
@@ -55,7 +56,7 @@ export async function startWorker(
     rotationGraceSeconds,
     signal: stopping.signal,
   };
-  const checkMultisig = createMultisigCheck(signers);
+  const checkMultisig = createMultisigCheck(ownKeysOf(signers));
   await jobs.work((job, signal) => {
     return runJob({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]), checkMultisig }, signers, job);
   });
@@ -129,6 +130,12 @@ function signersOf(
     operator: previousOperator?.address === multisig.operator ? previousOperator : operator,
     company: previousCompany?.address === multisig.company ? previousCompany : company,
   };
+}
+
+function ownKeysOf({ operator, previousOperator, company, previousCompany }: SignerKeys): OwnKeys {
+  const addressesOf = (keys: readonly ({ readonly address: Address } | null)[]) =>
+    new Set(keys.flatMap((key) => key?.address ?? []));
+  return { operators: addressesOf([operator, previousOperator]), companies: addressesOf([company, previousCompany]) };
 }
 
 async function readWhole({ db }: Deps, { id }: BatchWithoutPipelines): Promise<Batch> {

@@ -1,19 +1,25 @@
 import { decodeMultisig, PERMISSION } from '@flywheel/squads';
+import type { Address } from '@solana/kit';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
-import type { Multisig } from '../../model/project.ts';
-import type { SignerKeys } from '../../signers.ts';
+import { isOperatorLost, type Multisig } from '../../model/project.ts';
 import { lookupTableMismatch } from '../../squads/registration.ts';
 import type { RunDeps } from '../deps.ts';
 
 /** Checks that a multisig on chain is one that this worker may sign for. @throws Error if it is not. */
 export type MultisigCheck = (deps: Pick<RunDeps, 'chain'>, multisig: Multisig) => Promise<void>;
 
+/** The addresses that this worker signs with, present and previous. */
+export interface OwnKeys {
+  readonly companies: ReadonlySet<Address>;
+  readonly operators: ReadonlySet<Address>;
+}
+
 /**
  * Creates the check: its row comes from other processes. The chain's lookup table must be the row's, because transactions and
  * vault messages name accounts by their place in it. Nobody but two voters, of which the company is one, may change who
  * receives the rent that the operator pays. Each is read once: only a rotation, which the company votes for, changes them.
  */
-export function createMultisigCheck(signers: SignerKeys): MultisigCheck {
+export function createMultisigCheck({ companies, operators }: OwnKeys): MultisigCheck {
   const checked = new Set<string>();
   return async ({ chain }, multisig) => {
     const key = JSON.stringify(multisig);
@@ -22,16 +28,14 @@ export function createMultisigCheck(signers: SignerKeys): MultisigCheck {
     if (!account || !table) throw new Error(`The cluster lacks the multisig ${multisig.address} or its lookup table.`);
     const { members, threshold, configAuthority, timeLock, rentCollector } = decodeMultisig(account);
     const voters = members.filter(({ permissions }) => (permissions.mask & PERMISSION.vote) !== 0);
-    const companies = [signers.company.address, signers.previousCompany?.address];
-    const collectors = [signers.operator.address, signers.previousOperator?.address, multisig.rentCollector];
     const isGuarded = threshold === 2 && configAuthority === SYSTEM_PROGRAM_ADDRESS && timeLock === 0;
     const isByTwo = voters.length === 2 && voters.every(({ permissions }) => permissions.mask === PERMISSION.vote);
-    if (
-      !isGuarded ||
-      !isByTwo ||
-      !voters.some((voter) => companies.includes(voter.key)) ||
-      !collectors.some((key) => key === rentCollector)
-    ) {
+    const isCompanys = voters.some((voter) => companies.has(voter.key));
+    // A lost operator, which only workers record, collects the rent until it is replaced.
+    const isOwn =
+      (rentCollector !== null && operators.has(rentCollector)) ||
+      (isOperatorLost(multisig) && rentCollector === multisig.rentCollector);
+    if (!isGuarded || !isByTwo || !isCompanys || !isOwn) {
       throw new Error(`The multisig ${multisig.address} is not one that this service has registered.`);
     }
     const problem = lookupTableMismatch(table, multisig.lookupTable);
