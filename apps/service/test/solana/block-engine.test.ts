@@ -198,7 +198,9 @@ describe('the bundle sender', () => {
     const options = { chain: cluster.chain, blockEngineUrl: server.url, clock, requestIntervalMs: 1_000 };
     // A status that is not found in flight takes a second request.
     await createBundleSender(options).status(BUNDLE_ID);
-    assert.deepEqual(events.slice(0, 3), ['request', 1_000, 'request']);
+    assert.equal(events.filter((event) => event === 'request').length, 2);
+    // The interval begins when the first request is sent, and may be over before that arrives.
+    assert.ok(events.includes(1_000) && events.indexOf(1_000) < events.lastIndexOf('request'), events.join(', '));
   });
 
   it('keeps no interval with an engine on this machine', async () => {
