@@ -175,7 +175,7 @@ describe('what the command line knows of a multisig', () => {
     assert.deepEqual([companies, operators], [[company], [operator]]);
     assert.doesNotMatch((await registerWithNotes()).stderr, /succeeds it/);
 
-    // As on another computer, which a thief of a key would like to mislead.
+    // On another computer, which still keeps the old keys: a thief of one would like to mislead it.
     const thief = await generateKeyPairSigner();
     const genesisHash = await world.rpc.getGenesisHash().send();
     const forged = await signSuccession(thief, { role: 'company', to: company, genesisHash });

@@ -95,7 +95,7 @@ async function compose(
   const signers = await openSigners(config, { localnet, holdsKeys: isWorker });
   const metrics = createMetrics();
   const { fairUse, batchExpirySeconds, companyOperators } = config;
-  /** Where HTTP and a worker run in one process, each has the rights of its role only. */
+  /** Each role of a process has its own connections, with the rights of that role only. */
   const openDeps = async (role: DatabaseRole): Promise<RoleDeps> => {
     const { db, poolConfig } = await database.as(role);
     const jobs = await startJobs({ poolConfig, log, metrics });
@@ -142,7 +142,7 @@ async function compose(
   return { url, rpcUrl, metricsUrl, program: localnet?.program ?? null, lost, stop: () => started.disposeAsync() };
 }
 
-/** What both kinds of process need, with the rights of one role in the database. */
+/** The dependencies of both kinds of process, with the rights of one role in the database. */
 type RoleDeps = Deps & Connections & { readonly jobs: Jobs };
 
 /** Imports the local cluster lazily, because no other process needs an SVM. */

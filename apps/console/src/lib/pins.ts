@@ -42,7 +42,7 @@ async function readPlace(rpcUrl: string): Promise<PinPlace> {
   return { service: location.origin, cluster };
 }
 
-/** What this browser knows of the multisig of a batch. */
+/** The kept facts about the multisig of a batch. */
 export interface PinCheck {
   readonly place: PinPlace;
   readonly search: PinSearch;

@@ -3,7 +3,7 @@ import { Button } from './button.tsx';
 import { TextField } from './fields.tsx';
 
 export interface TrustFormProps {
-  /** What has the address, for example `vault`. */
+  /** Name of the address's owner, for example `vault`. */
   readonly of: string;
   /** The address that this page shows. */
   readonly address: string;

@@ -69,7 +69,7 @@ export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: 
   await fencedTransaction(deps, (trx) => uncountBatch(trx, { multisig, batchIndex }));
 }
 
-/** Without operators nobody could sign new terms, so those of the project count, whenever it changes them. */
+/** A company without operators cannot sign new terms, so the project's own terms count, whenever it changes them. */
 function whetherKept({ companyOperators }: Pick<RunDeps, 'companyOperators'>) {
   return { isKept: companyOperators.size > 0 };
 }

@@ -66,7 +66,7 @@ export type ExecutionIssue = {
   [Code in ExecutionIssueCode]: {
     readonly code: Code;
     readonly context: ErrorContext<Code>;
-    /** What holds a setup up and what happens next, in sentences; only of ERR_BATCH_EXECUTE_FAILED. */
+    /** Sentences that name the cause of a delayed setup and the next step; only of ERR_BATCH_EXECUTE_FAILED. */
     readonly reason?: Code extends 'ERR_BATCH_EXECUTE_FAILED' ? string : never;
   };
 }[ExecutionIssueCode];

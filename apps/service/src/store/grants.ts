@@ -304,7 +304,7 @@ const TABLES_OF_LIBRARIES: Readonly<Record<string, RightsOfTable<string>>> = {
     serve: { select: true, insert: ['key', 'points', 'expire'], update: ['points', 'expire'], delete: true },
     work: NONE,
   },
-  // A view with the names of before migration 0008, for processes of that release, which run as the owner.
+  // A view with the older names that migration 0008 replaced, for processes of that release, which run as the owner.
   vault_watch: { serve: NONE, work: NONE },
   'jobs.version': {
     serve: { select: true },

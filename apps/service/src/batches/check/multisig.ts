@@ -16,7 +16,7 @@ export interface OwnKeys {
 
 /**
  * Creates the check: its row comes from other processes. The chain's lookup table must be the row's, because transactions and
- * vault messages name accounts by their place in it. Nobody but two voters, of which the company is one, may change who
+ * vault messages name accounts by their place in it. Only two voters together, of which the company is one, may change who
  * receives the rent that the operator pays. Each is read once: only a rotation, which the company votes for, changes them.
  */
 export function createMultisigCheck({ companies, operators }: OwnKeys): MultisigCheck {

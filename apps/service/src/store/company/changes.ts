@@ -4,7 +4,7 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../db.ts';
 import type { Schema } from '../schema.ts';
 
-/** What an operator signed, other than about a batch. Any process may have written it. */
+/** A decision that an operator signed about terms or a pause. HTTP processes write it, so workers verify it. */
 export interface SignedChange extends SignedDecision {
   readonly change: TermsChange | Resumption;
   readonly operator: Address;

@@ -39,7 +39,7 @@ interface KeySuccessionsTable {
   signed_at: Date;
 }
 
-/** What operators signed, other than about a batch. HTTP processes write it. */
+/** Decisions that operators signed about terms or a pause. HTTP processes write them. */
 interface CompanyChangesTable {
   id: Generated<bigint>;
   /** null: all projects. */

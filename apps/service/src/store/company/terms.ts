@@ -3,7 +3,7 @@ import type { Address } from '@solana/kit';
 import type { Project } from '../../model/project.ts';
 import type { Db } from '../db.ts';
 
-/** What workers approve without a person for one multisig, and the token that the limits count. */
+/** The batches of one multisig that workers approve without a person, and the token that the limits count. */
 export interface RecordedTerms extends CompanyTerms {
   readonly mint: Address;
 }
