@@ -4,6 +4,7 @@ import type { DailyTotals, Project } from '@flywheel/service/internal/model/proj
 import { endBatch } from '@flywheel/service/internal/store/batches/batches.ts';
 import type { NewBundle } from '@flywheel/service/internal/store/batches/bundles.ts';
 import { insertBatch, takeBatchIndex } from '@flywheel/service/internal/store/batches/new-batches.ts';
+import { insertAdmission } from '@flywheel/service/internal/store/company/admissions.ts';
 import type { Db } from '@flywheel/service/internal/store/db.ts';
 import { leaseNonce } from '@flywheel/service/internal/store/nonces.ts';
 import { reserveDailyAmounts } from '@flywheel/service/internal/store/projects/daily-limits.ts';
@@ -39,6 +40,7 @@ export function newProject(changes: Partial<Project> = {}): Project {
     proofTypes: new Map(),
     dailyLimits: { burnBaseUnits: 1_000_000n, airdropBaseUnits: 1_000_000n },
     approvalMode: 'automatic',
+    isAdmitted: false,
     token: { id: randomUUID(), mint: randomAddress(), decimals: 6, programAddress: randomAddress() },
     flywheel: {
       id: randomUUID(),
@@ -61,6 +63,7 @@ export function newProject(changes: Partial<Project> = {}): Project {
 export async function storeProject(db: Db, changes: Partial<Project> = {}): Promise<Project> {
   const project = newProject(changes);
   await insertProject(db, project, NOW);
+  if (project.isAdmitted) await insertAdmission(db, project.flywheel.multisig.address, NOW);
   return project;
 }
 

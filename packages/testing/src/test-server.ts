@@ -28,6 +28,7 @@ export const PROJECT: Project = {
   proofTypes: new Map(),
   dailyLimits: { burnBaseUnits: 0n, airdropBaseUnits: 0n },
   approvalMode: 'automatic',
+  isAdmitted: true,
   token: { id: 't', mint: SOME_ADDRESS, decimals: 6, programAddress: SOME_ADDRESS },
   flywheel: {
     id: 'f',

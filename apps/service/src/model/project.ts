@@ -18,9 +18,14 @@ export interface Project {
   /** Base units per UTC day. */
   readonly dailyLimits: DailyTotals;
   readonly approvalMode: ApprovalMode;
+  /** True while the company admits it. A registration alone admits nothing. */
+  readonly isAdmitted: boolean;
   readonly token: Token;
   readonly flywheel: Flywheel;
 }
+
+/** A project as a registration creates it, not admitted. */
+export type NewProject = Omit<Project, 'isAdmitted'>;
 
 export interface Token {
   readonly id: string;

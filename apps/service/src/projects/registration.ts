@@ -23,7 +23,7 @@ import {
   verifySignature,
 } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
-import type { Project } from '../model/project.ts';
+import type { NewProject } from '../model/project.ts';
 import type { Chain } from '../solana/chain.ts';
 import { readMint } from '../solana/mint.ts';
 import { sendAndConfirm } from '../solana/send-and-confirm.ts';
@@ -163,7 +163,7 @@ export async function confirmRegistration(
   );
   if (problem !== null) throw failed(problem);
 
-  const project: Project = {
+  const project: NewProject = {
     id: randomUUID(),
     wallet,
     scopes: new Set(request.scopes),

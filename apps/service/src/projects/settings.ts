@@ -10,7 +10,7 @@ import { type CompanyTerms, parseAmount, toDecimal } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { findSchemaProblem } from '../compile/request/payload-schema.ts';
 import type { Clock } from '../model/clock.ts';
-import type { DailyTotals, Project, Token } from '../model/project.ts';
+import type { DailyTotals, NewProject, Project, Token } from '../model/project.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { findTerms, termsOf } from '../store/company/terms.ts';
 import type { Db } from '../store/db.ts';
@@ -80,7 +80,7 @@ export async function changeProofTypes(
 }
 
 /** Presents the settings that a project registers and changes by itself. */
-export function presentOwnSettings({ scopes, dailyLimits, proofTypes, approvalMode, token }: Project) {
+export function presentOwnSettings({ scopes, dailyLimits, proofTypes, approvalMode, token }: NewProject) {
   return {
     scopes: [...scopes],
     ...presentLimits(dailyLimits, token.decimals),

@@ -242,6 +242,10 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     serve: NONE,
     work: { select: true, insert: ['multisig', 'batch_index', 'day'], update: ['burned', 'airdropped'] },
   },
+  company_admissions: {
+    serve: { select: true },
+    work: { select: true, insert: ['multisig', 'admitted_at'], delete: true },
+  },
   key_successions: {
     serve: { select: true },
     work: { select: true, insert: ['genesis_hash', 'role', 'from_key', 'to_key', 'signature', 'signed_at'] },

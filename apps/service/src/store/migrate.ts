@@ -19,6 +19,7 @@ import * as recoveryKeys from '../../migrations/0017-recovery-keys.ts';
 import * as keySuccessions from '../../migrations/0018-key-successions.ts';
 import * as lostOperators from '../../migrations/0019-lost-operators.ts';
 import * as companyTerms from '../../migrations/0020-company-terms.ts';
+import * as companyAdmissions from '../../migrations/0021-company-admissions.ts';
 import type { Db } from './db.ts';
 
 /** Migrations by name, in order. Forward only: an applied migration never changes; another one follows it. */
@@ -42,6 +43,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0018-key-successions': keySuccessions,
   '0019-lost-operators': lostOperators,
   '0020-company-terms': companyTerms,
+  '0021-company-admissions': companyAdmissions,
 };
 
 /**

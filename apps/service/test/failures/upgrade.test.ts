@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { openTestDatabase, quietLog } from '@flywheel/testing/postgres';
+import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
+import { isAdmitted } from '../../src/store/company/admissions.ts';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
 
@@ -24,7 +26,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'vault_watch_pkey is gone': 'the table that the view vault_watch shows has the same primary key under another name',
 };
 
-describe('migration 0008', () => {
+describe('a project of a release before migration 0008', () => {
   const PROJECT_ID = '2b8f8c39-6a5e-4c21-8c05-0f6f1a3f8d01';
   const [SCHEDULED_AT, NOTIFIED_AT] = [new Date('2026-11-20T10:00:00Z'), new Date('2026-11-19T10:00:00Z')];
   let db: Db;
@@ -39,13 +41,22 @@ describe('migration 0008', () => {
     await sql`
       insert into vault_watch (project_id, look_at, told_at) values (${PROJECT_ID}, ${SCHEDULED_AT}, ${NOTIFIED_AT})
     `.execute(db);
+    await sql`
+      insert into flywheels
+        (id, project_id, multisig, vault, vault_index, operator, company, wallet, lookup_table, lookup_table_addresses)
+      values (${randomUUID()}, ${PROJECT_ID}, 'multisig', 'vault', 0, 'operator', 'company', 'wallet', 'table', '{}')
+    `.execute(db);
     assert.ok((await migrate(db)).includes('0008-vault-balance-checks'));
   });
   after(() => closeDb(db));
 
   const readCheck = () => db.selectFrom('vault_balance_checks').selectAll().executeTakeFirstOrThrow();
 
-  it('keeps the rows of the renamed table under the new names', async () => {
+  it('is admitted by migration 0021', async () => {
+    assert.equal(await isAdmitted(db, 'multisig' as Address), true);
+  });
+
+  it('keeps its check of the vault’s balance under the new names', async () => {
     assert.deepEqual(await readCheck(), {
       project_id: PROJECT_ID,
       next_check_at: SCHEDULED_AT,
@@ -54,7 +65,7 @@ describe('migration 0008', () => {
   });
 
   // These are the statements of the previous release.
-  it('lets the previous release schedule, claim and settle checks by the old names', async () => {
+  it('is checked by the previous release under the old names', async () => {
     const [asked, until, notified] = ['2026-11-21T10:00:00Z', '2026-11-21T10:00:30Z', '2026-11-21T10:00:05Z'].map(
       (time) => new Date(time),
     );

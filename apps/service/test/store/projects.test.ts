@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { ProofType } from '@flywheel/api';
 import { openTestDatabase } from '@flywheel/testing/postgres';
 import { NOW, newProject, randomAddress, storeBatch, storeNonces, storeProject } from '@flywheel/testing/records';
+import { deleteAdmission, insertAdmission, isAdmitted } from '../../src/store/company/admissions.ts';
 import {
   findProject,
   findProjectOfBatch,
@@ -24,6 +25,17 @@ test('a project is read as it was stored', async () => {
     dailyLimits: { burnBaseUnits: 0n, airdropBaseUnits: 2n ** 64n - 1n },
   });
   await insertProject(db, project, NOW);
+  assert.deepEqual(await findProject(db, project.id), project);
+});
+
+test('a project is admitted from its admission until that is withdrawn', async () => {
+  const project = await storeProject(db);
+  const { address } = project.flywheel.multisig;
+  assert.deepEqual([project.isAdmitted, await isAdmitted(db, address)], [false, false]);
+  assert.deepEqual([await insertAdmission(db, address, NOW), await insertAdmission(db, address, NOW)], [true, false]);
+  assert.equal(await isAdmitted(db, address), true);
+  assert.deepEqual(await findProject(db, project.id), { ...project, isAdmitted: true });
+  assert.deepEqual([await deleteAdmission(db, address), await deleteAdmission(db, address)], [true, false]);
   assert.deepEqual(await findProject(db, project.id), project);
 });
 

@@ -102,6 +102,8 @@ describe('the rights of serve and work', () => {
       "update company_terms set approval_mode = 'automatic'",
       'delete from company_pauses',
       'update company_totals set burned = 0',
+      "insert into company_admissions values ('multisig', now())",
+      'delete from company_admissions',
       'update company_changes set nonce = nonce',
       "update kysely_migration set name = 'x'",
       'delete from jobs.job',

@@ -13,6 +13,7 @@ export interface CompanyTables {
   company_terms: CompanyTermsTable;
   company_pauses: CompanyPausesTable;
   company_totals: CompanyTotalsTable;
+  company_admissions: CompanyAdmissionsTable;
 }
 
 interface CompanyDecisionsTable {
@@ -60,7 +61,7 @@ interface CompanyChangesTable {
   requested_at: Date;
 }
 
-/** Written by workers only, like the three tables after it. */
+/** Written by workers only, like the four tables after it. */
 interface CompanyReviewsTable {
   change_id: bigint;
   /** null: refused. */
@@ -89,6 +90,12 @@ interface CompanyTotalsTable {
   day: string;
   burned: Generated<bigint>;
   airdropped: Generated<bigint>;
+}
+
+/** A row exists while the company admits the project. */
+interface CompanyAdmissionsTable {
+  multisig: Address;
+  admitted_at: Date;
 }
 
 interface CompanyTable {

@@ -3,14 +3,14 @@ import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Batch } from '../../model/batch.ts';
-import type { DailyTotals, Project, Token } from '../../model/project.ts';
+import type { DailyTotals, NewProject, Project, Token } from '../../model/project.ts';
 import { type Db, inTransaction } from '../db.ts';
 
 /** Finds the project of an API key: `token-gone` and `flywheel-gone` if that part was archived, null if it does not exist. */
 export type FoundProject = Project | null | 'token-gone' | 'flywheel-gone';
 
 /** Stores everything of a registration, or nothing. */
-export async function insertProject(db: Db, project: Project, createdAt: Date): Promise<void> {
+export async function insertProject(db: Db, project: NewProject, createdAt: Date): Promise<void> {
   const { id, wallet, scopes, proofTypes, dailyLimits, approvalMode, token, flywheel } = project;
   const { multisig } = flywheel;
   await inTransaction(db, async (trx) => {
@@ -131,11 +131,12 @@ function select(db: Db) {
     .selectFrom('projects')
     .innerJoin('tokens', 'tokens.project_id', 'projects.id')
     .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
-    .select(['projects.id', 'projects.wallet', 'scopes', 'burn_limit', 'airdrop_limit', 'approval_mode'])
+    .leftJoin('company_admissions', 'company_admissions.multisig', 'flywheels.multisig')
+    .select(['projects.id', 'projects.wallet', 'scopes', 'burn_limit', 'airdrop_limit', 'approval_mode', 'admitted_at'])
     .select(['tokens.id as token_id', 'mint', 'decimals', 'program_address'])
     .select([
       'flywheels.id as flywheel_id',
-      'multisig',
+      'flywheels.multisig',
       'vault',
       'vault_index',
       'operator',
@@ -165,6 +166,7 @@ function toProject(row: Row): Project {
     proofTypes: new Map(row.proof_types.map((proofType) => [proofType.type, toProofType(proofType)])),
     dailyLimits: { burnBaseUnits: row.burn_limit, airdropBaseUnits: row.airdrop_limit },
     approvalMode: row.approval_mode,
+    isAdmitted: row.admitted_at !== null,
     token: { id: row.token_id, mint: row.mint, decimals: row.decimals, programAddress: row.program_address },
     flywheel: {
       id: row.flywheel_id,
