@@ -174,6 +174,11 @@ export const ERROR_NOTES: {
     remedy: 'Wait for `Retry-After` seconds, then send the request again with the same `x-idempotency-key`.',
     example: { retryAfterSeconds: 5 },
   },
+  ERR_OPERATOR_UNFUNDED: {
+    remedy:
+      'Wait for `Retry-After` seconds, then send the same request again. If it lasts, tell the company: its operator needs SOL for fees and rent.',
+    example: { operator: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', retryAfterSeconds: 15 },
+  },
   ERR_COMPANY_ONLY: {
     remedy: 'Sign in with a wallet that COMPANY_OPERATORS lists.',
     example: { wallet: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' },

@@ -255,6 +255,12 @@ export const ERRORS = {
     (c: { retryAfterSeconds: number }) =>
       `All durable nonces are in use; the pool is being refilled. Try again in ${c.retryAfterSeconds} s.`,
   ),
+  ERR_OPERATOR_UNFUNDED: define(
+    503,
+    'The operator, who pays the fees, has no SOL; the batch could not be checked.',
+    (c: { operator: string; retryAfterSeconds: number }) =>
+      `The operator ${c.operator} of this service has no SOL for fees, so the batch cannot be checked; nothing was sent. Try again in ${c.retryAfterSeconds} s, after the company has funded it.`,
+  ),
 } as const;
 
 /** Locates an issue in a request; `place` is a path such as `pipelines[2].actions[0].amount`. */

@@ -70,7 +70,7 @@ export const OPERATIONS = {
     responses: {
       200: { description: 'The result that init and execute would have now.', schema: PreviewBatchResponse },
     },
-    errors: PIPELINE_ERRORS,
+    errors: [...PIPELINE_ERRORS, 'ERR_OPERATOR_UNFUNDED'],
     fallback: 'ERR_INTERNAL',
   },
   executeBatch: {
@@ -100,6 +100,7 @@ export const OPERATIONS = {
       'ERR_BATCH_WOULD_FAIL',
       'ERR_BATCH_NOT_EXECUTABLE',
       'ERR_PAUSED',
+      'ERR_OPERATOR_UNFUNDED',
     ],
     fallback: 'ERR_BATCH_EXECUTE_FAILED',
   },

@@ -26,7 +26,7 @@ export interface ExecutionRequest extends ExecuteBatchRequest {
  * that is in progress: nothing is executed twice. Returns the batch as it is when the wait is over, and at once when a
  * person must approve for the company.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_SIGNED_TX_INVALID, ERR_VAULT_UNDERFUNDED, ERR_BATCH_WOULD_FAIL,
- * ERR_BATCH_NOT_EXECUTABLE, ERR_PAUSED, ERR_BATCH_EXECUTE_FAILED
+ * ERR_BATCH_NOT_EXECUTABLE, ERR_PAUSED, ERR_OPERATOR_UNFUNDED, ERR_BATCH_EXECUTE_FAILED
  */
 export async function executeBatch(
   deps: Deps,

@@ -41,7 +41,7 @@ export interface PreviewIssue {
 /**
  * Computes what init and execute would do with a request now. Stores nothing. Issues that depend on the current state
  * (limits, funds, accounts on chain) are returned, not thrown.
- * @throws ApiError the same errors as `initBatch` for an invalid request.
+ * @throws ApiError the same errors as `initBatch` for an invalid request; ERR_OPERATOR_UNFUNDED.
  */
 export async function previewBatch(
   deps: PreviewDeps,

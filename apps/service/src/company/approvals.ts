@@ -46,7 +46,7 @@ export async function listWaiting({ db }: Pick<Deps, 'db'>): Promise<WaitingItem
  * the approval, also by another operator, returns the same.
  * @throws ApiError ERR_BATCH_NOT_FOUND, ERR_BATCH_NOT_WAITING, ERR_OWN_BATCH; ERR_INVALID_REQUEST for a signature that is not
  * one of the operator over this decision, is expired or was used; ERR_VAULT_UNDERFUNDED and
- * ERR_BATCH_WOULD_FAIL, after which the batch still waits; ERR_SIGNED_TX_INVALID, after which the wallet must sign again.
+ * ERR_BATCH_WOULD_FAIL and ERR_OPERATOR_UNFUNDED, after which the batch still waits; ERR_SIGNED_TX_INVALID, after which the wallet must sign again.
  */
 export async function approveBatch(
   deps: Deps,

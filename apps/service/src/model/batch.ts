@@ -66,7 +66,7 @@ export type ExecutionIssue = {
   [Code in ExecutionIssueCode]: {
     readonly code: Code;
     readonly context: ErrorContext<Code>;
-    /** Sentences that name the cause of a delayed setup and the next step; only of ERR_BATCH_EXECUTE_FAILED. */
+    /** Sentences that name the cause of a delay and the next step; only of ERR_BATCH_EXECUTE_FAILED. */
     readonly reason?: Code extends 'ERR_BATCH_EXECUTE_FAILED' ? string : never;
   };
 }[ExecutionIssueCode];
@@ -89,7 +89,7 @@ export function toApiError(issue: ExecutionIssue): ApiError {
 
 /** Describes an issue in sentences. */
 export function describeIssue(issue: ExecutionIssue): string {
-  return issue.reason === undefined ? toApiError(issue).message : `The setup on chain is held up: ${issue.reason}`;
+  return issue.reason === undefined ? toApiError(issue).message : `It is held up: ${issue.reason}`;
 }
 
 /** A batch without its pipelines, so that polling a large batch costs no more than polling a small one. */

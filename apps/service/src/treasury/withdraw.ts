@@ -1,9 +1,8 @@
-import { ApiError, type WithdrawAction, type WithdrawalRequest } from '@flywheel/api';
+import { ApiError, isApiError, type WithdrawAction, type WithdrawalRequest } from '@flywheel/api';
 import { type Address, address, isAddress, isOffCurveAddress } from '@solana/kit';
 import { requireUnpausedProject } from '../batches/admission.ts';
 import { checkBatch } from '../batches/check/check-batch.ts';
 import { findMissingAccounts } from '../batches/check/recipients.ts';
-import { OperatorUnable } from '../batches/check/simulate.ts';
 import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from '../batches/create-batch.ts';
 import type { Deps } from '../batches/deps.ts';
 import { parseWithdrawnAmount } from '../compile/actions.ts';
@@ -85,7 +84,7 @@ async function findWarnings(
 
 /** The withdrawal is set up when the operator has SOL again, and checked before it is approved. */
 function toWarning(error: unknown): { readonly issues: readonly { readonly message: string }[] } {
-  if (!(error instanceof OperatorUnable)) throw error;
+  if (!isApiError(error, 'ERR_OPERATOR_UNFUNDED')) throw error;
   return { issues: [{ message: 'The operator has no SOL now: the withdrawal waits, unchecked, until it is funded.' }] };
 }
 

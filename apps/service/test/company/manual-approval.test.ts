@@ -257,6 +257,20 @@ describe('a batch of a project with manual approval', () => {
     await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
   });
 
+  it('still waits if the operator, whose fee the check needs, has no SOL: 503', async () => {
+    const project = await createManualProject(world);
+    const batch = await setUpBatch(world, project, [burnPipeline()]);
+    await ask(project, batch);
+    const value = { err: 'AccountNotFound', logs: [], unitsConsumed: 0 };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { context: { slot: 1_000_000_000 }, value } });
+    world.gate.intercept('simulateTransaction', async () => ({ status: 200, body }));
+    assertError(await approve(world, operator(first), batch.id), 503, 'ERR_OPERATOR_UNFUNDED');
+    world.gate.clear();
+    await assertUntouched(project, batch);
+    requireOk(await approve(world, operator(first), batch.id));
+    await waitForBatch(world, project, batch.id, ({ status }) => status === 'EXECUTED');
+  });
+
   it('is not signed by any worker before an operator decides, whatever record is missing', async () => {
     const project = await createManualProject(world);
     const batch = await setUpBatch(world, project, [burnPipeline()]);

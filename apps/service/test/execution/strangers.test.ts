@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { InstructionGroup } from '@flywheel/squads';
-import { executeSigned, openBatch, rewindBatch, setUpBatch, waitForBatch, waitUntil } from '@flywheel/testing/batches';
+import {
+  assertError,
+  executeSigned,
+  openBatch,
+  rewindBatch,
+  setUpBatch,
+  waitForBatch,
+  waitUntil,
+} from '@flywheel/testing/batches';
 import { findMultisig, land, readBatchOnChain, tokenSupply } from '@flywheel/testing/chain';
-import { burnPipeline } from '@flywheel/testing/client';
+import { burnPipeline, send } from '@flywheel/testing/client';
 import { type GatedWorld, openGatedWorld } from '@flywheel/testing/gate';
 import { makeDue } from '@flywheel/testing/jobs';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import { REAL_FINALITY } from '@flywheel/testing/slots';
 import { openStranger } from '@flywheel/testing/stranger';
 import { openWorld, type World } from '@flywheel/testing/world';
-import { address, generateKeyPairSigner, type Instruction, lamports } from '@solana/kit';
+import { address, generateKeyPairSigner, type Instruction, lamports, type TransactionSigner } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
 import { loadSigner } from '../../src/solana/signer.ts';
 import { closeGroups } from '../../src/squads/groups.ts';
@@ -142,16 +150,22 @@ describe('a stranger who forges the history of an executed batch and closes its 
 
 describe('an operator without funds', () => {
   for (const engine of [true, false]) {
-    it(`pauses setup until it is funded, ${engine ? 'with' : 'without'} a block engine`, async () => {
+    it(`pauses setup until it is funded, and execute and preview answer 503, ${engine ? 'with' : 'without'} a block engine`, async () => {
       const world = await openWorld(engine ? {} : { JITO_BLOCK_ENGINE_URL: '' });
       try {
         const project = await createProject(world);
         const operator = await loadSigner(world.environment.OPERATOR_SIGNER ?? '');
-        const { value: balance } = await world.rpc.getBalance(operator.address).send();
-        const keep = 3_000_000n;
-        const away = (await generateKeyPairSigner()).address;
-        const amount = lamports(balance - keep - 5_000n);
-        await land(world, operator, [getTransferSolInstruction({ source: operator, destination: away, amount })]);
+        const checked = await setUpBatch(world, project, [burnPipeline(1)]);
+        await until(() => spendAll(world, operator));
+        const preview = { headers: { 'x-service-api-key': project.apiKey }, body: { pipelines: [burnPipeline(1)] } };
+        for (const answer of [
+          await send(world.url, 'POST', '/v1/flywheel/batch/preview', preview),
+          await executeSigned(world, project, checked),
+        ]) {
+          assertError(answer, 503, 'ERR_OPERATOR_UNFUNDED', new RegExp(`${operator.address} .* has no SOL for fees`));
+          assert.equal(answer.headers.get('retry-after'), '15');
+        }
+        await world.localnet.bank.airdrop(address(operator.address), 3_000_000n);
         const batch = await openBatch(world, project, [burnPipeline(1)]);
         const held = await waitForBatch(world, project, batch.id, ({ executionError }) => executionError !== undefined);
         assert.equal(held.status, 'AVAILABLE_TO_QUEUE');
@@ -172,6 +186,15 @@ describe('an operator without funds', () => {
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+/** Transfers what a signer holds. @returns false if it has paid for something meanwhile, e.g. a nonce. */
+async function spendAll(world: World, source: TransactionSigner): Promise<boolean> {
+  const { value: balance } = await world.rpc.getBalance(source.address).send();
+  if (balance === 0n) return true;
+  const [destination, amount] = [(await generateKeyPairSigner()).address, lamports(balance - 5_000n)];
+  await land(world, source, [getTransferSolInstruction({ source, destination, amount })]).catch(() => undefined);
+  return false;
 }
 
 function flat(groups: readonly InstructionGroup[]): Instruction[] {

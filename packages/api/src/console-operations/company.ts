@@ -73,6 +73,7 @@ export const COMPANY_OPERATIONS = {
       'ERR_SIGNED_TX_INVALID',
       'ERR_VAULT_UNDERFUNDED',
       'ERR_BATCH_WOULD_FAIL',
+      'ERR_OPERATOR_UNFUNDED',
     ],
   },
   rejectBatch: {

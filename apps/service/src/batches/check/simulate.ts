@@ -1,5 +1,5 @@
+import { ApiError } from '@flywheel/api';
 import { planTransactions } from '@flywheel/squads';
-import type { Address } from '@solana/kit';
 import type { CompiledPipeline } from '../../model/batch.ts';
 import type { Multisig } from '../../model/project.ts';
 import { compileUnsigned } from '../../solana/transactions.ts';
@@ -17,14 +17,6 @@ export interface SimulatedFailure {
   readonly reason: string | null;
 }
 
-/** The operator, which would pay the fee of a simulation, has no SOL. Nothing is known about the pipelines. */
-export class OperatorUnable extends Error {
-  constructor(operator: Address, err: string) {
-    super(`The operator ${operator} cannot pay a fee: ${err}`);
-    this.name = 'OperatorUnable';
-  }
-}
-
 export interface Simulations {
   /** In order of position. */
   readonly failures: readonly SimulatedFailure[];
@@ -35,10 +27,14 @@ export interface Simulations {
 /** More in parallel is no faster on one node, and public nodes count requests. */
 const MAX_PARALLEL_SIMULATIONS = 8;
 
+/** A person must fund the operator; jobs that lack its SOL try again as often. */
+const OPERATOR_RETRY_SECONDS = 15;
+
 /**
  * Simulates the pipelines at these positions, each in a transaction of its own that the vault executes, without
  * signatures and on the node's current state.
- * @throws OperatorUnable when the operator cannot pay the fee; Error when the node is behind.
+ * @throws ApiError ERR_OPERATOR_UNFUNDED if the operator, whose fee a simulation needs, cannot pay it; Error when the node is
+ * behind.
  */
 export async function simulatePipelines(
   { chain }: Pick<Deps, 'chain'>,
@@ -66,7 +62,10 @@ export async function simulatePipelines(
         continue;
       }
       if (isNodeBehind(err)) throw new Error(`The node does not show what the multisig's registration created: ${err}`);
-      if (isOperatorUnable(err)) throw new OperatorUnable(multisig.operator, err);
+      if (isOperatorUnable(err)) {
+        const context = { operator: multisig.operator, retryAfterSeconds: OPERATOR_RETRY_SECONDS };
+        throw new ApiError('ERR_OPERATOR_UNFUNDED', context, { cause: err });
+      }
       // The compute budget's instructions come first.
       const first = planned.message.instructions.length - instructions.length;
       failures.push({ pipeline, instruction: instructionOf(err, first), err, reason: reasonOf(logs) });

@@ -52,7 +52,11 @@ export function answerError(
   if (answer.status === 401) {
     reply.header('www-authenticate', request.url.startsWith('/v1/') ? `ApiKey header="${API_KEY_HEADER}"` : 'Session');
   }
-  if (isApiError(answer, 'ERR_RATE_LIMITED') || isApiError(answer, 'ERR_NONCE_POOL_EMPTY')) {
+  if (
+    isApiError(answer, 'ERR_RATE_LIMITED') ||
+    isApiError(answer, 'ERR_NONCE_POOL_EMPTY') ||
+    isApiError(answer, 'ERR_OPERATOR_UNFUNDED')
+  ) {
     reply.header('retry-after', String(answer.context.retryAfterSeconds));
   }
   if (isApiError(answer, 'ERR_ROTATION_OPEN')) reply.header('retry-after', ROTATION_RETRY_SECONDS);
