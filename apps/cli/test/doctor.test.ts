@@ -197,7 +197,7 @@ describe('flywheel doctor', () => {
         { operator: null, state: 'creating', count: 1 },
         { operator: null, state: 'refreshing', count: 2 },
       ] as const;
-      const service = { nonces, jobs: [], workerSeenSecondsAgo: 1, members: [] };
+      const service = { nonces, jobs: [], workerSeenSecondsAgo: 1, members: [], waitingRotations: [] };
       const [check] = checkQueue({ noncePoolSize: 32 } as Parameters<typeof checkQueue>[0], service, previous);
       return [check?.state, check?.text];
     };
@@ -205,6 +205,14 @@ describe('flywheel doctor', () => {
     assert.deepEqual(free, ['ok', '35 nonces are free (NONCE_POOL_SIZE is 32), 4 leased, 3 being prepared.']);
     assert.deepEqual(few, ['warning', '7 nonces are free (NONCE_POOL_SIZE is 32), 4 leased, 3 being prepared.']);
     assert.equal(none?.[0], 'failure');
+  });
+
+  it('names each rotation that waits for open batches, and what it waits for', () => {
+    const waitingRotations = [{ batchId: 'b1', message: 'It is held up: it waits for 2 open batches.' }];
+    const service = { nonces: [], jobs: [], workerSeenSecondsAgo: 1, members: [], waitingRotations };
+    const checks = checkQueue({ noncePoolSize: 32 } as Parameters<typeof checkQueue>[0], service);
+    const { state, text } = checks.find(({ topic }) => topic === 'rotation') ?? {};
+    assert.deepEqual([state, text], ['warning', 'Rotation b1: It is held up: it waits for 2 open batches.']);
   });
 
   it('reports stuck jobs, a missing worker and an empty nonce pool', async () => {

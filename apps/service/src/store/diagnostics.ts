@@ -1,5 +1,6 @@
 import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
+import { findWaitingRotations } from './batches/rotations.ts';
 import type { Db } from './db.ts';
 import { findJobs, type JobRecord } from './jobs/job-records.ts';
 import { compareMigrations } from './migrate.ts';
@@ -37,6 +38,8 @@ export interface ServiceDiagnostics {
   readonly workerSeenSecondsAgo: number | null;
   /** The operators and company approvers that projects' multisigs have as members, with the number of projects. */
   readonly members: readonly { readonly operator: Address; readonly company: Address; readonly projects: number }[];
+  /** Rotations that both sides have approved, and what holds each up as a sentence. Oldest first. */
+  readonly waitingRotations: readonly { readonly batchId: string; readonly message: string }[];
 }
 
 /** Reads the diagnostics of a database. @throws Error if the database does not answer. */
@@ -62,13 +65,14 @@ export async function readDatabaseDiagnostics(db: Db, roles: RoleNames): Promise
 }
 
 async function readServiceDiagnostics(db: Db): Promise<ServiceDiagnostics> {
-  const [nonces, jobs, workerSeenSecondsAgo, members] = await Promise.all([
+  const [nonces, jobs, workerSeenSecondsAgo, members, waitingRotations] = await Promise.all([
     readNonces(db),
     findJobs(db, { withCompleted: false, withScheduled: false }),
     readWorkerSeen(db),
     readMembers(db),
+    findWaitingRotations(db),
   ]);
-  return { nonces, jobs, workerSeenSecondsAgo, members };
+  return { nonces, jobs, workerSeenSecondsAgo, members, waitingRotations };
 }
 
 async function readNonces(db: Db): Promise<ServiceDiagnostics['nonces']> {

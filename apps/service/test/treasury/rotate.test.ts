@@ -29,6 +29,7 @@ import {
 import { createSignerFile, loadSigner } from '../../src/solana/signer.ts';
 import { locateBatch, proposalApprove } from '../../src/squads/instructions.ts';
 import { configTransactionExecute } from '../../src/squads/rotation.ts';
+import { readDatabaseDiagnostics } from '../../src/store/diagnostics.ts';
 
 let world: World;
 let company: Decider;
@@ -94,6 +95,15 @@ describe('the rotation of the wallet', () => {
     requireOk(await approveForCompany(world, company, batchId));
     const rejected = await init(world.url, project.apiKey, [burnPipeline()]);
     assertError(rejected, 409, 'ERR_ROTATION_OPEN', new RegExp(batchId));
+    const waits = await untilBatch(world, project, batchId, ({ failure }) => failure !== undefined);
+    const { isFinal, message } = waits.failure ?? {};
+    assert.equal(isFinal, false);
+    assert.match(message ?? '', /held up: it waits for 3 open batches of the project, until 20\S+Z at the latest\. /);
+    const { service } = await readDatabaseDiagnostics(world.db, { serve: null, work: null });
+    assert.deepEqual(
+      service?.waitingRotations.map((each) => [each.batchId, each.message.includes('waits for 3 open batches')]),
+      [[batchId, true]],
+    );
     assert.equal(rejected.headers.get('retry-after'), '5');
     const withdrawal = await withdraw(world, project, { asset: 'SOL', to: to.address, amount: '1' });
     assertError(withdrawal, 409, 'ERR_ROTATION_OPEN');

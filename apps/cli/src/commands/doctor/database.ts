@@ -83,11 +83,17 @@ function checkRights(
   return warning('roles', text, 'Give serve and work roles of their own: docs/operating.md, Roles in the database.');
 }
 
-/** Checks the nonces, without those of a previous operator; the worker; and the jobs. */
+/** Checks the nonces, without those of a previous operator; the worker; the jobs; and the rotations that wait. */
 export function checkQueue(config: Config, service: ServiceState, previousOperator?: string): Check[] {
   const nonces = service.nonces.filter(({ operator }) => operator === null || operator !== previousOperator);
-  return [checkNonces(config, { nonces }), checkWorker(service), checkJobs(service)];
+  const rotations = service.waitingRotations.map(({ batchId, message }) =>
+    warning('rotation', `Rotation ${batchId}: ${message}`, WAITING_ROTATION_REMEDY),
+  );
+  return [checkNonces(config, { nonces }), checkWorker(service), checkJobs(service), ...rotations];
 }
+
+const WAITING_ROTATION_REMEDY =
+  'Nothing to do unless it is urgent: the project can execute or cancel its open batches. ROTATION_GRACE_SECONDS is how long it waits.';
 
 /** Below this share of the pool, nonces are used faster than they are created. */
 const LOW_SHARE = 0.25;

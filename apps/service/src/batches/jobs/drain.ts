@@ -1,6 +1,7 @@
-import type { Batch } from '../../model/batch.ts';
+import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Project } from '../../model/project.ts';
 import { findBatch } from '../../store/batches/batches.ts';
+import { recordExecutionIssue } from '../../store/batches/executions.ts';
 import { lockFlywheel } from '../../store/batches/new-batches.ts';
 import { findOpenIds, findReadyAt } from '../../store/batches/rotations.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
@@ -14,12 +15,12 @@ const POLL_MS = 1_000;
  * Lets the other batches of a multisig end before a rotation is executed, because it makes every proposal stale that is not
  * approved yet. No batch is admitted meanwhile. What is neither ended nor approved after `rotationGraceSeconds` ends
  * FAILED: no person's delay may keep a member from being replaced.
- * @returns true if the rotation can be executed. If not, the job is enqueued again.
+ * @returns true if the rotation can be executed. If not, the rotation says why, and the job is enqueued again.
  */
 export async function drainBatches(deps: RunDeps, project: Project, rotation: Batch): Promise<boolean> {
   const { db, clock, jobs, log, rotationGraceSeconds } = deps;
-  const readyAt = await findReadyAt(db, rotation.id);
-  const isGraceOver = clock.now().getTime() >= readyAt.getTime() + rotationGraceSeconds * 1_000;
+  const graceEndsAt = (await findReadyAt(db, rotation.id)).getTime() + rotationGraceSeconds * 1_000;
+  const isGraceOver = clock.now().getTime() >= graceEndsAt;
   const waiting: string[] = [];
   for (const batch of await findUnapproved(deps, project, rotation)) {
     if (isGraceOver) await endOpen(deps, project, batch, 'overtaken');
@@ -27,10 +28,25 @@ export async function drainBatches(deps: RunDeps, project: Project, rotation: Ba
   }
   if (isGraceOver) waiting.push(...(await findUnapproved(deps, project, rotation)).map(({ id }) => id));
   if (waiting.length === 0) return true;
-  log.info({ batchId: rotation.id, waiting, rotationGraceSeconds }, 'the rotation waits for open batches');
+  const issue = waitIssue(waiting.length, new Date(graceEndsAt));
   const job = { type: 'execute', batchId: rotation.id, multisig: project.flywheel.multisig.address } as const;
-  await jobs.enqueue(db, job, { startAfter: new Date(clock.now().getTime() + POLL_MS) });
+  await fencedTransaction(deps, async (trx) => {
+    const now = clock.now();
+    // Written once for each sentence, not with each poll.
+    if (JSON.stringify(issue) !== JSON.stringify(rotation.executionError)) {
+      await recordExecutionIssue(trx, rotation.id, issue, { keepRequest: true }, now);
+      log.info({ batchId: rotation.id, waiting, rotationGraceSeconds }, 'the rotation waits for open batches');
+    }
+    await jobs.enqueue(trx, job, { startAfter: new Date(now.getTime() + POLL_MS) });
+  });
   return false;
+}
+
+/** Says on the rotation why it is not executed yet, and until when it waits. */
+function waitIssue(open: number, until: Date): ExecutionIssue {
+  const batches = open === 1 ? '1 open batch' : `${open} open batches`;
+  const reason = `it waits for ${batches} of the project, until ${until.toISOString()} at the latest. What is not approved on chain by then ends FAILED. Execute or cancel open batches, and it goes on at once.`;
+  return { code: 'ERR_BATCH_EXECUTE_FAILED', context: undefined, reason };
 }
 
 /** Finds the other open batches, without those that Squads executes although they are stale. */

@@ -1,6 +1,6 @@
 import type { Approver, BatchStatus, RotateAction } from '@flywheel/api';
 import { sql } from 'kysely';
-import type { Batch } from '../../model/batch.ts';
+import { type Batch, describeIssue } from '../../model/batch.ts';
 import type { Flywheel } from '../../model/project.ts';
 import { DamagedRecord } from '../damaged-record.ts';
 import type { Db } from '../db.ts';
@@ -40,6 +40,22 @@ export async function findOpenRotation(db: Db, flywheelId: string): Promise<Open
     .where('ended_at', 'is', null)
     .executeTakeFirst();
   return row ? { batchId: row.id, isReady: row.signed_tx !== null && row.company_decided_at !== null } : null;
+}
+
+/** Finds the open rotations that both sides have approved and something holds up, with the sentence about it, oldest first. */
+export async function findWaitingRotations(db: Db): Promise<{ readonly batchId: string; readonly message: string }[]> {
+  const rows = await db
+    .selectFrom('batches')
+    .select(['id', 'execution_error'])
+    .where('kind', '=', 'rotation')
+    .where('ended_at', 'is', null)
+    .where('signed_tx', 'is not', null)
+    .where('company_decided_at', 'is not', null)
+    .orderBy('created_at')
+    .execute();
+  return rows.flatMap(({ id: batchId, execution_error: issue }) =>
+    issue === null ? [] : { batchId, message: describeIssue(issue) },
+  );
 }
 
 /** Finds since when both sides have approved a rotation. @throws Error if they have not. */
