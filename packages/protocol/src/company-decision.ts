@@ -29,7 +29,7 @@ export interface CompanyDecision {
   readonly expiresAt: Date;
 }
 
-export type DecisionSubject = BatchDecision | TermsDecision | ResumeDecision;
+export type DecisionSubject = BatchDecision | TermsDecision | ResumeDecision | AdmissionDecision;
 
 export interface BatchDecision {
   readonly type: 'batch';
@@ -65,6 +65,16 @@ export interface ResumeDecision {
   /** The project that was paused; null if all were. */
   readonly multisig: Address | null;
   readonly pausedAt: Date;
+}
+
+/** Whether the company serves a project: `admit` begins it, `withdraw` ends it. */
+export interface AdmissionDecision {
+  readonly type: 'admission';
+  readonly decision: 'admit' | 'withdraw';
+  readonly multisig: Address;
+  /** The wallet that approves for the project. */
+  readonly wallet: Address;
+  readonly mint: Address;
 }
 
 /**
@@ -112,6 +122,11 @@ async function describeSubject(subject: DecisionSubject): Promise<SubjectText> {
     case 'resume': {
       const title = `resume ${multisig === null ? 'all projects' : 'a project'} for the company`;
       return { title, lines: [`Paused since: ${subject.pausedAt.toISOString()}`], multisig };
+    }
+    case 'admission': {
+      const { decision, mint, wallet } = subject;
+      const verb = decision === 'admit' ? 'admit a project' : 'withdraw the admission of a project';
+      return { title: `${verb} for the company`, lines: [`Token: ${mint}`, `Wallet: ${wallet}`], multisig };
     }
     default:
       return subject satisfies never;

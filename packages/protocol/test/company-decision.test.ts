@@ -59,8 +59,9 @@ describe('golden company decisions', () => {
         { to: lower },
       ],
       resume: [{ multisig: other }, { multisig: null }, { pausedAt: new Date(0) }],
+      admission: [{ decision: 'withdraw' }, { multisig: other }, { wallet: other }, { mint: other }],
     };
-    for (const type of ['batch', 'terms', 'resume'] as const) {
+    for (const type of ['batch', 'terms', 'resume', 'admission'] as const) {
       const vector = vectorOf(type);
       const { subject, ...decision } = decisionOf(vector);
       const changed = ofSubject[type].map((change) => ({ ...decision, subject: { ...subject, ...change } }));
@@ -132,6 +133,10 @@ function subjectOf(subject: Vector['subject']): DecisionSubject {
   if (type === 'terms' && token && from && to) {
     const mint = token.mint as Address;
     return { type, multisig, token: { ...token, mint }, from: termsOf(from), to: termsOf(to) };
+  }
+  if (type === 'admission') {
+    const [wallet, mint] = [subject.wallet as Address, subject.mint as Address];
+    return { type, decision: subject.decision === 'withdraw' ? 'withdraw' : 'admit', multisig, wallet, mint };
   }
   assert.ok(content && subject.batchIndex);
   const [decision, reason] = [

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CompanyTerms, DecisionSignature, ResumeRequest, TermsRequest } from '@flywheel/api';
+import type { AdmissionRequest, CompanyTerms, DecisionSignature, ResumeRequest, TermsRequest } from '@flywheel/api';
 import { type BatchDecision, type CompanyDecision, type DecisionSubject, writeDecisionText } from '@flywheel/protocol';
 import { compileAgain } from '@flywheel/service/internal/batches/compile-again.ts';
 import { parseTerms } from '@flywheel/service/internal/projects/settings.ts';
@@ -71,6 +71,32 @@ export async function signTerms(
   const terms = { from: parseTerms('from', from, token), to: parseTerms('to', to, token) };
   const subject = { type: 'terms', multisig: flywheel.multisig.address, token, ...terms } as const;
   return { from, to, ...(await signSubject({ rpc }, wallet, subject, changes)) };
+}
+
+/** Admits a project, or withdraws its admission, in the way that an operator does. */
+export async function changeAdmission(
+  world: DecisionWorld,
+  by: Decider,
+  project: Pick<TestProject, 'projectId'>,
+  decision: AdmissionRequest['decision'],
+): Promise<Answer> {
+  const headers = { cookie: by.cookie };
+  const body = await signAdmission(world, by.wallet, project, decision);
+  return send(world.url, 'PUT', `/console/api/company/projects/${project.projectId}/admission`, { headers, body });
+}
+
+/** Signs an admission, or its end, as raw text. */
+export async function signAdmission(
+  { db, rpc }: Pick<DecisionWorld, 'db' | 'rpc'>,
+  wallet: KeyPairSigner,
+  { projectId }: Pick<TestProject, 'projectId'>,
+  decision: AdmissionRequest['decision'],
+  changes: SignatureChanges = {},
+): Promise<AdmissionRequest> {
+  const { token, flywheel } = await findProjectOfBatch(db, { projectId });
+  const { address: multisig, wallet: owner } = flywheel.multisig;
+  const subject = { type: 'admission', decision, multisig, wallet: owner, mint: token.mint } as const;
+  return { decision, ...(await signSubject({ rpc }, wallet, subject, changes)) };
 }
 
 /** Resumes a project, or all of them, in the way that an operator does. */

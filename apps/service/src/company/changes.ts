@@ -1,11 +1,11 @@
-import type { DecisionSignature, ResumeRequest, TermsRequest } from '@flywheel/api';
+import type { AdmissionRequest, DecisionSignature, ResumeRequest, TermsRequest } from '@flywheel/api';
 import type { DecisionSubject } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
 import { findIssueOfDecision, invalidSignature, readSignature, usedSignature } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
 import { requireVisibleProject } from '../projects/access.ts';
 import { parseTerms } from '../projects/settings.ts';
-import { findReview, insertChange, type Resumption, type TermsChange } from '../store/company/changes.ts';
+import { type Change, findReview, insertChange } from '../store/company/changes.ts';
 
 /** `applied` by a worker; `stored` until one runs. */
 export type ChangeState = 'applied' | 'stored';
@@ -49,11 +49,29 @@ export async function resume(
   return requestChange(deps, operator, { subject, wallet: null, change, signature });
 }
 
+/**
+ * Admits a project, or withdraws its admission, as an operator has signed it. A worker verifies and applies it. Batches that
+ * are set up stay, and can be executed or cancelled.
+ * @throws ApiError ERR_PROJECT_NOT_FOUND; ERR_INVALID_REQUEST as `changeTerms`, and if nothing would change.
+ */
+export async function changeAdmission(
+  deps: Deps,
+  operator: Address,
+  projectId: string,
+  { decision, ...signature }: AdmissionRequest,
+): Promise<ChangeState> {
+  const { token, flywheel } = await requireVisibleProject(deps, operator, projectId);
+  const { address: multisig, wallet } = flywheel.multisig;
+  const subject = { type: 'admission', decision, multisig, wallet, mint: token.mint } as const;
+  const change = { type: 'admission', projectId, decision } as const;
+  return requestChange(deps, operator, { subject, wallet: wallet, change, signature });
+}
+
 interface RequestedChange {
   readonly subject: DecisionSubject;
   /** The wallet that may not sign; null for none. */
   readonly wallet: Address | null;
-  readonly change: TermsChange | Resumption;
+  readonly change: Change;
   readonly signature: DecisionSignature;
 }
 

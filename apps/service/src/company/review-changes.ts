@@ -3,7 +3,10 @@ import { findIssueOfDecision } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
 import { presentTerms } from '../projects/settings.ts';
 import { insertAuditEntry } from '../store/audit.ts';
+import { deleteAdmission, insertAdmission, isAdmitted } from '../store/company/admissions.ts';
 import {
+  type AdmissionChange,
+  type Change,
   findUnreviewedChanges,
   insertReview,
   type Resumption,
@@ -39,11 +42,22 @@ export async function reviewChanges(deps: Deps): Promise<void> {
 /** Applies a change, or refuses it. Returns the reason of the refusal, a sentence; null if the change is applied. */
 async function reviewChange(deps: Deps, signed: UnreviewedChange): Promise<string | null> {
   const { change } = signed;
-  const issue = await (change.type === 'terms'
-    ? reviewTerms(deps, change, signed)
-    : reviewResumption(deps, change, signed));
+  const issue = await applyChange(deps, change, signed);
   if (issue !== null) await insertReview(deps.db, signed.id, { issue }, deps.clock.now());
   return issue;
+}
+
+async function applyChange(deps: Deps, change: Change, signed: UnreviewedChange): Promise<string | null> {
+  switch (change.type) {
+    case 'terms':
+      return reviewTerms(deps, change, signed);
+    case 'resume':
+      return reviewResumption(deps, change, signed);
+    case 'admission':
+      return reviewAdmission(deps, change, signed);
+    default:
+      throw new Error(`No worker reviews a change of type ${change satisfies never}.`);
+  }
 }
 
 const USED = 'Its nonce was used before, or another worker has reviewed it.';
@@ -101,6 +115,31 @@ async function reviewResumption(
       before: { since: pausedAt.toISOString(), ...(before && { reason: before.reason }) },
     });
     for (const job of await findHeldJobs(trx, projectId)) await jobs.enqueue(trx, job);
+    return null;
+  });
+}
+
+async function reviewAdmission(
+  deps: Deps,
+  { projectId, decision }: AdmissionChange,
+  { id, operator, nonce, ...signed }: UnreviewedChange,
+): Promise<string | null> {
+  const { db, clock } = deps;
+  const { token, flywheel } = await findProjectOfBatch(db, { projectId });
+  const { address: multisig, wallet } = flywheel.multisig;
+  const subject = { type: 'admission', decision, multisig, wallet, mint: token.mint } as const;
+  const invalid = await findIssueOfDecision(deps, { subject, wallet }, { operator, nonce, ...signed });
+  if (invalid !== null) return invalid;
+  return db.transaction().execute(async (trx) => {
+    const isAdmission = decision === 'admit';
+    if ((await isAdmitted(trx, multisig)) === isAdmission) {
+      return isAdmission ? 'The project is admitted already.' : 'The project is not admitted.';
+    }
+    const now = clock.now();
+    if (!(await insertReview(trx, id, { nonce }, now))) return USED;
+    await (isAdmission ? insertAdmission(trx, multisig, now) : deleteAdmission(trx, multisig));
+    const action = isAdmission ? 'project.admitted' : 'project.admission-withdrawn';
+    await insertAuditEntry(trx, { at: now, actor: operator, action, projectId });
     return null;
   });
 }

@@ -19,7 +19,7 @@ export async function listProjects({ db, tokenNames }: ListDeps, wallet: Address
 
 /** Presents a project as a row of a list. */
 export function summarize(record: ProjectSummaryRecord, name: TokenName | undefined): ProjectSummary {
-  const { id, wallet, token, vault, approvalMode, isPaused, pausedAt, openBatches, createdAt } = record;
+  const { id, wallet, token, vault, approvalMode, isPaused, pausedAt, isAdmitted, openBatches, createdAt } = record;
   return {
     id,
     wallet,
@@ -34,6 +34,7 @@ export function summarize(record: ProjectSummaryRecord, name: TokenName | undefi
     approvalMode,
     isPaused,
     ...(pausedAt !== null && { pausedAt: pausedAt.toISOString() }),
+    isAdmitted,
     openBatches,
     dateCreated: createdAt.toISOString(),
   };

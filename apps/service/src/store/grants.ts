@@ -215,7 +215,8 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     serve: {
       select: true,
       insert: [
-        ...(['project_id', 'paused_at', 'from_approval_mode', 'from_burn_limit', 'from_airdrop_limit'] as const),
+        ...(['project_id', 'paused_at', 'admission'] as const),
+        ...(['from_approval_mode', 'from_burn_limit', 'from_airdrop_limit'] as const),
         ...(['to_approval_mode', 'to_burn_limit', 'to_airdrop_limit', 'operator', 'nonce', 'expires_at'] as const),
         ...(['signed_message', 'signature', 'requested_at'] as const),
       ],

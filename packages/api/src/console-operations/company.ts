@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { AuditPage } from '../console-schemas/audit.ts';
 import {
+  AdmissionRequest,
   CompanyOverview,
   CompanyProjects,
   CompanyVerdict,
@@ -8,6 +9,7 @@ import {
   JobList,
   Pause,
   PauseRequest,
+  ProjectAdmission,
   RejectRequest,
   ResumeRequest,
   RetriedJob,
@@ -99,6 +101,21 @@ export const COMPANY_OPERATIONS = {
     responses: {
       200: { description: 'The changed settings.', schema: ProjectSettings },
       202: { description: 'The present settings: a worker applies the change when one runs.', schema: ProjectSettings },
+    },
+    errors: ['ERR_PROJECT_NOT_FOUND'],
+  },
+  changeAdmission: {
+    ...COMPANY,
+    method: 'PUT',
+    path: '/console/api/company/projects/{projectId}/admission',
+    summary: 'Admit a project, or withdraw its admission',
+    description:
+      'The operator’s wallet has signed the decision; a worker verifies and applies it. Batches that are set up stay, and can be executed or cancelled.',
+    params: projectParams,
+    body: AdmissionRequest,
+    responses: {
+      200: { description: 'The new state.', schema: ProjectAdmission },
+      202: { description: 'The present state: a worker applies the decision when one runs.', schema: ProjectAdmission },
     },
     errors: ['ERR_PROJECT_NOT_FOUND'],
   },

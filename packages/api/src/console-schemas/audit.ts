@@ -19,6 +19,8 @@ export const AuditAction = z
     'batch.cancelled',
     'batch.approved',
     'batch.rejected',
+    'project.admitted',
+    'project.admission-withdrawn',
     'project.paused',
     'project.resumed',
     'company.paused',

@@ -86,6 +86,12 @@ export const TermsRequest = DecisionSignature.extend({
   to: CompanyTerms,
 }).meta({ id: 'TermsRequest' });
 
+export const AdmissionRequest = DecisionSignature.extend({
+  decision: z.enum(['admit', 'withdraw']).describe('As the signed text has it.'),
+}).meta({ id: 'AdmissionRequest' });
+
+export const ProjectAdmission = z.object({ isAdmitted: z.boolean() }).meta({ id: 'ProjectAdmission' });
+
 export const JobSummary = z
   .object({
     id: z.guid(),
@@ -114,6 +120,7 @@ export type DecisionSignature = z.output<typeof DecisionSignature>;
 export type WaitingBatch = z.output<typeof WaitingBatch>;
 export type ResumeRequest = z.output<typeof ResumeRequest>;
 export type TermsRequest = z.output<typeof TermsRequest>;
+export type AdmissionRequest = z.output<typeof AdmissionRequest>;
 export type PauseRequest = z.output<typeof PauseRequest>;
 export type JobSummary = z.output<typeof JobSummary>;
 export type CompanyVerdict = z.output<typeof CompanyVerdict>;

@@ -25,6 +25,7 @@ export const ProjectSummary = z
       .boolean()
       .describe('True while the company has paused this project or all projects: init and execute are refused.'),
     pausedAt: isoDateTime.optional().describe('Start of the pause of this project alone.'),
+    isAdmitted: z.boolean().describe('True while the company admits this project.'),
     openBatches: z.int(),
     dateCreated: isoDateTime,
   })

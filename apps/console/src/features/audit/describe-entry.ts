@@ -40,6 +40,8 @@ const TITLES: { readonly [Action in AuditAction]: string } = {
   'batch.cancelled': 'Cancelled a batch',
   'batch.approved': 'Approved a batch for the company',
   'batch.rejected': 'Rejected a batch for the company',
+  'project.admitted': 'Admitted the project',
+  'project.admission-withdrawn': 'Withdrew the admission of the project',
   'project.paused': 'Paused the project',
   'project.resumed': 'Resumed the project',
   'company.paused': 'Paused every project',

@@ -1,6 +1,6 @@
 import type { COMPANY_OPERATIONS, CompanyVerdict, JobSummary, WaitingBatch } from '@flywheel/api';
 import { approveBatch, listWaiting, rejectBatch, type WaitingItem } from '../../company/approvals.ts';
-import { changeTerms, resume } from '../../company/changes.ts';
+import { changeAdmission, changeTerms, resume } from '../../company/changes.ts';
 import { listJobs, type QueuedJob, readCompany, retryJob } from '../../company/operations.ts';
 import { pauseAll, pauseProject } from '../../company/pause.ts';
 import type { BatchWithoutPipelines } from '../../model/batch.ts';
@@ -37,6 +37,11 @@ export function createCompanyHandlers(deps: ConsoleDeps): Handlers<typeof COMPAN
     changeTerms: async ({ wallet }, { params: { projectId }, body }) => {
       const state = await changeTerms(deps, wallet, projectId, body);
       return { status: STATUS[state], body: await readSettings(deps, wallet, projectId) };
+    },
+
+    changeAdmission: async ({ wallet }, { params: { projectId }, body }) => {
+      const state = await changeAdmission(deps, wallet, projectId, body);
+      return { status: STATUS[state], body: { isAdmitted: (body.decision === 'admit') === (state === 'applied') } };
     },
 
     pauseProject: async ({ wallet }, { params, body }) => {

@@ -11,21 +11,16 @@ export async function isAdmitted(db: Db, multisig: Address): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Admits a project. Returns false, and changes nothing, if it is admitted already. */
-export async function insertAdmission(trx: Db, multisig: Address, admittedAt: Date): Promise<boolean> {
-  const { numInsertedOrUpdatedRows = 0n } = await trx
+/** Admits a project. Does nothing if it is admitted already. */
+export async function insertAdmission(trx: Db, multisig: Address, admittedAt: Date): Promise<void> {
+  await trx
     .insertInto('company_admissions')
     .values({ multisig, admitted_at: admittedAt })
     .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst();
-  return numInsertedOrUpdatedRows > 0n;
+    .execute();
 }
 
-/** Withdraws the admission of a project. Returns false if it was not admitted. */
-export async function deleteAdmission(trx: Db, multisig: Address): Promise<boolean> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('company_admissions')
-    .where('multisig', '=', multisig)
-    .executeTakeFirst();
-  return numDeletedRows > 0n;
+/** Withdraws the admission of a project. */
+export async function deleteAdmission(trx: Db, multisig: Address): Promise<void> {
+  await trx.deleteFrom('company_admissions').where('multisig', '=', multisig).execute();
 }

@@ -4,13 +4,15 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../db.ts';
 import type { Schema } from '../schema.ts';
 
-/** A decision that an operator signed about terms or a pause. HTTP processes write it, so workers verify it. */
+/** A decision that an operator signed about terms, a pause or an admission. HTTP processes write it; workers verify it. */
 export interface SignedChange extends SignedDecision {
-  readonly change: TermsChange | Resumption;
+  readonly change: Change;
   readonly operator: Address;
   readonly nonce: string;
   readonly expiresAt: Date;
 }
+
+export type Change = TermsChange | Resumption | AdmissionChange;
 
 export interface TermsChange {
   readonly type: 'terms';
@@ -25,6 +27,12 @@ export interface Resumption {
   readonly projectId: string | null;
   /** Start of the pause. */
   readonly pausedAt: Date;
+}
+
+export interface AdmissionChange {
+  readonly type: 'admission';
+  readonly projectId: string;
+  readonly decision: 'admit' | 'withdraw';
 }
 
 /** Stores a change for a worker to review. Returns its id; null if its nonce or its signature was used before. */
@@ -95,8 +103,9 @@ export async function findReview(db: Db, changeId: bigint): Promise<{ readonly i
   return row ?? null;
 }
 
-function toColumns(change: TermsChange | Resumption) {
+function toColumns(change: Change) {
   if (change.type === 'resume') return { paused_at: change.pausedAt };
+  if (change.type === 'admission') return { admission: change.decision };
   const { from, to } = change;
   return {
     from_approval_mode: from.approvalMode,
@@ -108,8 +117,9 @@ function toColumns(change: TermsChange | Resumption) {
   };
 }
 
-function fromColumns(row: Selectable<Schema['company_changes']>): TermsChange | Resumption {
-  const { project_id: projectId, paused_at: pausedAt } = row;
+function fromColumns(row: Selectable<Schema['company_changes']>): Change {
+  const { project_id: projectId, paused_at: pausedAt, admission } = row;
+  if (admission !== null) return { type: 'admission', projectId: whole(projectId), decision: admission };
   if (pausedAt !== null) return { type: 'resume', projectId, pausedAt };
   return {
     type: 'terms',
@@ -127,8 +137,8 @@ function fromColumns(row: Selectable<Schema['company_changes']>): TermsChange | 
   };
 }
 
-/** A constraint of the table makes a change of terms whole. */
+/** Constraints of the table make a change whole. */
 function whole<Value>(value: Value | null): Value {
-  if (value === null) throw new Error('A change of terms lacks a value.');
+  if (value === null) throw new Error('A change by the company lacks a value.');
   return value;
 }

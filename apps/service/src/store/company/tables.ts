@@ -40,13 +40,14 @@ interface KeySuccessionsTable {
   signed_at: Date;
 }
 
-/** Decisions that operators signed about terms or a pause. HTTP processes write them. */
+/** Decisions that operators signed about terms, a pause or an admission. HTTP processes write them. */
 interface CompanyChangesTable {
   id: Generated<bigint>;
   /** null: all projects. */
   project_id: string | null;
-  /** The start of the pause that a resumption ends; null for a change of terms, which has all of the next values. */
+  /** The start of the pause that a resumption ends. Without it and an admission, a row has all of the next six values. */
   paused_at: Date | null;
+  admission: 'admit' | 'withdraw' | null;
   from_approval_mode: ApprovalMode | null;
   from_burn_limit: bigint | null;
   from_airdrop_limit: bigint | null;

@@ -237,6 +237,7 @@ export interface ProjectSummaryRecord {
   /** Start of its own pause. */
   readonly pausedAt: Date | null;
   readonly pauseReason: string | null;
+  readonly isAdmitted: boolean;
   readonly openBatches: number;
   readonly createdAt: Date;
 }
@@ -250,8 +251,17 @@ export async function findProjectSummaries(
     .selectFrom('projects')
     .innerJoin('tokens', 'tokens.project_id', 'projects.id')
     .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
+    .leftJoin('company_admissions', 'company_admissions.multisig', 'flywheels.multisig')
     .crossJoin('company')
-    .select(['projects.id', 'projects.wallet', 'approval_mode', 'created_at', 'vault', 'projects.paused_at'])
+    .select([
+      'admitted_at',
+      'projects.id',
+      'projects.wallet',
+      'approval_mode',
+      'created_at',
+      'vault',
+      'projects.paused_at',
+    ])
     .select(['tokens.id as token_id', 'mint', 'decimals', 'program_address'])
     .select((eb) => [
       eb.or([eb('projects.paused_at', 'is not', null), eb('company.paused_at', 'is not', null)]).as('is_paused'),
@@ -284,6 +294,7 @@ export async function findProjectSummaries(
     isPaused: Boolean(row.is_paused),
     pausedAt: row.paused_at,
     pauseReason: row.pause_reason,
+    isAdmitted: row.admitted_at !== null,
     openBatches: Number(row.open_batches ?? 0n),
     createdAt: row.created_at,
   }));
