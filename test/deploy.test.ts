@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { settingRows } from '../apps/service/src/config.ts';
+import { findTaggedImages } from '../scripts/unpinned.ts';
+import { ROOT } from './lanes.ts';
 
 const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
 
@@ -43,6 +46,19 @@ describe('the deployment files', () => {
       sources.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url))),
       [],
     );
+  });
+
+  it('cannot be released while they name an image by tag', () => {
+    const digest = `sha256:${'0a'.repeat(32)}`;
+    const tagged = ['FROM node:26 AS build', '    image: postgres:18', '          image: flywheel:0.1.0'].join('\n');
+    assert.deepEqual(findTaggedImages('a', tagged), ['a: node:26', 'a: postgres:18']);
+    const pinned = tagged.replace('node:26', `node:26@${digest}`).replace('postgres:18', `postgres@${digest}`);
+    assert.deepEqual(findTaggedImages('a', pinned), []);
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/release.ts'], { cwd: ROOT, encoding: 'utf8' });
+    assert.equal(status, 1);
+    assert.match(stderr, /^deploy\/Dockerfile: node:26-bookworm-slim is a tag\. Append its digest: docker buildx /m);
+    assert.match(stderr, /^deploy\/compose\.yaml: postgres:18 is a tag/m);
+    assert.match(stderr, /litesvm-darwin-x64@1\.5\.0 has no hash/);
   });
 
   it('use only existing metrics', async () => {

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
+import { findUnhashedPackages } from '../scripts/unpinned.ts';
 
 interface LockedPackage {
-  readonly version?: string;
-  readonly link?: boolean;
   readonly resolved?: string;
-  readonly integrity?: string;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -29,18 +27,16 @@ describe('package-lock.json', async () => {
     assert.deepEqual(hosts, []);
   });
 
-  // A registry that has lost a platform's package answers without its hash, and npm then installs whatever it is given.
-  it('has a hash of every package', () => {
-    const unhashed = Object.entries(packages)
-      .filter(([path, { link, integrity }]) => path.includes('node_modules/') && !link && integrity === undefined)
-      .map(([path, { version }]) => `${path}@${version}`);
-    assert.deepEqual(unhashed, UNPUBLISHED);
+  // Without a hash npm installs whatever a registry answers.
+  it('has a hash of every package that the registry has', () => {
+    assert.deepEqual(findUnhashedPackages(text), UNPUBLISHED);
   });
 });
 
 /**
- * The registry has LiteSVM 1.5.0, the first release with transactions of version 1, for one platform only. A release that
- * it has for all of them empties this list.
+ * The registry answers 404 for these five, the binaries of LiteSVM 1.5.0 for other platforms than Linux x64: it has neither
+ * their metadata nor a tarball to compute a hash from (`npm view`, `npm pack`; November 2026). Version 1.4.1 is complete, but
+ * 1.5.0 is the first with transactions of version 1. `npm run release` refuses until this list is empty.
  */
 const UNPUBLISHED = ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu', 'linux-arm64-musl', 'linux-x64-musl'].map(
   (platform) => `node_modules/litesvm-${platform}@1.5.0`,
