@@ -19,11 +19,15 @@ const MAY_IMPORT = {
   'apps/service/src/model': ['packages/api/src', ...PURE],
   'apps/service/src/squads': RULES,
   'apps/service/src/compile': [...RULES, ...service('squads')],
+  'apps/service/src/payload-schemas': [...RULES],
   'apps/service/src/telemetry': [],
   'apps/service/src/solana': [...RULES, 'packages/solana-rpc/src'],
   'apps/service/src/store': [...RULES, ...service('telemetry'), 'apps/service/migrations'],
-  'apps/service/src/batches': [...RULES, ...service('compile', 'squads', 'solana', 'store', 'telemetry')],
-  'apps/service/src/projects': [...RULES, ...service('compile', 'squads', 'solana', 'store')],
+  'apps/service/src/batches': [
+    ...RULES,
+    ...service('compile', 'payload-schemas', 'squads', 'solana', 'store', 'telemetry'),
+  ],
+  'apps/service/src/projects': [...RULES, ...service('compile', 'payload-schemas', 'squads', 'solana', 'store')],
   'apps/service/src/proofs': [...RULES, ...service('squads', 'solana', 'store')],
   'apps/service/src/company': [...RULES, ...service('batches', 'projects', 'squads', 'solana', 'store')],
   'apps/service/src/treasury': [...RULES, ...service('batches', 'projects', 'compile', 'squads', 'solana', 'store')],
@@ -31,7 +35,8 @@ const MAY_IMPORT = {
   // Reaches the database and the chain only through use cases.
   'apps/service/src/http': [
     ...['packages/api/src', 'packages/protocol/src'],
-    ...service('batches', 'projects', 'proofs', 'company', 'treasury', 'webhooks', 'compile', 'model', 'telemetry'),
+    ...service('batches', 'projects', 'proofs', 'company', 'treasury', 'webhooks', 'compile', 'payload-schemas'),
+    ...service('model', 'telemetry'),
   ],
   // The files beside the folders: the composition root and what it is made of.
   'apps/service/src/[^/]+[.]ts': ['packages/(api|localnet)/src', 'apps/service/src'],
@@ -58,6 +63,8 @@ const ONLY_IN = {
   'prom-client': service('telemetry'),
   '@opentelemetry/api': service('telemetry'),
   litesvm: ['packages/localnet/src'],
+  // A schema is another's text: only the program of a thread compiles and runs it.
+  ajv: service('payload-schemas/thread-program[.]ts'),
   commander: ['apps/cli/src'],
   'react(-dom)?': ['apps/console/src'],
 };
@@ -74,8 +81,7 @@ const ONLY_PACKAGES = {
   'apps/service/migrations': ['kysely'],
   'apps/service/src/model': ['@solana/kit', 'zod'],
   'apps/service/src/squads': [...KIT, 'crypto'],
-  // A payload's JSON Schema is another's text: ajv checks it, node:vm bounds the time that its patterns take.
-  'apps/service/src/compile': [...KIT, 'zod', 'ajv', 'vm'],
+  'apps/service/src/compile': [...KIT, 'zod'],
 };
 
 const SOURCES = '^(packages|apps)/[^/]+/(src|bin|migrations)/';

@@ -4,12 +4,12 @@ import { init } from '@flywheel/testing/client';
 import { createProject, requireOk } from '@flywheel/testing/project';
 import type { World } from '@flywheel/testing/world';
 import { generateKeyPairSigner } from '@solana/kit';
-import type { Deps } from '../apps/service/src/batches/deps.ts';
-import { initBatch } from '../apps/service/src/batches/init.ts';
+import { type InitDeps, initBatch } from '../apps/service/src/batches/init.ts';
 import { systemClock } from '../apps/service/src/clock.ts';
 import { compilePipelines } from '../apps/service/src/compile/compile-pipeline.ts';
 import { createLog } from '../apps/service/src/log.ts';
 import type { Project } from '../apps/service/src/model/project.ts';
+import { createSchemaPool } from '../apps/service/src/payload-schemas/pool.ts';
 import { createChain } from '../apps/service/src/solana/chain.ts';
 import { startJobs } from '../apps/service/src/store/jobs/jobs.ts';
 import { findProject } from '../apps/service/src/store/projects/projects.ts';
@@ -40,7 +40,9 @@ async function measure(world: World): Promise<Figures> {
     log: createLog('error'),
     metrics: createMetrics(),
   });
-  const deps: Deps = {
+  const schemas = createSchemaPool({ log: createLog('error'), clock: systemClock });
+  const deps: InitDeps = {
+    schemas,
     db: world.db,
     jobs,
     chain: createChain({ rpcUrls: [world.localnet.url], clock: systemClock }),
@@ -59,6 +61,7 @@ async function measure(world: World): Promise<Figures> {
     useCase.push(await timeMs(() => initInProcess(deps, project, other)));
     compile.push(await timeMs(() => compilePipelines(third, project)));
   }
+  schemas.close();
   await jobs.stop();
   const [whole, inProcess, compiling] = [http, useCase, compile].map((sample) => sample.slice(WARM_UP));
   if (!whole || !inProcess || !compiling) throw new Error('Three samples were taken.');
@@ -77,7 +80,7 @@ async function measure(world: World): Promise<Figures> {
   };
 }
 
-function initInProcess(deps: Deps, project: Project, pipelines: readonly Pipeline[]): Promise<unknown> {
+function initInProcess(deps: InitDeps, project: Project, pipelines: readonly Pipeline[]): Promise<unknown> {
   return initBatch(deps, {
     project,
     scopes: project.scopes,

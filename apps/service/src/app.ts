@@ -14,6 +14,7 @@ import { type MonitorDeps, type ReadinessCheck, serveMonitor } from './http/moni
 import { createStreamLimit } from './http/operations/events.ts';
 import { createServer } from './http/server.ts';
 import { readSite } from './http/site.ts';
+import { createSchemaPool } from './payload-schemas/pool.ts';
 import { createEnvironment } from './projects/environment.ts';
 import { findOpenSession } from './projects/sign-in.ts';
 import { openSigners, type Signers } from './signers.ts';
@@ -179,7 +180,9 @@ function readinessOf({ db, chain }: Pick<Deps, 'db' | 'chain'>): Readonly<Record
 /** The output of `npm run build --workspace apps/console`. */
 const CONSOLE_DIRECTORY = fileURLToPath(new URL('../../console/dist/', import.meta.url));
 
-type ServingDeps = PreviewDeps & RoleDeps & Pick<EndpointDeps, 'webhooks'> & { readonly rpcUrl: string };
+type ServingDeps = Omit<PreviewDeps, 'schemas'> &
+  RoleDeps &
+  Pick<EndpointDeps, 'webhooks'> & { readonly rpcUrl: string };
 
 async function listen(
   config: Config,
@@ -191,7 +194,9 @@ async function listen(
   const { db, clock, companyOperators } = given;
   const feed = startEventFeed({ poolConfig, clock, log });
   started.defer(() => feed.stop());
-  const deps = { ...given, feed, streams: createStreamLimit() };
+  const schemas = createSchemaPool({ log, clock });
+  started.defer(() => schemas.close());
+  const deps = { ...given, feed, schemas, streams: createStreamLimit() };
   const { host, port, publicUrl, trustedProxies, rateLimits } = config;
   const { publicSolanaRpcUrl: publicRpcUrl, explorerUrl } = config;
   const readEnvironment = createEnvironment({ ...deps, publicRpcUrl, explorerUrl });

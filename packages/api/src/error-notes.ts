@@ -179,6 +179,15 @@ export const ERROR_NOTES: {
       'Wait for `Retry-After` seconds, then send the same request again. If it lasts, tell the company: its operator needs SOL for fees and rent.',
     example: { operator: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', retryAfterSeconds: 15 },
   },
+  ERR_SCHEMA_CHECK_UNAVAILABLE: {
+    remedy:
+      'Wait for `Retry-After` seconds, then send the request again with the same `x-idempotency-key`; nothing was stored. If the message says that a registered schema needs too much CPU time, simplify it in the project’s settings: patterns that repeat a repetition, such as `(a+)+`, and references to themselves are the usual causes.',
+    example: {
+      place: 'pipelines[3].payload',
+      problem: 'was not checked: the schema registered for WATCH_AD needs more than 52 ms of CPU time.',
+      retryAfterSeconds: 5,
+    },
+  },
   ERR_COMPANY_ONLY: {
     remedy: 'Sign in with a wallet that COMPANY_OPERATORS lists.',
     example: { wallet: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' },

@@ -249,6 +249,11 @@ export const ERRORS = {
     'The service has no key for webhook secrets.',
     () => 'Webhooks are not available: the operator of this service has set neither WEBHOOK_KEY nor WEBHOOK_KEY_FILE.',
   ),
+  ERR_SCHEMA_CHECK_UNAVAILABLE: define(
+    503,
+    'A JSON Schema was not checked, or a payload against it, in the time that is given to it.',
+    (c: RequestIssue & { retryAfterSeconds: number }) => `${at(c)} Try again in ${c.retryAfterSeconds} s.`,
+  ),
   ERR_NONCE_POOL_EMPTY: define(
     503,
     'All durable nonces are in use; the pool is being refilled.',

@@ -17,7 +17,7 @@ import {
 
 const batchId = idParam.describe('Id of the batch, from the response of init.');
 
-/** Errors of a request whose pipelines do not compile. */
+/** Errors of a request whose pipelines do not compile, or cannot be checked. */
 const PIPELINE_ERRORS = [
   'ERR_FLYWHEEL_NO_INSTRUCTIONS',
   'ERR_FLYWHEEL_ACTIONS_EMPTY',
@@ -25,6 +25,7 @@ const PIPELINE_ERRORS = [
   'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
   'ERR_FLYWHEEL_PIPELINE_TOO_BIG',
   'ERR_KEY_SCOPES_UNAUTHORIZED',
+  'ERR_SCHEMA_CHECK_UNAVAILABLE',
 ] as const;
 
 /** The contract under `/v1`. It may be extended, never changed. */

@@ -4,10 +4,13 @@ import { compilePipelines } from '../compile/compile-pipeline.ts';
 import { checkPipelines } from '../compile/request/check-pipelines.ts';
 import { parseInitRequest } from '../compile/request/parse-request.ts';
 import type { Project } from '../model/project.ts';
+import { checkPayloads, type SchemaDeps } from '../payload-schemas/check.ts';
 import { requireUnpausedProject } from './admission.ts';
 import { type CreatedBatch, createBatchIdempotently, findCreatedBatch, hashRequest } from './create-batch.ts';
 import type { Deps } from './deps.ts';
 import { requireSeparated, requireWallets } from './recipients.ts';
+
+export type InitDeps = Deps & SchemaDeps;
 
 export interface InitRequest {
   readonly project: Project;
@@ -26,7 +29,7 @@ export interface InitRequest {
  * transaction. Makes no network call: the `setup` job creates the batch on chain later, in the order of the indices.
  * @throws ApiError for an invalid request, and those of `createBatchIdempotently`.
  */
-export async function initBatch(deps: Deps, request: InitRequest): Promise<CreatedBatch> {
+export async function initBatch(deps: InitDeps, request: InitRequest): Promise<CreatedBatch> {
   const { project, scopes, idempotencyKey, body, actor } = request;
   const key = { project, kind: 'pipelines', idempotencyKey, requestHash: hashRequest(body) } as const;
   const earlier = await findCreatedBatch(deps.db, key);
@@ -35,6 +38,7 @@ export async function initBatch(deps: Deps, request: InitRequest): Promise<Creat
 
   const { pipelines: requested } = parseInitRequest(body);
   checkPipelines(requested, { ...project, scopes });
+  await checkPayloads(deps, project, requested);
   await requireWallets(deps, requested);
   await requireSeparated(deps, project, requested);
   const pipelines = await compilePipelines(requested, project);

@@ -7,17 +7,18 @@ import { dailyTotals } from '../compile/totals.ts';
 import type { CompiledPipeline } from '../model/batch.ts';
 import { startOfNextUtcDay, utcDay } from '../model/clock.ts';
 import type { Project } from '../model/project.ts';
+import { checkPayloads } from '../payload-schemas/check.ts';
 import { findLandedSlot } from '../store/batches/bundles.ts';
 import { findDailyAmounts } from '../store/projects/daily-limits.ts';
 import { type DailyLimit, dailyLimitError, findFairUseErrors, findRepeatedProofs } from './admission.ts';
 import { type BatchCheck, checkBatch } from './check/check-batch.ts';
 import type { Funds } from './check/funds.ts';
 import type { Deps } from './deps.ts';
-import type { InitRequest } from './init.ts';
+import type { InitDeps, InitRequest } from './init.ts';
 import { type OperatorCost, type PredictCostDeps, predictCost } from './predict-cost.ts';
 import { findMixedRecipients } from './recipients.ts';
 
-export type PreviewDeps = Deps & PredictCostDeps;
+export type PreviewDeps = InitDeps & PredictCostDeps;
 
 export interface Preview {
   readonly pipelines: readonly CompiledPipeline[];
@@ -49,6 +50,7 @@ export async function previewBatch(
 ): Promise<Preview> {
   const request = parseInitRequest(body);
   checkPipelines(request.pipelines, { ...project, scopes });
+  await checkPayloads(deps, project, request.pipelines);
   const pipelines = await compilePipelines(request.pipelines, project);
   const landedSlot = await findLandedSlot(deps.db, project.flywheel.id);
   const [{ check, cost }, limits, fairUseErrors, heldRecipients, warnings] = await Promise.all([

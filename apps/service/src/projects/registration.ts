@@ -24,6 +24,7 @@ import {
 } from '@solana/kit';
 import type { Clock } from '../model/clock.ts';
 import type { NewProject } from '../model/project.ts';
+import type { SchemaDeps } from '../payload-schemas/check.ts';
 import type { Chain } from '../solana/chain.ts';
 import { readMint } from '../solana/mint.ts';
 import { sendAndConfirm } from '../solana/send-and-confirm.ts';
@@ -82,13 +83,14 @@ export interface RegisterDeps {
 /**
  * Checks a mint and builds the transaction that creates the project's multisig and lookup table. The wallet signs it and
  * pays for it. It is signed already by the temporary key that determines the multisig's address.
- * @throws ApiError ERR_MINT_UNSUPPORTED, ERR_INVALID_REQUEST
+ * @throws ApiError ERR_MINT_UNSUPPORTED, ERR_INVALID_REQUEST, ERR_SCHEMA_CHECK_UNAVAILABLE
  */
 export async function createRegistration(
-  { db, chain, clock, operator, recovery, company }: RegisterDeps,
+  deps: RegisterDeps & SchemaDeps,
   wallet: Address,
   request: RegistrationRequest,
 ): Promise<Registration> {
+  const { db, chain, clock, operator, recovery, company } = deps;
   if (!isAddress(request.mint)) {
     const problem = 'must be a base58 address of 32 bytes.';
     throw new ApiError('ERR_INVALID_REQUEST', { place: 'body.mint', problem });
@@ -96,7 +98,7 @@ export async function createRegistration(
   const mint = await readMint(chain, request.mint);
   if ('problem' in mint) throw new ApiError('ERR_MINT_UNSUPPORTED', { mint: request.mint, problem: mint.problem });
   parseLimits(request, mint.decimals);
-  requireProofTypes(request.proofTypes);
+  await requireProofTypes(deps, wallet, request.proofTypes);
 
   const createKey = await generateKeyPairSigner();
   const [{ treasury, costLamports }, recentSlot, lifetime, genesisHash] = await Promise.all([

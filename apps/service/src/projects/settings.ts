@@ -8,9 +8,9 @@ import {
 } from '@flywheel/api';
 import { type CompanyTerms, parseAmount, toDecimal } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
-import { findSchemaProblem } from '../compile/request/payload-schema.ts';
 import type { Clock } from '../model/clock.ts';
 import type { DailyTotals, NewProject, Project, Token } from '../model/project.ts';
+import { requireSchemas, type SchemaDeps } from '../payload-schemas/check.ts';
 import { insertAuditEntry } from '../store/audit.ts';
 import { findTerms, termsOf } from '../store/company/terms.ts';
 import type { Db } from '../store/db.ts';
@@ -56,16 +56,17 @@ export async function changeLimits(
 /**
  * Replaces all proof types. They apply from the next init on. A change is logged with the types before and after; a
  * request that changes nothing is not logged.
- * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST
+ * @throws ApiError ERR_PROJECT_NOT_FOUND, also for a wallet that may only read the project; ERR_INVALID_REQUEST;
+ * ERR_SCHEMA_CHECK_UNAVAILABLE
  */
 export async function changeProofTypes(
-  deps: SettingsDeps,
+  deps: SettingsDeps & SchemaDeps,
   wallet: Address,
   projectId: string,
   proofTypes: readonly ProofType[],
 ): Promise<ProjectSettings> {
   await requireOwnProject(deps, wallet, projectId);
-  requireProofTypes(proofTypes);
+  await requireProofTypes(deps, wallet, proofTypes);
   return deps.db.transaction().execute(async (trx) => {
     const project = await lockOwnProject(trx, wallet, projectId);
     const changed = { ...project, proofTypes: new Map(proofTypes.map((each) => [each.type, each])) };
@@ -117,18 +118,19 @@ export function parseLimits({ burnLimit, airdropLimit }: LimitsRequest, decimals
   };
 }
 
-/** @throws ApiError ERR_INVALID_REQUEST for a type that is listed twice, or an invalid schema. */
-export function requireProofTypes(proofTypes: readonly ProofType[]): void {
+/** @throws ApiError ERR_INVALID_REQUEST for a type that is listed twice, and those of `requireSchemas`. */
+export async function requireProofTypes(
+  deps: SchemaDeps,
+  wallet: Address,
+  proofTypes: readonly ProofType[],
+): Promise<void> {
   const seen = new Set<string>();
   for (const [i, { type }] of proofTypes.entries()) {
     const place = `body.proofTypes[${i}]`;
     if (seen.has(type)) throw new ApiError('ERR_INVALID_REQUEST', { place, problem: `repeats the type ${type}.` });
     seen.add(type);
   }
-  const found = findSchemaProblem(proofTypes);
-  if (found === null) return;
-  const { position, problem } = found;
-  throw new ApiError('ERR_INVALID_REQUEST', { place: `body.proofTypes[${position}].payloadSchema`, problem });
+  await requireSchemas(deps, wallet, proofTypes);
 }
 
 async function presentSettings(

@@ -11,7 +11,6 @@ import {
 import fc from 'fast-check';
 import { checkPipelines, type PipelineRules } from '../../src/compile/request/check-pipelines.ts';
 import { parseInitRequest } from '../../src/compile/request/parse-request.ts';
-import { findSchemaProblem } from '../../src/compile/request/payload-schema.ts';
 import { parseJson } from '../../src/model/json-number.ts';
 
 const WALLET = '9Qqhn8ffraDwVnXWKAV7Y1um2p1uhdhq1N2F9cVN52UM';
@@ -234,62 +233,6 @@ describe('checkPipelines', () => {
     const all = rules({ scopes: new Set(), proofTypes: typesOf({ type: 'WATCH_AD' }) });
     checkRefused([pipeline({ type: 'OTHER' }), bad], 'ERR_FLYWHEEL_INVALID_ACTION', /pipelines\[1\]/, all);
     checkRefused([pipeline({ type: 'OTHER' })], 'ERR_KEY_SCOPES_UNAUTHORIZED', /BURN/, all);
-  });
-
-  it('requires payloads that satisfy the schema registered for their type', () => {
-    const payloadSchema = {
-      type: 'object',
-      required: ['adId'],
-      properties: { adId: { type: 'string', maxLength: 3 } },
-    };
-    const proofTypes = typesOf({ type: 'WATCH_AD', payloadSchema }, { type: 'FREE' });
-    const check = (payload: string) =>
-      checkPipelines([pipeline({ type: 'FREE' }), pipeline({ type: 'WATCH_AD', payload })], rules({ proofTypes }));
-    check('{"adId":"123"}');
-    refused(
-      () => check('{"adId":"1234"}'),
-      'ERR_FLYWHEEL_INVALID_PROOF_TYPE',
-      /^pipelines\[1\]\.payload does not satisfy the schema registered for WATCH_AD: \/adId must NOT have more than 3 characters\.$/,
-    );
-    refused(() => check('{}'), 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', /the payload must have required property 'adId'/);
-  });
-
-  it('rejects payloads of an invalid or hostile schema without a crash or a delay', () => {
-    const hostile: [object, string, RegExp][] = [
-      [{ type: 'nonsense' }, '{}', /cannot be checked by the registered schema: type must be/],
-      [{ $ref: 'https://example.com/schema' }, '{}', /can't resolve reference/],
-      [{ $ref: '#' }, '{}', /call stack/],
-      [{ $async: true }, '{}', /\$async schemas are not supported/],
-      [{ properties: { a: { pattern: '^(a+)+$' } } }, `{"a":"${'a'.repeat(60)}b"}`, /timed out/],
-    ];
-    for (const [payloadSchema, payload, message] of hostile) {
-      const proofTypes = typesOf({ type: 'T', payloadSchema: { ...payloadSchema } });
-      checkRefused([pipeline({ payload })], 'ERR_FLYWHEEL_INVALID_PROOF_TYPE', message, rules({ proofTypes }));
-    }
-  });
-});
-
-describe('findSchemaProblem', () => {
-  it('names the first schema that cannot be registered', () => {
-    const good = { type: 'object', $schema: 'https://json-schema.org/draft/2020-12/schema' };
-    const problemWith = (payloadSchema: Record<string, unknown>) =>
-      findSchemaProblem([{}, { payloadSchema: good }, { payloadSchema }]);
-    assert.equal(problemWith(good), null);
-    const nonsense = problemWith({ type: 'nonsense' });
-    assert.equal(nonsense?.position, 2);
-    assert.match(nonsense.problem, /is not a JSON Schema \(2020-12\): data\/type must be/);
-    assert.match(problemWith({ $async: true })?.problem ?? '', /not supported/);
-    assert.match(problemWith({ $schema: 'https://example.com/of-my-own' })?.problem ?? '', /no schema with key or ref/);
-  });
-
-  it('accepts a hundred schemas, and gives a whole list the time limit of one schema', () => {
-    const pattern = (length: number) =>
-      Object.fromEntries(Array.from({ length }, (_, i) => [`p${i}`, { type: 'string', pattern: `^${i}` }]));
-    const schemas = (count: number, length: number) =>
-      Array.from({ length: count }, () => ({ payloadSchema: { properties: pattern(length) } }));
-    assert.equal(findSchemaProblem(schemas(100, 4)), null);
-    const found = findSchemaProblem(schemas(60, 800));
-    assert.match(found?.problem ?? '', /timed out after 1000ms/);
   });
 });
 

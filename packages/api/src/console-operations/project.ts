@@ -79,7 +79,7 @@ export const PROJECT_OPERATIONS = {
     params: projectParams,
     body: ProofTypesRequest,
     responses: { 200: { description: 'The changed settings.', schema: ProjectSettings } },
-    errors: ['ERR_PROJECT_NOT_FOUND'],
+    errors: ['ERR_PROJECT_NOT_FOUND', 'ERR_SCHEMA_CHECK_UNAVAILABLE'],
   },
   listProjectHistory: {
     ...SESSION,

@@ -5,6 +5,8 @@ import {
   RegisteredProject,
   Registration,
   RegistrationRequest,
+  SchemaTrial,
+  SchemaTrialRequest,
 } from '../console-schemas/registration.ts';
 import { base58Address } from '../console-schemas/values.ts';
 import type { Operation } from '../operation.ts';
@@ -23,6 +25,19 @@ export const REGISTRATION_OPERATIONS = {
     responses: { 200: { description: 'The token, or why it cannot be registered.', schema: MintPreview } },
     errors: [],
   },
+  trySchema: {
+    ...SESSION,
+    method: 'POST',
+    path: '/console/api/schema-trials',
+    summary: 'Try a JSON Schema',
+    description:
+      'Checks a schema as a registration does, and a payload against it as init does. Nothing is stored. An invalid schema or payload is part of the response, not an error.',
+    body: SchemaTrialRequest,
+    responses: {
+      200: { description: 'What is wrong with the schema or the payload, if anything.', schema: SchemaTrial },
+    },
+    errors: ['ERR_SCHEMA_CHECK_UNAVAILABLE'],
+  },
   createRegistration: {
     ...SESSION,
     method: 'POST',
@@ -32,7 +47,7 @@ export const REGISTRATION_OPERATIONS = {
       'Checks the mint on chain and returns the transaction that creates the multisig and its lookup table. The wallet signs it and pays, within about a minute; call again to get a new one.',
     body: RegistrationRequest,
     responses: { 200: { description: 'The transaction to sign.', schema: Registration } },
-    errors: ['ERR_MINT_UNSUPPORTED'],
+    errors: ['ERR_MINT_UNSUPPORTED', 'ERR_SCHEMA_CHECK_UNAVAILABLE'],
   },
   confirmRegistration: {
     ...SESSION,

@@ -1,15 +1,14 @@
 import * as z from 'zod';
-import { MAX_PIPELINES_PER_BATCH, Pipeline, Scope } from '../schemas.ts';
+import { MAX_PAYLOAD_BYTES, MAX_PIPELINES_PER_BATCH, Pipeline, Scope } from '../schemas.ts';
 import { base58Address, decimalTokens, lamports } from './values.ts';
+
+const payloadSchema = z.record(z.string(), z.unknown());
 
 export const ProofType = z
   .strictObject({
     type: Pipeline.shape.type.describe('Type of a pipeline, e.g. WATCH_AD.'),
     description: z.string().max(280).optional(),
-    payloadSchema: z
-      .record(z.string(), z.unknown())
-      .optional()
-      .describe('JSON Schema (2020-12) that a payload of this type must satisfy.'),
+    payloadSchema: payloadSchema.optional().describe('JSON Schema (2020-12) that a payload of this type must satisfy.'),
   })
   .meta({ id: 'ProofType' });
 
@@ -32,6 +31,23 @@ export const RegistrationRequest = z
     approvalMode: ApprovalMode.default('automatic'),
   })
   .meta({ id: 'RegistrationRequest' });
+
+export const SchemaTrialRequest = z
+  .strictObject({
+    payloadSchema: payloadSchema.describe('JSON Schema (2020-12).'),
+    payload: z.string().max(MAX_PAYLOAD_BYTES).describe('JSON text to check against it.'),
+  })
+  .meta({ id: 'SchemaTrialRequest' });
+
+export const SchemaTrial = z
+  .object({
+    schemaProblem: z.string().nullable().describe('Why the schema cannot be registered; null if it can.'),
+    payloadProblem: z
+      .string()
+      .nullable()
+      .describe('Why the payload does not satisfy the schema; null if it does, or if the schema cannot be used.'),
+  })
+  .meta({ id: 'SchemaTrial' });
 
 export const KeySuccession = z
   .object({
@@ -101,6 +117,8 @@ export const MintPreview = z
 export type ProofType = z.output<typeof ProofType>;
 export type ApprovalMode = z.output<typeof ApprovalMode>;
 export type RegistrationRequest = z.output<typeof RegistrationRequest>;
+export type SchemaTrialRequest = z.output<typeof SchemaTrialRequest>;
+export type SchemaTrial = z.output<typeof SchemaTrial>;
 export type KeySuccession = z.output<typeof KeySuccession>;
 export type Registration = z.output<typeof Registration>;
 export type RegisteredProject = z.output<typeof RegisteredProject>;

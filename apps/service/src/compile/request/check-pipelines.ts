@@ -3,7 +3,6 @@ import { describeReservedAddress, isReservedMemo, parseAmountNumber } from '@fly
 import { isAddress, isOffCurveAddress } from '@solana/kit';
 import type { Project } from '../../model/project.ts';
 import { formatPath } from '../../model/request-issue.ts';
-import { checkPayloads } from './payload-schema.ts';
 
 export interface PipelineRules {
   /** Scopes of the API key. */
@@ -14,14 +13,13 @@ export interface PipelineRules {
 
 /**
  * Checks parsed pipelines against the rules of their project, in this order over the whole request: amounts and addresses,
- * scopes, proof types, payloads. `compilePipelines` checks the size and `admitBatch` the daily limits.
+ * scopes, proof types. `checkPayloads` checks the payloads, `compilePipelines` the size and `admitBatch` the daily limits.
  * @throws ApiError ERR_FLYWHEEL_INVALID_ACTION, ERR_KEY_SCOPES_UNAUTHORIZED or ERR_FLYWHEEL_INVALID_PROOF_TYPE.
  */
 export function checkPipelines(pipelines: readonly Pipeline[], { scopes, token, proofTypes }: PipelineRules): void {
   for (const { action, path } of placedActions(pipelines)) checkAction(action, path, token.decimals);
   for (const { action, path } of placedActions(pipelines)) checkScope(action, path, scopes);
   checkProofTypes(pipelines, proofTypes);
-  checkPayloads(pipelines, proofTypes);
 }
 
 type Path = readonly (string | number)[];

@@ -2,7 +2,7 @@ import type { BatchEvent, CancelBatchResponse, EventStream } from '@flywheel/api
 import { type CancelRequest, cancelBatch } from '../../batches/cancel.ts';
 import type { Deps } from '../../batches/deps.ts';
 import { type EventDeps, readEvents, streamEvents } from '../../batches/events.ts';
-import { type InitRequest, initBatch } from '../../batches/init.ts';
+import { type InitDeps, type InitRequest, initBatch } from '../../batches/init.ts';
 import { type PreviewDeps, previewBatch } from '../../batches/preview.ts';
 import { buildApproval, readApproval } from '../../batches/read.ts';
 import { readRest } from '../../batches/rest.ts';
@@ -15,7 +15,7 @@ import { presentInitializedBatch, presentPipelines, presentPreview } from './pre
 const POLL_AFTER_SECONDS = 2;
 
 /** Replies to init, for API keys and the console alike. */
-export async function replyToInit(deps: Deps, request: InitRequest) {
+export async function replyToInit(deps: InitDeps, request: InitRequest) {
   const { project } = request;
   const { batch, warnings, replayed } = await initBatch(deps, request);
   // readApproval returns null for an ended batch; a replay still answers the original approval.

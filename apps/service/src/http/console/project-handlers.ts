@@ -1,4 +1,5 @@
 import type { KEY_OPERATIONS, PROJECT_OPERATIONS, REGISTRATION_OPERATIONS } from '@flywheel/api';
+import { trySchema } from '../../payload-schemas/check.ts';
 import { requireVisibleProject } from '../../projects/access.ts';
 import { readHistory } from '../../projects/history.ts';
 import { createKey, listKeys, revokeKey, rotateKey } from '../../projects/keys.ts';
@@ -79,6 +80,8 @@ export function createKeyHandlers(deps: ConsoleDeps): Handlers<typeof KEY_OPERAT
 export function createRegistrationHandlers(deps: ConsoleDeps): Handlers<typeof REGISTRATION_OPERATIONS> {
   return {
     previewMint: async (_session, { params: { mint } }) => ({ status: 200, body: await previewMint(deps, mint) }),
+
+    trySchema: async ({ wallet }, { body }) => ({ status: 200, body: await trySchema(deps, wallet, body) }),
 
     createRegistration: async ({ wallet }, { body }) => ({
       status: 200,

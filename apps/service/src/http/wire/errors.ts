@@ -43,8 +43,9 @@ export function answerError(
 ): ErrorCode {
   const expected = isApiError(error) ? error : fromFramework(error, request);
   const answer = expected ?? new ApiError(fallback, undefined, { cause: error });
-  // A pause is a person's decision, so the requests it refuses are not errors of ours.
-  const isOurs = answer.status >= 500 && !isApiError(answer, 'ERR_PAUSED');
+  // A pause is a person's decision, and a slow schema its sender's, so the requests they refuse are not errors of ours.
+  const isOurs =
+    answer.status >= 500 && !isApiError(answer, 'ERR_PAUSED') && !isApiError(answer, 'ERR_SCHEMA_CHECK_UNAVAILABLE');
   if (isOurs) log.error({ err: answer }, 'request failed');
   else if (answer.cause !== undefined) log.info({ err: answer }, 'request refused');
 
@@ -52,11 +53,7 @@ export function answerError(
   if (answer.status === 401) {
     reply.header('www-authenticate', request.url.startsWith('/v1/') ? `ApiKey header="${API_KEY_HEADER}"` : 'Session');
   }
-  if (
-    isApiError(answer, 'ERR_RATE_LIMITED') ||
-    isApiError(answer, 'ERR_NONCE_POOL_EMPTY') ||
-    isApiError(answer, 'ERR_OPERATOR_UNFUNDED')
-  ) {
+  if (typeof answer.context === 'object' && 'retryAfterSeconds' in answer.context) {
     reply.header('retry-after', String(answer.context.retryAfterSeconds));
   }
   if (isApiError(answer, 'ERR_ROTATION_OPEN')) reply.header('retry-after', ROTATION_RETRY_SECONDS);
