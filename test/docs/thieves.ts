@@ -198,6 +198,11 @@ export const THIEVES: Readonly<Record<string, Thief>> = {
           'company/stolen-serve-multisig',
           'does not get the company’s vote for a withdrawal that no operator has approved',
         ),
+        service(
+          'company/signed-decisions',
+          'is never given for a batch that an operator has rejected, even if it reads open and is approved later',
+        ),
+        service('compile/compile-again', 'compileAgain refuses an instruction that it cannot describe'),
         service('company/approved-count', 'still counts: Squads executes it for whoever opens it again'),
       ],
       'change what was sent, the ledger, or the audit log': [

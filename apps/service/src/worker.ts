@@ -18,6 +18,7 @@ import { findBatch, findBatchWithoutPipelines } from './store/batches/batches.ts
 import { findLandedSlot } from './store/batches/bundles.ts';
 import { beginRun } from './store/batches/runs.ts';
 import { Paused } from './store/company/pauses.ts';
+import { countSignedTerms } from './store/company/terms.ts';
 import type { Job, Jobs } from './store/jobs/jobs.ts';
 import { findNonces } from './store/nonces.ts';
 import { findProjectOfBatch } from './store/projects/projects.ts';
@@ -60,6 +61,7 @@ export async function startWorker(
   await jobs.work((job, signal) => {
     return runJob({ ...workerDeps, signal: AbortSignal.any([stopping.signal, signal]), checkMultisig }, signers, job);
   });
+  await warnOfUnchangeableTerms(deps);
   await jobs.enqueue(deps.db, { type: 'review-changes' });
   // As a job, because the queue runs one refill at a time even if several workers start together.
   await jobs.enqueue(deps.db, { type: 'refill-nonces' });
@@ -70,6 +72,17 @@ export async function startWorker(
       await jobs.stop();
     },
   };
+}
+
+/** Signed terms stay in force for a worker that knows no operators: rows of other processes must not replace them. */
+async function warnOfUnchangeableTerms({ db, log, companyOperators }: Deps): Promise<void> {
+  if (companyOperators.size > 0) return;
+  const projects = await countSignedTerms(db);
+  if (projects === 0) return;
+  log.warn(
+    { projects },
+    'COMPANY_OPERATORS is empty: terms that operators have signed stay in force, and cannot change',
+  );
 }
 
 /** A new database's pool fills in about two seconds. The worker also starts when the cluster is unreachable. */

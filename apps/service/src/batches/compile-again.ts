@@ -1,5 +1,5 @@
 import type { BatchKind } from '@flywheel/api';
-import type { BatchContent } from '@flywheel/protocol';
+import { type BatchContent, summarizeContent } from '@flywheel/protocol';
 import { address, bytesEqual } from '@solana/kit';
 import { compilePipelines } from '../compile/compile-pipeline.ts';
 import type { Batch, BatchAction, VaultPipeline } from '../model/batch.ts';
@@ -11,7 +11,7 @@ import { DamagedRecord } from '../store/damaged-record.ts';
  * Compiles the stored request of a batch again, and compares the result with the stored messages, which other processes can
  * write. The kind decides which rules apply, so it must be the one of the batch's actions.
  * @returns what the batch does.
- * @throws DamagedRecord if a message or the kind differs.
+ * @throws DamagedRecord if a message or the kind differs, or if an instruction is of another program than a batch uses.
  */
 export async function compileAgain(
   project: Pick<Project, 'token' | 'flywheel'>,
@@ -41,7 +41,7 @@ export async function compileAgain(
       );
     }
   }
-  return {
+  const content = {
     pipelines: compiled.map(({ instructions }) =>
       instructions.map(({ programAddress, accounts = [], data = new Uint8Array() }) => ({
         programAddress,
@@ -50,6 +50,22 @@ export async function compileAgain(
       })),
     ),
   };
+  const [unknown] = summarizeContent(content).unknown;
+  if (unknown !== undefined) throw new DamagedRecord(`batch ${id}`, `no batch has the instruction ${unknown}`);
+  return content;
+}
+
+/** Compiles the request of a batch again, like `compileAgain`. Returns the error if its rows do not allow it. */
+export async function findContent(
+  project: Pick<Project, 'token' | 'flywheel'>,
+  batch: Pick<Batch, 'id' | 'kind' | 'pipelines'>,
+): Promise<BatchContent | DamagedRecord> {
+  try {
+    return await compileAgain(project, batch);
+  } catch (error) {
+    if (error instanceof DamagedRecord) return error;
+    throw error;
+  }
 }
 
 function kindOf(actions: readonly BatchAction[]): BatchKind {

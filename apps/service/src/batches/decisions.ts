@@ -9,9 +9,13 @@ import {
 import type { Address } from '@solana/kit';
 import type { Batch } from '../model/batch.ts';
 import type { Clock } from '../model/clock.ts';
-import type { Project } from '../model/project.ts';
-import type { SignedCompanyDecision } from '../store/batches/company-approvals.ts';
-import type { PresentKeys } from './deps.ts';
+import type { Multisig, Project } from '../model/project.ts';
+import {
+  findRecordedRejection,
+  insertRejection,
+  type SignedCompanyDecision,
+} from '../store/batches/company-approvals.ts';
+import { fencedTransaction, type PresentKeys, type RunDeps } from './deps.ts';
 
 /** The sources that verify a decision: the process's own settings and its own node, and no claim of another process. */
 export interface DecisionDeps {
@@ -33,15 +37,23 @@ export async function findIssueOfDecision(
   { subject, wallet }: { readonly subject: DecisionSubject; readonly wallet: Address | null },
   signed: Omit<SignedCompanyDecision, 'reason'>,
 ): Promise<string | null> {
-  const { operator, nonce, expiresAt } = signed;
-  if (!deps.companyOperators.has(operator)) return `${operator} is not in COMPANY_OPERATORS.`;
+  const { operator, expiresAt } = signed;
   // The two approvals must come from two people.
   if (operator === wallet) return `${operator} is the wallet that the project approves with.`;
   const leftMs = expiresAt.getTime() - deps.clock.now().getTime();
   if (leftMs <= 0) return `The decision expired at ${expiresAt.toISOString()}. Decide again.`;
   if (leftMs > MAX_DECISION_MS)
     return `The decision expires at ${expiresAt.toISOString()}; at most 30 days are accepted.`;
-  const genesisHash = await deps.chain.genesisHash();
+  return findIssueOfSignature(deps, subject, signed);
+}
+
+async function findIssueOfSignature(
+  { chain, companyOperators }: DecisionDeps,
+  subject: DecisionSubject,
+  { operator, nonce, expiresAt, ...signed }: Omit<SignedCompanyDecision, 'reason'>,
+): Promise<string | null> {
+  if (!companyOperators.has(operator)) return `${operator} is not in COMPANY_OPERATORS.`;
+  const genesisHash = await chain.genesisHash();
   const text = await writeDecisionText({ subject, genesisHash, operator, nonce, expiresAt });
   const { length } = new TextEncoder().encode(text);
   if (length > MAX_DECISION_BYTES)
@@ -51,18 +63,50 @@ export async function findIssueOfDecision(
 
 /**
  * Verifies a decision about a batch.
- * @param content what the batch does, from `compileAgain`.
  * @returns null if it is valid, otherwise the reason, a sentence.
  */
 export async function findIssueOfBatchDecision(
   deps: DecisionDeps,
   { flywheel: { multisig } }: Pick<Project, 'flywheel'>,
-  { batchIndex, content }: Pick<Batch, 'batchIndex'> & { readonly content: BatchContent },
+  batch: DecidedBatch,
   { reason, ...signed }: SignedCompanyDecision,
 ): Promise<string | null> {
-  const decision = reason === null ? 'approve' : 'reject';
-  const subject = { type: 'batch', decision, reason, multisig: multisig.address, batchIndex, content } as const;
+  const subject = subjectOf(multisig, batch, reason);
   return findIssueOfDecision(deps, { subject, wallet: reason === null ? multisig.wallet : null }, signed);
+}
+
+/** A batch with what it does, from `compileAgain`. */
+export interface DecidedBatch extends Pick<Batch, 'batchIndex'> {
+  readonly content: BatchContent;
+}
+
+function subjectOf({ address }: Pick<Multisig, 'address'>, batch: DecidedBatch, reason: string | null) {
+  const { batchIndex, content } = batch;
+  const decision = reason === null ? 'approve' : 'reject';
+  return { type: 'batch', decision, reason, multisig: address, batchIndex, content } as const;
+}
+
+/**
+ * Finds out whether an operator has rejected a batch. The first valid rejection that a worker reads is recorded, and rejects
+ * the batch for good: no row of another process and no later approval changes that. It counts after its expiry too,
+ * because it only stops.
+ * @returns its reason; null if there is none.
+ */
+export async function findRejection(
+  deps: RunDeps,
+  { flywheel: { multisig } }: Pick<Project, 'flywheel'>,
+  batch: DecidedBatch,
+  decisions: readonly SignedCompanyDecision[],
+): Promise<string | null> {
+  const located = { multisig: multisig.address, batchIndex: batch.batchIndex };
+  const recorded = await findRecordedRejection(deps.db, located);
+  if (recorded !== null) return recorded;
+  for (const { reason, ...signed } of decisions) {
+    if (reason === null || (await findIssueOfSignature(deps, subjectOf(multisig, batch, reason), signed))) continue;
+    await fencedTransaction(deps, (trx) => insertRejection(trx, located, reason));
+    return reason;
+  }
+  return null;
 }
 
 /**

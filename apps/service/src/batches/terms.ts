@@ -11,7 +11,7 @@ import { fencedTransaction, type RunDeps } from './deps.ts';
 
 // The rows that these functions write are the worker's own: no request can change what the company approves by itself.
 
-/** Records the day of a batch's setup and, with the first batch of a multisig, the terms of its project. */
+/** Records the day of a batch's setup and, if no worker has done so since the registration, the terms of its project. */
 export async function recordSetup(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   const day = utcDay(deps.clock.now());
   await fencedTransaction(deps, async (trx) => {
@@ -69,7 +69,7 @@ export async function uncountUnexecuted(deps: RunDeps, project: Project, batch: 
   await fencedTransaction(deps, (trx) => uncountBatch(trx, { multisig, batchIndex }));
 }
 
-/** A company without operators cannot sign new terms, so the project's own terms count, whenever it changes them. */
+/** A company without operators cannot sign terms, so those of the project count, unless one was signed before. */
 function whetherKept({ companyOperators }: Pick<RunDeps, 'companyOperators'>) {
   return { isKept: companyOperators.size > 0 };
 }

@@ -6,7 +6,7 @@ import { compileAgain } from '../batches/compile-again.ts';
 import { findIssueOfBatchDecision, invalidSignature, readSignature, usedSignature } from '../batches/decisions.ts';
 import type { Deps } from '../batches/deps.ts';
 import { problemOf } from '../batches/details/list.ts';
-import { recordEnd } from '../batches/jobs/end.ts';
+import { describeRejection, recordEnd } from '../batches/jobs/end.ts';
 import { readProgress } from '../batches/jobs/progress.ts';
 import { throwDamaged } from '../batches/read.ts';
 import { type Batch, type BatchWithoutPipelines, type ExecutionIssue, isFinal, toApiError } from '../model/batch.ts';
@@ -214,7 +214,7 @@ async function recordRejection(
       event: 'ENDED_UNEXECUTED',
       cause: 'rejected',
       executed: 0,
-      failure: { failedTxMsg: `The company rejected the batch: ${reason}` },
+      failure: { failedTxMsg: describeRejection(reason) },
     });
     const { operator: actor } = signed;
     await insertAuditEntry(trx, { at: now, actor, action: 'batch.rejected', projectId, batchId, reason });

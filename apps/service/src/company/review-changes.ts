@@ -21,15 +21,16 @@ import {
   setPauseForAll,
   setProjectPause,
 } from '../store/company/pauses.ts';
-import { lockTerms, updateTerms } from '../store/company/terms.ts';
+import { lockTerms, recordFirstTerms, updateTerms } from '../store/company/terms.ts';
 import { findProjectOfBatch, updateApprovalMode } from '../store/projects/projects.ts';
 
 /**
- * Job `review-changes`: records the pauses in force, then applies the changes that operators have signed, in order. It verifies
+ * Job `review-changes`: records the pauses in force and the terms of new projects, then applies the changes that operators have signed, in order. It verifies
  * each against this worker's own settings and node, and refuses the others with a reason.
  */
 export async function reviewChanges(deps: Deps): Promise<void> {
   await recordPauses(deps.db);
+  await recordFirstTerms(deps.db);
   for (const change of await findUnreviewedChanges(deps.db)) {
     const issue = await reviewChange(deps, change);
     const { id, operator, change: what } = change;

@@ -34,6 +34,7 @@ import { registrationInstructions, registrationMismatch } from '../squads/regist
 import { insertAuditEntry } from '../store/audit.ts';
 import { findKeySuccessions } from '../store/company/key-successions.ts';
 import type { Db } from '../store/db.ts';
+import type { Jobs } from '../store/jobs/jobs.ts';
 import { insertProject } from '../store/projects/projects.ts';
 import { completeRegistration, findRegistration, insertRegistration } from '../store/projects/registrations.ts';
 import { storeNewKey } from './keys.ts';
@@ -72,6 +73,7 @@ export async function previewMint(
 
 export interface RegisterDeps {
   readonly db: Db;
+  readonly jobs: Pick<Jobs, 'enqueue'>;
   readonly chain: Chain;
   readonly clock: Clock;
   readonly operator: Address;
@@ -151,7 +153,7 @@ export async function confirmRegistration(
   registrationId: string,
   signedTransaction: string,
 ): Promise<RegisteredProject> {
-  const { db, chain, clock } = deps;
+  const { db, jobs, chain, clock } = deps;
   const registration = await findRegistration(db, registrationId, wallet);
   if (!registration) throw new ApiError('ERR_REGISTRATION_NOT_FOUND', { registrationId });
   const wire = await requireSigned(signedTransaction, wallet, registration.message);
@@ -187,6 +189,8 @@ export async function confirmRegistration(
       projectId: project.id,
       after: { mintAddress: token.mint, multisig: multisig.address, ...presentOwnSettings(project) },
     });
+    // A worker records the terms: later changes of the project's limits do not change what the company approves.
+    await jobs.enqueue(trx, { type: 'review-changes' });
     return storeNewKey({ db: trx, clock }, project, { scopes: project.scopes, name: 'first key', expiresAt: null });
   });
   return {

@@ -137,8 +137,8 @@ async function presentSettings(
   { db, companyOperators }: Pick<SettingsDeps, 'db' | 'companyOperators'>,
   project: Project,
 ): Promise<ProjectSettings> {
-  // Without operators, or before the first batch, workers take the terms from the project.
-  const recorded = companyOperators.size === 0 ? null : await findTerms(db, project.flywheel.multisig.address);
+  const isKept = companyOperators.size > 0;
+  const recorded = await findTerms(db, project.flywheel.multisig.address, { isKept });
   return { ...presentOwnSettings(project), companyTerms: presentTerms(recorded ?? termsOf(project), project.token) };
 }
 

@@ -232,7 +232,7 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
     work: {
       select: true,
       insert: ['multisig', 'mint', 'approval_mode', 'burn_limit', 'airdrop_limit'],
-      update: ['mint', 'approval_mode', 'burn_limit', 'airdrop_limit'],
+      update: ['mint', 'approval_mode', 'burn_limit', 'airdrop_limit', 'is_signed'],
     },
   },
   company_pauses: {
@@ -242,6 +242,10 @@ const TABLES: { readonly [T in keyof Schema]: RightsOfTable<Extract<keyof Schema
   company_totals: {
     serve: NONE,
     work: { select: true, insert: ['multisig', 'batch_index', 'day'], update: ['burned', 'airdropped'] },
+  },
+  company_rejections: {
+    serve: NONE,
+    work: { select: true, insert: ['multisig', 'batch_index', 'reason'] },
   },
   company_admissions: {
     serve: { select: true },

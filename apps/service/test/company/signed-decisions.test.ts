@@ -16,7 +16,7 @@ import {
   signBytes,
 } from '@solana/kit';
 import { findBundles } from '../../src/store/batches/bundles.ts';
-import { approve, createManualProject, type Operator, openCompanyWorld } from './operators.ts';
+import { approve, createManualProject, type Operator, openCompanyWorld, reject } from './operators.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -90,6 +90,36 @@ describe('the company’s signature', () => {
     await workToEnd({ project, batchId }, /its message is not what its actions compile to.* send it as a new batch/);
   });
 
+  it('is never given for a batch that an operator has rejected, even if it reads open and is approved later', async () => {
+    const project = await createProject(world);
+    const open = async () => {
+      const batch = await setUpBatch(world, project, [burnPipeline()]);
+      await change(batch.id, { signed_tx: batch.signedTx, signed_at: new Date() });
+      return { project, batchId: batch.id, batchIndex: batch.batchIndex };
+    };
+    const [signed, recorded, requested] = [await open(), await open(), await open()];
+    const reason = 'Not this one.';
+    const expiresAt = new Date(Date.now() - 1_000);
+    await insert(signed.batchId, {
+      ...(await signDecision(world, operator.wallet, signed.batchId, { reason, expiresAt })),
+      reason,
+    });
+    await insert(signed.batchId, await signDecision(world, operator.wallet, signed.batchId));
+    const multisig = address(project.multisig);
+    await world.db
+      .insertInto('company_rejections')
+      .values({ multisig, batch_index: recorded.batchIndex, reason })
+      .execute();
+    await insert(recorded.batchId, await signDecision(world, operator.wallet, recorded.batchId));
+    for (const rejected of [signed, recorded])
+      await workToEnd(rejected, /The company rejected the batch: Not this one\./);
+    await change(requested.batchId, { company_asked_at: new Date() });
+    requireOk(await reject(world, operator, requested.batchId, reason));
+    const rejections = () =>
+      world.db.selectFrom('company_rejections').select('batch_index').where('multisig', '=', multisig).execute();
+    await waitUntil('a record of each rejection', rejections, ({ length }) => length === 3);
+  });
+
   it('is given for a decision that is signed as a memo transaction or an off-chain message, and each is used once', async () => {
     const project = await createManualProject(world);
     const [first, second] = [
@@ -159,14 +189,14 @@ describe('the company’s signature', () => {
 
   async function insert(
     batchId: string,
-    signed: Awaited<ReturnType<typeof signDecision>> & { readonly operator?: string },
+    signed: Awaited<ReturnType<typeof signDecision>> & { readonly operator?: string; readonly reason?: string },
   ): Promise<void> {
     await world.db
       .insertInto('company_decisions')
       .values({
         batch_id: batchId,
-        decision: 'approve',
-        reason: null,
+        decision: signed.reason === undefined ? 'approve' : 'reject',
+        reason: signed.reason ?? null,
         operator: address(signed.operator ?? operator.address),
         nonce: signed.nonce,
         expires_at: new Date(signed.expiresAt),

@@ -6,6 +6,7 @@ import type { Address } from '@solana/kit';
 import { sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { isAdmitted } from '../../src/store/company/admissions.ts';
+import { findTerms } from '../../src/store/company/terms.ts';
 import { closeDb, type Db, openDb } from '../../src/store/db.ts';
 import { MIGRATIONS, migrate } from '../../src/store/migrate.ts';
 
@@ -46,6 +47,10 @@ describe('a project of a release before migration 0008', () => {
         (id, project_id, multisig, vault, vault_index, operator, company, wallet, lookup_table, lookup_table_addresses)
       values (${randomUUID()}, ${PROJECT_ID}, 'multisig', 'vault', 0, 'operator', 'company', 'wallet', 'table', '{}')
     `.execute(db);
+    await sql`
+      insert into tokens (id, project_id, mint, decimals, program_address)
+      values (${randomUUID()}, ${PROJECT_ID}, 'mint', 6, 'program')
+    `.execute(db);
     assert.ok((await migrate(db)).includes('0008-vault-balance-checks'));
   });
   after(() => closeDb(db));
@@ -54,6 +59,11 @@ describe('a project of a release before migration 0008', () => {
 
   it('is admitted by migration 0021', async () => {
     assert.equal(await isAdmitted(db, 'multisig' as Address), true);
+  });
+
+  it('has its terms recorded by migration 0023, so that later changes of its row do not choose them', async () => {
+    const terms = { approvalMode: 'automatic', burnBaseUnits: 1n, airdropBaseUnits: 1n };
+    assert.deepEqual(await findTerms(db, 'multisig' as Address, { isKept: true }), terms);
   });
 
   it('keeps its check of the vault’s balance under the new names', async () => {

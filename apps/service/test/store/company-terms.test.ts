@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openTestDatabase } from '@flywheel/testing/postgres';
-import { newProject } from '@flywheel/testing/records';
+import { newProject, storeProject } from '@flywheel/testing/records';
 import type { Project } from '../../src/model/project.ts';
-import { findTerms, lockTerms, termsOf, updateTerms } from '../../src/store/company/terms.ts';
+import { findTerms, lockTerms, recordFirstTerms, termsOf, updateTerms } from '../../src/store/company/terms.ts';
 import { countBatch, recordSetupDay, uncountBatch } from '../../src/store/company/totals.ts';
 
 const { db } = await openTestDatabase();
@@ -21,7 +21,7 @@ describe('lockTerms', () => {
   it('records the terms of a project once, whatever its row says later', async () => {
     const project = newProject({ approvalMode: 'manual', dailyLimits: LIMITS });
     const { multisig } = project.flywheel;
-    assert.equal(await findTerms(db, multisig.address), null);
+    assert.equal(await findTerms(db, multisig.address, { isKept: true }), null);
     const first = { mint: project.token.mint, approvalMode: 'manual', ...LIMITS };
     for (const each of [project, changed(project)]) {
       assert.deepEqual(await lockTerms(db, each, { isKept: true }), first);
@@ -31,11 +31,29 @@ describe('lockTerms', () => {
     assert.deepEqual(await lockTerms(db, project, { isKept: true }), { mint: project.token.mint, ...signed });
   });
 
-  it('follows the project while nobody can sign other terms', async () => {
+  it('follows the project while nobody can sign other terms, but never replaces terms that an operator signed', async () => {
     const project = newProject({ approvalMode: 'manual', dailyLimits: LIMITS });
+    const { address: multisig } = project.flywheel.multisig;
     await lockTerms(db, project, { isKept: false });
     await lockTerms(db, changed(project), { isKept: false });
-    assert.deepEqual(await findTerms(db, project.flywheel.multisig.address), termsOf(changed(project)));
+    assert.deepEqual(await findTerms(db, multisig, { isKept: true }), termsOf(changed(project)));
+    assert.equal(await findTerms(db, multisig, { isKept: false }), null);
+    const signed = { approvalMode: 'manual', burnBaseUnits: 7n, airdropBaseUnits: 0n } as const;
+    await updateTerms(db, multisig, signed);
+    const locked = await lockTerms(db, changed(project), { isKept: false });
+    assert.deepEqual(locked, { mint: project.token.mint, ...signed });
+    assert.deepEqual(await findTerms(db, multisig, { isKept: false }), signed);
+  });
+});
+
+describe('recordFirstTerms', () => {
+  it('records the terms of each project once, as it was registered', async () => {
+    const project = await storeProject(db, { dailyLimits: LIMITS });
+    const { address: multisig } = project.flywheel.multisig;
+    await recordFirstTerms(db);
+    await db.updateTable('projects').set({ burn_limit: 1_000n }).where('id', '=', project.id).execute();
+    await recordFirstTerms(db);
+    assert.deepEqual(await findTerms(db, multisig, { isKept: true }), termsOf(project));
   });
 });
 

@@ -116,7 +116,7 @@ export const ProjectSettings = z
     proofTypes: ProofTypes.describe('Empty if every well-formed type is allowed.'),
     approvalMode: ApprovalMode.describe('Set at registration; the company can change it.'),
     companyTerms: CompanyTerms.describe(
-      'Recorded when the first batch is set up; an operator of the company changes them. A batch above them needs a person.',
+      'Recorded at registration; an operator of the company changes them. A batch above them needs a person.',
     ),
   })
   .meta({ id: 'ProjectSettings' });

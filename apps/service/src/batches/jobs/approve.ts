@@ -1,5 +1,4 @@
 import { type ErrorContext, isApiError } from '@flywheel/api';
-import type { BatchContent } from '@flywheel/protocol';
 import { planTransactions, VOTE_WEIGHT } from '@flywheel/squads';
 import type { Batch, ExecutionIssue } from '../../model/batch.ts';
 import type { Multisig, Project } from '../../model/project.ts';
@@ -10,7 +9,7 @@ import {
   askCompany,
   askCompanyAgain,
   findCompanyDecision,
-  findSignedDecision,
+  findSignedDecisions,
   type SignedCompanyDecision,
 } from '../../store/batches/company-approvals.ts';
 import { planTokenAccounts } from '../../store/batches/created-token-accounts.ts';
@@ -20,12 +19,12 @@ import { operatorLimits } from '../bundles/assemble-bundle.ts';
 import { settleBundles } from '../bundles/land.ts';
 import { type BatchCheck, checkBatch, toExecutionIssue } from '../check/check-batch.ts';
 import { describeMismatch, findMismatchedPipeline, findNonceMismatch } from '../check/mismatches.ts';
-import { compileAgain } from '../compile-again.ts';
-import { findForeignKey, findIssueOfBatchDecision } from '../decisions.ts';
+import { findContent } from '../compile-again.ts';
+import { type DecidedBatch, findForeignKey, findIssueOfBatchDecision, findRejection } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { holdRecipients } from '../recipients.ts';
 import { countSigned, countWithinTerms } from '../terms.ts';
-import { end } from './end.ts';
+import { describeRejection, end } from './end.ts';
 import { type Progress, readProgress } from './progress.ts';
 
 export interface Approval {
@@ -66,6 +65,10 @@ export async function approve(
     deps.log.error({ batchId: batch.id, err: content }, 'the company does not sign what a request does not compile to');
     return endMismatched(deps, project, batch, `${content.message} ${UNCOMPILED}`);
   }
+  const decisions = await findSignedDecisions(deps.db, batch.id);
+  const decided = { batchIndex: batch.batchIndex, content };
+  const rejection = await findRejection(deps, project, decided, decisions);
+  if (rejection !== null) return endRejected(deps, project, batch, rejection);
   const { issues, funds, computeUnits } = await checkBatch(deps, project, batch.pipelines);
   const issue = toExecutionIssue(issues);
   if (issue !== null) {
@@ -80,7 +83,7 @@ export async function approve(
     return askCompany(trx, batch.id, deps.clock.now());
   });
   // Asked here as well: the company's key must not sign what a person has yet to approve, whichever process enqueued it.
-  if (awaitsCompany || (await isUndecided(deps, project, batch, content))) return 'awaits company';
+  if (awaitsCompany || (await isUndecided(deps, project, batch, { ...decided, decisions }))) return 'awaits company';
 
   const approval = approved.includes(multisig.wallet)
     ? await signCompanyOnly(deps, project, batch)
@@ -103,30 +106,23 @@ export async function approve(
 const UNCOMPILED =
   'Nothing was executed. A release that compiles otherwise, or a change of the database, is the cause: send it as a new batch.';
 
-/** Compiles the request of a batch again, because its rows come from processes that do not hold the company's key. */
-async function findContent(project: Project, batch: Batch): Promise<BatchContent | DamagedRecord> {
-  try {
-    return await compileAgain(project, batch);
-  } catch (error) {
-    if (error instanceof DamagedRecord) return error;
-    throw error;
-  }
-}
-
 /**
  * Checks whether a person of the company must still decide, before the company's key signs. The rows come from processes
  * that do not hold the key, so the worker's own rows say what needs no person, and a decision counts only if an operator's
  * wallet signed it. A decision that does not count is asked for again.
  */
-async function isUndecided(deps: RunDeps, project: Project, batch: Batch, content: BatchContent): Promise<boolean> {
-  const { batchIndex } = batch;
+async function isUndecided(
+  deps: RunDeps,
+  project: Project,
+  batch: Batch,
+  { decisions, ...decided }: DecidedBatch & { readonly decisions: readonly SignedCompanyDecision[] },
+): Promise<boolean> {
   const { askedAt, decidedAt } = await findCompanyDecision(deps.db, batch.id);
   const mayBeAutomatic = batch.kind === 'pipelines' && askedAt === null;
   const reason = mayBeAutomatic ? await countWithinTerms(deps, project, batch) : 'A person was asked.';
   if (reason === null) return false;
-  const signed = await findSignedDecision(deps.db, batch.id);
-  const issue =
-    findForeignKey(content, deps) ?? (await findApprovalIssue(deps, project, { batchIndex, content }, signed));
+  const signed = decisions.find((each) => each.reason === null);
+  const issue = findForeignKey(decided.content, deps) ?? (await findApprovalIssue(deps, project, decided, signed));
   if (issue === null) {
     if (batch.kind === 'pipelines') await countSigned(deps, project, batch);
     return false;
@@ -143,11 +139,10 @@ async function isUndecided(deps: RunDeps, project: Project, batch: Batch, conten
 async function findApprovalIssue(
   deps: RunDeps,
   project: Project,
-  batch: Parameters<typeof findIssueOfBatchDecision>[2],
-  signed: SignedCompanyDecision | null,
+  batch: DecidedBatch,
+  signed: SignedCompanyDecision | undefined,
 ): Promise<string | null> {
-  if (signed === null) return 'No operator has signed a decision.';
-  if (signed.reason !== null) return `${signed.operator} has rejected it.`;
+  if (!signed) return 'No operator has approved it.';
   return findIssueOfBatchDecision(deps, project, batch, signed);
 }
 
@@ -195,6 +190,14 @@ async function endMismatched(
 ): Promise<'ended' | 'overtaken'> {
   if (await isOvertaken(deps, project, batch)) return 'overtaken';
   await end(deps, project, batch, { event: 'ENDED_UNEXECUTED', executed: 0, failure: { failedTxMsg } });
+  return 'ended';
+}
+
+/** Ends a batch that reads open again although the company has rejected it. */
+async function endRejected(deps: RunDeps, project: Project, batch: Batch, reason: string): Promise<'ended'> {
+  deps.log.error({ batchId: batch.id, reason }, 'the company does not sign what it has rejected');
+  const failure = { failedTxMsg: describeRejection(reason) };
+  await end(deps, project, batch, { event: 'ENDED_UNEXECUTED', cause: 'rejected', executed: 0, failure });
   return 'ended';
 }
 

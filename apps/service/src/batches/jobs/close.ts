@@ -16,10 +16,14 @@ import { closeGroups } from '../../squads/groups.ts';
 import { locateBatch, proposalActivate, proposalCancel, proposalReject } from '../../squads/instructions.ts';
 import { rotationCloseGroup } from '../../squads/rotation.ts';
 import { finalizeExecution } from '../../store/batches/batches.ts';
+import { findSignedDecisions } from '../../store/batches/company-approvals.ts';
 import { isEndFinalized, markClosed } from '../../store/batches/ends.ts';
+import { DamagedRecord } from '../../store/damaged-record.ts';
 import { assembleBundle, operatorLimits } from '../bundles/assemble-bundle.ts';
 import { landBundle, settleBundles } from '../bundles/land.ts';
 import { executeResultOf } from '../bundles/results.ts';
+import { findContent } from '../compile-again.ts';
+import { findRejection } from '../decisions.ts';
 import { fencedTransaction, type RunDeps } from '../deps.ts';
 import { completeLedger } from './complete-ledger.ts';
 import { END_REASONS, end, recordTokenAccounts } from './end.ts';
@@ -43,6 +47,7 @@ const RETRY_MS = 60_000;
  */
 export async function closeBatch(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
   const { multisig } = project.flywheel;
+  if (batch.status === 'FAILED') await recordRejection(deps, project, batch);
   await settleBundles(deps, batch);
   const isShownEarly = batch.status === 'EXECUTED' && !(await isEndFinalized(deps.db, batch.id));
   const retryMs = isShownEarly ? await finalizeEnd(deps, project, batch) : null;
@@ -64,6 +69,16 @@ export async function closeBatch(deps: RunDeps, project: Project, batch: Batch):
     if (!(await landStep(deps, multisig, batch, { ...step, attempt: failedLandings }))) failedLandings += 1;
   }
   await enqueueAgain(deps, multisig, batch, RETRY_MS);
+}
+
+/** Records an operator's rejection, so that whoever opens the batch again gets no signature for it. */
+async function recordRejection(deps: RunDeps, project: Project, batch: Batch): Promise<void> {
+  const decisions = await findSignedDecisions(deps.db, batch.id);
+  if (decisions.length === 0) return;
+  const content = await findContent(project, batch);
+  // The company signs nothing for a batch whose request compiles to something else.
+  if (content instanceof DamagedRecord) return;
+  await findRejection(deps, project, { batchIndex: batch.batchIndex, content }, decisions);
 }
 
 /**

@@ -113,6 +113,10 @@ export const END_REASONS = {
     'The key of the operator that pays for its approval is lost. Nothing was executed; send it as a new batch.',
 } as const;
 
+export function describeRejection(reason: string): string {
+  return `The company rejected the batch: ${reason}`;
+}
+
 /**
  * Stores the end of a batch with its results, releases unused amounts of the daily limits, and enqueues the closing of
  * its accounts. An executed rotation replaces the member.

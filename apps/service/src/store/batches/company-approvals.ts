@@ -1,5 +1,6 @@
 import type { SignedDecision } from '@flywheel/protocol';
 import type { Address } from '@solana/kit';
+import type { BatchOnChain } from '../company/totals.ts';
 import { type Db, inTransaction } from '../db.ts';
 import { type CompanyDecision, type ListedBatch, selectListed, toListed } from './batch-records.ts';
 import { recordEvent } from './events.ts';
@@ -119,18 +120,35 @@ export async function findCompanyDecision(db: Db, batchId: string): Promise<Comp
   };
 }
 
-/** Reads the last decision about a batch, as an operator signed it; null if there is none. Any process may have written it. */
-export async function findSignedDecision(db: Db, batchId: string): Promise<SignedCompanyDecision | null> {
-  const row = await db
+/** Reads the decisions about a batch, newest first, as operators signed them. Any process may have written them. */
+export async function findSignedDecisions(db: Db, batchId: string): Promise<SignedCompanyDecision[]> {
+  const rows = await db
     .selectFrom('company_decisions')
-    .select(['operator', 'reason', 'nonce', 'expires_at', 'signed_message', 'signature'])
+    .select(['operator', 'reason', 'nonce', 'expires_at as expiresAt', 'signed_message as signedMessage', 'signature'])
     .where('batch_id', '=', batchId)
     .orderBy('id', 'desc')
-    .limit(1)
+    .execute();
+  return rows;
+}
+
+/** Records that the company has rejected a batch. Only workers do, so it stays rejected. */
+export async function insertRejection(db: Db, { multisig, batchIndex }: BatchOnChain, reason: string): Promise<void> {
+  await db
+    .insertInto('company_rejections')
+    .values({ multisig, batch_index: batchIndex, reason })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Reads the reason of a recorded rejection; null if there is none. */
+export async function findRecordedRejection(db: Db, { multisig, batchIndex }: BatchOnChain): Promise<string | null> {
+  const row = await db
+    .selectFrom('company_rejections')
+    .select('reason')
+    .where('multisig', '=', multisig)
+    .where('batch_index', '=', batchIndex)
     .executeTakeFirst();
-  if (!row) return null;
-  const { operator, reason, nonce, expires_at: expiresAt, signed_message: signedMessage, signature } = row;
-  return { operator, reason, nonce, expiresAt, signedMessage, signature };
+  return row?.reason ?? null;
 }
 
 /** Makes a batch wait for the company again: its decision cannot be used. */

@@ -13,6 +13,7 @@ export interface CompanyTables {
   company_terms: CompanyTermsTable;
   company_pauses: CompanyPausesTable;
   company_totals: CompanyTotalsTable;
+  company_rejections: CompanyRejectionsTable;
   company_admissions: CompanyAdmissionsTable;
 }
 
@@ -77,12 +78,21 @@ interface CompanyTermsTable {
   approval_mode: ApprovalMode;
   burn_limit: bigint;
   airdrop_limit: bigint;
+  /** True if an operator has signed them. */
+  is_signed: Generated<boolean>;
 }
 
 interface CompanyPausesTable {
   /** null: all projects. */
   multisig: Address | null;
   paused_at: Date;
+}
+
+/** Batches that an operator of the company has rejected. */
+interface CompanyRejectionsTable {
+  multisig: Address;
+  batch_index: bigint;
+  reason: string;
 }
 
 interface CompanyTotalsTable {

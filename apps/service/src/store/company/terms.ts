@@ -9,8 +9,8 @@ export interface RecordedTerms extends CompanyTerms {
 }
 
 /**
- * Locks the terms of a project's multisig until the transaction ends. The first call records them as the project has them.
- * @param isKept false: records the project's present ones again.
+ * Locks the terms of a project's multisig until the transaction ends. Records them as the project has them if there are none.
+ * @param isKept false: records the project's present ones again, unless an operator has signed others.
  */
 export async function lockTerms(
   trx: Db,
@@ -18,34 +18,79 @@ export async function lockTerms(
   { isKept }: { readonly isKept: boolean },
 ): Promise<RecordedTerms> {
   const { multisig } = project.flywheel;
-  const terms = { mint: project.token.mint, ...toColumns(termsOf(project)) };
+  const own = { mint: project.token.mint, ...toColumns(termsOf(project)) };
   const row = await trx
     .insertInto('company_terms')
-    .values({ multisig: multisig.address, ...terms })
+    .values({ multisig: multisig.address, ...own })
+    // A row that is there is written as it is, which locks it.
     .onConflict((conflict) =>
-      // A row that is kept is written as it is, which locks it.
-      conflict
-        .column('multisig')
-        .doUpdateSet((eb) => (isKept ? { approval_mode: eb.ref('company_terms.approval_mode') } : terms)),
+      conflict.column('multisig').doUpdateSet(({ ref }) => ({ approval_mode: ref('company_terms.approval_mode') })),
     )
-    .returning(['mint', 'approval_mode', 'burn_limit', 'airdrop_limit'])
+    .returning(['mint', 'approval_mode', 'burn_limit', 'airdrop_limit', 'is_signed'])
     .executeTakeFirstOrThrow();
-  return { mint: row.mint, ...toTerms(row) };
+  if (isKept || row.is_signed) return { mint: row.mint, ...toTerms(row) };
+  await trx.updateTable('company_terms').set(own).where('multisig', '=', multisig.address).execute();
+  return { mint: own.mint, ...termsOf(project) };
 }
 
-/** Replaces the terms of a multisig. */
+/** Records the terms of projects that have none yet, as their rows have them. */
+export async function recordFirstTerms(db: Db): Promise<void> {
+  await db
+    .insertInto('company_terms')
+    .columns(['multisig', 'mint', 'approval_mode', 'burn_limit', 'airdrop_limit'])
+    .expression(
+      db
+        .selectFrom('projects')
+        .innerJoin('flywheels', 'flywheels.project_id', 'projects.id')
+        .innerJoin('tokens', 'tokens.project_id', 'projects.id')
+        .select(['multisig', 'mint', 'approval_mode', 'burn_limit', 'airdrop_limit'])
+        .where('flywheels.archived_at', 'is', null)
+        .where('tokens.archived_at', 'is', null)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('company_terms')
+                .select('multisig')
+                .whereRef('company_terms.multisig', '=', 'flywheels.multisig'),
+            ),
+          ),
+        ),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+/** Replaces the terms of a multisig by those that an operator has signed. */
 export async function updateTerms(trx: Db, multisig: Address, terms: CompanyTerms): Promise<void> {
-  await trx.updateTable('company_terms').set(toColumns(terms)).where('multisig', '=', multisig).execute();
+  const signed = { ...toColumns(terms), is_signed: true };
+  await trx.updateTable('company_terms').set(signed).where('multisig', '=', multisig).execute();
 }
 
-/** Reads the terms of a multisig; null before its first batch is set up. */
-export async function findTerms(db: Db, multisig: Address): Promise<CompanyTerms | null> {
+/** Counts the multisigs whose terms an operator has signed. */
+export async function countSignedTerms(db: Db): Promise<number> {
+  const { count } = await db
+    .selectFrom('company_terms')
+    .select((eb) => eb.fn.countAll<bigint>().as('count'))
+    .where('is_signed', '=', true)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/**
+ * Reads the terms of a multisig; null before a worker has recorded them.
+ * @param isKept false: null as well unless an operator has signed them, because workers then take them from the project.
+ */
+export async function findTerms(
+  db: Db,
+  multisig: Address,
+  { isKept }: { readonly isKept: boolean },
+): Promise<CompanyTerms | null> {
   const row = await db
     .selectFrom('company_terms')
-    .select(['approval_mode', 'burn_limit', 'airdrop_limit'])
+    .select(['approval_mode', 'burn_limit', 'airdrop_limit', 'is_signed'])
     .where('multisig', '=', multisig)
     .executeTakeFirst();
-  return row ? toTerms(row) : null;
+  return row && (isKept || row.is_signed) ? toTerms(row) : null;
 }
 
 /** The terms of a project as its registration and its own settings have them. */
